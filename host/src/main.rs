@@ -1,0 +1,2 @@
+//! The `informer` binary.
+fn main() {}

@@ -1,0 +1,143 @@
+//! Group, version and resource: the name of a collection.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// The name of one collection of the Kubernetes API, written `group/version/resource`, or
+/// `version/resource` for the core group: `apps/v1/deployments`, `v1/pods`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Gvr {
+    /// Empty for the core group.
+    pub group: String,
+    /// For example `v1`.
+    pub version: String,
+    /// The plural in lower case, as in the URL.
+    pub resource: String,
+}
+
+/// A text that names no resource.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` is not a resource: {problem}; write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`)"
+)]
+pub struct InvalidGvr {
+    text: String,
+    problem: &'static str,
+}
+
+impl Gvr {
+    /// Names a resource from its parts, unchecked.
+    pub fn new(group: impl Into<String>, version: impl Into<String>, resource: impl Into<String>) -> Self {
+        Self { group: group.into(), version: version.into(), resource: resource.into() }
+    }
+
+    /// The value of `apiVersion` in objects of this resource.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// The path of the collection below the server's root, without a namespace: `/apis/apps/v1`.
+    pub fn api_root(&self) -> String {
+        if self.group.is_empty() {
+            format!("/api/{}", self.version)
+        } else {
+            format!("/apis/{}/{}", self.group, self.version)
+        }
+    }
+}
+
+// === impl Gvr ===
+
+impl fmt::Display for Gvr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.group.is_empty() {
+            write!(f, "{}/", self.group)?;
+        }
+        write!(f, "{}/{}", self.version, self.resource)
+    }
+}
+
+impl FromStr for Gvr {
+    type Err = InvalidGvr;
+
+    fn from_str(text: &str) -> Result<Self, InvalidGvr> {
+        let invalid = |problem| InvalidGvr { text: text.to_owned(), problem };
+        let parts: Vec<&str> = text.split('/').collect();
+        let (group, version, resource) = match parts.as_slice() {
+            [version, resource] => ("", *version, *resource),
+            [group, version, resource] => (*group, *version, *resource),
+            _ => return Err(invalid("it has neither two nor three parts")),
+        };
+        if parts.iter().any(|part| part.is_empty()) {
+            return Err(invalid("a part is empty"));
+        }
+        if !parts.iter().all(|part| part.bytes().all(is_name_byte)) {
+            return Err(invalid("only lower-case letters, digits, `-` and `.` are allowed"));
+        }
+        if !is_version(version) {
+            return Err(invalid("the version must look like v1, v1beta1 or v2alpha3"));
+        }
+        Ok(Self::new(group, version, resource))
+    }
+}
+
+impl TryFrom<String> for Gvr {
+    type Error = InvalidGvr;
+
+    fn try_from(text: String) -> Result<Self, InvalidGvr> {
+        text.parse()
+    }
+}
+
+impl From<Gvr> for String {
+    fn from(gvr: Gvr) -> Self {
+        gvr.to_string()
+    }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.'
+}
+
+fn is_version(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next() == Some(b'v') && bytes.next().is_some_and(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_is_read_and_written_in_the_same_form() {
+        for text in ["apps/v1/deployments", "v1/pods", "argoproj.io/v1alpha1/applications"] {
+            let gvr: Gvr = text.parse().unwrap();
+
+            assert_eq!(gvr.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_resource_is_refused_with_the_remedy() {
+        for (text, problem) in [
+            ("deployments", "neither two nor three parts"),
+            ("apps/v1/deployments/x", "neither two nor three parts"),
+            ("apps//deployments", "a part is empty"),
+            ("apps/v1/Deployments", "only lower-case"),
+            ("apps/deployments", "the version must look like"),
+        ] {
+            let error = text.parse::<Gvr>().unwrap_err().to_string();
+
+            assert!(error.contains(problem) && error.contains("apps/v1/deployments"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_core_group_lives_under_api_and_the_others_under_apis() {
+        assert_eq!(Gvr::new("", "v1", "pods").api_root(), "/api/v1");
+        assert_eq!(Gvr::new("apps", "v1", "deployments").api_root(), "/apis/apps/v1");
+        assert_eq!(Gvr::new("apps", "v1", "deployments").api_version(), "apps/v1");
+    }
+}

@@ -1,0 +1,104 @@
+//! What the dispatcher asks of a plugin, and what it hears back.
+
+use std::{fmt, future::Future, time::Duration};
+
+use crate::Notification;
+
+/// One attempt to deliver a notification.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// What is delivered; several pending notifications of one object may have been merged into it.
+    pub notification: Notification,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    /// Since the oldest notification merged into this one entered the queue.
+    pub queued: Duration,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The handler returned ok: the notification counts as delivered.
+    Acknowledged,
+    /// Try again: after `after` where the handler said when, else after the backoff.
+    Retry {
+        /// The handler's own wish; it replaces the backoff.
+        after: Option<Duration>,
+        /// Why.
+        failure: Failure,
+    },
+    /// Trying again cannot help; the notification becomes a dead letter at once.
+    Permanent {
+        /// Why.
+        failure: Failure,
+    },
+}
+
+/// Why an attempt failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Who failed, for counters and for deciding on quarantine.
+    pub kind: FailureKind,
+    /// For a person: the guest's own words where it has any.
+    pub message: String,
+}
+
+/// The classes of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FailureKind {
+    /// The handler returned an error of its own accord.
+    Handler,
+    /// The guest trapped: a panic, `unreachable`, an access out of bounds, a stack overflow.
+    Trap,
+    /// The call outlived its deadline.
+    Deadline,
+    /// The guest wanted more memory than it may have.
+    Memory,
+    /// No instance could be made: instantiation or `start` failed.
+    Start,
+    /// The host's own fault.
+    Host,
+}
+
+/// Takes deliveries, one call each. `runtime` implements it with a plugin; tests with closures.
+pub trait EventHandler: Send + Sync + 'static {
+    /// Delivers once and says how it ended. The dispatcher never makes two overlapping calls for one
+    /// object, but may make overlapping calls for different ones, as many as the plugin has workers.
+    ///
+    /// # Cancel safety
+    /// A dropped future ends the call: the guest may have seen all, some or nothing of it.
+    fn handle(&self, delivery: Delivery) -> impl Future<Output = Outcome> + Send;
+}
+
+impl Failure {
+    /// A failure of this class, with a message for a person.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}
+
+impl FailureKind {
+    /// The word used in logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Handler => "handler",
+            Self::Trap => "trap",
+            Self::Deadline => "deadline",
+            Self::Memory => "memory",
+            Self::Start => "start",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)
+    }
+}

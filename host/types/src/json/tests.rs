@@ -1,0 +1,128 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn pointer(text: &str) -> Pointer {
+    text.parse().unwrap()
+}
+
+#[test]
+fn a_pointer_finds_the_text_of_its_value() {
+    let json = r#"{"spec":{"replicas":3,"a/b":{"~":[10,{"x":null}]},"größe":"\u00e4"},"s":"x"}"#;
+
+    for (path, expected) in [
+        ("/spec/replicas", Some("3")),
+        ("/spec/a~1b/~0/1", Some(r#"{"x":null}"#)),
+        ("/spec/a~1b/~0/1/x", Some("null")),
+        ("/spec/größe", Some(r#""\u00e4""#)),
+        ("", Some(json)),
+        ("/spec/none", None),
+        ("/spec/replicas/deeper", None),
+        ("/s/0", None),
+        ("/spec/a~1b/~0/2", None),
+    ] {
+        assert_eq!(lookup(json, &pointer(path)).unwrap(), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_pointer_and_one_below_it_are_both_found() {
+    let json = r#"{"a":{"b":{"c":1}}}"#;
+    let pointers = ["/a", "/a/b/c", "/a/b"].map(pointer);
+
+    let found: Vec<&str> =
+        locate(json, &pointers).unwrap().into_iter().map(|range| &json[range.unwrap()]).collect();
+
+    assert_eq!(found, [r#"{"b":{"c":1}}"#, "1", r#"{"c":1}"#]);
+}
+
+#[test]
+fn the_last_of_two_equal_keys_counts() {
+    assert_eq!(lookup(r#"{"a":{"b":1},"a":{"b":2}}"#, &pointer("/a/b")).unwrap(), Some("2"));
+    assert_eq!(lookup(r#"{"a":{"b":1},"a":{}}"#, &pointer("/a/b")).unwrap(), None);
+}
+
+#[test]
+fn a_key_is_found_however_it_is_escaped() {
+    assert_eq!(lookup(r#"{"\u0061":1}"#, &pointer("/a")).unwrap(), Some("1"));
+}
+
+#[test]
+fn what_is_not_json_is_refused_even_behind_the_value_asked_for() {
+    for text in ["", "{", r#"{"a":1"#, r#"{"a":1}}"#, "<html>", r#"{"a":1,"b":tru}"#] {
+        assert!(lookup(text, &pointer("/a")).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn values_differ_by_meaning_not_by_spelling() {
+    let all = [pointer("/spec"), pointer("/labels")];
+
+    for (old, new, expected) in [
+        (r#"{"spec":{"a":1,"b":2}}"#, r#"{"spec":{ "b":2,"a":1 }}"#, false),
+        (r#"{"spec":{"a":1}}"#, r#"{"spec":{"a":2}}"#, true),
+        (r#"{"spec":1,"other":1}"#, r#"{"spec":1,"other":2}"#, false),
+        (r#"{"spec":1}"#, r#"{"spec":1,"labels":null}"#, true),
+        (r#"{"labels":"ä"}"#, r#"{"labels":"\u00e4"}"#, false),
+        ("{}", "{}", false),
+    ] {
+        assert_eq!(differs(old, new, &all).unwrap(), expected, "{old} {new}");
+    }
+}
+
+#[test]
+fn a_text_that_is_no_pointer_is_refused_with_the_remedy() {
+    assert!("spec".parse::<Pointer>().unwrap_err().to_string().contains("must start with `/`"));
+    assert!("/a~2".parse::<Pointer>().unwrap_err().to_string().contains("`~0`"));
+    assert!("/a~".parse::<Pointer>().is_err());
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[a-c~/\"\\\\ä😀\n]{0,4}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-c~/\"ä]{0,2}", inner, 0..4).prop_map(|map| json!(map)),
+        ]
+    })
+}
+
+fn every_pointer(value: &Value, at: &str, into: &mut Vec<String>) {
+    into.push(at.to_owned());
+    let mut descend = |token: &str, value: &Value| {
+        every_pointer(value, &format!("{at}/{}", token.replace('~', "~0").replace('/', "~1")), into);
+    };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| descend(key, value)),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(index, value)| descend(&index.to_string(), value));
+        }
+        _ => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_value_is_found_where_serde_json_finds_it(value in any_json(), pretty in any::<bool>()) {
+        let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+        let text = text.unwrap();
+        let mut paths = Vec::new();
+        every_pointer(&value, "", &mut paths);
+        paths.push("/no/such".to_owned());
+        let pointers: Vec<Pointer> = paths.iter().map(|path| pointer(path)).collect();
+
+        let found = locate(&text, &pointers).unwrap();
+
+        for ((path, pointer), range) in paths.iter().zip(&pointers).zip(found) {
+            prop_assert_eq!(&pointer.to_string(), path);
+            let ours = range.map(|range| serde_json::from_str::<Value>(&text[range]).unwrap());
+            prop_assert_eq!(ours.as_ref(), value.pointer(path));
+        }
+    }
+}

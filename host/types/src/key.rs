@@ -1,0 +1,68 @@
+//! The key of an object within its resource.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+/// `namespace/name`, or `name` for a cluster-scoped object. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectKey {
+    /// Empty for a cluster-scoped object.
+    pub namespace: Arc<str>,
+    /// Never empty.
+    pub name: Arc<str>,
+}
+
+/// A text that is no key (I-3).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the key of an object: write namespace/name, or name for a cluster-scoped object")]
+pub struct InvalidKey(String);
+
+impl ObjectKey {
+    /// Names an object; `namespace` is empty for a cluster-scoped one.
+    pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+// === impl ObjectKey ===
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.namespace.is_empty() {
+            write!(f, "{}/", self.namespace)?;
+        }
+        f.write_str(&self.name)
+    }
+}
+
+impl FromStr for ObjectKey {
+    type Err = InvalidKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidKey> {
+        let invalid = || InvalidKey(text.to_owned());
+        let (namespace, name) = text.split_once('/').unwrap_or(("", text));
+        if name.is_empty() || name.contains('/') || (namespace.is_empty() && text.contains('/')) {
+            return Err(invalid());
+        }
+        Ok(Self::new(namespace, name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_part_is_a_name_and_two_are_namespace_and_name() {
+        assert_eq!("web".parse::<ObjectKey>().unwrap(), ObjectKey::new("", "web"));
+        assert_eq!("shop/web".parse::<ObjectKey>().unwrap(), ObjectKey::new("shop", "web"));
+        assert_eq!(ObjectKey::new("shop", "web").to_string(), "shop/web");
+        assert_eq!(ObjectKey::new("", "node-1").to_string(), "node-1");
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in ["", "/", "a/", "/a", "a/b/c"] {
+            assert!(text.parse::<ObjectKey>().is_err(), "{text}");
+        }
+    }
+}

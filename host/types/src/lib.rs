@@ -1,0 +1,35 @@
+//! The vocabulary the other crates meet in, in the order an event meets it.
+//!
+//! `cache`, `dispatch` and `runtime` never import one another. What passes between them is defined here:
+//!
+//! 1. [`Gvr`] names a resource, [`ObjectKey`] one object of it, [`Source`] the shared informer that serves it.
+//! 2. [`Object`] is one state of an object: its raw JSON plus a small parsed header.
+//! 3. [`Notification`] is one change, with its [`Cause`]; `cache` hands it to a [`NotificationSink`].
+//! 4. [`Delivery`] is one attempt to tell a handler; `dispatch` hands it to an [`EventHandler`] and gets an
+//!    [`Outcome`] back.
+//!
+//! [`Pointer`] and [`LabelSelector`] are here because both sides of the queue read objects with them.
+//! No tokio, no kube, no wasmtime: this crate has no I/O and starts nothing.
+#![forbid(unsafe_code)]
+
+mod gvr;
+mod handler;
+mod json;
+mod key;
+mod notification;
+mod object;
+mod selector;
+mod sink;
+mod source;
+mod sync;
+
+pub use gvr::{Gvr, InvalidGvr};
+pub use handler::{Delivery, EventHandler, Failure, FailureKind, Outcome};
+pub use json::{InvalidJson, InvalidPointer, Pointer, differs, locate, lookup};
+pub use key::{InvalidKey, ObjectKey};
+pub use notification::{Cause, Change, Notification};
+pub use object::{Body, BodyCodec, CodecError, Header, Object, ObjectTooLarge, Owner};
+pub use selector::{InvalidSelector, LabelSelector};
+pub use sink::NotificationSink;
+pub use source::Source;
+pub use sync::SyncToken;

@@ -1,0 +1,236 @@
+//! One state of one object: raw JSON and a small parsed header.
+
+mod text;
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use crate::ObjectKey;
+use text::{Fields, TextWriter};
+
+/// One state of one object, immutable and shared by everybody who looks at it.
+///
+/// The body is kept as the JSON text the API server sent (less what the watch drops); only the header below
+/// was parsed. No object tree is ever built on the path of an event.
+pub struct Object {
+    namespace: Arc<str>,
+    name: Arc<str>,
+    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, owners: see [`text`].
+    text: Box<str>,
+    generation: Option<i64>,
+    labels: u16,
+    body: Body,
+}
+
+/// The fields of `metadata` that the host itself looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// Shared by all objects of the namespace; empty for a cluster-scoped object.
+    pub namespace: Arc<str>,
+    /// `metadata.name`.
+    pub name: Cow<'a, str>,
+    /// `metadata.uid`; empty where the server sent none.
+    pub uid: Cow<'a, str>,
+    /// `metadata.resourceVersion`, verbatim.
+    pub resource_version: Cow<'a, str>,
+    /// `metadata.creationTimestamp`, RFC 3339; empty where the server sent none.
+    pub creation_timestamp: Cow<'a, str>,
+    /// `metadata.deletionTimestamp`, RFC 3339; empty unless the object is being deleted.
+    pub deletion_timestamp: Cow<'a, str>,
+    /// `metadata.generation`.
+    pub generation: Option<i64>,
+    /// `metadata.labels`, in the server's order.
+    pub labels: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    /// `metadata.ownerReferences`.
+    pub owners: Vec<Owner<'a>>,
+}
+
+/// One entry of `metadata.ownerReferences`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owner<'a> {
+    /// Of the owner, for example `apps/v1`.
+    pub api_version: Cow<'a, str>,
+    /// Of the owner, for example `ReplicaSet`.
+    pub kind: Cow<'a, str>,
+    /// Of the owner.
+    pub name: Cow<'a, str>,
+    /// Of the owner.
+    pub uid: Cow<'a, str>,
+    /// True for the one owner that is the controller.
+    pub controller: bool,
+}
+
+/// The JSON text of an object, as it is kept.
+pub enum Body {
+    /// As it is.
+    Raw(Box<str>),
+    /// Compressed.
+    Packed {
+        /// What [`BodyCodec::unpack`] takes.
+        bytes: Box<[u8]>,
+        /// Of the text, in bytes.
+        text_len: u32,
+        /// Knows the dictionary.
+        codec: Arc<dyn BodyCodec>,
+    },
+}
+
+/// Gives a packed body back. The cache implements it; objects carry it so that readers need not know.
+pub trait BodyCodec: Send + Sync {
+    /// The text that was packed; `text_len` is its length in bytes.
+    ///
+    /// # Errors
+    /// Only if the bytes are not what this codec made, which is a bug of the host.
+    fn unpack(&self, bytes: &[u8], text_len: usize) -> Result<String, CodecError>;
+}
+
+/// A packed body that does not unpack: a bug of the host, never the API server's or a plugin's fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the cached copy of the object cannot be unpacked: {0}")]
+pub struct CodecError(pub String);
+
+/// A string of the header, or a number of labels, beyond what the compact header can hold. The API server's
+/// own limits are a thousand times lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a string in the object's metadata is longer than 2 MiB, or it has more than 65,535 labels")]
+pub struct ObjectTooLarge;
+
+// === impl Object ===
+
+impl Object {
+    /// Packs a header and keeps the body.
+    ///
+    /// # Errors
+    /// [`ObjectTooLarge`] where a string of the header exceeds 2 MiB or there are more than 65,535 labels.
+    pub fn new(header: &Header<'_>, body: Body) -> Result<Self, ObjectTooLarge> {
+        let mut text = TextWriter::default();
+        for value in
+            [&header.uid, &header.resource_version, &header.creation_timestamp, &header.deletion_timestamp]
+        {
+            text.push(value)?;
+        }
+        for (key, value) in &header.labels {
+            text.push(key)?;
+            text.push(value)?;
+        }
+        for owner in &header.owners {
+            text.push(if owner.controller { "c" } else { "" })?;
+            for value in [&owner.api_version, &owner.kind, &owner.name, &owner.uid] {
+                text.push(value)?;
+            }
+        }
+        Ok(Self {
+            namespace: Arc::clone(&header.namespace),
+            name: Arc::from(&*header.name),
+            text: text.finish(),
+            generation: header.generation,
+            labels: u16::try_from(header.labels.len()).map_err(|_| ObjectTooLarge)?,
+            body,
+        })
+    }
+
+    /// Empty for a cluster-scoped object.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// `metadata.name`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The key within its resource; copies two pointers.
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey { namespace: Arc::clone(&self.namespace), name: Arc::clone(&self.name) }
+    }
+
+    /// `metadata.uid`; empty where the server sent none.
+    pub fn uid(&self) -> &str {
+        self.field(0)
+    }
+
+    /// `metadata.resourceVersion`, verbatim.
+    pub fn resource_version(&self) -> &str {
+        self.field(1)
+    }
+
+    /// RFC 3339; empty where the server sent none.
+    pub fn creation_timestamp(&self) -> &str {
+        self.field(2)
+    }
+
+    /// RFC 3339, once the object is being deleted.
+    pub fn deletion_timestamp(&self) -> Option<&str> {
+        Some(self.field(3)).filter(|timestamp| !timestamp.is_empty())
+    }
+
+    /// `metadata.generation`.
+    pub fn generation(&self) -> Option<i64> {
+        self.generation
+    }
+
+    /// Keys and values, in the server's order.
+    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut fields = Fields::new(&self.text).skip(4);
+        (0..self.labels).map_while(move |_| Some((fields.next()?, fields.next()?)))
+    }
+
+    /// The value of one label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels().find(|(candidate, _)| *candidate == key).map(|(_, value)| value)
+    }
+
+    /// `metadata.ownerReferences`, in the server's order.
+    pub fn owners(&self) -> impl Iterator<Item = Owner<'_>> {
+        let mut fields = Fields::new(&self.text).skip(4 + 2 * usize::from(self.labels));
+        std::iter::from_fn(move || {
+            Some(Owner {
+                controller: fields.next()? == "c",
+                api_version: Cow::Borrowed(fields.next()?),
+                kind: Cow::Borrowed(fields.next()?),
+                name: Cow::Borrowed(fields.next()?),
+                uid: Cow::Borrowed(fields.next()?),
+            })
+        })
+    }
+
+    /// The owner that is the controller, if there is one.
+    pub fn controller(&self) -> Option<Owner<'_>> {
+        self.owners().find(|owner| owner.controller)
+    }
+
+    /// The whole object as JSON text, `kind` and `apiVersion` included.
+    ///
+    /// # Errors
+    /// See [`BodyCodec::unpack`].
+    pub fn json(&self) -> Result<Cow<'_, str>, CodecError> {
+        match &self.body {
+            Body::Raw(text) => Ok(Cow::Borrowed(text)),
+            Body::Packed { bytes, text_len, codec } => {
+                codec.unpack(bytes, *text_len as usize).map(Cow::Owned)
+            }
+        }
+    }
+
+    /// The memory this state holds, in bytes, allocator overhead and shared namespace left out.
+    pub fn memory_bytes(&self) -> usize {
+        let body = match &self.body {
+            Body::Raw(text) => text.len(),
+            Body::Packed { bytes, .. } => bytes.len(),
+        };
+        size_of::<Self>() + self.name.len() + self.text.len() + body
+    }
+
+    fn field(&self, index: usize) -> &str {
+        Fields::new(&self.text).nth(index).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Object {
+    /// Names the state; the body stays out of every log, it may be a Secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Object({} rv={} uid={})", self.key(), self.resource_version(), self.uid())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+use super::*;
+
+fn header() -> Header<'static> {
+    Header {
+        namespace: Arc::from("shop"),
+        name: "web-1".into(),
+        uid: "7d0e".into(),
+        resource_version: "42".into(),
+        creation_timestamp: "2026-11-21T02:19:18Z".into(),
+        deletion_timestamp: "".into(),
+        generation: Some(3),
+        labels: vec![("app".into(), "web".into()), ("größe".into(), "".into())],
+        owners: vec![
+            Owner { kind: "Node".into(), ..Owner::default() },
+            Owner {
+                api_version: "apps/v1".into(),
+                kind: "ReplicaSet".into(),
+                name: "web".into(),
+                uid: "11".into(),
+                controller: true,
+            },
+        ],
+    }
+}
+
+fn raw(text: &str) -> Body {
+    Body::Raw(text.into())
+}
+
+#[test]
+fn what_was_packed_is_read_back() {
+    let object = Object::new(&header(), raw("{}")).unwrap();
+
+    assert_eq!(object.key(), ObjectKey::new("shop", "web-1"));
+    assert_eq!((object.uid(), object.resource_version()), ("7d0e", "42"));
+    assert_eq!(object.creation_timestamp(), "2026-11-21T02:19:18Z");
+    assert_eq!((object.deletion_timestamp(), object.generation()), (None, Some(3)));
+    assert_eq!(object.labels().collect::<Vec<_>>(), [("app", "web"), ("größe", "")]);
+    assert_eq!(object.label("app"), Some("web"));
+    assert_eq!(object.label("none"), None);
+    assert_eq!(object.owners().count(), 2);
+    assert_eq!(object.controller().unwrap().name, "web");
+    assert_eq!(object.json().unwrap(), "{}");
+}
+
+#[test]
+fn an_object_without_labels_and_owners_has_none() {
+    let header = Header { deletion_timestamp: "2026-01-01T00:00:00Z".into(), ..Header::default() };
+    let object = Object::new(&header, raw("{}")).unwrap();
+
+    assert_eq!((object.labels().count(), object.owners().count()), (0, 0));
+    assert!(object.controller().is_none());
+    assert_eq!(object.deletion_timestamp(), Some("2026-01-01T00:00:00Z"));
+}
+
+#[test]
+fn a_string_of_any_length_below_two_mebibytes_fits_and_a_longer_one_is_refused() {
+    for len in [0, 1, 127, 128, 16_383, 16_384, (1 << 21) - 1] {
+        let header = Header { uid: "u".repeat(len).into(), ..header() };
+
+        assert_eq!(Object::new(&header, raw("{}")).unwrap().uid().len(), len);
+    }
+    let header = Header { uid: "u".repeat(1 << 21).into(), ..header() };
+    assert_eq!(Object::new(&header, raw("{}")).unwrap_err(), ObjectTooLarge);
+}
+
+#[test]
+fn the_debug_form_never_shows_the_body() {
+    let object = Object::new(&header(), raw(r#"{"data":{"password":"hunter2"}}"#)).unwrap();
+
+    assert_eq!(format!("{object:?}"), "Object(shop/web-1 rv=42 uid=7d0e)");
+}

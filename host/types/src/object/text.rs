@@ -1,0 +1,50 @@
+//! Many short strings in one allocation: each behind its length, as three characters of seven bits, so that
+//! the whole stays a valid string and needs no unsafe code to slice.
+
+use super::ObjectTooLarge;
+
+const PREFIX: usize = 3;
+
+/// Writes what [`Fields`] reads.
+#[derive(Default)]
+pub(super) struct TextWriter(String);
+
+impl TextWriter {
+    pub(super) fn push(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
+        let len = value.len();
+        if len >= 1 << 21 {
+            return Err(ObjectTooLarge);
+        }
+        for shift in [14, 7, 0] {
+            // Seven bits: always an ASCII character.
+            self.0.push(char::from(((len >> shift) & 0x7f) as u8));
+        }
+        self.0.push_str(value);
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Box<str> {
+        self.0.into_boxed_str()
+    }
+}
+
+/// The strings, in the order they were pushed.
+pub(super) struct Fields<'a>(&'a str);
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self(text)
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let (prefix, rest) = self.0.split_at_checked(PREFIX)?;
+        let len = prefix.bytes().fold(0, |len, byte| len << 7 | usize::from(byte));
+        let (value, rest) = rest.split_at_checked(len)?;
+        self.0 = rest;
+        Some(value)
+    }
+}

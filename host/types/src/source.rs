@@ -1,0 +1,27 @@
+//! The identity of a shared informer.
+
+use std::sync::Arc;
+
+use crate::Gvr;
+
+/// Which shared informer a notification comes from. Cheap to clone; equal where the resource is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Source(Arc<Gvr>);
+
+impl Source {
+    /// The informer of this resource.
+    pub fn new(gvr: Gvr) -> Self {
+        Self(Arc::new(gvr))
+    }
+
+    /// The resource it serves.
+    pub fn gvr(&self) -> &Gvr {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
