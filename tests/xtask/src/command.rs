@@ -1,0 +1,84 @@
+//! Running other programs, with a line before each and the time after it.
+
+use std::{path::PathBuf, process::Command, time::Instant};
+
+/// What a command is for, in a few words.
+pub(crate) struct Step(String);
+
+/// A program to run in the workspace's root.
+pub(crate) struct Run(Command);
+
+impl Step {
+    pub(crate) fn new(purpose: impl Into<String>) -> Self {
+        Self(purpose.into())
+    }
+}
+
+impl Run {
+    pub(crate) fn new(program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(root());
+        Self(command)
+    }
+
+    pub(crate) fn env(mut self, key: &str, value: &str) -> Self {
+        self.0.env(key, value);
+        self
+    }
+
+    /// Runs to the end with our own input and output.
+    ///
+    /// # Errors
+    /// The program could not be started, or ended with another status than 0.
+    pub(crate) fn run(mut self, step: &Step) -> Result<(), String> {
+        println!("==> {}", step.0);
+        let started = Instant::now();
+        let status = self.0.status().map_err(|error| self.not_started(&error))?;
+        if !status.success() {
+            return Err(format!("`{}` failed ({status}): {:?}", step.0, self.0));
+        }
+        println!("    {} took {:.1} s", step.0, started.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// Runs to the end and gives what it printed.
+    ///
+    /// # Errors
+    /// As [`Run::run`]; the message has what the program printed to stderr.
+    pub(crate) fn output(mut self) -> Result<String, String> {
+        let output = self.0.output().map_err(|error| self.not_started(&error))?;
+        if !output.status.success() {
+            return Err(format!("{:?} failed: {}", self.0, String::from_utf8_lossy(&output.stderr)));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn not_started(&self, error: &std::io::Error) -> String {
+        format!("cannot start `{}`: {error}", self.0.get_program().to_string_lossy())
+    }
+}
+
+/// The cargo that runs us.
+pub(crate) fn cargo(arguments: &[&str]) -> Run {
+    Run::new(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()), arguments)
+}
+
+/// True where the program answers `--version` or `version`.
+pub(crate) fn is_installed(program: &str) -> bool {
+    ["--version", "version"].iter().any(|argument| Run::new(program, &[argument]).output().is_ok())
+}
+
+/// True on a build machine, where nothing may be skipped.
+pub(crate) fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false")
+}
+
+/// The workspace's root.
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}

@@ -1,0 +1,54 @@
+//! Building the components.
+
+use crate::command::{Run, Step, cargo, target_dir};
+
+const TARGET: &str = "wasm32-wasip2";
+
+/// Builds the example of the demo; gives the component's path.
+///
+/// # Errors
+/// The target cannot be added, or the build fails.
+pub(crate) fn build_example() -> Result<String, String> {
+    add_target()?;
+    cargo(&["build", "--target", TARGET, "--profile", "plugin", "--package", "deployments-rust", "--lib"])
+        .run(&Step::new("build the example component"))?;
+    Ok(artefact("deployments_rust.wasm"))
+}
+
+/// Builds the example and the fixture guests of the tests.
+///
+/// # Errors
+/// As [`build_example`].
+pub(crate) fn build_all() -> Result<(), String> {
+    let example = build_example()?;
+    cargo(&[
+        "build",
+        "--target",
+        TARGET,
+        "--profile",
+        "plugin",
+        "--package",
+        "informer-fixture-guests",
+        "--examples",
+    ])
+    .run(&Step::new("build the fixture guests"))?;
+    println!("    {example}\n    {}", artefact("examples/*.wasm"));
+    Ok(())
+}
+
+fn artefact(name: &str) -> String {
+    target_dir().join(TARGET).join("plugin").join(name).to_string_lossy().into_owned()
+}
+
+/// Adds the wasm target where it is missing. Without rustup it must be there already.
+fn add_target() -> Result<(), String> {
+    let libraries = Run::new("rustc", &["--print", "target-libdir", "--target", TARGET]).output()?;
+    if std::path::Path::new(libraries.trim()).is_dir() {
+        return Ok(());
+    }
+    Run::new("rustup", &["target", "add", TARGET])
+        .run(&Step::new(format!("add the target {TARGET}")))
+        .map_err(|problem| {
+            format!("{problem}\nthe target {TARGET} is needed; install it with your Rust distribution")
+        })
+}

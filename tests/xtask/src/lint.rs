@@ -1,0 +1,16 @@
+//! Every warning is an error.
+
+use crate::command::{Step, cargo};
+
+/// Formatting, clippy and documentation of the whole workspace.
+///
+/// # Errors
+/// The first of them that is not clean.
+pub(crate) fn run() -> Result<(), String> {
+    cargo(&["fmt", "--all", "--check"]).run(&Step::new("check the formatting"))?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        .run(&Step::new("run clippy"))?;
+    cargo(&["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"])
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run(&Step::new("build the documentation"))
+}
