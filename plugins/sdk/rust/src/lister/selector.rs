@@ -1,0 +1,59 @@
+//! Which objects a list is about.
+
+use crate::bindings::informer::plugin::lister::{self as wit, Page};
+
+/// Which objects, and in pages of what size.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selector {
+    namespace: Option<String>,
+    labels: String,
+    index: Option<(String, String)>,
+    page_size: u32,
+}
+
+// === impl Selector ===
+
+impl Selector {
+    /// All objects the plugin may read.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Only those of one namespace.
+    #[must_use]
+    pub fn namespace(self, namespace: impl Into<String>) -> Self {
+        Self { namespace: Some(namespace.into()), ..self }
+    }
+
+    /// Only those that match a Kubernetes label selector: `app=web,tier in (a, b),!legacy`.
+    #[must_use]
+    pub fn labels(self, labels: impl Into<String>) -> Self {
+        Self { labels: labels.into(), ..self }
+    }
+
+    /// Only those with `value` in an index declared under `index` of the `[[watch]]`.
+    #[must_use]
+    pub fn index(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { index: Some((name.into(), value.into())), ..self }
+    }
+
+    /// At most so many objects from the host at a time; 0, the default, leaves it to the host. It changes
+    /// memory and time, never the result.
+    #[must_use]
+    pub fn page_size(self, objects: u32) -> Self {
+        Self { page_size: objects, ..self }
+    }
+
+    pub(super) fn wire(&self) -> wit::Selector<'_> {
+        wit::Selector {
+            namespace: self.namespace.as_deref(),
+            labels: &self.labels,
+            index: self.index.as_ref().map(|(name, value)| (name.as_str(), value.as_str())),
+        }
+    }
+
+    pub(super) fn part<'a>(&self, token: Option<&'a str>) -> Page<'a> {
+        Page { limit: self.page_size, token }
+    }
+}
