@@ -1,1 +1,59 @@
-//! deployments-rust.
+//! Prints what happens to deployments, and once, after the first sync, those of one namespace.
+//!
+//! The lines are described in `examples/README.md`; the examples in the other languages print the same.
+#![expect(clippy::print_stdout, reason = "what a guest prints becomes a line of the host's log")]
+
+mod line;
+
+use informer_sdk::lister::{self, Selector};
+use informer_sdk::{Cause, Config, Event, Handler, Result, Update};
+
+const DEPLOYMENTS: &str = "apps/v1/deployments";
+const NAMESPACE: &str = "default";
+
+/// The plugin. It remembers one thing: whether the list was printed.
+#[derive(Debug, Default)]
+pub struct Deployments {
+    listed: bool,
+}
+
+informer_sdk::export!(Deployments);
+
+// === impl Deployments ===
+
+impl Handler for Deployments {
+    fn start(_config: Config) -> std::result::Result<Self, String> {
+        Ok(Self::default())
+    }
+
+    fn on_add(&mut self, object: Event, cause: Cause) -> Result {
+        println!("{}", line::added(object.meta(), cause));
+        self.list_once()
+    }
+
+    fn on_update(&mut self, update: Update, cause: Cause) -> Result {
+        println!("{}", line::updated(&update.old.meta()?, update.new.meta(), cause));
+        self.list_once()
+    }
+
+    fn on_delete(&mut self, object: Event, final_state_known: bool) -> Result {
+        println!("{}", line::deleted(object.meta(), final_state_known));
+        self.list_once()
+    }
+}
+
+impl Deployments {
+    /// Prints the deployments of the namespace as soon as the cache holds all of them, and never again.
+    fn list_once(&mut self) -> Result {
+        if self.listed || !lister::has_synced(DEPLOYMENTS)? {
+            return Ok(());
+        }
+        let selector = Selector::all().namespace(NAMESPACE);
+        let found: std::result::Result<Vec<_>, _> = lister::list_meta(DEPLOYMENTS, &selector).collect();
+        for line in line::listing(NAMESPACE, &found?) {
+            println!("{line}");
+        }
+        self.listed = true;
+        Ok(())
+    }
+}
