@@ -106,3 +106,6 @@ fn deliver<H: Exported>(call: impl FnOnce(&mut H) -> crate::Result) -> Result<()
     });
     answer.map_err(Into::into)
 }
+
+#[cfg(test)]
+mod tests;

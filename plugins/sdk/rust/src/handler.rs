@@ -101,3 +101,23 @@ impl From<handler::Cause> for Cause {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_keeps_the_word_of_the_interface() {
+        let causes = [
+            (handler::Cause::Live, "live"),
+            (handler::Cause::Initial, "initial"),
+            (handler::Cause::Relist, "relist"),
+            (handler::Cause::Resync, "resync"),
+            (handler::Cause::Replay, "replay"),
+        ];
+
+        for (wire, word) in causes {
+            assert_eq!(Cause::from(wire).to_string(), word);
+        }
+    }
+}

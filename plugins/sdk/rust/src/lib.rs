@@ -62,7 +62,6 @@ mod event;
 mod export;
 mod failure;
 mod handler;
-mod host;
 pub mod lister;
 pub mod log;
 mod object;

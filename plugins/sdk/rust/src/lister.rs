@@ -27,8 +27,8 @@ mod selector;
 
 use serde::de::DeserializeOwned;
 
-use crate::bindings::informer::plugin::lister as wit;
-use crate::{Error, Field, ObjectKey, ObjectMeta, host};
+use crate::bindings::informer::plugin::{self as host, lister as wit};
+use crate::{Error, Field, ObjectKey, ObjectMeta};
 
 pub use pages::List;
 pub use selector::Selector;

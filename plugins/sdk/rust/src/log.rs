@@ -14,7 +14,7 @@
 //! Nothing is formatted where the host would not keep the line. `println!` works too: a line of level `info`;
 //! what goes to stderr, a panic's message too, becomes a line of level `warn`.
 
-use crate::host;
+use crate::bindings::informer::plugin as host;
 
 #[doc(inline)]
 pub use crate::{debug, error, info, trace, warn};

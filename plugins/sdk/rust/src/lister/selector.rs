@@ -57,3 +57,30 @@ impl Selector {
         Page { limit: self.page_size, token }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_selector_reaches_the_host() {
+        let selector =
+            Selector::all().namespace("default").labels("app=web").index("by-node", "n1").page_size(50);
+
+        let wire = selector.wire();
+
+        assert_eq!(
+            (wire.namespace, wire.labels, wire.index),
+            (Some("default"), "app=web", Some(("by-node", "n1")))
+        );
+        assert_eq!(selector.part(Some("t")), Page { limit: 50, token: Some("t") });
+    }
+
+    #[test]
+    fn all_asks_for_nothing_in_particular() {
+        let selector = Selector::all();
+
+        assert_eq!(selector.wire(), wit::Selector { namespace: None, labels: "", index: None });
+        assert_eq!(selector.part(None), Page { limit: 0, token: None });
+    }
+}
