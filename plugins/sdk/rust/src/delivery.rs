@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bindings::informer::plugin as host;
+use crate::host;
 
 /// Facts about the call in hand.
 #[derive(Debug, Clone, PartialEq, Eq)]

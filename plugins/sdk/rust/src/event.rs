@@ -27,6 +27,10 @@ pub struct Update {
 // === impl Event ===
 
 impl Event {
+    pub(crate) fn new(gvr: String, meta: ObjectMeta, id: types::ObjectId) -> Self {
+        Self { gvr, meta, object: Object::new(id) }
+    }
+
     /// The resource, as in `informer.toml`: `apps/v1/deployments`.
     #[must_use]
     pub fn gvr(&self) -> &str {
@@ -110,15 +114,15 @@ impl Event {
 
 impl From<handler::EventObject> for Event {
     fn from(handler::EventObject { gvr, meta, id }: handler::EventObject) -> Self {
-        Self { gvr, meta, object: Object::new(id) }
+        Self::new(gvr, meta, id)
     }
 }
 
 // === impl Update ===
 
 impl Update {
-    pub(crate) fn new(old: types::ObjectId, new: handler::EventObject) -> Self {
-        Self { old: Object::new(old), new: new.into() }
+    pub(crate) fn new(old: types::ObjectId, new: Event) -> Self {
+        Self { old: Object::new(old), new }
     }
 
     /// True where the value at any of the pointers changed: `update.changed(&["/spec"])`. Most update handlers

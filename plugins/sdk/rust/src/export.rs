@@ -89,7 +89,7 @@ impl<H: Exported> handler::Guest for Component<H> {
         new: handler::EventObject,
         cause: handler::Cause,
     ) -> Result<(), handler::Failure> {
-        deliver::<H>(|handler| handler.on_update(Update::new(old, new), cause.into()))
+        deliver::<H>(|handler| handler.on_update(Update::new(old, new.into()), cause.into()))
     }
 
     fn on_delete(object: handler::EventObject, final_state_known: bool) -> Result<(), handler::Failure> {

@@ -51,7 +51,7 @@
 //! `cargo build --release --target wasm32-wasip2` leaves.
 //!
 //! The tour, in the order of a call: [`Config`], [`Handler`], [`Event`] and [`Update`], [`Object`] and [`Field`],
-//! [`lister`], [`log`](mod@log), [`delivery`], [`Failure`].
+//! [`lister`], [`log`](mod@log), [`delivery`], [`Failure`]; and `testing`, a host for native tests.
 
 #[doc(hidden)]
 pub mod bindings;
@@ -62,9 +62,12 @@ mod event;
 mod export;
 mod failure;
 mod handler;
+mod host;
 pub mod lister;
 pub mod log;
 mod object;
+#[cfg(not(target_family = "wasm"))]
+pub mod testing;
 
 pub use config::Config;
 pub use error::{Error, ErrorCode};

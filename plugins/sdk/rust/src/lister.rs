@@ -27,7 +27,8 @@ mod selector;
 
 use serde::de::DeserializeOwned;
 
-use crate::bindings::informer::plugin::{self as host, lister as wit};
+use crate::bindings::informer::plugin::lister as wit;
+use crate::host;
 use crate::{Error, Field, ObjectKey, ObjectMeta};
 
 pub use pages::List;

@@ -14,7 +14,7 @@
 //! Nothing is formatted where the host would not keep the line. `println!` works too: a line of level `info`;
 //! what goes to stderr, a panic's message too, becomes a line of level `warn`.
 
-use crate::bindings::informer::plugin as host;
+use crate::host;
 
 #[doc(inline)]
 pub use crate::{debug, error, info, trace, warn};
@@ -46,6 +46,21 @@ pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
     host::log::write(level.into(), message, fields);
 }
 
+// === impl Level ===
+
+/// The word of the WIT interface: `trace`, `debug`, `info`, `warn` or `error`.
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Trace => "trace",
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        })
+    }
+}
+
 impl From<Level> for host::log::Level {
     fn from(level: Level) -> Self {
         match level {
@@ -54,6 +69,18 @@ impl From<Level> for host::log::Level {
             Level::Info => Self::Info,
             Level::Warn => Self::Warn,
             Level::Error => Self::Error,
+        }
+    }
+}
+
+impl From<host::log::Level> for Level {
+    fn from(level: host::log::Level) -> Self {
+        match level {
+            host::log::Level::Trace => Self::Trace,
+            host::log::Level::Debug => Self::Debug,
+            host::log::Level::Info => Self::Info,
+            host::log::Level::Warn => Self::Warn,
+            host::log::Level::Error => Self::Error,
         }
     }
 }

@@ -3,8 +3,8 @@
 use serde::de::DeserializeOwned;
 
 use crate::Error;
-use crate::bindings::informer::plugin as host;
 use crate::bindings::informer::plugin::types;
+use crate::host;
 
 pub use types::{ObjectKey, ObjectMeta, Owner};
 

@@ -1,0 +1,12 @@
+//! The call in hand: always a first attempt that did not wait.
+
+use crate::bindings::informer::plugin::delivery::DeliveryInfo;
+
+pub(crate) fn current() -> DeliveryInfo {
+    DeliveryInfo {
+        attempt: 1,
+        queued_ms: 0,
+        plugin: "test".to_owned(),
+        host_version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}

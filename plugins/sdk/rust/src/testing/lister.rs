@@ -1,0 +1,79 @@
+//! Reads of the cache.
+
+use serde_json::Value;
+
+use super::state::{error, meta, texts, with_state};
+use crate::bindings::informer::plugin::lister::{Fields, FieldsPage, JsonPage, MetaPage, Page, Selector};
+use crate::bindings::informer::plugin::types::{Error, ErrorCode, ObjectKey};
+
+pub(crate) fn get(gvr: &str, key: &ObjectKey) -> Result<Option<String>, Error> {
+    one(gvr, key, |object| Ok(object.to_string()))
+}
+
+pub(crate) fn get_fields(
+    gvr: &str,
+    key: &ObjectKey,
+    pointers: &[&str],
+) -> Result<Option<Vec<Option<String>>>, Error> {
+    one(gvr, key, |object| texts(object, pointers))
+}
+
+pub(crate) fn list_meta(gvr: &str, of: Selector<'_>, part: Page<'_>) -> Result<MetaPage, Error> {
+    let (items, next) = list(gvr, of, part, |object| Ok(meta(object)))?;
+    Ok(MetaPage { items, next })
+}
+
+pub(crate) fn list_fields(
+    gvr: &str,
+    of: Selector<'_>,
+    pointers: &[&str],
+    part: Page<'_>,
+) -> Result<FieldsPage, Error> {
+    let fields = |object: &Value| {
+        let meta = meta(object);
+        Ok(Fields { key: ObjectKey::new(meta.namespace, meta.name), values: texts(object, pointers)? })
+    };
+    let (items, next) = list(gvr, of, part, fields)?;
+    Ok(FieldsPage { items, next })
+}
+
+pub(crate) fn list_json(gvr: &str, of: Selector<'_>, part: Page<'_>) -> Result<JsonPage, Error> {
+    let (items, next) = list(gvr, of, part, |object| Ok(object.to_string()))?;
+    Ok(JsonPage { items, next })
+}
+
+pub(crate) fn has_synced(gvr: &str) -> Result<bool, Error> {
+    with_state(|state| Ok(state.watched(gvr)?.synced))
+}
+
+fn one<T>(gvr: &str, key: &ObjectKey, show: impl Fn(&Value) -> Result<T, Error>) -> Result<Option<T>, Error> {
+    with_state(|state| {
+        let found = state.watched(gvr)?.objects.get(&(key.namespace.clone(), key.name.clone()));
+        found.map(show).transpose()
+    })
+}
+
+/// A page token is the number of objects shown before.
+fn list<T>(
+    gvr: &str,
+    Selector { namespace: only, labels, index }: Selector<'_>,
+    Page { limit, token }: Page<'_>,
+    show: impl Fn(&Value) -> Result<T, Error>,
+) -> Result<(Vec<T>, Option<String>), Error> {
+    if !labels.is_empty() || index.is_some() {
+        let message = "the test host knows neither label selectors nor indexes";
+        return Err(error(ErrorCode::Invalid, message.to_owned()));
+    }
+    let before = token.map_or(Ok(0), str::parse::<usize>);
+    let before = before.map_err(|_| error(ErrorCode::StalePage, "unknown page token".to_owned()))?;
+    let limit = if limit == 0 { usize::MAX } else { usize::try_from(limit).unwrap_or(usize::MAX) };
+    with_state(|state| {
+        let objects = state.watched(gvr)?.objects.iter();
+        let wanted = |namespace: &str| only.is_none_or(|only| only == namespace);
+        let mut rest = objects.filter(|((namespace, _), _)| wanted(namespace)).skip(before);
+        let items: Vec<T> =
+            rest.by_ref().take(limit).map(|(_, object)| show(object)).collect::<Result<_, _>>()?;
+        let next = rest.next().map(|_| (before + items.len()).to_string());
+        Ok((items, next))
+    })
+}

@@ -1,0 +1,107 @@
+//! What the host of a thread holds.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Line;
+use crate::bindings::informer::plugin::types::{Error, ErrorCode, ObjectId, ObjectMeta, Owner};
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::new(State::default());
+}
+
+/// Everything a test put in, and what came out.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    resources: BTreeMap<String, Resource>,
+    objects: BTreeMap<ObjectId, Value>,
+    last_id: ObjectId,
+    pub(super) log: Vec<Line>,
+}
+
+/// The cache of one resource, sorted by namespace and name.
+#[derive(Debug, Default)]
+pub(super) struct Resource {
+    pub(super) synced: bool,
+    pub(super) objects: BTreeMap<(String, String), Value>,
+}
+
+pub(super) fn with_state<T>(use_it: impl FnOnce(&mut State) -> T) -> T {
+    STATE.with_borrow_mut(use_it)
+}
+
+// === impl State ===
+
+impl State {
+    /// The cache of a resource, which is watched from now on.
+    pub(super) fn resource(&mut self, gvr: &str) -> &mut Resource {
+        self.resources.entry(gvr.to_owned()).or_default()
+    }
+
+    pub(super) fn watched(&self, gvr: &str) -> Result<&Resource, Error> {
+        let unknown = || error(ErrorCode::UnknownResource, format!("the test host does not watch {gvr}"));
+        self.resources.get(gvr).ok_or_else(unknown)
+    }
+
+    /// Tokens are never used twice, so a stale one never names another object.
+    pub(super) fn hand_out(&mut self, object: Value) -> ObjectId {
+        self.last_id += 1;
+        self.objects.insert(self.last_id, object);
+        self.last_id
+    }
+
+    pub(super) fn object(&self, id: ObjectId) -> Result<&Value, Error> {
+        let stale = || error(ErrorCode::StaleToken, format!("no object {id} belongs to the call in hand"));
+        self.objects.get(&id).ok_or_else(stale)
+    }
+
+    pub(super) fn forget_objects(&mut self) {
+        self.objects.clear();
+    }
+}
+
+pub(super) fn error(code: ErrorCode, message: String) -> Error {
+    Error { code, message }
+}
+
+/// The value at a JSON pointer.
+pub(super) fn at<'a>(object: &'a Value, pointer: &str) -> Result<Option<&'a Value>, Error> {
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        return Err(error(ErrorCode::Invalid, format!("the pointer `{pointer}` does not begin with `/`")));
+    }
+    Ok(object.pointer(pointer))
+}
+
+/// The JSON texts at several pointers.
+pub(super) fn texts(object: &Value, pointers: &[&str]) -> Result<Vec<Option<String>>, Error> {
+    pointers.iter().map(|pointer| Ok(at(object, pointer)?.map(Value::to_string))).collect()
+}
+
+/// The metadata of an object; what is missing is empty.
+pub(super) fn meta(object: &Value) -> ObjectMeta {
+    let meta = object.get("metadata").unwrap_or(&Value::Null);
+    let text = |of: &Value, field: &str| of.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let labels = meta.get("labels").and_then(Value::as_object).into_iter().flatten();
+    let owners = meta.get("ownerReferences").and_then(Value::as_array).into_iter().flatten();
+    let mut controllers =
+        owners.filter(|owner| owner.get("controller").and_then(Value::as_bool).unwrap_or(false));
+    ObjectMeta {
+        namespace: text(meta, "namespace"),
+        name: text(meta, "name"),
+        uid: text(meta, "uid"),
+        resource_version: text(meta, "resourceVersion"),
+        creation_timestamp: text(meta, "creationTimestamp"),
+        deleting: meta.get("deletionTimestamp").is_some_and(|at| !at.is_null()),
+        labels: labels
+            .map(|(key, _)| (key.clone(), text(meta.get("labels").unwrap_or(&Value::Null), key)))
+            .collect(),
+        controller: controllers.next().map(|owner| Owner {
+            api_version: text(owner, "apiVersion"),
+            kind: text(owner, "kind"),
+            name: text(owner, "name"),
+            uid: text(owner, "uid"),
+        }),
+    }
+}

@@ -1,0 +1,140 @@
+use serde_json::json;
+
+use super::*;
+use crate::lister::Selector;
+use crate::{Error, ErrorCode, lister as reads};
+
+const PODS: &str = "v1/pods";
+
+fn pod(namespace: &str, name: &str, node: &str) -> Value {
+    json!({
+        "kind": "Pod",
+        "metadata": {"namespace": namespace, "name": name, "resourceVersion": "7", "labels": {"app": "web"}},
+        "spec": {"nodeName": node},
+    })
+}
+
+fn code<T: std::fmt::Debug>(refused: Result<T, Error>) -> Option<ErrorCode> {
+    refused.unwrap_err().code()
+}
+
+#[test]
+fn an_object_is_read_by_pointer_and_as_a_whole() {
+    let host = TestHost::new();
+    let event = host.event(PODS, pod("default", "a", "n1"));
+
+    assert_eq!(event.get::<String>("/spec/nodeName").unwrap().as_deref(), Some("n1"));
+    assert_eq!(event.get::<u32>("/spec/missing").unwrap(), None);
+    assert_eq!(event.parse::<Value>().unwrap(), pod("default", "a", "n1"));
+    assert!(event.json().unwrap().contains("\"kind\":\"Pod\""));
+    let [node, missing] = event.get_many(["/spec/nodeName", "/x"]).unwrap();
+    assert_eq!((node.json(), missing.json()), (Some("\"n1\""), None));
+}
+
+#[test]
+fn a_pointer_without_a_slash_is_invalid() {
+    let event = TestHost::new().event(PODS, pod("default", "a", "n1"));
+
+    assert_eq!(code(event.get::<String>("spec")), Some(ErrorCode::Invalid));
+    assert_eq!(code(event.object().differs(event.object(), &["/spec", "kind"])), Some(ErrorCode::Invalid));
+}
+
+#[test]
+fn an_update_shows_what_changed() {
+    let host = TestHost::new();
+    let update = host.update(PODS, pod("default", "a", "n1"), pod("default", "a", "n2"));
+
+    assert!(update.changed(&["/metadata", "/spec/nodeName"]).unwrap());
+    assert!(!update.changed(&["/metadata", "/status"]).unwrap());
+    assert_eq!(update.old.get::<String>("/spec/nodeName").unwrap().as_deref(), Some("n1"));
+    assert_eq!(update.old.meta().unwrap().label("app"), Some("web"));
+}
+
+#[test]
+fn an_object_kept_beyond_its_call_is_stale_and_never_another() {
+    let host = TestHost::new();
+    let kept = *host.event(PODS, pod("default", "a", "n1")).object();
+    host.end_call();
+    let _next = host.event(PODS, pod("default", "b", "n2"));
+
+    assert_eq!(code(kept.json()), Some(ErrorCode::StaleToken));
+}
+
+#[test]
+fn lists_are_sorted_and_the_page_size_does_not_change_them() {
+    let host = TestHost::new();
+    for (namespace, name) in [("default", "b"), ("default", "a"), ("other", "a")] {
+        host.store(PODS, pod(namespace, name, "n1"));
+    }
+    let list = |selector: &Selector| -> Vec<String> {
+        reads::list_meta(PODS, selector).map(|meta| meta.unwrap().key().to_string()).collect()
+    };
+
+    assert_eq!(list(&Selector::all()), ["default/a", "default/b", "other/a"]);
+    assert_eq!(list(&Selector::all().page_size(1)), ["default/a", "default/b", "other/a"]);
+    assert_eq!(list(&Selector::all().namespace("default").page_size(2)), ["default/a", "default/b"]);
+    assert_eq!(list(&Selector::all().namespace("none")), Vec::<String>::new());
+}
+
+#[test]
+fn the_other_reads_show_the_same_objects() {
+    let host = TestHost::new();
+    host.store(PODS, pod("default", "a", "n1"));
+    let key = ObjectKey::new("default", "a");
+
+    let fields: Vec<_> = reads::list_fields(PODS, &Selector::all(), ["/spec/nodeName"]).collect();
+    let fields = fields.into_iter().next().unwrap().unwrap();
+    assert_eq!((fields.key, fields.values[0].json()), (key.clone(), Some("\"n1\"")));
+    let texts: Result<Vec<String>, Error> = reads::list_json(PODS, &Selector::all()).collect();
+    assert_eq!(texts.unwrap(), [pod("default", "a", "n1").to_string()]);
+    assert_eq!(reads::get::<Value>(PODS, &key).unwrap(), Some(pod("default", "a", "n1")));
+    let [kind] = reads::get_fields(PODS, &key, ["/kind"]).unwrap().unwrap();
+    assert_eq!(kind.parse::<String>().unwrap().as_deref(), Some("Pod"));
+
+    host.remove(PODS, &key);
+    assert_eq!(reads::get_json(PODS, &key).unwrap(), None);
+}
+
+#[test]
+fn what_is_not_watched_or_not_known_is_refused() {
+    let host = TestHost::new();
+
+    assert_eq!(code(reads::has_synced(PODS)), Some(ErrorCode::UnknownResource));
+    host.set_synced(PODS, true);
+    assert!(reads::has_synced(PODS).unwrap());
+    let selector = Selector::all().labels("app=web");
+    assert_eq!(code(reads::list_meta(PODS, &selector).next().unwrap()), Some(ErrorCode::Invalid));
+}
+
+#[test]
+fn the_log_keeps_lines_with_their_fields() {
+    let host = TestHost::new();
+
+    crate::log::warn!(name = "web", replicas = 3; "too {}", "few");
+    crate::log::debug!("plain");
+
+    let lines: Vec<String> = host.log().iter().map(ToString::to_string).collect();
+    assert_eq!(lines, ["warn too few name=web replicas=3", "debug plain"]);
+    assert!(TestHost::new().log().is_empty());
+}
+
+#[test]
+fn the_controller_is_the_owner_marked_so() {
+    let mut object = pod("default", "a", "n1");
+    object["metadata"]["ownerReferences"] = json!([
+        {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "1"},
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "2", "controller": true},
+    ]);
+
+    let event = TestHost::new().event(PODS, object);
+
+    let controller = event.meta().controller.as_ref().unwrap();
+    assert_eq!((controller.api_version.as_str(), controller.name.as_str()), ("apps/v1", "rs"));
+}
+
+#[test]
+fn the_call_in_hand_is_a_first_attempt() {
+    let delivery = crate::delivery::current();
+
+    assert_eq!((delivery.attempt, delivery.queued.as_millis()), (1, 0));
+}
