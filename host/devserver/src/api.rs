@@ -1,0 +1,64 @@
+//! What every request handler shares.
+
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    config::Config,
+    registry::{Registry, Resource},
+    status::ApiResult,
+    storage::{Collection, Storage},
+};
+
+/// The state of one server.
+#[derive(Debug)]
+pub(crate) struct Api {
+    pub(crate) config: Config,
+    pub(crate) registry: Registry,
+    pub(crate) storage: Storage,
+    /// Held for reading while an object is created in a namespace, for writing while a namespace is
+    /// marked as terminating: nothing can slip into a namespace that is being emptied.
+    pub(crate) namespace_gate: RwLock<()>,
+    /// Cancelled when the server stops.
+    pub(crate) shutdown: CancellationToken,
+    open_watches: Mutex<CancellationToken>,
+}
+
+// === impl Api ===
+
+impl Api {
+    pub(crate) fn new(config: Config, shutdown: CancellationToken) -> Self {
+        let storage = Storage::new(config.history_limit);
+        Self {
+            config,
+            registry: Registry::builtin(),
+            storage,
+            namespace_gate: RwLock::new(()),
+            open_watches: Mutex::new(shutdown.child_token()),
+            shutdown,
+        }
+    }
+
+    pub(crate) fn collection(&self, resource: &Resource) -> Arc<Collection> {
+        self.storage.collection(&resource.id())
+    }
+
+    /// A built-in resource that the server itself works with.
+    pub(crate) fn builtin(&self, group: &str, version: &str, plural: &str) -> ApiResult<Arc<Resource>> {
+        let missing = || crate::status::ApiError::internal(format!("{plural} is not served"));
+        self.registry.get(group, version, plural).ok_or_else(missing)
+    }
+
+    /// Cancelled when watches that are open now are to end.
+    pub(crate) fn watches_token(&self) -> CancellationToken {
+        self.open_watches.lock().clone()
+    }
+
+    /// Ends the watches that are open now; new ones may be opened at once.
+    pub(crate) fn end_watches(&self) {
+        let ended = std::mem::replace(&mut *self.open_watches.lock(), self.shutdown.child_token());
+        ended.cancel();
+    }
+}

@@ -1,0 +1,86 @@
+//! Aggregated discovery: everything in one document (KEP-3352).
+
+use axum::{body::Body, response::Response};
+use http::{HeaderMap, HeaderValue, header};
+use serde_json::{Value, json};
+
+use super::verbs;
+use crate::{
+    negotiate,
+    registry::{Registry, Resource},
+};
+
+/// The versions of the document, the newest first.
+const VERSIONS: [&str; 2] = ["v2", "v2beta1"];
+
+/// The version of the document that the client asks for.
+pub(super) fn accepted(headers: &HeaderMap) -> Option<&'static str> {
+    let asks_for = |version: &&str| {
+        let parameters = [("g", "apidiscovery.k8s.io"), ("v", *version), ("as", "APIGroupDiscoveryList")];
+        negotiate::accepts(headers, &parameters)
+    };
+    VERSIONS.into_iter().find(asks_for)
+}
+
+/// `/api` (the core group) or `/apis` (all others).
+pub(super) fn serve(registry: &Registry, core: bool, version: &'static str) -> Response {
+    let groups = registry.groups().into_iter().filter(|(name, _)| name.is_empty() == core);
+    let items: Vec<Value> = groups.map(|(name, versions)| group(registry, &name, &versions)).collect();
+    let document = json!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": format!("apidiscovery.k8s.io/{version}"),
+        "metadata": {},
+        "items": items,
+    });
+    let mut response = Response::new(Body::from(document.to_string()));
+    let media_type = match version {
+        "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+    };
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+fn group(registry: &Registry, name: &str, versions: &[String]) -> Value {
+    let versions: Vec<Value> = versions
+        .iter()
+        .map(|version| {
+            let resources = registry.in_group_version(name, version);
+            let resources: Vec<Value> = resources.iter().map(|resource| entry(resource)).collect();
+            json!({"version": version, "freshness": "Current", "resources": resources})
+        })
+        .collect();
+    let metadata = if name.is_empty() { json!({}) } else { json!({"name": name}) };
+    json!({"metadata": metadata, "versions": versions})
+}
+
+fn entry(resource: &Resource) -> Value {
+    let kind =
+        |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+    let own = kind(&resource.group, &resource.version, &resource.kind);
+    let subresources: Vec<Value> = verbs::subresources(resource)
+        .into_iter()
+        .map(|sub| {
+            let speaks = sub.speaks.map_or(own.clone(), |(group, version, name)| kind(group, version, name));
+            json!({"subresource": sub.name, "responseKind": speaks, "verbs": sub.verbs})
+        })
+        .collect();
+    let mut entry = json!({
+        "resource": resource.plural,
+        "responseKind": own,
+        "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+        "singularResource": resource.singular,
+        "verbs": verbs::RESOURCE,
+    });
+    if let Some(fields) = entry.as_object_mut() {
+        for (field, list) in [("shortNames", &resource.short_names), ("categories", &resource.categories)] {
+            if !list.is_empty() {
+                fields.insert(field.into(), json!(list));
+            }
+        }
+        if !subresources.is_empty() {
+            fields.insert("subresources".into(), subresources.into());
+        }
+    }
+    entry
+}

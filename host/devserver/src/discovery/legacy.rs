@@ -1,0 +1,96 @@
+//! Discovery document by document: `/api`, `/apis`, and one for each group version.
+
+use std::sync::Arc;
+
+use http::Uri;
+use serde_json::{Value, json};
+
+use super::verbs;
+use crate::registry::{Registry, Resource};
+
+/// `/api`.
+pub(super) fn core_versions(uri: &Uri) -> Value {
+    let address = uri.authority().map(ToString::to_string).unwrap_or_default();
+    json!({
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
+    })
+}
+
+/// `/apis`.
+pub(super) fn groups(registry: &Registry) -> Value {
+    let groups: Vec<Value> = registry
+        .groups()
+        .into_iter()
+        .filter(|(name, _)| !name.is_empty())
+        .map(|(name, versions)| group_entry(&name, &versions))
+        .collect();
+    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+}
+
+/// `/apis/{group}`.
+pub(super) fn group(registry: &Registry, group: &str) -> Option<Value> {
+    let (name, versions) =
+        registry.groups().into_iter().find(|(name, _)| name == group && !name.is_empty())?;
+    let mut entry = group_entry(&name, &versions);
+    let fields = entry.as_object_mut()?;
+    fields.insert("kind".into(), "APIGroup".into());
+    fields.insert("apiVersion".into(), "v1".into());
+    Some(entry)
+}
+
+/// `/api/v1` or `/apis/{group}/{version}`.
+pub(super) fn resources(registry: &Registry, group: &str, version: &str) -> Option<Value> {
+    let resources = registry.in_group_version(group, version);
+    let group_version = resources.first()?.api_version();
+    let entries: Vec<Value> = resources.iter().flat_map(resource_entries).collect();
+    Some(json!({
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": group_version,
+        "resources": entries,
+    }))
+}
+
+fn group_entry(name: &str, versions: &[String]) -> Value {
+    let versions: Vec<Value> = versions
+        .iter()
+        .map(|version| json!({"groupVersion": format!("{name}/{version}"), "version": version}))
+        .collect();
+    json!({"name": name, "preferredVersion": versions.first(), "versions": versions})
+}
+
+fn resource_entries(resource: &Arc<Resource>) -> Vec<Value> {
+    let mut entry = json!({
+        "name": resource.plural,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": verbs::RESOURCE,
+    });
+    if let Some(fields) = entry.as_object_mut() {
+        if !resource.short_names.is_empty() {
+            fields.insert("shortNames".into(), json!(resource.short_names));
+        }
+        if !resource.categories.is_empty() {
+            fields.insert("categories".into(), json!(resource.categories));
+        }
+    }
+    let mut entries = vec![entry];
+    for sub in verbs::subresources(resource) {
+        let mut entry = json!({
+            "name": format!("{}/{}", resource.plural, sub.name),
+            "singularName": "",
+            "namespaced": resource.namespaced,
+            "kind": sub.speaks.map_or(resource.kind.as_str(), |(_, _, kind)| kind),
+            "verbs": sub.verbs,
+        });
+        if let (Some((group, version, _)), Some(fields)) = (sub.speaks, entry.as_object_mut()) {
+            fields.insert("group".into(), group.into());
+            fields.insert("version".into(), version.into());
+        }
+        entries.push(entry);
+    }
+    entries
+}

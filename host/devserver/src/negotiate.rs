@@ -1,0 +1,113 @@
+//! In which shape a client wants its answer: the Accept header.
+
+use http::{HeaderMap, header};
+
+use crate::status::{ApiError, ApiResult};
+
+/// The shapes an object or a list can be sent in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    /// Whole objects.
+    Object,
+    /// `PartialObjectMetadata`, alone or in a list.
+    Metadata,
+    /// A `Table` of `meta.k8s.io/v1`.
+    Table,
+}
+
+/// One media range of an Accept header, in lower case.
+struct MediaRange<'a> {
+    media_type: &'a str,
+    parameters: Vec<(&'a str, &'a str)>,
+}
+
+/// The first shape the client accepts and this server has.
+///
+/// # Errors
+/// 406 when the client accepts nothing but what this server cannot write (protobuf, CBOR, YAML).
+pub(crate) fn view(headers: &HeaderMap) -> ApiResult<View> {
+    let ranges = accepted(headers);
+    let ranges = ranges.iter().map(|text| MediaRange::parse(text));
+    let mut asked = false;
+    for range in ranges {
+        asked = true;
+        if let Some(view) = range.view() {
+            return Ok(view);
+        }
+    }
+    if asked { Err(ApiError::not_acceptable(&["application/json"])) } else { Ok(View::Object) }
+}
+
+/// Whether the client accepts JSON with these parameters, as in `as=APIGroupDiscoveryList`.
+pub(crate) fn accepts(headers: &HeaderMap, parameters: &[(&str, &str)]) -> bool {
+    accepted(headers).iter().map(|text| MediaRange::parse(text)).any(|range| {
+        range.media_type == "application/json" && parameters.iter().all(|p| range.parameters.contains(p))
+    })
+}
+
+/// The media ranges of all Accept headers, in order.
+fn accepted(headers: &HeaderMap) -> Vec<&str> {
+    let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim).filter(|text| !text.is_empty()).collect()
+}
+
+// === impl MediaRange ===
+
+impl<'a> MediaRange<'a> {
+    fn parse(text: &'a str) -> Self {
+        let mut parts = text.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default();
+        let parameters = parts.filter_map(|part| part.split_once('=')).collect();
+        Self { media_type, parameters }
+    }
+
+    fn parameter(&self, name: &str) -> Option<&'a str> {
+        self.parameters.iter().find(|(have, _)| *have == name).map(|(_, value)| *value)
+    }
+
+    fn view(&self) -> Option<View> {
+        if !matches!(self.media_type, "application/json" | "application/*" | "*/*") {
+            return None;
+        }
+        let of_meta_v1 = self.parameter("g") == Some("meta.k8s.io") && self.parameter("v") == Some("v1");
+        match self.parameter("as") {
+            None => Some(View::Object),
+            Some("Table") if of_meta_v1 => Some(View::Table),
+            Some("PartialObjectMetadata" | "PartialObjectMetadataList") if of_meta_v1 => Some(View::Metadata),
+            Some(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view_of(accept: &str) -> Option<View> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, accept.parse().unwrap());
+        view(&headers).ok()
+    }
+
+    #[test]
+    fn the_first_shape_that_can_be_served_wins() {
+        assert_eq!(view_of("application/json"), Some(View::Object));
+        assert_eq!(
+            view_of("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),
+            Some(View::Table)
+        );
+        assert_eq!(view_of("application/json;as=Table;v=v9;g=meta.k8s.io, */*"), Some(View::Object));
+        assert_eq!(
+            view_of("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
+            Some(View::Metadata)
+        );
+        assert_eq!(view_of("application/vnd.kubernetes.protobuf,application/json"), Some(View::Object));
+        assert_eq!(view_of("application/json;stream=watch"), Some(View::Object));
+        assert_eq!(view(&HeaderMap::new()).ok(), Some(View::Object));
+    }
+
+    #[test]
+    fn a_client_that_accepts_only_protobuf_is_refused() {
+        assert_eq!(view_of("application/vnd.kubernetes.protobuf"), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! A decoded object: the working copy of one request.
+
+use serde_json::{Map, Value};
+
+/// A JSON object.
+pub(crate) type Fields = Map<String, Value>;
+
+/// An object taken apart for one request. Whatever shape a client sent, every accessor answers:
+/// a field of the wrong type reads as absent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Object {
+    pub(crate) metadata: Fields,
+    /// Everything but the metadata.
+    pub(crate) fields: Fields,
+}
+
+// === impl Object ===
+
+impl Object {
+    /// `None` when the document, or its metadata, is not a JSON object.
+    pub(crate) fn from_value(document: Value) -> Option<Self> {
+        let Value::Object(mut fields) = document else { return None };
+        match fields.remove("metadata") {
+            Some(Value::Object(metadata)) => Some(Self { metadata, fields }),
+            None | Some(Value::Null) => Some(Self { metadata: Fields::new(), fields }),
+            Some(_) => None,
+        }
+    }
+
+    pub(crate) fn into_value(mut self) -> Value {
+        self.fields.insert("metadata".into(), Value::Object(self.metadata));
+        Value::Object(self.fields)
+    }
+
+    fn text(&self, field: &str) -> &str {
+        self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(crate) fn api_version(&self) -> &str {
+        self.text("apiVersion")
+    }
+
+    pub(crate) fn kind(&self) -> &str {
+        self.text("kind")
+    }
+
+    fn meta_text(&self, field: &str) -> &str {
+        self.metadata.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.meta_text("name")
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.meta_text("namespace")
+    }
+
+    pub(crate) fn generate_name(&self) -> &str {
+        self.meta_text("generateName")
+    }
+
+    pub(crate) fn uid(&self) -> &str {
+        self.meta_text("uid")
+    }
+
+    pub(crate) fn resource_version(&self) -> &str {
+        self.meta_text("resourceVersion")
+    }
+
+    pub(crate) fn is_deleting(&self) -> bool {
+        self.metadata.get("deletionTimestamp").is_some_and(|at| !at.is_null())
+    }
+
+    pub(crate) fn finalizers(&self) -> Vec<&str> {
+        let list = self.metadata.get("finalizers").and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    pub(crate) fn remove_finalizer(&mut self, finalizer: &str) {
+        if let Some(Value::Array(list)) = self.metadata.get_mut("finalizers") {
+            list.retain(|entry| entry.as_str() != Some(finalizer));
+            if list.is_empty() {
+                self.metadata.remove("finalizers");
+            }
+        }
+    }
+
+    pub(crate) fn add_finalizer(&mut self, finalizer: &str) {
+        if self.finalizers().contains(&finalizer) {
+            return;
+        }
+        let list = self.metadata.entry("finalizers").or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(list) = list {
+            list.push(finalizer.into());
+        }
+    }
+
+    /// The labels, sorted by key.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        let labels = self.metadata.get("labels").and_then(Value::as_object);
+        labels.into_iter().flatten().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+    }
+
+    pub(crate) fn owner_references(&self) -> &[Value] {
+        let owners = self.metadata.get("ownerReferences").and_then(Value::as_array);
+        owners.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The value at a path of plain field names.
+    pub(crate) fn at(&self, path: &[&str]) -> Option<&Value> {
+        let (first, rest) = match path {
+            ["metadata", field, rest @ ..] => (self.metadata.get(*field)?, rest),
+            [field, rest @ ..] => (self.fields.get(*field)?, rest),
+            [] => return None,
+        };
+        rest.iter().try_fold(first, |value, field| value.get(field))
+    }
+
+    /// Writes `value` at a path of plain field names outside the metadata, making the objects in
+    /// between. What is in the way and is no object is replaced.
+    pub(crate) fn set_at(&mut self, path: &[&str], value: Value) {
+        let Some((last, parents)) = path.split_last() else { return };
+        let mut fields = &mut self.fields;
+        for parent in parents {
+            let slot = fields.entry(*parent).or_insert(Value::Null);
+            if !slot.is_object() {
+                *slot = Value::Object(Fields::new());
+            }
+            let Value::Object(inner) = slot else { return };
+            fields = inner;
+        }
+        fields.insert((*last).to_owned(), value);
+    }
+
+    /// Writes a default: `value` where there is nothing.
+    pub(crate) fn default_at(&mut self, path: &[&str], value: Value) {
+        if self.at(path).is_none_or(Value::is_null) {
+            self.set_at(path, value);
+        }
+    }
+}

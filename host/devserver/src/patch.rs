@@ -1,0 +1,18 @@
+//! What a patch makes of an object. Pure functions of JSON values.
+
+mod json;
+mod merge;
+
+pub(crate) use json::JsonPatch;
+pub(crate) use merge::merge;
+
+/// A patch that cannot be applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PatchError {
+    /// The document is no patch.
+    #[error("the patch is malformed: {0}")]
+    Malformed(String),
+    /// The patch does not fit the object.
+    #[error("the patch does not apply: {0}")]
+    Unfit(String),
+}

@@ -1,0 +1,118 @@
+//! What the server serves: every resource of every group and version.
+//!
+//! Built-in resources are fixed ([`builtin`]); custom ones come and go with their
+//! CustomResourceDefinitions. Readers take a snapshot and are not disturbed by either.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use parking_lot::RwLock;
+
+mod builtin;
+pub(crate) mod resource;
+
+pub(crate) use resource::{CollectionId, NameRule, PrinterColumn, Resource, Scale};
+
+/// `(group, version, plural)`.
+type Address = (String, String, String);
+
+/// The resources served right now.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    resources: RwLock<BTreeMap<Address, Arc<Resource>>>,
+}
+
+// === impl Registry ===
+
+impl Registry {
+    /// The built-in resources.
+    pub(crate) fn builtin() -> Self {
+        let resources = builtin::resources().map(|resource| (address(&resource), Arc::new(resource)));
+        Self { resources: RwLock::new(resources.collect()) }
+    }
+
+    pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
+        let address = (group.to_owned(), version.to_owned(), plural.to_owned());
+        self.resources.read().get(&address).cloned()
+    }
+
+    /// The resource that serves `kind` in an `apiVersion`.
+    pub(crate) fn by_kind(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let resources = self.resources.read();
+        resources.values().find(|r| r.kind == kind && r.group == group && r.version == version).cloned()
+    }
+
+    /// The resource that speaks for a collection: any of its versions.
+    pub(crate) fn by_id(&self, id: &CollectionId) -> Option<Arc<Resource>> {
+        self.resources.read().values().find(|r| r.is(&id.group, &id.plural)).cloned()
+    }
+
+    /// Groups and their versions, the preferred version first; the core group is the empty name.
+    pub(crate) fn groups(&self) -> Vec<(String, Vec<String>)> {
+        let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (group, version, _) in self.resources.read().keys() {
+            let versions = groups.entry(group.clone()).or_default();
+            if !versions.contains(version) {
+                versions.push(version.clone());
+            }
+        }
+        for versions in groups.values_mut() {
+            versions.sort_by_key(|version| std::cmp::Reverse(priority(version)));
+        }
+        groups.into_iter().collect()
+    }
+
+    /// The resources of one group version, sorted by plural.
+    pub(crate) fn in_group_version(&self, group: &str, version: &str) -> Vec<Arc<Resource>> {
+        let resources = self.resources.read();
+        resources.values().filter(|r| r.group == group && r.version == version).cloned().collect()
+    }
+
+    /// Every resource, sorted by group, version and plural.
+    pub(crate) fn all(&self) -> Vec<Arc<Resource>> {
+        self.resources.read().values().cloned().collect()
+    }
+
+    /// Replaces the custom resources of one definition, named `plural.group`, by `served`.
+    pub(crate) fn replace_custom(&self, group: &str, plural: &str, served: Vec<Resource>) {
+        let mut resources = self.resources.write();
+        resources.retain(|_, r| !(r.custom && r.group == group && r.plural == plural));
+        resources.extend(served.into_iter().map(|resource| (address(&resource), Arc::new(resource))));
+    }
+}
+
+fn address(resource: &Resource) -> Address {
+    (resource.group.clone(), resource.version.clone(), resource.plural.clone())
+}
+
+/// The order of versions in discovery: `v2` over `v1` over `v1beta2` over `v1alpha1` over anything else.
+fn priority(version: &str) -> (u8, u64, u64) {
+    let read = || {
+        let rest = version.strip_prefix('v')?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (major, stage) = rest.split_at(digits);
+        let major = major.parse().ok()?;
+        if stage.is_empty() {
+            return Some((3, major, 0));
+        }
+        let (rank, minor) = match (stage.strip_prefix("beta"), stage.strip_prefix("alpha")) {
+            (Some(minor), _) => (2, minor),
+            (_, Some(minor)) => (1, minor),
+            _ => return None,
+        };
+        Some((rank, major, minor.parse().ok()?))
+    };
+    read().unwrap_or((0, 0, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_by_stability_then_age() {
+        let mut versions = ["v1alpha1", "foo", "v1beta2", "v10", "v2", "v1beta1"];
+        versions.sort_by_key(|version| std::cmp::Reverse(priority(version)));
+        assert_eq!(versions, ["v10", "v2", "v1beta2", "v1beta1", "v1alpha1", "foo"]);
+    }
+}

@@ -1,0 +1,232 @@
+//! The built-in resources, as kube-apiserver 1.36 names them.
+
+use super::{NameRule, Resource, Scale};
+
+/// A line of the table. Everything that is rare is in `traits`, so a line stays a line.
+struct Row {
+    group: &'static str,
+    version: &'static str,
+    plural: &'static str,
+    kind: &'static str,
+    short_names: &'static [&'static str],
+    namespaced: bool,
+    traits: &'static [Trait],
+}
+
+/// What sets a resource apart from a plain one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trait {
+    /// In the category `all`, so `kubectl get all` shows it.
+    All,
+    /// `status` subresource.
+    Status,
+    /// `metadata.generation` counts.
+    Generation,
+    /// `scale` subresource with `.spec.replicas` and `.status.replicas`.
+    Scale,
+    /// Selectable by these fields.
+    Fields(&'static [&'static str]),
+    /// A category other than `all`.
+    Category(&'static str),
+    /// Named otherwise than by a subdomain.
+    Name(NameRule),
+}
+
+use Trait::{All, Category, Fields, Generation, Name, Scale as Scaled, Status};
+
+const NAMESPACED: bool = true;
+const CLUSTER: bool = false;
+
+const POD_FIELDS: Trait = Fields(&[
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "spec.hostNetwork",
+    "status.phase",
+    "status.podIP",
+    "status.nominatedNodeName",
+]);
+
+const CORE_EVENT_FIELDS: Trait = Fields(&[
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+]);
+
+const EVENT_FIELDS: Trait = Fields(&[
+    "regarding.kind",
+    "regarding.namespace",
+    "regarding.name",
+    "regarding.uid",
+    "regarding.apiVersion",
+    "regarding.resourceVersion",
+    "regarding.fieldPath",
+    "reason",
+    "reportingController",
+    "type",
+]);
+
+const fn row(
+    (group, version): (&'static str, &'static str),
+    (plural, kind): (&'static str, &'static str),
+    short_names: &'static [&'static str],
+    namespaced: bool,
+    traits: &'static [Trait],
+) -> Row {
+    Row { group, version, plural, kind, short_names, namespaced, traits }
+}
+
+const CORE: (&str, &str) = ("", "v1");
+const APPS: (&str, &str) = ("apps", "v1");
+const BATCH: (&str, &str) = ("batch", "v1");
+const NETWORKING: (&str, &str) = ("networking.k8s.io", "v1");
+const RBAC: (&str, &str) = ("rbac.authorization.k8s.io", "v1");
+
+const ROWS: &[Row] = &[
+    row(CORE, ("configmaps", "ConfigMap"), &["cm"], NAMESPACED, &[]),
+    row(CORE, ("endpoints", "Endpoints"), &["ep"], NAMESPACED, &[]),
+    row(CORE, ("events", "Event"), &["ev"], NAMESPACED, &[CORE_EVENT_FIELDS]),
+    row(CORE, ("limitranges", "LimitRange"), &["limits"], NAMESPACED, &[]),
+    row(
+        CORE,
+        ("namespaces", "Namespace"),
+        &["ns"],
+        CLUSTER,
+        &[Status, Name(NameRule::Label), Fields(&["status.phase"])],
+    ),
+    row(CORE, ("nodes", "Node"), &["no"], CLUSTER, &[Status, Fields(&["spec.unschedulable"])]),
+    row(CORE, ("persistentvolumeclaims", "PersistentVolumeClaim"), &["pvc"], NAMESPACED, &[Status]),
+    row(CORE, ("persistentvolumes", "PersistentVolume"), &["pv"], CLUSTER, &[Status]),
+    row(CORE, ("pods", "Pod"), &["po"], NAMESPACED, &[All, Status, Generation, POD_FIELDS]),
+    row(
+        CORE,
+        ("replicationcontrollers", "ReplicationController"),
+        &["rc"],
+        NAMESPACED,
+        &[All, Status, Generation, Scaled, Fields(&["status.replicas"])],
+    ),
+    row(CORE, ("resourcequotas", "ResourceQuota"), &["quota"], NAMESPACED, &[Status]),
+    row(CORE, ("secrets", "Secret"), &[], NAMESPACED, &[Fields(&["type"])]),
+    row(CORE, ("serviceaccounts", "ServiceAccount"), &["sa"], NAMESPACED, &[]),
+    row(
+        CORE,
+        ("services", "Service"),
+        &["svc"],
+        NAMESPACED,
+        &[All, Status, Name(NameRule::DnsLabel), Fields(&["spec.clusterIP", "spec.type"])],
+    ),
+    row(APPS, ("controllerrevisions", "ControllerRevision"), &[], NAMESPACED, &[]),
+    row(APPS, ("daemonsets", "DaemonSet"), &["ds"], NAMESPACED, &[All, Status, Generation]),
+    row(APPS, ("deployments", "Deployment"), &["deploy"], NAMESPACED, &[All, Status, Generation, Scaled]),
+    row(
+        APPS,
+        ("replicasets", "ReplicaSet"),
+        &["rs"],
+        NAMESPACED,
+        &[All, Status, Generation, Scaled, Fields(&["status.replicas"])],
+    ),
+    row(APPS, ("statefulsets", "StatefulSet"), &["sts"], NAMESPACED, &[All, Status, Generation, Scaled]),
+    row(BATCH, ("cronjobs", "CronJob"), &["cj"], NAMESPACED, &[All, Status, Generation]),
+    row(BATCH, ("jobs", "Job"), &[], NAMESPACED, &[All, Status, Generation, Fields(&["status.successful"])]),
+    row(NETWORKING, ("ingressclasses", "IngressClass"), &[], CLUSTER, &[Generation]),
+    row(NETWORKING, ("ingresses", "Ingress"), &["ing"], NAMESPACED, &[Status, Generation]),
+    row(NETWORKING, ("networkpolicies", "NetworkPolicy"), &["netpol"], NAMESPACED, &[Generation]),
+    row(
+        ("policy", "v1"),
+        ("poddisruptionbudgets", "PodDisruptionBudget"),
+        &["pdb"],
+        NAMESPACED,
+        &[Status, Generation],
+    ),
+    row(RBAC, ("clusterrolebindings", "ClusterRoleBinding"), &[], CLUSTER, &[Name(NameRule::PathSegment)]),
+    row(RBAC, ("clusterroles", "ClusterRole"), &[], CLUSTER, &[Name(NameRule::PathSegment)]),
+    row(RBAC, ("rolebindings", "RoleBinding"), &[], NAMESPACED, &[Name(NameRule::PathSegment)]),
+    row(RBAC, ("roles", "Role"), &[], NAMESPACED, &[Name(NameRule::PathSegment)]),
+    row(("coordination.k8s.io", "v1"), ("leases", "Lease"), &[], NAMESPACED, &[]),
+    row(("discovery.k8s.io", "v1"), ("endpointslices", "EndpointSlice"), &[], NAMESPACED, &[Generation]),
+    row(("events.k8s.io", "v1"), ("events", "Event"), &["ev"], NAMESPACED, &[EVENT_FIELDS]),
+    row(
+        ("autoscaling", "v2"),
+        ("horizontalpodautoscalers", "HorizontalPodAutoscaler"),
+        &["hpa"],
+        NAMESPACED,
+        &[All, Status],
+    ),
+    row(("storage.k8s.io", "v1"), ("storageclasses", "StorageClass"), &["sc"], CLUSTER, &[]),
+    row(
+        ("apiextensions.k8s.io", "v1"),
+        ("customresourcedefinitions", "CustomResourceDefinition"),
+        &["crd", "crds"],
+        CLUSTER,
+        &[Status, Generation, Category("api-extensions")],
+    ),
+];
+
+/// Every built-in resource.
+pub(super) fn resources() -> impl Iterator<Item = Resource> {
+    ROWS.iter().map(Row::resource)
+}
+
+// === impl Row ===
+
+impl Row {
+    fn resource(&self) -> Resource {
+        let mut resource = Resource {
+            group: self.group.to_owned(),
+            version: self.version.to_owned(),
+            plural: self.plural.to_owned(),
+            singular: self.kind.to_ascii_lowercase(),
+            kind: self.kind.to_owned(),
+            list_kind: format!("{}List", self.kind),
+            short_names: self.short_names.iter().map(|name| (*name).to_owned()).collect(),
+            categories: Vec::new(),
+            namespaced: self.namespaced,
+            custom: false,
+            status: false,
+            scale: None,
+            generation: false,
+            name_rule: NameRule::Subdomain,
+            selectable: Vec::new(),
+            columns: Vec::new(),
+        };
+        for one in self.traits {
+            one.mark(&mut resource);
+        }
+        resource
+    }
+}
+
+impl Trait {
+    fn mark(self, resource: &mut Resource) {
+        match self {
+            All => resource.categories.push("all".to_owned()),
+            Category(name) => resource.categories.push(name.to_owned()),
+            Status => resource.status = true,
+            Generation => resource.generation = true,
+            Scaled => resource.scale = Some(Scale::replicas()),
+            Fields(paths) => resource.selectable = paths.iter().map(|path| (*path).to_owned()).collect(),
+            Name(rule) => resource.name_rule = rule,
+        }
+    }
+}
+
+impl Scale {
+    /// What every scalable built-in resource uses.
+    fn replicas() -> Self {
+        let path = |text: &str| text.split('.').map(str::to_owned).collect();
+        Self {
+            spec_replicas: path("spec.replicas"),
+            status_replicas: path("status.replicas"),
+            selector: None,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! One resource in one version: its names, and what its objects may do.
+
+use crate::{object::Object, status::GroupResource};
+
+/// Group and plural: versions of one resource share their objects.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct CollectionId {
+    pub(crate) group: String,
+    pub(crate) plural: String,
+}
+
+/// How an object of a resource may be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameRule {
+    /// RFC 1123 subdomain: most resources.
+    Subdomain,
+    /// RFC 1123 label: namespaces.
+    Label,
+    /// RFC 1035 label: services.
+    DnsLabel,
+    /// Anything that fits into one URL path segment: RBAC.
+    PathSegment,
+}
+
+/// Where a resource keeps what its `scale` subresource shows, as paths of plain field names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scale {
+    pub(crate) spec_replicas: Vec<String>,
+    pub(crate) status_replicas: Vec<String>,
+    pub(crate) selector: Option<Vec<String>>,
+}
+
+/// A column of `kubectl get`, as a definition declares it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PrinterColumn {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) description: String,
+    pub(crate) priority: i64,
+    /// A JSONPath of plain field names and array indexes.
+    pub(crate) path: String,
+}
+
+/// One resource in one version.
+#[derive(Debug, Clone)]
+pub(crate) struct Resource {
+    /// Empty for the core group.
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) kind: String,
+    pub(crate) list_kind: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) namespaced: bool,
+    /// Defined by a CustomResourceDefinition.
+    pub(crate) custom: bool,
+    /// Has a `status` subresource, so the main one ignores `.status`.
+    pub(crate) status: bool,
+    pub(crate) scale: Option<Scale>,
+    /// Counts changes of everything but metadata and status in `metadata.generation`.
+    pub(crate) generation: bool,
+    pub(crate) name_rule: NameRule,
+    /// The fields a field selector may name besides `metadata.name` and `metadata.namespace`.
+    pub(crate) selectable: Vec<String>,
+    /// Columns of a custom resource; empty for the built-in ones.
+    pub(crate) columns: Vec<PrinterColumn>,
+}
+
+// === impl Resource ===
+
+impl Resource {
+    /// `apps/v1`, or `v1` for the core group.
+    pub(crate) fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    pub(crate) fn id(&self) -> CollectionId {
+        CollectionId { group: self.group.clone(), plural: self.plural.clone() }
+    }
+
+    pub(crate) fn group_resource(&self) -> GroupResource<'_> {
+        GroupResource { group: &self.group, plural: &self.plural }
+    }
+
+    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+        self.group == group && self.plural == plural
+    }
+
+    /// The values of the selectable fields of an object, for its header.
+    pub(crate) fn field_values(&self, object: &Object) -> Vec<(String, String)> {
+        let value = |field: &String| {
+            let path: Vec<&str> = field.split('.').collect();
+            let text = match object.at(&path) {
+                Some(serde_json::Value::String(text)) => text.clone(),
+                Some(value @ (serde_json::Value::Bool(_) | serde_json::Value::Number(_))) => {
+                    value.to_string()
+                }
+                _ => String::new(),
+            };
+            (field.clone(), text)
+        };
+        self.selectable.iter().map(value).collect()
+    }
+}
+
+impl From<&str> for CollectionId {
+    /// Reads `deployments.apps`, or `pods` for the core group.
+    fn from(text: &str) -> Self {
+        let (plural, group) = text.split_once('.').unwrap_or((text, ""));
+        Self { group: group.to_owned(), plural: plural.to_owned() }
+    }
+}

@@ -1,0 +1,126 @@
+//! The defaults that show: what `kubectl get` and controllers of the kind expect to find.
+//!
+//! Only these; a full set would be kube-apiserver. Defaults are written on every write, as there.
+
+use serde_json::{Value, json};
+
+use crate::{object::Object, registry::Resource};
+
+/// Fills in what the client left out.
+pub(super) fn apply(resource: &Resource, object: &mut Object) {
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "namespaces") => namespace(object),
+        ("", "pods") => {
+            pod_spec(object, &["spec"]);
+            object.default_at(&["status", "phase"], "Pending".into());
+        }
+        ("", "services") => service(object),
+        ("", "secrets") => secret(object),
+        ("apps", "deployments") => deployment(object),
+        ("apps", "replicasets" | "statefulsets") | ("", "replicationcontrollers") => {
+            object.default_at(&["spec", "replicas"], 1.into());
+            pod_spec(object, &["spec", "template", "spec"]);
+        }
+        (crate::crd::GROUP, crate::crd::PLURAL) => crate::crd::defaults(object),
+        ("apps", "daemonsets") => pod_spec(object, &["spec", "template", "spec"]),
+        ("batch", "jobs") => {
+            object.default_at(&["spec", "parallelism"], 1.into());
+            object.default_at(&["spec", "completions"], 1.into());
+            object.default_at(&["spec", "backoffLimit"], 6.into());
+        }
+        ("batch", "cronjobs") => {
+            object.default_at(&["spec", "suspend"], false.into());
+            object.default_at(&["spec", "concurrencyPolicy"], "Allow".into());
+        }
+        _ => {}
+    }
+    if resource.status && !resource.custom {
+        object.default_at(&["status"], json!({}));
+    }
+}
+
+fn namespace(object: &mut Object) {
+    let name = Value::from(object.name());
+    let labels = object.metadata.entry("labels").or_insert_with(|| json!({}));
+    if let Value::Object(labels) = labels {
+        labels.insert("kubernetes.io/metadata.name".into(), name);
+    }
+    object.default_at(&["spec", "finalizers"], json!(["kubernetes"]));
+    object.default_at(&["status", "phase"], "Active".into());
+}
+
+fn deployment(object: &mut Object) {
+    object.default_at(&["spec", "replicas"], 1.into());
+    object.default_at(&["spec", "strategy", "type"], "RollingUpdate".into());
+    if object.at(&["spec", "strategy", "type"]).is_some_and(|kind| kind == "RollingUpdate") {
+        object.default_at(&["spec", "strategy", "rollingUpdate", "maxSurge"], "25%".into());
+        object.default_at(&["spec", "strategy", "rollingUpdate", "maxUnavailable"], "25%".into());
+    }
+    object.default_at(&["spec", "revisionHistoryLimit"], 10.into());
+    object.default_at(&["spec", "progressDeadlineSeconds"], 600.into());
+    pod_spec(object, &["spec", "template", "spec"]);
+}
+
+/// Only where there is a spec: an object without one stays as wrong as it was sent.
+fn pod_spec(object: &mut Object, path: &[&str]) {
+    if !object.at(path).is_some_and(Value::is_object) {
+        return;
+    }
+    let at = |field| path.iter().copied().chain([field]).collect::<Vec<&str>>();
+    object.default_at(&at("restartPolicy"), "Always".into());
+    object.default_at(&at("dnsPolicy"), "ClusterFirst".into());
+    object.default_at(&at("schedulerName"), "default-scheduler".into());
+    object.default_at(&at("terminationGracePeriodSeconds"), 30.into());
+}
+
+fn service(object: &mut Object) {
+    object.default_at(&["spec", "type"], "ClusterIP".into());
+    object.default_at(&["spec", "sessionAffinity"], "None".into());
+    let Some(Value::Object(spec)) = object.fields.get_mut("spec") else { return };
+    let Some(Value::Array(ports)) = spec.get_mut("ports") else { return };
+    for port in ports.iter_mut().filter_map(Value::as_object_mut) {
+        port.entry("protocol").or_insert_with(|| "TCP".into());
+        if let Some(number) = port.get("port").cloned() {
+            port.entry("targetPort").or_insert(number);
+        }
+    }
+}
+
+/// `stringData` is for writing only: it moves to `data`, encoded.
+fn secret(object: &mut Object) {
+    object.default_at(&["type"], "Opaque".into());
+    let Some(Value::Object(texts)) = object.fields.remove("stringData") else { return };
+    for (key, value) in texts {
+        if let Some(text) = value.as_str() {
+            object.set_at(&["data", &key], base64(text.as_bytes()).into());
+        }
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digit = |bits: u32| char::from(*DIGITS.get((bits & 63) as usize).unwrap_or(&b'='));
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits =
+            group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        for at in 0..4 {
+            text.push(if at <= group.len() { digit(bits >> (18 - 6 * at)) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_pads_as_rfc_4648_says() {
+        for (plain, encoded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(plain.as_bytes()), encoded);
+        }
+    }
+}

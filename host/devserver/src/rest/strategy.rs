@@ -1,0 +1,136 @@
+//! Who may change what: the server's fields, `.spec` against `.status`, and the generation.
+
+use serde_json::Value;
+
+use super::Part;
+use crate::{
+    object::{Fields, Object},
+    registry::Resource,
+    status::{ApiError, ApiResult, Cause},
+};
+
+/// Metadata that no write changes.
+const FIXED: [&str; 6] = [
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "generateName",
+];
+
+/// A new object has no status yet, where status is written apart.
+pub(super) fn before_create(resource: &Resource, object: &mut Object) {
+    if resource.status {
+        object.fields.remove("status");
+    }
+}
+
+/// The next state of an object: of `new` what this part may change, of `old` the rest.
+///
+/// # Errors
+/// 400 and 409 for an object that is another one, 422 for a forbidden change.
+pub(super) fn before_update(
+    resource: &Resource,
+    part: Part,
+    old: &Object,
+    mut new: Object,
+) -> ApiResult<Object> {
+    check_identity(resource, old, &new)?;
+    if part == Part::Status {
+        new = with_status_of(old, &new);
+    } else if resource.status && part == Part::Main {
+        copy(&old.fields, &mut new.fields, "status");
+    }
+    for field in FIXED {
+        copy(&old.metadata, &mut new.metadata, field);
+    }
+    copy(&old.metadata, &mut new.metadata, "namespace");
+    copy(&old.metadata, &mut new.metadata, "resourceVersion");
+    copy(&old.fields, &mut new.fields, "apiVersion");
+    copy(&old.fields, &mut new.fields, "kind");
+    check_finalizers(resource, old, &new)?;
+    Ok(new)
+}
+
+/// Counts the change, where changes are counted.
+pub(super) fn count_generation(resource: &Resource, old: &Object, new: &mut Object) {
+    if !resource.generation {
+        return;
+    }
+    let counts = |field: &str| !(resource.status && field == "status");
+    let fields = |object: &Object| -> Fields {
+        object.fields.iter().filter(|(k, _)| counts(k)).map(|(k, v)| (k.clone(), v.clone())).collect()
+    };
+    if fields(old) != fields(new) {
+        bump_generation(new);
+    }
+}
+
+pub(super) fn bump_generation(object: &mut Object) {
+    let generation = object.metadata.get("generation").and_then(Value::as_i64).unwrap_or(0);
+    object.metadata.insert("generation".into(), (generation + 1).into());
+}
+
+fn check_identity(resource: &Resource, old: &Object, new: &Object) -> ApiResult<()> {
+    let name = old.name();
+    let version = new.resource_version();
+    if !version.is_empty() && version != "0" && version != old.resource_version() {
+        return Err(ApiError::stale(resource.group_resource(), name));
+    }
+    if !new.uid().is_empty() && new.uid() != old.uid() {
+        let why = format!(
+            "Precondition failed: UID in precondition: {}, UID in object meta: {}",
+            new.uid(),
+            old.uid()
+        );
+        return Err(ApiError::conflict(resource.group_resource(), name, &why));
+    }
+    if !new.namespace().is_empty() && new.namespace() != old.namespace() {
+        return Err(ApiError::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    if new.name() != name {
+        let cause = Cause::invalid("metadata.name", &Value::from(new.name()), "field is immutable");
+        return Err(ApiError::invalid(&resource.group, &resource.kind, name, &[cause]));
+    }
+    Ok(())
+}
+
+/// The old object with the new one's status.
+fn with_status_of(old: &Object, new: &Object) -> Object {
+    let mut object = old.clone();
+    copy(&new.fields, &mut object.fields, "status");
+    copy(&new.metadata, &mut object.metadata, "managedFields");
+    object
+}
+
+fn check_finalizers(resource: &Resource, old: &Object, new: &Object) -> ApiResult<()> {
+    if !old.is_deleting() {
+        return Ok(());
+    }
+    let before = old.finalizers();
+    let added: Vec<&str> = new.finalizers().into_iter().filter(|one| !before.contains(one)).collect();
+    if added.is_empty() {
+        return Ok(());
+    }
+    let why = format!(
+        "no new finalizers can be added if the object is being deleted, found new finalizers []string{{\"{}\"}}",
+        added.join("\", \"")
+    );
+    let cause = Cause::forbidden("metadata.finalizers", &why);
+    Err(ApiError::invalid(&resource.group, &resource.kind, old.name(), &[cause]))
+}
+
+/// Makes `field` of `to` what it is in `from`, also when it is not there.
+fn copy(from: &Fields, to: &mut Fields, field: &str) {
+    match from.get(field) {
+        Some(value) => {
+            to.insert(field.to_owned(), value.clone());
+        }
+        None => {
+            to.remove(field);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Changing an object.
+
+use std::sync::Arc;
+
+use super::{MAX_TRIES, aftermath, current, defaults, namespace, strategy, validate};
+use crate::{
+    api::Api,
+    object::Object,
+    registry::Resource,
+    status::{ApiError, ApiResult, Cause},
+    storage::{Draft, ObjectKey, Stale, Stored},
+};
+
+/// Which part of an object a write may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Everything but the status, where status is written apart.
+    Main,
+    /// Only the status.
+    Status,
+    /// Everything: the server's own writes.
+    Whole,
+}
+
+/// Writes what `change` makes of the current state. An object that is being deleted goes with its
+/// last finalizer.
+///
+/// # Errors
+/// 404 when there is none, 409 when `change` names another version or UID than the current, 422 for
+/// a forbidden change, and whatever `change` fails with.
+pub(crate) fn update(
+    api: &Api,
+    resource: &Arc<Resource>,
+    key: &ObjectKey,
+    part: Part,
+    dry_run: bool,
+    mut change: impl FnMut(&Object) -> ApiResult<Object>,
+) -> ApiResult<Arc<Stored>> {
+    for _ in 0..MAX_TRIES {
+        let before = current(api, resource, key)?;
+        let old = before.decode(resource);
+        let new = change(&old)?;
+        if resource.custom && new.resource_version().is_empty() {
+            return Err(needs_version(resource, &key.name));
+        }
+        let mut new = strategy::before_update(resource, part, &old, new)?;
+        defaults::apply(resource, &mut new);
+        strategy::count_generation(resource, &old, &mut new);
+        validate::updated(resource, &old, &new)?;
+        let goes = old.is_deleting() && is_released(resource, &new);
+        let draft = Draft::new(resource, new);
+        if dry_run {
+            return Ok(Arc::new(draft.store(before.rv)));
+        }
+        if let Ok(stored) = commit(api, resource, &before, draft, goes) {
+            return Ok(stored);
+        }
+    }
+    Err(ApiError::stale(resource.group_resource(), &key.name))
+}
+
+fn commit(
+    api: &Api,
+    resource: &Arc<Resource>,
+    before: &Arc<Stored>,
+    draft: Draft,
+    goes: bool,
+) -> Result<Arc<Stored>, Stale> {
+    let collection = api.collection(resource);
+    if goes {
+        let last = collection.remove(before, draft)?;
+        aftermath::removed(api, vec![(resource.clone(), last.clone())]);
+        return Ok(last);
+    }
+    let stored = collection.replace(before, draft)?;
+    if !Arc::ptr_eq(&stored, before) {
+        aftermath::written(api, resource, &stored);
+    }
+    Ok(stored)
+}
+
+/// Whether nothing holds an object that is being deleted.
+fn is_released(resource: &Resource, object: &Object) -> bool {
+    object.finalizers().is_empty() && !(resource.is("", "namespaces") && namespace::is_held(object))
+}
+
+fn needs_version(resource: &Resource, name: &str) -> ApiError {
+    let cause = Cause::invalid("metadata.resourceVersion", &0.into(), "must be specified for an update");
+    ApiError::invalid(&resource.group, &resource.kind, name, &[cause])
+}

@@ -1,0 +1,69 @@
+//! The body of a request: read within a limit, and only as what it claims to be.
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::Value;
+
+use crate::{
+    object::Object,
+    registry::Resource,
+    status::{ApiError, ApiResult},
+};
+
+/// The largest body, as kube-apiserver's.
+const LIMIT: usize = 3 * 1024 * 1024;
+
+/// # Errors
+/// 413 beyond 3 MiB; 400 when the client breaks off.
+pub(super) async fn read(body: Body) -> ApiResult<Bytes> {
+    match Limited::new(body, LIMIT).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::body_too_large(LIMIT)),
+        Err(error) => Err(ApiError::bad_request(format!("the body could not be read: {error}"))),
+    }
+}
+
+/// The media type of the body, in lower case and without parameters; empty when it is not said.
+pub(super) fn media_type(headers: &HeaderMap) -> String {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// The body as JSON.
+///
+/// # Errors
+/// 415 when it claims to be something else, 400 when it is no JSON.
+pub(super) fn json(headers: &HeaderMap, body: &Bytes) -> ApiResult<Value> {
+    match media_type(headers).as_str() {
+        "" | "application/json" | "*/*" => parse(body),
+        _ => Err(ApiError::unsupported_media_type(&["application/json"])),
+    }
+}
+
+pub(super) fn parse(body: &Bytes) -> ApiResult<Value> {
+    let problem = |error| ApiError::bad_request(format!("the body is no valid JSON: {error}"));
+    serde_json::from_slice(body).map_err(problem)
+}
+
+/// An object of this resource.
+///
+/// # Errors
+/// 400 when the document is not an object of this kind and version.
+pub(super) fn object(resource: &Resource, document: Value) -> ApiResult<Object> {
+    let kind = &resource.kind;
+    let api_version = resource.api_version();
+    let object = Object::from_value(document);
+    let object = object.ok_or_else(|| {
+        ApiError::bad_request(format!("{kind} in version {api_version:?} cannot be handled: no JSON object"))
+    })?;
+    if object.kind() != kind || object.api_version() != api_version {
+        let (found_version, found) = (object.api_version(), object.kind());
+        return Err(ApiError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): it says apiVersion {found_version:?} \
+             and kind {found:?}, want {api_version:?} and {kind:?}"
+        )));
+    }
+    Ok(object)
+}

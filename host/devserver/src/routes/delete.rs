@@ -1,0 +1,77 @@
+//! DELETE: of one object, and of all that a selector selects.
+
+use axum::response::Response;
+use serde_json::{Value, json as value};
+
+use super::{ApiRequest, body, json};
+use crate::{
+    encode::{self, ListMeta},
+    negotiate,
+    rest::{self, DeleteOptions, Deleted, Deletion},
+    status::{ApiError, ApiResult},
+    storage::ObjectKey,
+};
+
+pub(super) fn delete(request: &ApiRequest, name: &str) -> ApiResult<Response> {
+    let view = negotiate::view(&request.headers)?;
+    let resource = &request.resource;
+    let options = options(request)?;
+    let key = ObjectKey::new(request.namespace(), name);
+    let answer = match rest::delete(&request.api, resource, &key, &options)? {
+        Deleted { how: Deletion::Pending, object } => encode::object(resource, view, &object),
+        Deleted { how: Deletion::Done, object } => {
+            let mut details = value!({"name": name, "kind": resource.plural, "uid": object.uid});
+            if let (false, Some(fields)) = (resource.group.is_empty(), details.as_object_mut()) {
+                fields.insert("group".into(), resource.group.as_str().into());
+            }
+            let status = value!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
+            });
+            status.to_string().into()
+        }
+    };
+    Ok(json(answer))
+}
+
+/// Answers with what was selected, as it was last.
+pub(super) fn delete_collection(request: &ApiRequest) -> ApiResult<Response> {
+    let view = negotiate::view(&request.headers)?;
+    let resource = &request.resource;
+    let options = options(request)?;
+    let filter = request.query.filter(resource, request.namespace.as_deref())?;
+    let collection = request.api.collection(resource);
+    let snapshot = collection.snapshot(request.namespace.as_deref());
+    let mut deleted = Vec::new();
+    for object in snapshot.objects.iter().filter(|object| filter.matches(object)) {
+        match rest::delete(&request.api, resource, &object.key, &options) {
+            Ok(Deleted { object, .. }) => deleted.push(object),
+            // Somebody else was faster.
+            Err(error) if error.code() == http::StatusCode::NOT_FOUND => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let meta = ListMeta { rv: request.api.storage.revision().current(), ..ListMeta::default() };
+    Ok(json(encode::list(resource, view, &meta, deleted.iter().map(|object| &**object))))
+}
+
+/// The options, from the body and, where that says nothing, from the query.
+fn options(request: &ApiRequest) -> ApiResult<DeleteOptions> {
+    let document = match request.body.is_empty() {
+        true => Value::Null,
+        false => body::json(&request.headers, &request.body)?,
+    };
+    if !matches!(document, Value::Null | Value::Object(_)) {
+        return Err(ApiError::bad_request("the body of a deletion must be DeleteOptions"));
+    }
+    let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let policy =
+        text("/propagationPolicy").or_else(|| request.query.get("propagationPolicy").map(str::to_owned));
+    let orphan = document.get("orphanDependents").and_then(Value::as_bool);
+    let dry_run = document.get("dryRun").and_then(Value::as_array).is_some_and(|runs| !runs.is_empty());
+    Ok(DeleteOptions {
+        propagation: rest::Propagation::parse(policy.as_deref(), orphan)?,
+        uid: text("/preconditions/uid"),
+        resource_version: text("/preconditions/resourceVersion"),
+        dry_run: dry_run || request.query.dry_run()?,
+    })
+}

@@ -1,0 +1,114 @@
+//! The `scale` subresource: replicas, whatever the resource keeps them in.
+
+use axum::response::Response;
+use http::Method;
+use serde_json::{Value, json as value};
+
+use super::{ApiRequest, body, json};
+use crate::{
+    negotiate,
+    object::Object,
+    patch::{self, JsonPatch},
+    registry::Scale,
+    rest::{self, Part},
+    status::{ApiError, ApiResult, Cause},
+    storage::ObjectKey,
+};
+
+const JSON_PATCH: &str = "application/json-patch+json";
+const MERGE_PATCHES: [&str; 2] = ["application/merge-patch+json", "application/strategic-merge-patch+json"];
+
+pub(super) fn serve(request: &ApiRequest, method: &Method, name: &str, scale: &Scale) -> ApiResult<Response> {
+    negotiate::view(&request.headers)?;
+    let resource = &request.resource;
+    let key = ObjectKey::new(request.namespace(), name);
+    let stored = request.api.collection(resource).get(&key);
+    let stored = stored.ok_or_else(|| ApiError::not_found(resource.group_resource(), name))?;
+    if *method == Method::GET {
+        return Ok(answer(&stored.decode(resource), scale));
+    }
+    if *method != Method::PUT && *method != Method::PATCH {
+        return Err(ApiError::method_not_allowed());
+    }
+    let dry_run = request.query.dry_run()?;
+    let updated = rest::update(&request.api, resource, &key, Part::Main, dry_run, |current| {
+        let wanted = if *method == Method::PUT {
+            body::json(&request.headers, &request.body)?
+        } else {
+            patched(request, of(current, scale))?
+        };
+        scaled(request, current, scale, &wanted)
+    })?;
+    Ok(answer(&updated.decode(resource), scale))
+}
+
+fn answer(object: &Object, scale: &Scale) -> Response {
+    json(of(object, scale).to_string().into())
+}
+
+/// The `Scale` of an object.
+fn of(object: &Object, scale: &Scale) -> Value {
+    let at = |path: &[String]| object.at(&path.iter().map(String::as_str).collect::<Vec<_>>()).cloned();
+    let replicas = |path: &[String]| at(path).filter(Value::is_i64).or(Some(0.into()));
+    let selector = match &scale.selector {
+        Some(path) => at(path).and_then(|text| text.as_str().map(str::to_owned)),
+        None => object.at(&["spec", "selector"]).map(selector_text),
+    };
+    let mut metadata = value!({});
+    if let Some(fields) = metadata.as_object_mut() {
+        for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+            fields.extend(object.metadata.get(field).map(|value| (field.to_owned(), value.clone())));
+        }
+    }
+    let mut status = value!({"replicas": replicas(&scale.status_replicas)});
+    if let (Some(fields), Some(selector)) = (status.as_object_mut(), selector) {
+        fields.insert("selector".into(), selector.into());
+    }
+    value!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": metadata,
+        "spec": {"replicas": replicas(&scale.spec_replicas)},
+        "status": status,
+    })
+}
+
+/// A label selector object as text; expressions other than labels are left out.
+fn selector_text(selector: &Value) -> String {
+    let labels = selector.get("matchLabels").unwrap_or(selector).as_object();
+    let terms =
+        labels.into_iter().flatten().filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+    terms.collect::<Vec<_>>().join(",")
+}
+
+fn patched(request: &ApiRequest, mut current: Value) -> ApiResult<Value> {
+    let document = body::parse(&request.body)?;
+    match body::media_type(&request.headers).as_str() {
+        JSON_PATCH => JsonPatch::parse(document)
+            .and_then(|patch| patch.apply(&current))
+            .map_err(|error| ApiError::bad_request(error.to_string())),
+        media_type if MERGE_PATCHES.contains(&media_type) => {
+            patch::merge(&mut current, &document);
+            Ok(current)
+        }
+        _ => Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCHES[0], MERGE_PATCHES[1]])),
+    }
+}
+
+/// The object with the replicas of a `Scale`.
+fn scaled(request: &ApiRequest, current: &Object, scale: &Scale, wanted: &Value) -> ApiResult<Object> {
+    let resource = &request.resource;
+    let version = wanted.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+    if !version.is_empty() && version != current.resource_version() {
+        return Err(ApiError::stale(resource.group_resource(), current.name()));
+    }
+    let replicas = wanted.pointer("/spec/replicas").cloned().unwrap_or(Value::from(0));
+    if !replicas.as_i64().is_some_and(|count| (0..=i64::from(i32::MAX)).contains(&count)) {
+        let cause = Cause::invalid("spec.replicas", &replicas, "must be a whole number of at least 0");
+        return Err(ApiError::invalid("autoscaling", "Scale", current.name(), &[cause]));
+    }
+    let mut object = current.clone();
+    let path: Vec<&str> = scale.spec_replicas.iter().map(String::as_str).collect();
+    object.set_at(&path, replicas);
+    Ok(object)
+}

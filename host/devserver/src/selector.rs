@@ -1,0 +1,37 @@
+//! Which objects of a collection a request means: namespace, labels and fields.
+
+mod field;
+mod label;
+
+pub(crate) use field::FieldSelector;
+pub(crate) use label::{LabelSelector, is_label_key, is_label_value};
+
+use crate::storage::Stored;
+
+/// A selector that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct InvalidSelector(String);
+
+/// Everything a list, watch or deletion of many selects by.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filter {
+    pub(crate) namespace: Option<String>,
+    pub(crate) labels: LabelSelector,
+    pub(crate) fields: FieldSelector,
+}
+
+// === impl Filter ===
+
+impl Filter {
+    pub(crate) fn matches(&self, object: &Stored) -> bool {
+        self.namespace.as_ref().is_none_or(|namespace| object.key.namespace == *namespace)
+            && self.fields.matches(|path| object.field(path))
+            && self.labels.matches(|key| object.label(key))
+    }
+
+    /// Whether it selects by more than the namespace.
+    pub(crate) fn is_selective(&self) -> bool {
+        !self.labels.is_empty() || !self.fields.is_empty()
+    }
+}

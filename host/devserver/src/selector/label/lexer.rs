@@ -1,0 +1,84 @@
+//! Cuts a label selector into tokens.
+
+use std::fmt;
+
+/// A token of a selector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    Word(&'a str),
+    Comma,
+    Open,
+    Close,
+    Not,
+    Equal,
+    NotEqual,
+    Above,
+    Below,
+    End,
+}
+
+/// The rest of a selector.
+#[derive(Clone, Copy)]
+pub(super) struct Lexer<'a> {
+    rest: &'a str,
+}
+
+/// Symbols, the longer before those they begin with.
+const SYMBOLS: &[(&str, Token<'static>)] = &[
+    ("!=", Token::NotEqual),
+    ("==", Token::Equal),
+    ("=", Token::Equal),
+    ("!", Token::Not),
+    (",", Token::Comma),
+    ("(", Token::Open),
+    (")", Token::Close),
+    (">", Token::Above),
+    ("<", Token::Below),
+];
+
+// === impl Lexer ===
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { rest: text }
+    }
+
+    pub(super) fn peek(self) -> Token<'a> {
+        let mut ahead = self;
+        ahead.next()
+    }
+
+    pub(super) fn next(&mut self) -> Token<'a> {
+        self.rest = self.rest.trim_start();
+        if self.rest.is_empty() {
+            return Token::End;
+        }
+        for (symbol, token) in SYMBOLS {
+            if let Some(rest) = self.rest.strip_prefix(symbol) {
+                self.rest = rest;
+                return *token;
+            }
+        }
+        let is_end = |c: char| c.is_whitespace() || "=!,()><".contains(c);
+        let (word, rest) = self.rest.split_at(self.rest.find(is_end).unwrap_or(self.rest.len()));
+        self.rest = rest;
+        Token::Word(word)
+    }
+}
+
+impl fmt::Display for Token<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(word) => write!(f, "'{word}'"),
+            Self::Comma => f.write_str("','"),
+            Self::Open => f.write_str("'('"),
+            Self::Close => f.write_str("')'"),
+            Self::Not => f.write_str("'!'"),
+            Self::Equal => f.write_str("'='"),
+            Self::NotEqual => f.write_str("'!='"),
+            Self::Above => f.write_str("'>'"),
+            Self::Below => f.write_str("'<'"),
+            Self::End => f.write_str("the end"),
+        }
+    }
+}

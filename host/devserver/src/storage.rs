@@ -1,0 +1,83 @@
+//! The objects and their history, one [`Collection`] a resource, under one [`Revision`].
+//!
+//! A resourceVersion is one number for the whole server: every write anywhere takes the next.
+//! Each collection has its own lock, so writers of one resource do not wait for those of another.
+
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::RwLock;
+
+use crate::registry::CollectionId;
+
+pub(crate) mod collection;
+pub(crate) mod event;
+pub(crate) mod history;
+pub(crate) mod key;
+pub(crate) mod owners;
+pub(crate) mod revision;
+pub(crate) mod stored;
+
+pub(crate) use collection::{Collection, Stale};
+pub(crate) use event::{Event, EventKind};
+pub(crate) use key::ObjectKey;
+pub(crate) use owners::Owners;
+pub(crate) use revision::Revision;
+pub(crate) use stored::{Draft, Stored};
+
+/// Every collection of the server.
+#[derive(Debug)]
+pub(crate) struct Storage {
+    revision: Arc<Revision>,
+    owners: Arc<Owners>,
+    history_limit: usize,
+    collections: RwLock<HashMap<CollectionId, Arc<Collection>>>,
+}
+
+// === impl Storage ===
+
+impl Storage {
+    /// `history_limit` is the number of changes each collection remembers.
+    pub(crate) fn new(history_limit: usize) -> Self {
+        Self {
+            revision: Arc::default(),
+            owners: Arc::default(),
+            history_limit,
+            collections: RwLock::default(),
+        }
+    }
+
+    pub(crate) fn revision(&self) -> &Revision {
+        &self.revision
+    }
+
+    pub(crate) fn owners(&self) -> &Owners {
+        &self.owners
+    }
+
+    /// The collection, made on first use.
+    pub(crate) fn collection(&self, id: &CollectionId) -> Arc<Collection> {
+        if let Some(collection) = self.collections.read().get(id) {
+            return collection.clone();
+        }
+        let mut collections = self.collections.write();
+        let made = || {
+            let (revision, owners) = (self.revision.clone(), self.owners.clone());
+            Arc::new(Collection::new(id.clone(), revision, owners, self.history_limit))
+        };
+        collections.entry(id.clone()).or_insert_with(made).clone()
+    }
+
+    /// Forgets a collection; its open watches end.
+    pub(crate) fn drop_collection(&self, id: &CollectionId) {
+        if let Some(collection) = self.collections.write().remove(id) {
+            collection.close();
+        }
+    }
+
+    /// Forgets all history up to `rv`, as etcd's compaction does.
+    pub(crate) fn compact(&self, rv: u64) {
+        for collection in self.collections.read().values() {
+            collection.compact(rv);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! An object at rest: its JSON, cut where the wire needs it cut, and what selectors look at.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::ObjectKey;
+use crate::{
+    object::{Fields, Object},
+    registry::Resource,
+};
+
+/// An object as it was written at one resourceVersion. Never changes.
+///
+/// The JSON is kept without `apiVersion` and `kind`, which depend on the version a client asks in,
+/// and with the metadata apart, which some clients want alone.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) key: ObjectKey,
+    pub(crate) rv: u64,
+    pub(crate) uid: String,
+    metadata: Bytes,
+    /// Everything else: empty, or `,"spec":{...},"status":{...}`.
+    rest: Bytes,
+    labels: Box<[(String, String)]>,
+    fields: Box<[(String, String)]>,
+    owners: Box<[String]>,
+}
+
+/// An object about to be written: complete but for its resourceVersion.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    key: ObjectKey,
+    metadata: Fields,
+    rest: Bytes,
+    labels: Box<[(String, String)]>,
+    fields: Box<[(String, String)]>,
+    owners: Box<[String]>,
+}
+
+// === impl Draft ===
+
+impl Draft {
+    /// Takes the object apart, outside of any lock.
+    pub(crate) fn new(resource: &Resource, mut object: Object) -> Self {
+        let labels = object.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let fields = resource.field_values(&object).into_boxed_slice();
+        let owners = object.owner_references().iter().filter_map(|owner| owner.get("uid")?.as_str());
+        let owners = owners.map(str::to_owned).collect();
+        let key = ObjectKey::new(object.namespace(), object.name());
+        let metadata = std::mem::take(&mut object.metadata);
+        let mut rest = Vec::new();
+        for (field, value) in &object.fields {
+            if !matches!(field.as_str(), "apiVersion" | "kind") {
+                rest.extend_from_slice(format!(",{}:{value}", Value::from(field.as_str())).as_bytes());
+            }
+        }
+        Self { key, metadata, rest: rest.into(), labels, fields, owners }
+    }
+
+    pub(crate) fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    /// Whether writing this over `current` would change nothing but the version.
+    pub(super) fn is_same(&self, current: &Stored) -> bool {
+        self.rest == current.rest && self.metadata == current.metadata_fields()
+    }
+
+    /// Stamps the version on it.
+    pub(crate) fn store(mut self, rv: u64) -> Stored {
+        self.metadata.insert("resourceVersion".into(), rv.to_string().into());
+        let uid = self.metadata.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Stored {
+            key: self.key,
+            rv,
+            uid,
+            metadata: Value::Object(self.metadata).to_string().into(),
+            rest: self.rest,
+            labels: self.labels,
+            fields: self.fields,
+            owners: self.owners,
+        }
+    }
+}
+
+// === impl Stored ===
+
+impl Stored {
+    fn metadata_fields(&self) -> Fields {
+        serde_json::from_slice(&self.metadata).unwrap_or_default()
+    }
+
+    /// A working copy, spoken of in the version of `resource`.
+    pub(crate) fn decode(&self, resource: &Resource) -> Object {
+        let mut document = Vec::new();
+        self.write_document(&resource.api_version(), &resource.kind, &mut document);
+        // These bytes were serialised by this module; an empty object is the harmless answer should
+        // that ever be wrong.
+        serde_json::from_slice(&document).ok().and_then(Object::from_value).unwrap_or_default()
+    }
+
+    /// Appends the whole document.
+    pub(crate) fn write_document(&self, api_version: &str, kind: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"kind\":\"");
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(b"\",\"apiVersion\":\"");
+        out.extend_from_slice(api_version.as_bytes());
+        out.extend_from_slice(b"\",\"metadata\":");
+        out.extend_from_slice(&self.metadata);
+        out.extend_from_slice(&self.rest);
+        out.push(b'}');
+    }
+
+    /// Appends the document without `kind` and `apiVersion`, as items of a built-in list are sent.
+    pub(crate) fn write_bare(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"metadata\":");
+        out.extend_from_slice(&self.metadata);
+        out.extend_from_slice(&self.rest);
+        out.push(b'}');
+    }
+
+    /// Appends a `PartialObjectMetadata`.
+    pub(crate) fn write_partial(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(
+            b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":",
+        );
+        out.extend_from_slice(&self.metadata);
+        out.push(b'}');
+    }
+
+    /// The same object under another version: how a watch shows the last state of one that went.
+    pub(crate) fn at_version(&self, rv: u64) -> Self {
+        let mut metadata = self.metadata_fields();
+        metadata.insert("resourceVersion".into(), rv.to_string().into());
+        Self {
+            key: self.key.clone(),
+            rv,
+            uid: self.uid.clone(),
+            metadata: Value::Object(metadata).to_string().into(),
+            rest: self.rest.clone(),
+            labels: self.labels.clone(),
+            fields: self.fields.clone(),
+            owners: self.owners.clone(),
+        }
+    }
+
+    pub(crate) fn label(&self, key: &str) -> Option<&str> {
+        let at = self.labels.binary_search_by(|(have, _)| have.as_str().cmp(key)).ok()?;
+        self.labels.get(at).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of a selectable field; a field without a value is empty.
+    pub(crate) fn field(&self, path: &str) -> &str {
+        match path {
+            "metadata.name" => &self.key.name,
+            "metadata.namespace" => &self.key.namespace,
+            _ => self.fields.iter().find(|(have, _)| have == path).map_or("", |(_, value)| value),
+        }
+    }
+
+    /// The owner reference with this UID.
+    pub(crate) fn owner_reference(&self, uid: &str) -> Option<Value> {
+        let references = self.metadata_fields().remove("ownerReferences")?;
+        let found = references.as_array()?.iter().find(|one| one.get("uid").is_some_and(|have| have == uid));
+        found.cloned()
+    }
+
+    /// The UIDs of its owners.
+    pub(crate) fn owners(&self) -> &[String] {
+        &self.owners
+    }
+}

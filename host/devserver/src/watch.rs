@@ -1,0 +1,193 @@
+//! One open watch: a cursor over a collection's history.
+//!
+//! There is no queue between writer and watcher. The history is the buffer: a watcher reads on from
+//! its own place in it, a writer never waits, and a watcher so slow that its place is forgotten gets
+//! a 410 and is ended.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    encode,
+    negotiate::View,
+    registry::Resource,
+    selector::Filter,
+    status::ApiError,
+    storage::{Collection, Event, EventKind, Stored},
+};
+
+/// How many changes are taken from the history at once: enough to make the lock cheap, few enough
+/// that a watcher holds no more than this many objects beyond the history.
+const BATCH: usize = 128;
+
+/// What a watch is opened with.
+#[derive(Debug)]
+pub(crate) struct WatchOptions {
+    pub(crate) filter: Filter,
+    pub(crate) view: View,
+    /// `None` for a watcher that did not ask for bookmarks.
+    pub(crate) bookmark_interval: Option<Duration>,
+    pub(crate) timeout: Duration,
+    /// Objects sent as ADDED before anything else.
+    pub(crate) initial: Vec<Arc<Stored>>,
+    /// Mark the end of the initial objects with a bookmark.
+    pub(crate) mark_initial_end: bool,
+    /// Changes after this version are sent.
+    pub(crate) after: u64,
+}
+
+/// An open watch; [`next`](Self::next) gives its frames one by one.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    resource: Arc<Resource>,
+    collection: Arc<Collection>,
+    filter: Filter,
+    view: View,
+    initial: std::vec::IntoIter<Arc<Stored>>,
+    mark_initial_end: bool,
+    pending: VecDeque<Arc<Event>>,
+    cursor: u64,
+    changed: tokio::sync::watch::Receiver<u64>,
+    bookmarks: Option<Interval>,
+    bookmark_due: bool,
+    deadline: Instant,
+    ended: CancellationToken,
+    failed: bool,
+}
+
+/// Why a waiting watch goes on.
+enum Wake {
+    Ended,
+    Bookmark,
+    Changed,
+}
+
+// === impl Watch ===
+
+impl Watch {
+    pub(crate) fn open(
+        resource: Arc<Resource>,
+        collection: Arc<Collection>,
+        options: WatchOptions,
+        ended: CancellationToken,
+    ) -> Self {
+        let bookmarks = options.bookmark_interval.map(|period| {
+            let mut interval = tokio::time::interval_at(Instant::now() + period, period);
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        });
+        Self {
+            resource,
+            changed: collection.subscribe(),
+            collection,
+            filter: options.filter,
+            view: options.view,
+            initial: options.initial.into_iter(),
+            mark_initial_end: options.mark_initial_end,
+            pending: VecDeque::new(),
+            cursor: options.after,
+            bookmarks,
+            bookmark_due: false,
+            deadline: Instant::now() + options.timeout,
+            ended,
+            failed: false,
+        }
+    }
+
+    /// The next frame; `None` at the end: timeout, shutdown, the resource is served no more, or
+    /// after an `ERROR` frame.
+    ///
+    /// # Cancel safety
+    /// Dropping it loses nothing.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if self.failed || self.is_over() {
+                return None;
+            }
+            if let Some(frame) = self.ready() {
+                return Some(frame);
+            }
+            match self.wait().await {
+                Wake::Ended => return None,
+                Wake::Bookmark => self.bookmark_due = true,
+                Wake::Changed => {}
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.ended.is_cancelled()
+            || self.collection.closed().is_cancelled()
+            || Instant::now() >= self.deadline
+    }
+
+    /// The next frame that needs no waiting.
+    fn ready(&mut self) -> Option<Bytes> {
+        if let Some(object) = self.initial.by_ref().find(|object| self.filter.matches(object)) {
+            return Some(encode::initial(&self.resource, self.view, &object));
+        }
+        if std::mem::take(&mut self.mark_initial_end) {
+            return Some(encode::bookmark(&self.resource, self.view, self.cursor, true));
+        }
+        loop {
+            while let Some(event) = self.pending.pop_front() {
+                if let Some(frame) = self.frame(&event) {
+                    return Some(frame);
+                }
+            }
+            // Seen before reading, so that a change while reading wakes us again.
+            self.changed.borrow_and_update();
+            let Some((events, complete_to)) = self.collection.changes_after(self.cursor, BATCH) else {
+                return Some(self.fall_behind());
+            };
+            self.cursor = complete_to;
+            if events.is_empty() {
+                break;
+            }
+            self.pending = events.into();
+        }
+        std::mem::take(&mut self.bookmark_due)
+            .then(|| encode::bookmark(&self.resource, self.view, self.cursor, false))
+    }
+
+    async fn wait(&mut self) -> Wake {
+        let bookmark = async {
+            match &mut self.bookmarks {
+                Some(interval) => {
+                    interval.tick().await;
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.ended.cancelled() => Wake::Ended,
+            () = self.collection.closed().cancelled() => Wake::Ended,
+            () = tokio::time::sleep_until(self.deadline) => Wake::Ended,
+            () = bookmark => Wake::Bookmark,
+            changed = self.changed.changed() => if changed.is_ok() { Wake::Changed } else { Wake::Ended },
+        }
+    }
+
+    /// The change as this watcher sees it: by what matched before and after.
+    fn frame(&self, event: &Event) -> Option<Bytes> {
+        let before = event.before.as_ref().is_some_and(|object| self.filter.matches(object));
+        let after = event.after.as_ref().is_some_and(|object| self.filter.matches(object));
+        let kind = match (before, after) {
+            (false, true) => EventKind::Added,
+            (true, true) => EventKind::Modified,
+            (true, false) => EventKind::Deleted,
+            (false, false) => return None,
+        };
+        encode::change(&self.resource, self.view, event, kind)
+    }
+
+    fn fall_behind(&mut self) -> Bytes {
+        self.failed = true;
+        let error = ApiError::expired(format!("too old resource version: {}", self.cursor));
+        encode::failure(&error.to_json())
+    }
+}
