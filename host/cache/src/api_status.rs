@@ -1,0 +1,117 @@
+//! The `Status` an API server answers with where it has nothing better.
+
+use serde::{Deserialize, Deserializer};
+
+/// `meta/v1 Status`, read leniently: what is missing or `null` is empty.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ApiStatus {
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) kind: String,
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) message: String,
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) reason: String,
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) code: u16,
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) details: Details,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Details {
+    #[serde(deserialize_with = "or_default")]
+    causes: Vec<StatusCause>,
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) retry_after_seconds: u64,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct StatusCause {
+    #[serde(deserialize_with = "or_default")]
+    reason: String,
+    #[serde(deserialize_with = "or_default")]
+    message: String,
+}
+
+// === impl ApiStatus ===
+
+impl ApiStatus {
+    /// None where the text is no `Status`.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        serde_json::from_slice(text).ok().filter(|status: &Self| status.kind == "Status")
+    }
+
+    /// R-8: the resource version asked for is no longer in the server's history.
+    pub(crate) fn is_expired(&self) -> bool {
+        matches!(self.reason.as_str(), "Expired" | "Gone") || self.code == 410
+    }
+
+    /// R-13 is about this reason alone, not about every 410.
+    pub(crate) fn has_reason_expired(&self) -> bool {
+        self.reason == "Expired"
+    }
+
+    /// R-9: the resource version asked for is still in the server's future. Three wire forms, oldest last.
+    pub(crate) fn is_too_large_resource_version(&self) -> bool {
+        const TEXT: &str = "Too large resource version";
+        let mut causes = self.details.causes.iter();
+        causes.clone().any(|cause| cause.reason == "ResourceVersionTooLarge")
+            || self.reason == "Timeout"
+                && (causes.any(|cause| cause.message == TEXT) || self.message.contains(TEXT))
+    }
+
+    pub(crate) fn is_too_many_requests(&self) -> bool {
+        self.code == 429 || self.reason == "TooManyRequests"
+    }
+
+    /// R-22, R-23.
+    pub(crate) fn is_internal_error(&self) -> bool {
+        self.reason == "InternalError" || (self.reason.is_empty() && self.code == 500)
+    }
+}
+
+/// Go writes `null` for what is empty.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(source: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(source)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(text: &str) -> ApiStatus {
+        ApiStatus::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn too_large_is_recognised_in_all_three_wire_forms_r9() {
+        for text in [
+            r#"{"kind":"Status","reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}"#,
+            r#"{"kind":"Status","reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#,
+            r#"{"kind":"Status","reason":"Timeout","message":"Too large resource version: 5, current: 3"}"#,
+        ] {
+            assert!(status(text).is_too_large_resource_version(), "{text}");
+        }
+        assert!(
+            !status(r#"{"kind":"Status","reason":"Timeout","details":null}"#).is_too_large_resource_version()
+        );
+    }
+
+    #[test]
+    fn expired_is_a_reason_or_the_code_410_r8() {
+        assert!(status(r#"{"kind":"Status","reason":"Expired","code":410}"#).is_expired());
+        assert!(status(r#"{"kind":"Status","reason":"Gone"}"#).is_expired());
+        assert!(status(r#"{"kind":"Status","code":410,"reason":null}"#).is_expired());
+        assert!(!status(r#"{"kind":"Status","code":404,"reason":"NotFound"}"#).is_expired());
+    }
+
+    #[test]
+    fn what_is_no_status_is_none() {
+        for text in ["", "<html>", "{}", r#"{"kind":"Pod"}"#, r#"{"kind":"Status","code":"x"}"#] {
+            assert!(ApiStatus::parse(text.as_bytes()).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What an informer and a factory are told. Plain and already valid: only `host` reads TOML.
+
+use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
+
+use informer_types::{Gvr, LabelSelector, Pointer};
+
+/// What a watch keeps out of its objects unless told otherwise: 20 to 30 % of a typical object, and nobody
+/// reads it.
+const MANAGED_FIELDS: &str = "/metadata/managedFields";
+
+/// One shared informer: which collection, how much of it, and how it is kept.
+#[derive(Clone, Debug)]
+pub struct WatchConfig {
+    /// The resource.
+    pub gvr: Gvr,
+    /// None: all namespaces. Several: one reflector each, one cache.
+    pub namespaces: Vec<String>,
+    /// Applied by the server to every list and watch (F-6).
+    pub labels: LabelSelector,
+    /// A field selector, applied by the server; empty selects everything.
+    pub fields: String,
+    /// What is cut out of every object before it is kept. `/metadata/managedFields` by default.
+    pub drop: Vec<Pointer>,
+    /// Named indexes (I-5): the scalar at the pointer, or each scalar of the array there, is a value.
+    pub indexes: BTreeMap<String, Pointer>,
+    /// The resync period of listeners that do not say their own; none: never (P-9).
+    pub resync: Option<Duration>,
+}
+
+/// How every informer of a factory talks to the API server.
+#[derive(Clone, Debug)]
+pub struct FactoryConfig {
+    /// The server's URL, for error texts; the client knows where to connect.
+    pub server: String,
+    /// Objects a list page; none: 500 where Kubernetes' own informers page, else one page.
+    pub page_size: Option<u32>,
+    /// How long a server may keep silent in the middle of an answer, or before it.
+    pub request_timeout: Duration,
+    /// A watch on which no byte arrived for so long is given up and resumed: the connection may be half open.
+    pub idle_watch_timeout: Duration,
+    /// The least time a watch is asked to last; the request says a random number up to twice that. Less than
+    /// five minutes counts as five minutes.
+    pub min_watch_timeout: Duration,
+    /// For how long a watch that ends in an internal error is simply reopened; zero: not at all.
+    pub internal_error_retry: Duration,
+    /// The waits after failures.
+    pub backoff: BackoffConfig,
+    /// Deltas that may wait for the controller. When it is full the reflectors wait and stop reading, and
+    /// TCP carries the pressure to the API server; nothing is lost.
+    pub delta_queue_capacity: NonZeroUsize,
+    /// The longest object, and the longest watch frame, in bytes; a longer one is an error, not an exhausted
+    /// memory.
+    pub max_object_bytes: usize,
+}
+
+/// Exponential backoff with jitter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BackoffConfig {
+    /// The first delay, before jitter.
+    pub base: Duration,
+    /// Each delay is this many times the one before.
+    pub factor: f64,
+    /// No delay is longer, before jitter.
+    pub cap: Duration,
+    /// A delay `d` becomes a random one in `[d, d * (1 + jitter))`.
+    pub jitter: f64,
+    /// After so long without a failure the next delay is the first again (D-1).
+    pub reset_after: Duration,
+}
+
+// === impl WatchConfig ===
+
+impl WatchConfig {
+    /// Everything of one resource, `managedFields` dropped.
+    pub fn new(gvr: Gvr) -> Self {
+        Self {
+            gvr,
+            namespaces: Vec::new(),
+            labels: LabelSelector::default(),
+            fields: String::new(),
+            drop: MANAGED_FIELDS.parse().into_iter().collect(),
+            indexes: BTreeMap::new(),
+            resync: None,
+        }
+    }
+}
+
+// === impl FactoryConfig ===
+
+impl Default for FactoryConfig {
+    fn default() -> Self {
+        Self {
+            server: "the cluster's URL".to_owned(),
+            page_size: None,
+            // The API server gives itself 60 s for a list; more than that is silence.
+            request_timeout: Duration::from_secs(90),
+            idle_watch_timeout: Duration::from_secs(15 * 60),
+            min_watch_timeout: Duration::from_secs(5 * 60),
+            internal_error_retry: Duration::ZERO,
+            backoff: BackoffConfig::default(),
+            // Two of client-go's batches: at 5 KiB an object, 10 MiB an informer at worst.
+            delta_queue_capacity: NonZeroUsize::new(2_000).unwrap_or(NonZeroUsize::MIN),
+            // etcd refuses objects over 1.5 MiB; aggregated servers have other stores.
+            max_object_bytes: 64 << 20,
+        }
+    }
+}
+
+// === impl BackoffConfig ===
+
+impl Default for BackoffConfig {
+    /// client-go's numbers, reset after two minutes of health (D-1).
+    fn default() -> Self {
+        Self {
+            base: Duration::from_millis(800),
+            factor: 2.0,
+            cap: Duration::from_secs(30),
+            jitter: 1.0,
+            reset_after: Duration::from_secs(120),
+        }
+    }
+}

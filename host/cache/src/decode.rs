@@ -1,0 +1,146 @@
+//! One JSON text becomes one [`Object`]: validated, its header parsed, its body kept as text.
+//!
+//! No object tree is built. What does not fit is told apart by what the reflector does about it: an object
+//! of another type is skipped (R-26), one whose metadata cannot be read is quarantined by its key (D-2), and
+//! what is no JSON at all ends the list or the watch (A-11).
+
+mod event;
+mod header;
+mod list;
+mod namespaces;
+mod scan;
+mod splice;
+
+use informer_types::{Body, Gvr, Object, ObjectKey, Pointer, locate};
+
+pub(crate) use event::{EventError, WatchEvent};
+pub(crate) use list::{ListDecoder, ListError, ListPage};
+pub(crate) use namespaces::Namespaces;
+
+use header::{KeyText, ObjectText};
+
+/// `metadata.managedFields` is found by the header's own pass; other pointers cost a second one.
+const MANAGED_FIELDS: &str = "/metadata/managedFields";
+
+/// Knows what one informer's objects look like and what is cut out of them.
+pub(crate) struct Decoder {
+    api_version: String,
+    kind: String,
+    drop_managed_fields: bool,
+    drop: Vec<Pointer>,
+    namespaces: Namespaces,
+    max_object_bytes: usize,
+}
+
+/// Why a text gave no object.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Undecodable {
+    #[error("an object is not JSON: {0}")]
+    NotJson(#[source] serde_json::Error),
+    /// R-26, R-27: of another type, a table, or without metadata.
+    #[error("{0}")]
+    Foreign(String),
+    /// D-2: its key is known where `key` is some.
+    #[error("{problem}")]
+    Quarantined { key: Option<ObjectKey>, resource_version: String, problem: ObjectProblem },
+}
+
+/// What is wrong with an object of the right type.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ObjectProblem {
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    #[error("its metadata cannot be read: {0}")]
+    Metadata(#[source] serde_json::Error),
+    #[error("it has no name")]
+    NoName,
+    #[error(transparent)]
+    TooLarge(#[from] informer_types::ObjectTooLarge),
+    #[error(transparent)]
+    Pointer(#[from] informer_types::InvalidJson),
+}
+
+// === impl Decoder ===
+
+impl Decoder {
+    pub(crate) fn new(gvr: &Gvr, kind: &str, drop: &[Pointer], max_object_bytes: usize) -> Self {
+        let (managed, drop): (Vec<_>, Vec<_>) =
+            drop.iter().cloned().partition(|pointer| pointer.to_string() == MANAGED_FIELDS);
+        Self {
+            api_version: gvr.api_version(),
+            kind: kind.to_owned(),
+            drop_managed_fields: !managed.is_empty(),
+            drop,
+            namespaces: Namespaces::default(),
+            max_object_bytes,
+        }
+    }
+
+    /// Decodes one object: an item of a list, which may leave `kind` and `apiVersion` to the list, or the
+    /// object of an event.
+    pub(crate) fn object(&self, bytes: &[u8]) -> Result<Object, Undecodable> {
+        let text = std::str::from_utf8(bytes.trim_ascii())
+            .map_err(|_| quarantine(&String::from_utf8_lossy(bytes), ObjectProblem::NotUtf8))?;
+        let parsed: ObjectText<'_> = serde_json::from_str(text).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => quarantine(text, ObjectProblem::Metadata(error)),
+            _ => Undecodable::NotJson(error),
+        })?;
+        self.check_type(&parsed)?;
+        let Some(metadata) = &parsed.metadata else {
+            return Err(Undecodable::Foreign("an object has no metadata".to_owned()));
+        };
+        let header = metadata.header(&self.namespaces);
+        if header.name.is_empty() {
+            return Err(quarantine(text, ObjectProblem::NoName));
+        }
+        let body = self.body(text, &parsed).map_err(|problem| quarantine(text, problem))?;
+        Object::new(&header, Body::Raw(body)).map_err(|error| quarantine(text, error.into()))
+    }
+
+    /// R-17, R-26, R-27.
+    fn check_type(&self, parsed: &ObjectText<'_>) -> Result<(), Undecodable> {
+        let fits = |found: &str, expected: &str| found.is_empty() || found == expected;
+        if fits(parsed.kind(), &self.kind) && fits(parsed.api_version(), &self.api_version) {
+            return Ok(());
+        }
+        Err(Undecodable::Foreign(format!(
+            "expected {} {}, found {} {}",
+            self.api_version,
+            self.kind,
+            parsed.api_version(),
+            parsed.kind()
+        )))
+    }
+
+    /// The text to keep: type added where the list left it out, dropped fields cut out, in one allocation
+    /// of its own (R-14).
+    fn body(&self, text: &str, parsed: &ObjectText<'_>) -> Result<Box<str>, ObjectProblem> {
+        let mut cuts = Vec::new();
+        if self.drop_managed_fields
+            && let Some(range) = parsed.managed_fields(text)
+        {
+            cuts.push(range);
+        }
+        if !self.drop.is_empty() {
+            cuts.extend(locate(text, &self.drop)?.into_iter().flatten());
+        }
+        let mut prefix = String::new();
+        if parsed.kind().is_empty() {
+            prefix.push_str(&format!(r#""kind":"{}","#, self.kind));
+        }
+        if parsed.api_version().is_empty() {
+            prefix.push_str(&format!(r#""apiVersion":"{}","#, self.api_version));
+        }
+        Ok(splice::splice(text, &prefix, cuts))
+    }
+}
+
+/// Reads just the key of an object that does not decode.
+fn quarantine(text: &str, problem: ObjectProblem) -> Undecodable {
+    let parsed: KeyText<'_> = serde_json::from_str(text).unwrap_or_default();
+    Undecodable::Quarantined {
+        key: parsed.key(),
+        resource_version: parsed.resource_version().to_owned(),
+        problem,
+    }
+}

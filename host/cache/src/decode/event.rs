@@ -1,0 +1,121 @@
+//! One frame of a watch.
+
+use std::sync::Arc;
+
+use informer_types::Object;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Decoder, Undecodable, header::ObjectText};
+use crate::api_status::ApiStatus;
+
+/// What a frame says (R-25).
+#[derive(Debug)]
+pub(crate) enum WatchEvent {
+    Added(Arc<Object>),
+    Modified(Arc<Object>),
+    /// The last state, with the resource version of the deletion (C-4).
+    Deleted(Arc<Object>),
+    /// R-30: only the resource version means anything.
+    Bookmark(String),
+    /// R-22: ends the stream.
+    Error(Box<ApiStatus>),
+}
+
+/// Why a frame gave no event.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EventError {
+    /// A-11: the stream cannot be trusted any further.
+    #[error("a watch event is not JSON: {0}")]
+    NotJson(#[source] serde_json::Error),
+    #[error("a watch event is of the unknown type `{0}`")]
+    UnknownType(String),
+    /// The object alone is at fault; `deleted` is true where the event says it is gone.
+    #[error("{source}")]
+    Object { deleted: bool, source: Undecodable },
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+// === impl Decoder ===
+
+impl Decoder {
+    /// Decodes one frame.
+    pub(crate) fn event(&self, frame: &[u8]) -> Result<WatchEvent, EventError> {
+        // A frame that is not UTF-8 still has an envelope and mostly a key.
+        let lossy;
+        let text = match std::str::from_utf8(frame) {
+            Ok(text) => text,
+            Err(_) => {
+                lossy = String::from_utf8_lossy(frame);
+                &lossy
+            }
+        };
+        if let Some((kind, object)) = split_plain(text) {
+            return self.event_of(kind, object, frame, text);
+        }
+        let envelope: Envelope<'_> = serde_json::from_str(text).map_err(EventError::NotJson)?;
+        self.event_of(&envelope.kind, envelope.object.get(), frame, text)
+    }
+
+    fn event_of(&self, kind: &str, object: &str, frame: &[u8], text: &str) -> Result<WatchEvent, EventError> {
+        // `text` was repaired exactly where it is not the frame itself.
+        let broken = frame.len() != text.len() || frame != text.as_bytes();
+        let decode = |deleted| {
+            let decoded = if broken {
+                Err(super::quarantine(object, super::ObjectProblem::NotUtf8))
+            } else {
+                self.object(object.as_bytes())
+            };
+            decoded.map(Arc::new).map_err(|source| match source {
+                Undecodable::NotJson(source) => EventError::NotJson(source),
+                source => EventError::Object { deleted, source },
+            })
+        };
+        match kind {
+            "ADDED" => decode(false).map(WatchEvent::Added),
+            "MODIFIED" => decode(false).map(WatchEvent::Modified),
+            "DELETED" => decode(true).map(WatchEvent::Deleted),
+            "BOOKMARK" => self.bookmark(object),
+            "ERROR" => error_event(object),
+            other => Err(EventError::UnknownType(other.chars().take(32).collect())),
+        }
+    }
+
+    /// R-26 holds for bookmarks too.
+    fn bookmark(&self, object: &str) -> Result<WatchEvent, EventError> {
+        let parsed: ObjectText<'_> = serde_json::from_str(object).map_err(EventError::NotJson)?;
+        self.check_type(&parsed).map_err(|source| EventError::Object { deleted: false, source })?;
+        if parsed.resource_version().is_empty() {
+            let source = Undecodable::Foreign("a bookmark has no resourceVersion".to_owned());
+            return Err(EventError::Object { deleted: false, source });
+        }
+        Ok(WatchEvent::Bookmark(parsed.resource_version().to_owned()))
+    }
+}
+
+/// What is no `Status` is an error nonetheless (R-22).
+fn error_event(object: &str) -> Result<WatchEvent, EventError> {
+    // Bad JSON still has to be told from a payload of another kind.
+    serde_json::from_str::<&RawValue>(object).map_err(EventError::NotJson)?;
+    let status = ApiStatus::parse(object.as_bytes()).unwrap_or_else(|| ApiStatus {
+        message: "an ERROR event without a Status".to_owned(),
+        ..ApiStatus::default()
+    });
+    Ok(WatchEvent::Error(Box::new(status)))
+}
+
+/// The form every API server writes, `{"type":"X","object":Y}`, taken apart without parsing `Y` twice: if `Y`
+/// turns out to be one JSON value, the whole was one too.
+fn split_plain(frame: &str) -> Option<(&str, &str)> {
+    let rest = frame.strip_prefix(r#"{"type":""#)?.strip_suffix('}')?;
+    let (kind, rest) = rest.split_once('"')?;
+    let object = rest.strip_prefix(r#","object":"#)?;
+    kind.bytes().all(|byte| byte.is_ascii_uppercase()).then_some((kind, object))
+}

@@ -1,0 +1,255 @@
+//! A LIST answer, decoded while it arrives: each object is taken out as soon as its last byte is there, so
+//! that a list of any length needs the memory of its objects and of one chunk.
+
+use std::sync::Arc;
+
+use informer_types::Object;
+use serde::Deserialize;
+
+use super::{
+    Decoder, Undecodable,
+    scan::{Extent, ValueScanner},
+};
+use crate::api_status::ApiStatus;
+
+/// What one answer held.
+#[derive(Default)]
+pub(crate) struct ListPage {
+    pub(crate) resource_version: String,
+    /// Empty on the last page.
+    pub(crate) continue_token: String,
+    /// In the server's order (R-12).
+    pub(crate) objects: Vec<Arc<Object>>,
+    /// Objects that did not decode (D-2).
+    pub(crate) undecodable: Vec<Undecodable>,
+}
+
+/// Why an answer gave no list.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ListError {
+    #[error("HTML")]
+    Html,
+    #[error("the answer ends too early")]
+    Truncated,
+    #[error("not JSON: {0}")]
+    NotJson(#[source] serde_json::Error),
+    #[error("a status")]
+    Status(Box<ApiStatus>),
+    /// R-17.
+    #[error("a table")]
+    Table,
+    #[error("{0}")]
+    NotAList(String),
+    #[error("an object of more than {0} bytes")]
+    TooLong(usize),
+}
+
+/// Decodes one answer, chunk by chunk.
+pub(crate) struct ListDecoder<'d> {
+    decoder: &'d Decoder,
+    /// What is not consumed yet.
+    pending: Vec<u8>,
+    consumed: usize,
+    state: State,
+    scanner: ValueScanner,
+    /// How far `scanner` has looked into the pending bytes.
+    scanned: usize,
+    /// The text of everything but the items.
+    head: Vec<u8>,
+    has_items: bool,
+    page: ListPage,
+}
+
+/// Where in the answer the next byte stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Start,
+    /// Before a key; the brace may close only where no comma came before.
+    Key {
+        may_end: bool,
+    },
+    Value {
+        items: bool,
+    },
+    AfterValue,
+    Item {
+        may_end: bool,
+    },
+    AfterItem,
+    Done,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    kind: Option<String>,
+    metadata: Option<ListMeta>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ListMeta {
+    resource_version: Option<String>,
+    #[serde(rename = "continue")]
+    continue_token: Option<String>,
+}
+
+// === impl ListDecoder ===
+
+impl<'d> ListDecoder<'d> {
+    pub(crate) fn new(decoder: &'d Decoder) -> Self {
+        Self {
+            decoder,
+            pending: Vec::new(),
+            consumed: 0,
+            state: State::Start,
+            scanner: ValueScanner::default(),
+            scanned: 0,
+            head: Vec::new(),
+            has_items: false,
+            page: ListPage::default(),
+        }
+    }
+
+    /// Takes the next bytes of the answer.
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), ListError> {
+        self.pending.drain(..self.consumed);
+        self.consumed = 0;
+        self.pending.extend_from_slice(chunk);
+        while self.step()? {}
+        if self.pending.len() - self.consumed > self.decoder.max_object_bytes {
+            return Err(ListError::TooLong(self.decoder.max_object_bytes));
+        }
+        Ok(())
+    }
+
+    /// The answer is complete.
+    pub(crate) fn finish(mut self) -> Result<ListPage, ListError> {
+        if self.state != State::Done {
+            return Err(ListError::Truncated);
+        }
+        let head: Head = serde_json::from_slice(&self.head).map_err(ListError::NotJson)?;
+        match head.kind.as_deref() {
+            Some("Status") => {
+                return Err(ListError::Status(Box::new(ApiStatus::parse(&self.head).unwrap_or_default())));
+            }
+            Some("Table") => return Err(ListError::Table),
+            _ if !self.has_items => {
+                let kind: String = head.kind.unwrap_or_default().chars().take(64).collect();
+                return Err(ListError::NotAList(format!("`{kind}`, which is no list: it has no items")));
+            }
+            _ => {}
+        }
+        let metadata = head.metadata.unwrap_or_default();
+        self.page.resource_version = metadata.resource_version.unwrap_or_default();
+        self.page.continue_token = metadata.continue_token.unwrap_or_default();
+        Ok(self.page)
+    }
+
+    /// Consumes one piece of syntax or one whole value; false where more bytes are needed.
+    fn step(&mut self) -> Result<bool, ListError> {
+        if matches!(self.state, State::Value { .. }) || self.scanned > 0 {
+            return self.value();
+        }
+        let rest = self.pending.get(self.consumed..).unwrap_or_default();
+        let Some(blank) = rest.iter().position(|byte| !byte.is_ascii_whitespace()) else {
+            self.consumed = self.pending.len();
+            return Ok(false);
+        };
+        let byte = rest.get(blank).copied().unwrap_or_default();
+        self.consumed += blank;
+        match (self.state, byte) {
+            (State::Start, b'{') => {
+                self.head.push(byte);
+                self.state = State::Key { may_end: true };
+            }
+            (State::Start, b'<') => return Err(ListError::Html),
+            (State::Key { may_end: true } | State::AfterValue, b'}') => {
+                self.head.push(byte);
+                self.state = State::Done;
+            }
+            (State::AfterValue, b',') => self.state = State::Key { may_end: false },
+            (State::Key { .. }, b'"') => return self.key(),
+            (State::Item { may_end: true } | State::AfterItem, b']') => self.state = State::AfterValue,
+            (State::AfterItem, b',') => self.state = State::Item { may_end: false },
+            (State::Item { .. }, _) => return self.value(),
+            _ => return Err(not_json(rest)),
+        }
+        self.consumed += 1;
+        Ok(true)
+    }
+
+    /// A key and its colon; an array under `items` is entered instead of read.
+    fn key(&mut self) -> Result<bool, ListError> {
+        let rest = self.pending.get(self.consumed..).unwrap_or_default();
+        let Extent::Ends(end) = ValueScanner::default().scan(rest) else {
+            return Ok(false);
+        };
+        let skip_blanks = |from: usize| {
+            let found = rest.iter().skip(from).position(|byte| !byte.is_ascii_whitespace())?;
+            Some(from + found)
+        };
+        let Some(colon) = skip_blanks(end) else {
+            return Ok(false);
+        };
+        if rest.get(colon) != Some(&b':') {
+            return Err(not_json(rest));
+        }
+        let Some(value) = skip_blanks(colon + 1) else {
+            return Ok(false);
+        };
+        let items = rest.get(..end) == Some(br#""items""#);
+        if items && rest.get(value) == Some(&b'[') {
+            self.has_items = true;
+            self.consumed += value + 1;
+            self.state = State::Item { may_end: true };
+            return Ok(true);
+        }
+        if self.head.len() > 1 {
+            self.head.push(b',');
+        }
+        self.head.extend_from_slice(rest.get(..value).unwrap_or_default());
+        self.consumed += value;
+        self.state = State::Value { items };
+        Ok(true)
+    }
+
+    /// A whole value, decoded if it is an item and kept if it is part of the head.
+    fn value(&mut self) -> Result<bool, ListError> {
+        let rest = self.pending.get(self.consumed..).unwrap_or_default();
+        let Extent::Ends(length) = self.scanner.scan(rest.get(self.scanned..).unwrap_or_default()) else {
+            self.scanned = rest.len();
+            return Ok(false);
+        };
+        let length = self.scanned + length;
+        let value = rest.get(..length).unwrap_or_default();
+        match self.state {
+            State::Value { items } => {
+                // Go writes `null` for no items.
+                self.has_items |= items && value == b"null";
+                self.head.extend_from_slice(value);
+                self.state = State::AfterValue;
+            }
+            _ => {
+                match self.decoder.object(value) {
+                    Ok(object) => self.page.objects.push(Arc::new(object)),
+                    Err(Undecodable::NotJson(error)) => return Err(ListError::NotJson(error)),
+                    Err(other) => self.page.undecodable.push(other),
+                }
+                self.state = State::AfterItem;
+            }
+        }
+        self.consumed += length;
+        self.scanned = 0;
+        self.scanner = ValueScanner::default();
+        Ok(true)
+    }
+}
+
+/// Lets serde_json say what is wrong; it sees only the part that is.
+fn not_json(text: &[u8]) -> ListError {
+    match serde_json::from_slice::<serde::de::IgnoredAny>(text) {
+        Err(error) => ListError::NotJson(error),
+        Ok(_) => ListError::NotAList("a JSON value that is no list".to_owned()),
+    }
+}

@@ -1,0 +1,57 @@
+//! One allocation for each namespace name.
+
+use std::{collections::HashSet, sync::Arc};
+
+use parking_lot::Mutex;
+
+/// Names in use below which no clean-up is worth its time.
+const CLEAN_UP_FROM: usize = 64;
+
+/// Shares the names of namespaces among the objects of an informer.
+#[derive(Default)]
+pub(crate) struct Namespaces(Mutex<Names>);
+
+#[derive(Default)]
+struct Names {
+    names: HashSet<Arc<str>>,
+    /// How many were in use after the last clean-up.
+    used: usize,
+}
+
+// === impl Namespaces ===
+
+impl Namespaces {
+    pub(crate) fn intern(&self, name: &str) -> Arc<str> {
+        let mut names = self.0.lock();
+        if let Some(known) = names.names.get(name) {
+            return Arc::clone(known);
+        }
+        // Namespaces come and go; a name nobody holds any more is forgotten once they have doubled.
+        if names.names.len() >= CLEAN_UP_FROM.max(2 * names.used) {
+            names.names.retain(|name| Arc::strong_count(name) > 1);
+            names.used = names.names.len();
+        }
+        let name: Arc<str> = Arc::from(name);
+        names.names.insert(Arc::clone(&name));
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_allocated_once_and_forgotten_when_nobody_holds_it() {
+        let namespaces = Namespaces::default();
+        let held = namespaces.intern("shop");
+
+        assert!(Arc::ptr_eq(&held, &namespaces.intern("shop")));
+        for number in 0..10 * CLEAN_UP_FROM {
+            namespaces.intern(&number.to_string());
+        }
+
+        assert!(namespaces.0.lock().names.len() <= CLEAN_UP_FROM);
+        assert!(Arc::ptr_eq(&held, &namespaces.intern("shop")));
+    }
+}

@@ -1,0 +1,98 @@
+//! Finds where a JSON value ends, byte by byte, without the rest of it at hand.
+
+/// Follows one JSON value through as many chunks as it takes. It balances brackets and skips strings; that
+/// the value is valid is for whoever parses it.
+#[derive(Default)]
+pub(super) struct ValueScanner {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    started: bool,
+}
+
+/// How far a value goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// It ends before this offset of the bytes given.
+    Ends(usize),
+    /// It goes on behind them.
+    Open,
+}
+
+// === impl ValueScanner ===
+
+impl ValueScanner {
+    /// Goes on with the next bytes; `bytes` start where the last call stopped.
+    pub(super) fn scan(&mut self, bytes: &[u8]) -> Extent {
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            if self.in_string {
+                at += self.string(bytes.get(at..).unwrap_or_default());
+                if !self.in_string && self.depth == 0 {
+                    return Extent::Ends(at);
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                // A bare scalar ends where its surroundings go on.
+                b'}' | b']' | b',' if self.depth == 0 => return Extent::Ends(at),
+                b'}' | b']' => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        return Extent::Ends(at + 1);
+                    }
+                }
+                byte if byte.is_ascii_whitespace() && self.depth == 0 && self.started => {
+                    return Extent::Ends(at);
+                }
+                _ => {}
+            }
+            self.started = true;
+            at += 1;
+        }
+        Extent::Open
+    }
+
+    /// Consumes bytes of a string; returns how many.
+    fn string(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        if self.escaped && !bytes.is_empty() {
+            self.escaped = false;
+            at = 1;
+        }
+        while let Some(found) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+            at += found + 1;
+            if bytes.get(at - 1) == Some(&b'"') {
+                self.in_string = false;
+                return at;
+            }
+            if at == bytes.len() {
+                self.escaped = true;
+                return at;
+            }
+            at += 1;
+        }
+        bytes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_ends_at_the_same_place_however_it_is_cut() {
+        for value in [r#"{"a":["}\"]\\",{}]}"#, "[]", r#""x\\\"y""#, "12.5", "null"] {
+            let text = format!("{value},next");
+            for cut in 0..value.len() {
+                let mut scanner = ValueScanner::default();
+                let (head, tail) = text.as_bytes().split_at(cut);
+
+                assert_eq!(scanner.scan(head), Extent::Open, "{value} at {cut}");
+                assert_eq!(scanner.scan(tail), Extent::Ends(value.len() - cut), "{value} at {cut}");
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Asks the API server what a resource is: its kind, and whether it lives in namespaces.
+
+use serde::Deserialize;
+
+use informer_types::Gvr;
+
+use crate::{
+    error::{ErrorClass, Problem, RequestError},
+    list_watch::Transport,
+};
+
+/// How alike two names must be for one to be offered in place of the other (Jaro-Winkler).
+const ALIKE: f64 = 0.8;
+
+/// What the server says of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Resource {
+    pub(crate) kind: String,
+    pub(crate) namespaced: bool,
+}
+
+/// Why a resource cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoveryError {
+    /// The server could not be asked.
+    #[error("cannot find out what {gvr} is")]
+    Request {
+        /// What was looked for.
+        gvr: Gvr,
+        /// Why not.
+        source: RequestError,
+    },
+    /// The server does not serve the group and version.
+    #[error("{server} has no API {api_version}{hint}")]
+    UnknownApi {
+        /// The server's URL.
+        server: String,
+        /// What was looked for.
+        api_version: String,
+        /// What was perhaps meant.
+        hint: String,
+    },
+    /// The group and version have no such resource.
+    #[error("{api_version} has no resource `{resource}`{hint}")]
+    UnknownResource {
+        /// Where it was looked for.
+        api_version: String,
+        /// What was looked for.
+        resource: String,
+        /// What was perhaps meant.
+        hint: String,
+    },
+    /// There is such a resource, but it cannot be listed or watched.
+    #[error("{gvr} cannot be watched: the server allows only {verbs} on it")]
+    NotWatchable {
+        /// The resource.
+        gvr: Gvr,
+        /// What can be done with it.
+        verbs: String,
+    },
+    /// Namespaces were given for a resource that has none.
+    #[error("{gvr} is cluster-scoped: leave out `namespaces`")]
+    ClusterScoped {
+        /// The resource.
+        gvr: Gvr,
+    },
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ApiResourceList {
+    resources: Vec<ApiResource>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ApiResource {
+    name: String,
+    singular_name: String,
+    kind: String,
+    namespaced: bool,
+    verbs: Vec<String>,
+    short_names: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ApiGroupList {
+    groups: Vec<ApiGroup>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ApiGroup {
+    versions: Vec<GroupVersion>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct GroupVersion {
+    group_version: String,
+}
+
+/// Looks the resource up; `namespaces` says whether it is to be watched by namespace.
+///
+/// # Errors
+/// See [`DiscoveryError`]; all of them may pass, a CRD may still be created.
+pub(crate) async fn discover(
+    transport: &Transport,
+    gvr: &Gvr,
+    namespaces: bool,
+) -> Result<Resource, DiscoveryError> {
+    let request = |source| DiscoveryError::Request { gvr: gvr.clone(), source };
+    let root = gvr.api_root();
+    let answer = match transport.get(&root).await {
+        Ok(answer) => answer,
+        Err(error) if error.class() == ErrorClass::NotFound => return Err(unknown_api(transport, gvr).await),
+        Err(error) => return Err(request(error)),
+    };
+    let list: ApiResourceList = parse(transport, &root, &answer).map_err(request)?;
+    let Some(found) = list.resources.iter().find(|resource| resource.name == gvr.resource) else {
+        return Err(DiscoveryError::UnknownResource {
+            api_version: gvr.api_version(),
+            resource: gvr.resource.clone(),
+            hint: hint(near_resources(&gvr.resource, &list.resources)),
+        });
+    };
+    if !["list", "watch"].iter().all(|verb| found.verbs.iter().any(|allowed| allowed == verb)) {
+        return Err(DiscoveryError::NotWatchable { gvr: gvr.clone(), verbs: found.verbs.join(", ") });
+    }
+    if namespaces && !found.namespaced {
+        return Err(DiscoveryError::ClusterScoped { gvr: gvr.clone() });
+    }
+    Ok(Resource { kind: found.kind.clone(), namespaced: found.namespaced })
+}
+
+/// Says which group and version was perhaps meant; that the question fails too changes nothing.
+async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
+    let api_version = gvr.api_version();
+    let groups: ApiGroupList = match transport.get("/apis").await {
+        Ok(answer) => parse(transport, "/apis", &answer).unwrap_or_default(),
+        Err(_) => ApiGroupList::default(),
+    };
+    let versions: Vec<String> = groups
+        .groups
+        .into_iter()
+        .flat_map(|group| group.versions)
+        .map(|version| version.group_version)
+        .chain(["v1".to_owned()])
+        .collect();
+    let near = near(&api_version, versions.iter().map(|version| (version.as_str(), version.as_str())));
+    DiscoveryError::UnknownApi { server: transport.server.to_string(), api_version, hint: hint(near) }
+}
+
+fn near_resources(name: &str, resources: &[ApiResource]) -> Vec<String> {
+    // Sub-resources (`deployments/scale`) cannot be watched.
+    let watchable = resources.iter().filter(|resource| !resource.name.contains('/'));
+    let names = watchable.flat_map(|resource| {
+        let aliases = [&resource.name, &resource.singular_name].into_iter().chain(&resource.short_names);
+        aliases.map(|alias| (alias.as_str(), resource.name.as_str()))
+    });
+    near(name, names)
+}
+
+/// The best names whose alias is alike, best first.
+fn near<'a>(wanted: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    let mut scored: Vec<(f64, &str)> = candidates
+        .map(|(alias, name)| (strsim::jaro_winkler(wanted, alias), name))
+        .filter(|(score, _)| *score >= ALIKE)
+        .collect();
+    scored.sort_by(|left, right| right.0.total_cmp(&left.0));
+    let mut names: Vec<String> = Vec::new();
+    for (_, name) in scored {
+        if !names.iter().any(|known| known == name) && names.len() < 3 {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+fn hint(near: Vec<String>) -> String {
+    let quoted: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
+    if quoted.is_empty() { String::new() } else { format!("; did you mean {}?", quoted.join(" or ")) }
+}
+
+fn parse<'a, T: Deserialize<'a>>(
+    transport: &Transport,
+    path: &str,
+    answer: &'a [u8],
+) -> Result<T, RequestError> {
+    serde_json::from_slice(answer).map_err(|error| {
+        let html = answer.trim_ascii_start().starts_with(b"<");
+        let problem = if html { Problem::Html } else { Problem::NotJson(error) };
+        transport.error(&format!("GET {path}"), problem)
+    })
+}
+
+// === impl DiscoveryError ===
+
+impl DiscoveryError {
+    /// What the failure means.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            Self::Request { source, .. } => source.class(),
+            _ => ErrorClass::UnknownResource,
+        }
+    }
+
+    /// How long the server asked to be left alone.
+    pub fn retry_after(&self) -> Option<std::time::Duration> {
+        match self {
+            Self::Request { source, .. } => source.retry_after(),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_singular_a_short_name_and_a_slip_lead_to_the_resource() {
+        let resources = [
+            ApiResource {
+                name: "deployments".to_owned(),
+                singular_name: "deployment".to_owned(),
+                short_names: vec!["deploy".to_owned()],
+                ..ApiResource::default()
+            },
+            ApiResource { name: "deployments/scale".to_owned(), ..ApiResource::default() },
+            ApiResource { name: "replicasets".to_owned(), ..ApiResource::default() },
+        ];
+
+        for wanted in ["deployment", "deploy", "deploymnets"] {
+            assert_eq!(near_resources(wanted, &resources), ["deployments"], "{wanted}");
+        }
+        assert!(near_resources("secrets", &resources).is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! A named index: which objects have a value at a JSON pointer.
+
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+
+use informer_types::{CodecError, InvalidJson, Object, Pointer, locate};
+use serde_json::{Value, value::RawValue};
+
+use crate::indexer::ObjectSet;
+
+/// Values and the objects that have them (I-5 to I-7).
+pub(crate) struct Index {
+    name: String,
+    pointer: Pointer,
+    values: HashMap<Box<str>, ObjectSet>,
+}
+
+/// The values of one object in each of several indexes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct IndexValues(Vec<Vec<String>>);
+
+/// An object that an index cannot read (I-9).
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unindexable {
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+    #[error(transparent)]
+    Json(#[from] InvalidJson),
+}
+
+// === impl Index ===
+
+impl Index {
+    pub(crate) fn new(name: String, pointer: Pointer) -> Self {
+        Self { name, pointer, values: HashMap::new() }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn pointer(&self) -> &Pointer {
+        &self.pointer
+    }
+
+    pub(crate) fn get(&self, value: &str) -> impl Iterator<Item = &Arc<Object>> {
+        self.values.get(value).into_iter().flat_map(ObjectSet::iter)
+    }
+
+    pub(crate) fn insert(&mut self, object: &Arc<Object>, values: &[String]) {
+        for value in values {
+            let set = self.values.entry(value.as_str().into()).or_default();
+            set.insert(Arc::clone(object));
+        }
+    }
+
+    /// A value nobody has any more is forgotten (I-6).
+    pub(crate) fn remove(&mut self, object: &Object, values: &[String]) {
+        for value in values {
+            if let Some(set) = self.values.get_mut(value.as_str()) {
+                set.remove(object.namespace(), object.name());
+                if set.is_empty() {
+                    self.values.remove(value.as_str());
+                }
+            }
+        }
+    }
+}
+
+// === impl IndexValues ===
+
+impl IndexValues {
+    pub(crate) fn of(&self, slot: usize) -> &[String] {
+        self.0.get(slot).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The values of an object at each pointer: of a scalar its text, of an array that of each scalar in it, of
+/// anything else and of `null` none.
+pub(crate) fn values(object: &Object, pointers: &[Pointer]) -> Result<IndexValues, Unindexable> {
+    let json = object.json()?;
+    let found = locate(&json, pointers)?;
+    let texts = found.into_iter().map(|range| range.and_then(|range| json.get(range)));
+    Ok(IndexValues(texts.map(|text| text.map_or_else(Vec::new, values_in)).collect()))
+}
+
+fn values_in(text: &str) -> Vec<String> {
+    let elements: Vec<Cow<'_, str>> = if text.starts_with('[') {
+        let raw: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+        raw.into_iter().map(|raw| Cow::Borrowed(raw.get())).collect()
+    } else {
+        vec![Cow::Borrowed(text)]
+    };
+    let mut values: Vec<String> = elements.iter().filter_map(|element| scalar(element)).collect();
+    values.sort();
+    values.dedup();
+    values
+}
+
+fn scalar(text: &str) -> Option<String> {
+    if text.starts_with(['{', '[']) {
+        return None;
+    }
+    match serde_json::from_str(text).ok()? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_and_arrays_of_scalars_have_values_and_nothing_else_has() {
+        for (text, expected) in [
+            (r#""node-1""#, &["node-1"][..]),
+            (r#""\u00e4""#, &["ä"]),
+            ("3", &["3"]),
+            ("true", &["true"]),
+            ("null", &[]),
+            ("{}", &[]),
+            (r#"["a", 1, null, {"x":1}, ["b"], "a"]"#, &["1", "a"]),
+        ] {
+            assert_eq!(values_in(text), expected, "{text}");
+        }
+    }
+}

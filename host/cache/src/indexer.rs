@@ -1,0 +1,127 @@
+//! The store: every object of the informer, by key, by namespace and by named index.
+//!
+//! One writer, the controller; many readers. Every read is answered from one consistent state (I-1). An
+//! object costs one pointer and a byte or two here: its key is its own namespace and name.
+
+mod object_set;
+mod replace;
+mod store;
+
+use std::sync::Arc;
+
+use informer_types::{Object, ObjectKey, Pointer};
+use parking_lot::RwLock;
+
+use crate::index::{self, IndexValues};
+pub(crate) use object_set::ObjectSet;
+pub(crate) use replace::{Present, is_unchanged};
+use store::Store;
+
+/// The thread-safe store of one informer.
+#[derive(Default)]
+pub(crate) struct Indexer {
+    store: RwLock<Store>,
+}
+
+/// An index name that is taken (I-8).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is already an index `{0}`, at another pointer")]
+pub(crate) struct IndexExists(pub(crate) String);
+
+// === impl Indexer ===
+
+impl Indexer {
+    /// Adds indexes and fills them from what is stored, in one step for readers (I-8). One that is there
+    /// already, at the same pointer, is left alone.
+    pub(crate) fn add_indexes<'a>(
+        &self,
+        indexes: impl IntoIterator<Item = (&'a String, &'a Pointer)>,
+    ) -> Result<(), IndexExists> {
+        let mut store = self.store.write();
+        let mut new = Vec::new();
+        for (name, pointer) in indexes {
+            match store.index(name) {
+                Some(index) if index.pointer() == pointer => {}
+                Some(_) => return Err(IndexExists(name.clone())),
+                None => new.push((name.clone(), pointer.clone())),
+            }
+        }
+        store.add_indexes(new);
+        Ok(())
+    }
+
+    /// The object of this key.
+    pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<Arc<Object>> {
+        self.store.read().get(namespace, name).cloned()
+    }
+
+    /// Everything, of one namespace if one is given, in no order (I-14).
+    pub(crate) fn list(&self, namespace: Option<&str>) -> Vec<Arc<Object>> {
+        self.store.read().iter(namespace).cloned().collect()
+    }
+
+    /// What an index has under a value (I-7); an error names the indexes there are.
+    pub(crate) fn by_index(&self, name: &str, value: &str) -> Result<Vec<Arc<Object>>, Vec<String>> {
+        let store = self.store.read();
+        let index = store.index(name).ok_or_else(|| store.index_names())?;
+        Ok(index.get(value).cloned().collect())
+    }
+
+    /// Objects.
+    pub(crate) fn len(&self) -> usize {
+        self.store.read().len()
+    }
+
+    /// The memory of the objects, in bytes; the tables of the indexer itself are left out.
+    pub(crate) fn bytes(&self) -> usize {
+        self.store.read().bytes()
+    }
+
+    /// Objects whose JSON an index could not read (I-9, D-9).
+    pub(crate) fn index_failures(&self) -> u64 {
+        self.store.read().index_failures()
+    }
+
+    /// Adds the object or puts it in the place of the one with its key, which is returned.
+    pub(crate) fn put(&self, object: Arc<Object>) -> Option<Arc<Object>> {
+        // Only this task writes: what is read here is still there below.
+        let pointers = self.store.read().pointers();
+        let old = self.get(object.namespace(), object.name());
+        let values = Values::of(&pointers, old.as_deref(), Some(&object));
+        self.store.write().put(object, &values)
+    }
+
+    /// Removes the object of this key and returns it.
+    pub(crate) fn remove(&self, key: &ObjectKey) -> Option<Arc<Object>> {
+        let pointers = self.store.read().pointers();
+        let old = self.get(&key.namespace, &key.name)?;
+        let values = Values::of(&pointers, Some(&old), None);
+        self.store.write().remove(&old, &values);
+        Some(old)
+    }
+}
+
+/// What the indexes say of an object, before and after a write. Read outside the lock: it costs a pass over
+/// the JSON.
+#[derive(Default)]
+pub(crate) struct Values {
+    old: IndexValues,
+    new: IndexValues,
+    failures: u64,
+}
+
+impl Values {
+    fn of(pointers: &[Pointer], old: Option<&Object>, new: Option<&Object>) -> Self {
+        if pointers.is_empty() {
+            return Self::default();
+        }
+        // An unreadable object has no values; it was counted when it came in (D-9).
+        let old = old.and_then(|old| index::values(old, pointers).ok()).unwrap_or_default();
+        let (new, failures) = match new.map(|new| index::values(new, pointers)) {
+            Some(Ok(values)) => (values, 0),
+            Some(Err(_)) => (IndexValues::default(), 1),
+            None => (IndexValues::default(), 0),
+        };
+        Self { old, new, failures }
+    }
+}

@@ -1,0 +1,53 @@
+//! What makes two requests for an informer the same one.
+
+use std::fmt;
+
+use informer_types::Gvr;
+
+use crate::WatchConfig;
+
+/// Resource, namespaces and selectors: a factory has one informer for each (F-1).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InformerKey {
+    /// The resource.
+    pub gvr: Gvr,
+    /// Sorted, without duplicates; none: all namespaces.
+    pub namespaces: Vec<String>,
+    /// The label selector, written out; empty selects everything.
+    pub labels: String,
+    /// The field selector; empty selects everything.
+    pub fields: String,
+}
+
+// === impl InformerKey ===
+
+impl From<&WatchConfig> for InformerKey {
+    fn from(config: &WatchConfig) -> Self {
+        let mut namespaces: Vec<String> =
+            config.namespaces.iter().filter(|namespace| !namespace.is_empty()).cloned().collect();
+        namespaces.sort();
+        namespaces.dedup();
+        Self {
+            gvr: config.gvr.clone(),
+            namespaces,
+            labels: config.labels.to_string(),
+            fields: config.fields.clone(),
+        }
+    }
+}
+
+impl fmt::Display for InformerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.gvr)?;
+        if !self.namespaces.is_empty() {
+            write!(f, " in {}", self.namespaces.join(", "))?;
+        }
+        if !self.labels.is_empty() {
+            write!(f, " with labels {}", self.labels)?;
+        }
+        if !self.fields.is_empty() {
+            write!(f, " with fields {}", self.fields)?;
+        }
+        Ok(())
+    }
+}

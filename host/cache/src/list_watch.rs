@@ -1,0 +1,248 @@
+//! LIST and WATCH of one collection, as bytes over a `kube::Client`.
+//!
+//! The client brings the transport: kubeconfig, TLS, credentials, proxies. It should not retry on its own
+//! (`kube::Config::default_retry = false`): the reflector does, and shows it.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{Request, Response, header::RETRY_AFTER};
+use http_body_util::BodyExt;
+use kube::client::Body;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::{
+    api_status::ApiStatus,
+    decode::{Decoder, ListDecoder, ListError, ListPage},
+    error::{Problem, RequestError},
+    frame::{FrameBuffer, FrameTooLong},
+    request::{Collection, ListOptions},
+};
+
+/// An error answer of more than this is no `Status`.
+const MAX_STATUS_BYTES: usize = 256 << 10;
+
+/// Sends the requests of every informer of a factory.
+#[derive(Clone)]
+pub(crate) struct Transport {
+    client: kube::Client,
+    pub(crate) server: Arc<str>,
+    request_timeout: Duration,
+    max_object_bytes: usize,
+}
+
+/// Lists and watches one collection.
+pub(crate) struct ListWatch {
+    transport: Transport,
+    pub(crate) collection: Collection,
+}
+
+/// The frames of one watch.
+pub(crate) struct WatchStream {
+    body: Body,
+    frames: FrameBuffer,
+    ended: bool,
+}
+
+/// What comes next on a watch.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Frame(Bytes),
+    /// Timeout of the server, end of file, reset, GOAWAY: all the same to a watch.
+    Ended,
+    /// No byte for too long.
+    Silent,
+}
+
+// === impl Transport ===
+
+impl Transport {
+    pub(crate) fn new(client: kube::Client, config: &crate::FactoryConfig) -> Self {
+        Self {
+            client,
+            server: Arc::from(config.server.as_str()),
+            request_timeout: config.request_timeout,
+            max_object_bytes: config.max_object_bytes,
+        }
+    }
+
+    /// The whole answer to a small GET.
+    pub(crate) async fn get(&self, path: &str) -> Result<Vec<u8>, RequestError> {
+        let call = format!("GET {path}");
+        let mut body = self.open(&call, crate::request::get(path)).await?;
+        let mut answer = Vec::new();
+        while let Some(chunk) = self.chunk(&call, &mut body, answer.len() as u64).await? {
+            answer.extend_from_slice(&chunk);
+            if answer.len() > self.max_object_bytes {
+                return Err(self.error(&call, Problem::TooLong(self.max_object_bytes)));
+            }
+        }
+        Ok(answer)
+    }
+
+    /// The body of a successful answer.
+    async fn open(
+        &self,
+        call: &str,
+        request: Result<Request<Body>, http::Error>,
+    ) -> Result<Body, RequestError> {
+        let request = request.map_err(|error| self.error(call, Problem::Transport(Box::new(error))))?;
+        let response = timeout(self.request_timeout, self.client.send(request))
+            .await
+            .map_err(|_| self.error(call, Problem::Silent(self.request_timeout)))?
+            .map_err(|error| self.error(call, Problem::Transport(Box::new(error))))?;
+        if response.status().is_success() {
+            return Ok(response.into_body());
+        }
+        Err(self.error(call, self.refusal(response).await))
+    }
+
+    /// Reads what the server has to say about an error.
+    async fn refusal(&self, response: Response<Body>) -> Problem {
+        let code = response.status();
+        let retry_after = response
+            .headers()
+            .get(RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+            .map(Duration::from_secs);
+        let mut body = response.into_body();
+        let mut text = Vec::new();
+        while text.len() < MAX_STATUS_BYTES
+            && let Ok(Some(Ok(frame))) = timeout(self.request_timeout, body.frame()).await
+        {
+            text.extend_from_slice(&frame.into_data().unwrap_or_default());
+        }
+        let mut status = ApiStatus::parse(&text)
+            .unwrap_or_else(|| ApiStatus { message: describe(&text), ..ApiStatus::default() });
+        if status.code == 0 {
+            status.code = code.as_u16();
+        }
+        Problem::Status { code, status: Box::new(status), retry_after }
+    }
+
+    /// The next bytes of an answer that must not break off; none at its end.
+    async fn chunk(&self, call: &str, body: &mut Body, read: u64) -> Result<Option<Bytes>, RequestError> {
+        loop {
+            let frame = timeout(self.request_timeout, body.frame())
+                .await
+                .map_err(|_| self.error(call, Problem::Silent(self.request_timeout)))?;
+            match frame {
+                None => return Ok(None),
+                Some(Err(_)) => return Err(self.error(call, Problem::Truncated(read))),
+                // Trailers say nothing here.
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => return Ok(Some(data)),
+                    Err(_) => continue,
+                },
+            }
+        }
+    }
+
+    pub(crate) fn error(&self, call: &str, problem: Problem) -> RequestError {
+        RequestError::new(&self.server, call, problem)
+    }
+}
+
+// === impl ListWatch ===
+
+impl ListWatch {
+    pub(crate) fn new(transport: Transport, collection: Collection) -> Self {
+        Self { transport, collection }
+    }
+
+    /// One page, decoded while it arrives.
+    pub(crate) async fn page(
+        &self,
+        options: ListOptions<'_>,
+        decoder: &Decoder,
+    ) -> Result<ListPage, RequestError> {
+        let call = format!("LIST {}", self.collection.name());
+        let mut body = self.transport.open(&call, self.collection.list(options)).await?;
+        let mut list = ListDecoder::new(decoder);
+        let mut read = 0;
+        let problem = |error, read| self.transport.error(&call, list_problem(error, read));
+        while let Some(chunk) = self.transport.chunk(&call, &mut body, read).await? {
+            read += chunk.len() as u64;
+            list.push(&chunk).map_err(|error| problem(error, read))?;
+        }
+        list.finish().map_err(|error| problem(error, read))
+    }
+
+    /// Opens a watch that the server is asked to end after `timeout`.
+    pub(crate) async fn watch(
+        &self,
+        resource_version: &str,
+        timeout: Duration,
+    ) -> Result<WatchStream, RequestError> {
+        let request = self.collection.watch(resource_version, timeout);
+        let body = self.transport.open(&self.watch_call(), request).await?;
+        let frames = FrameBuffer::new(self.transport.max_object_bytes);
+        Ok(WatchStream { body, frames, ended: false })
+    }
+
+    /// An error of the watch that is open.
+    pub(crate) fn watch_error(&self, problem: Problem) -> RequestError {
+        self.transport.error(&self.watch_call(), problem)
+    }
+
+    fn watch_call(&self) -> String {
+        format!("WATCH {}", self.collection.name())
+    }
+}
+
+// === impl WatchStream ===
+
+impl WatchStream {
+    /// The next frame; waits for bytes no longer than `idle` and not beyond `deadline`.
+    pub(crate) async fn next(&mut self, idle: Duration, deadline: Instant) -> Result<Next, FrameTooLong> {
+        loop {
+            if let Some(frame) = self.frames.next_frame()? {
+                return Ok(Next::Frame(frame));
+            }
+            if self.ended {
+                // A last frame may come without its newline; the caller finds out whether it is whole.
+                return Ok(self.frames.rest().map_or(Next::Ended, Next::Frame));
+            }
+            match timeout_at(deadline.min(Instant::now() + idle), self.body.frame()).await {
+                Err(_) => return Ok(Next::Silent),
+                Ok(None | Some(Err(_))) => self.ended = true,
+                Ok(Some(Ok(frame))) => {
+                    if let Some(data) = frame.data_ref() {
+                        self.frames.push(data);
+                    }
+                }
+            }
+        }
+    }
+
+    /// True once no more bytes can come.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+}
+
+fn list_problem(error: ListError, read: u64) -> Problem {
+    match error {
+        ListError::Html => Problem::Html,
+        ListError::Truncated => Problem::Truncated(read),
+        ListError::NotJson(error) => Problem::NotJson(error),
+        ListError::Table => Problem::Table("a Table"),
+        ListError::NotAList(what) => Problem::Unexpected(what),
+        ListError::TooLong(bytes) => Problem::TooLong(bytes),
+        ListError::Status(status) => Problem::Status {
+            code: http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR),
+            status,
+            retry_after: None,
+        },
+    }
+}
+
+/// An error answer that is no `Status`, in a few words.
+fn describe(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let text = text.trim();
+    if text.starts_with('<') {
+        return "an HTML page; is it an API server?".to_owned();
+    }
+    text.chars().take(200).collect()
+}

@@ -1,0 +1,187 @@
+//! One subscriber of an informer.
+//!
+//! There is no pending ring here, unlike in client-go (P-1): a sink takes notifications without blocking, and
+//! the bounded, merging queue behind it belongs to `dispatch`, where it is known what was delivered.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
+
+use informer_types::{Cause, Change, Notification, NotificationSink, Source, SyncToken};
+use tokio::{sync::watch, time::Instant};
+
+use crate::processor::Processor;
+
+/// Resync more often than this would be polling (P-9).
+const LEAST_RESYNC: Duration = Duration::from_secs(1);
+
+/// What a listener asks for.
+#[derive(Clone, Debug)]
+pub struct ListenerConfig {
+    /// For logs and status.
+    pub name: String,
+    /// None: the informer's own period. Zero: never. Anything below a second counts as a second (P-9).
+    pub resync: Option<Duration>,
+    /// True: a relist tells this listener about unchanged objects too (D-5).
+    pub relist_all: bool,
+}
+
+/// A listener's place at an informer. Dropping it changes nothing; [`remove`](Self::remove) ends it.
+#[derive(Clone)]
+pub struct Registration {
+    id: u64,
+    name: Arc<str>,
+    processor: Arc<Processor>,
+    sync: watch::Receiver<Sync>,
+}
+
+/// How far a listener has come (P-16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sync {
+    Pending,
+    Synced,
+    /// Removed, or the informer stopped, before it had synced.
+    Ended,
+}
+
+/// The processor's side of a subscriber.
+pub(crate) struct Listener {
+    pub(crate) id: u64,
+    pub(crate) name: Arc<str>,
+    sink: Arc<dyn NotificationSink>,
+    source: Source,
+    pub(crate) relist_all: bool,
+    resync: Option<Duration>,
+    next_resync: Option<Instant>,
+    sync: watch::Sender<Sync>,
+    /// Held until every initial notification was offered; each carries a clone.
+    initial: Option<SyncToken>,
+}
+
+// === impl Listener ===
+
+impl Listener {
+    pub(crate) fn new(
+        id: u64,
+        config: ListenerConfig,
+        sink: Arc<dyn NotificationSink>,
+        source: Source,
+        default_resync: Option<Duration>,
+    ) -> Self {
+        let (sync, _) = watch::channel(Sync::Pending);
+        let done = sync.clone();
+        let resync = config.resync.or(default_resync).filter(|period| !period.is_zero());
+        let resync = resync.map(|period| period.max(LEAST_RESYNC));
+        Self {
+            id,
+            name: Arc::from(config.name),
+            sink,
+            source,
+            relist_all: config.relist_all,
+            resync,
+            next_resync: resync.map(|period| Instant::now() + period),
+            sync,
+            initial: Some(SyncToken::new(move || settle(&done, Sync::Synced))),
+        }
+    }
+
+    pub(crate) fn registration(&self, processor: &Arc<Processor>) -> Registration {
+        Registration {
+            id: self.id,
+            name: Arc::clone(&self.name),
+            processor: Arc::clone(processor),
+            sync: self.sync.subscribe(),
+        }
+    }
+
+    pub(crate) fn has_synced(&self) -> bool {
+        *self.sync.borrow() == Sync::Synced
+    }
+
+    /// Hands a notification on; false where the sink panicked and the notification is lost to it.
+    pub(crate) fn offer(&self, change: Change, cause: Cause, observed: std::time::Instant) -> bool {
+        let initial = if cause == Cause::Initial { self.initial.clone() } else { None };
+        let notification = Notification { source: self.source.clone(), change, cause, initial, observed };
+        let offered = catch_unwind(AssertUnwindSafe(|| self.sink.offer(notification)));
+        if offered.is_err() {
+            tracing::error!(listener = %self.name, resource = %self.source, "sink panicked, notification lost");
+        }
+        offered.is_ok()
+    }
+
+    /// Everything initial was offered: synced as soon as all of it is settled (P-16, D-8).
+    pub(crate) fn initial_done(&mut self) {
+        self.initial = None;
+    }
+
+    /// It hears nothing any more.
+    pub(crate) fn end(&self) {
+        settle(&self.sync, Sync::Ended);
+    }
+
+    pub(crate) fn next_resync(&self) -> Option<Instant> {
+        self.next_resync
+    }
+
+    /// True where the period is over; starts the next one (P-10).
+    pub(crate) fn take_due(&mut self, now: Instant) -> bool {
+        let due = self.next_resync.is_some_and(|next| next <= now);
+        if due {
+            self.next_resync = self.resync.map(|period| now + period);
+        }
+        due
+    }
+}
+
+/// Leaves `Pending` once and for all.
+fn settle(sync: &watch::Sender<Sync>, to: Sync) {
+    sync.send_if_modified(|sync| {
+        let pending = *sync == Sync::Pending;
+        if pending {
+            *sync = to;
+        }
+        pending
+    });
+}
+
+// === impl Registration ===
+
+impl Registration {
+    /// As configured.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// True once the informer has synced and every initial notification offered to this listener was
+    /// settled: acknowledged, merged away or given up (P-16, D-8). Never goes back to false.
+    pub fn has_synced(&self) -> bool {
+        *self.sync.borrow() == Sync::Synced
+    }
+
+    /// Waits for [`has_synced`](Self::has_synced); false where the listener was removed or the informer
+    /// stopped before.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub async fn wait_synced(&self) -> bool {
+        let mut sync = self.sync.clone();
+        match sync.wait_for(|sync| *sync != Sync::Pending).await {
+            Ok(sync) => *sync == Sync::Synced,
+            Err(_) => false,
+        }
+    }
+
+    /// Ends the subscription: when it returns, the sink will not be called again. What the sink holds already
+    /// is its owner's business (D-10). Doing it twice, or after the informer stopped, changes nothing (P-14).
+    pub fn remove(&self) {
+        self.processor.leave(self.id);
+    }
+}
+
+impl std::fmt::Debug for Registration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Registration({} synced={})", self.name, self.has_synced())
+    }
+}

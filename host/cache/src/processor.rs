@@ -1,0 +1,185 @@
+//! Fans changes out to the listeners.
+//!
+//! Its lock is the informer's lock (C-10): the controller holds it while it applies a batch, and whoever joins
+//! or leaves holds it too. So a joining listener misses nothing and sees nothing twice.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_types::{Cause, Change, NotificationSink, Object, Source};
+use parking_lot::{Mutex, MutexGuard};
+use tokio::{sync::Notify, time::Instant};
+
+use crate::listener::{Listener, ListenerConfig, Registration};
+
+/// The listeners of one informer.
+pub(crate) struct Processor {
+    source: Source,
+    default_resync: Option<Duration>,
+    listeners: Mutex<Listeners>,
+    /// The next resync may have moved.
+    resync_moved: Notify,
+}
+
+/// The listeners, while the informer's lock is held.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    listeners: Vec<Listener>,
+    last_id: u64,
+    synced: bool,
+    stopped: bool,
+    suppressed_unchanged: u64,
+    sink_panics: u64,
+}
+
+/// What the processor counted.
+pub(crate) struct ProcessorCounters {
+    pub(crate) suppressed_unchanged: u64,
+    pub(crate) sink_panics: u64,
+}
+
+// === impl Processor ===
+
+impl Processor {
+    pub(crate) fn new(source: Source, default_resync: Option<Duration>) -> Self {
+        Self { source, default_resync, listeners: Mutex::default(), resync_moved: Notify::new() }
+    }
+
+    /// Takes the informer's lock.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Listeners> {
+        self.listeners.lock()
+    }
+
+    /// Adds a listener, after telling it about everything `cached` returns (P-11, P-12). None once the
+    /// informer has stopped (P-13).
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        config: ListenerConfig,
+        sink: Arc<dyn NotificationSink>,
+        cached: impl FnOnce() -> Vec<Arc<Object>>,
+    ) -> Option<Registration> {
+        let mut listeners = self.lock();
+        if listeners.stopped {
+            return None;
+        }
+        listeners.last_id += 1;
+        let mut listener =
+            Listener::new(listeners.last_id, config, sink, self.source.clone(), self.default_resync);
+        let registration = listener.registration(self);
+        let observed = Instant::now().into_std();
+        for object in cached() {
+            let offered = listener.offer(Change::Added { object }, Cause::Initial, observed);
+            listeners.sink_panics += u64::from(!offered);
+        }
+        if listeners.synced {
+            listener.initial_done();
+        }
+        listeners.listeners.push(listener);
+        drop(listeners);
+        self.resync_moved.notify_one();
+        Some(registration)
+    }
+
+    pub(crate) fn leave(&self, id: u64) {
+        let mut listeners = self.lock();
+        if let Some(at) = listeners.listeners.iter().position(|listener| listener.id == id) {
+            listeners.listeners.remove(at).end();
+        }
+    }
+
+    /// The informer has stopped: nobody joins any more, nobody hears anything.
+    pub(crate) fn close(&self) {
+        let mut listeners = self.lock();
+        listeners.stopped = true;
+        for listener in listeners.listeners.drain(..) {
+            listener.end();
+        }
+    }
+
+    /// When the next resync is due.
+    pub(crate) fn next_resync(&self) -> Option<Instant> {
+        self.lock().listeners.iter().filter_map(Listener::next_resync).min()
+    }
+
+    /// Returns when [`next_resync`](Self::next_resync) may have changed since the last return.
+    pub(crate) async fn resync_moved(&self) {
+        self.resync_moved.notified().await;
+    }
+
+    /// Tells whoever waits in [`resync_moved`](Self::resync_moved).
+    pub(crate) fn resync_done(&self) {
+        self.resync_moved.notify_one();
+    }
+
+    pub(crate) fn counters(&self) -> ProcessorCounters {
+        let listeners = self.lock();
+        ProcessorCounters {
+            suppressed_unchanged: listeners.suppressed_unchanged,
+            sink_panics: listeners.sink_panics,
+        }
+    }
+
+    /// Names, and whether each has synced.
+    pub(crate) fn listeners(&self) -> Vec<(String, bool)> {
+        let listeners = self.lock();
+        let listeners = listeners.listeners.iter();
+        listeners.map(|listener| (listener.name.to_string(), listener.has_synced())).collect()
+    }
+}
+
+// === impl Listeners ===
+
+impl Listeners {
+    /// Tells every listener.
+    pub(crate) fn distribute(&mut self, change: &Change, cause: Cause, observed: std::time::Instant) {
+        for listener in &self.listeners {
+            let offered = listener.offer(change.clone(), cause, observed);
+            self.sink_panics += u64::from(!offered);
+        }
+    }
+
+    /// D-5: the API server told again what the cache has already. Only who asked for it hears of it.
+    pub(crate) fn distribute_unchanged(
+        &mut self,
+        object: &Arc<Object>,
+        cause: Cause,
+        observed: std::time::Instant,
+    ) {
+        let mut told = false;
+        for listener in self.listeners.iter().filter(|listener| listener.relist_all) {
+            let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
+            let offered = listener.offer(change, cause, observed);
+            self.sink_panics += u64::from(!offered);
+            told = true;
+        }
+        self.suppressed_unchanged += u64::from(!told);
+    }
+
+    /// Tells the listeners whose period is over about everything (P-8, C-7).
+    pub(crate) fn resync(&mut self, cached: impl FnOnce() -> Vec<Arc<Object>>, observed: std::time::Instant) {
+        let now = Instant::now();
+        let due: Vec<u64> = self
+            .listeners
+            .iter_mut()
+            .filter_map(|listener| listener.take_due(now).then_some(listener.id))
+            .collect();
+        if due.is_empty() {
+            return;
+        }
+        let objects = cached();
+        for listener in self.listeners.iter().filter(|listener| due.contains(&listener.id)) {
+            for object in &objects {
+                let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
+                let offered = listener.offer(change, Cause::Resync, observed);
+                self.sink_panics += u64::from(!offered);
+            }
+        }
+    }
+
+    /// The first lists are in the cache and were told to everybody (C-12).
+    pub(crate) fn informer_synced(&mut self) {
+        self.synced = true;
+        for listener in &mut self.listeners {
+            listener.initial_done();
+        }
+    }
+}

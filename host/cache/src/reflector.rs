@@ -1,0 +1,176 @@
+//! Keeps the delta queue fed with everything that happens to one collection: list, watch, resume, relist.
+//!
+//! A run is one list and the watches that follow it. A watch that ends normally is reopened where it
+//! ended, with no list; anything that leaves a gap, or may have, ends the run, and after a backoff the
+//! next one starts with a list at the last resource version seen. Nothing here is visible to a stop:
+//! whoever runs a reflector drops its future, at any await.
+
+mod backoff;
+mod internal_error;
+mod pager;
+mod state;
+mod watch;
+
+use std::{sync::Arc, time::Duration};
+
+use informer_types::ObjectKey;
+
+pub(crate) use backoff::Backoff;
+use internal_error::InternalErrorWindow;
+use state::ListState;
+use watch::WatchEnd;
+
+use crate::{
+    FactoryConfig,
+    decode::{Decoder, ListPage, Undecodable},
+    delta::{Delta, DeltaKind, Replacement, Scope},
+    delta_queue::DeltaSender,
+    error::{ErrorClass, ReflectorError, RequestError, chain},
+    list_watch::ListWatch,
+    status::{Phase, ReflectorCell},
+};
+
+/// client-go ignores shorter watches: the server pays for every reopening.
+const LEAST_WATCH_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Lists and watches one collection, for as long as its future is polled.
+pub(crate) struct Reflector {
+    list_watch: ListWatch,
+    decoder: Arc<Decoder>,
+    deltas: DeltaSender,
+    scope: Scope,
+    cell: Arc<ReflectorCell>,
+    state: ListState,
+    backoff: Backoff,
+    internal_errors: InternalErrorWindow,
+    min_watch_timeout: Duration,
+    idle_watch_timeout: Duration,
+}
+
+// === impl Reflector ===
+
+impl Reflector {
+    pub(crate) fn new(
+        list_watch: ListWatch,
+        decoder: Arc<Decoder>,
+        deltas: DeltaSender,
+        (scope, cell): (Scope, Arc<ReflectorCell>),
+        config: &FactoryConfig,
+    ) -> Self {
+        Self {
+            list_watch,
+            decoder,
+            deltas,
+            scope,
+            cell,
+            state: ListState::new(config.page_size),
+            backoff: Backoff::new(config.backoff),
+            internal_errors: InternalErrorWindow::new(config.internal_error_retry),
+            min_watch_timeout: config.min_watch_timeout.max(LEAST_WATCH_TIMEOUT),
+            idle_watch_timeout: config.idle_watch_timeout,
+        }
+    }
+
+    /// Runs until dropped.
+    ///
+    /// # Cancel safety
+    /// Dropping it closes the connection and loses nothing that was pushed.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let error = self.list_and_watch().await;
+            self.back_off(&error).await;
+        }
+    }
+
+    /// One run; returns why it ended.
+    async fn list_and_watch(&mut self) -> ReflectorError {
+        if let Err(error) = self.list().await {
+            return error;
+        }
+        loop {
+            match self.watch().await {
+                WatchEnd::Resume => {}
+                WatchEnd::ResumeLater(error) => self.back_off(&error).await,
+                WatchEnd::Over(error) => return error,
+            }
+        }
+    }
+
+    /// Lists, and lists again at once where the resource version asked for is not to be had.
+    async fn list(&mut self) -> Result<(), ReflectorError> {
+        self.cell.enter(Phase::Listing);
+        let mut listed = self.list_once().await;
+        if let Err(error) = &listed
+            && matches!(error.class(), ErrorClass::Expired | ErrorClass::TooLargeResourceVersion)
+        {
+            tracing::debug!(resource = %self.resource(), error = %error, "resource version not available, listing the newest");
+            self.state.version_unavailable();
+            listed = self.list_once().await;
+        }
+        let full = listed.map_err(|source| ReflectorError::List { resource: self.resource(), source })?;
+        self.state.listed(&full.list.resource_version, full.paged);
+        let replacement = self.replacement(full.list);
+        tracing::info!(
+            resource = %self.resource(),
+            rv = %replacement.resource_version,
+            objects = replacement.objects.len(),
+            "listed"
+        );
+        self.cell.listed(&replacement.resource_version);
+        self.deltas.push(Delta::now(DeltaKind::ReplacedAll(self.scope, replacement))).await;
+        Ok(())
+    }
+
+    async fn list_once(&self) -> Result<pager::FullList, RequestError> {
+        pager::list(&self.list_watch, &self.decoder, self.state.list_version(), self.state.page_limit()).await
+    }
+
+    /// Sorts out what did not decode (D-2).
+    fn replacement(&self, list: ListPage) -> Replacement {
+        let mut quarantined = Vec::new();
+        self.cell.release_all();
+        for undecodable in list.undecodable {
+            quarantined.extend(self.refuse(undecodable).map(|(key, _)| key));
+        }
+        Replacement { resource_version: list.resource_version, objects: list.objects, quarantined }
+    }
+
+    /// Records an object that did not decode; returns its key and resource version where it belongs to this
+    /// collection and says who it is.
+    fn refuse(&self, undecodable: Undecodable) -> Option<(ObjectKey, String)> {
+        match undecodable {
+            Undecodable::Quarantined { key, resource_version, problem } => {
+                let name =
+                    key.as_ref().map_or_else(|| "an object without a name".to_owned(), ToString::to_string);
+                tracing::warn!(resource = %self.resource(), key = name, %problem, "object quarantined");
+                self.cell.quarantine(key.clone(), problem.to_string());
+                key.map(|key| (key, resource_version))
+            }
+            foreign => {
+                tracing::debug!(resource = %self.resource(), problem = %foreign, "object skipped");
+                self.cell.skipped();
+                None
+            }
+        }
+    }
+
+    /// Reports a failure and waits.
+    async fn back_off(&mut self, error: &ReflectorError) {
+        let delay = self.backoff.draw(error.retry_after());
+        let (text, class) = (chain(error), error.class());
+        tracing::warn!(
+            resource = %self.resource(),
+            class = class.as_str(),
+            error = text,
+            retry_in_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            "reflector backs off"
+        );
+        self.cell.failed(text, class);
+        self.cell.enter(Phase::BackingOff);
+        tokio::time::sleep(delay).await;
+    }
+
+    fn resource(&self) -> String {
+        self.list_watch.collection.name()
+    }
+}

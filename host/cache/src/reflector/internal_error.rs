@@ -1,0 +1,60 @@
+//! For how long internal errors of the server are met by simply reopening the watch.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// So long after the last internal error the next one starts a new window.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
+
+/// The window; of length zero it is always closed.
+pub(crate) struct InternalErrorWindow {
+    length: Duration,
+    first: Option<Instant>,
+    last: Option<Instant>,
+}
+
+// === impl InternalErrorWindow ===
+
+impl InternalErrorWindow {
+    pub(crate) fn new(length: Duration) -> Self {
+        Self { length, first: None, last: None }
+    }
+
+    /// An internal error happened: true where the watch may be reopened at once.
+    pub(crate) fn may_retry(&mut self) -> bool {
+        if self.length.is_zero() {
+            return false;
+        }
+        let now = Instant::now();
+        if self.last.is_some_and(|last| now - last >= FORGET_AFTER) {
+            self.first = None;
+        }
+        self.last = Some(now);
+        now - *self.first.get_or_insert(now) <= self.length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn errors_are_retried_within_the_window_and_a_quiet_minute_opens_a_new_one_r23() {
+        let mut window = InternalErrorWindow::new(Duration::from_secs(30));
+        let mut retries = 0;
+        while window.may_retry() {
+            retries += 1;
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(retries, 31);
+
+        tokio::time::advance(FORGET_AFTER).await;
+        assert!(window.may_retry());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_window_nothing_is_retried_r23() {
+        assert!(!InternalErrorWindow::new(Duration::ZERO).may_retry());
+    }
+}

@@ -1,0 +1,46 @@
+//! One list, in as many pages as the server makes of it.
+
+use crate::{
+    decode::{Decoder, ListPage},
+    error::RequestError,
+    list_watch::ListWatch,
+    request::ListOptions,
+};
+
+/// A whole list.
+pub(crate) struct FullList {
+    /// The first page's resource version, all items in page order.
+    pub(crate) list: ListPage,
+    /// True where it took more than one page.
+    pub(crate) paged: bool,
+}
+
+/// Lists at `resource_version`; nothing of it is visible to anybody before the last page is there.
+pub(crate) async fn list(
+    list_watch: &ListWatch,
+    decoder: &Decoder,
+    resource_version: &str,
+    limit: Option<u32>,
+) -> Result<FullList, RequestError> {
+    let first = ListOptions { resource_version, limit, continue_token: "" };
+    let mut list = list_watch.page(first, decoder).await?;
+    let mut token = std::mem::take(&mut list.continue_token);
+    let paged = !token.is_empty();
+    while !token.is_empty() {
+        let options = ListOptions { resource_version: "", limit, continue_token: &token };
+        match list_watch.page(options, decoder).await {
+            Ok(page) => {
+                list.objects.extend(page.objects);
+                list.undecodable.extend(page.undecodable);
+                token = page.continue_token;
+            }
+            // the token has outlived its snapshot. What was read of it is of no use any more.
+            Err(error) if error.has_reason_expired() => {
+                let whole = ListOptions { resource_version, limit: None, continue_token: "" };
+                return Ok(FullList { list: list_watch.page(whole, decoder).await?, paged: true });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(FullList { list, paged })
+}

@@ -1,0 +1,201 @@
+//! One watch, from its opening to its end.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_types::Object;
+use tokio::time::Instant;
+
+use super::Reflector;
+use crate::{
+    api_status::ApiStatus,
+    decode::{EventError, Undecodable, WatchEvent},
+    delta::{Delta, DeltaKind},
+    error::{ErrorClass, Problem, ReflectorError, RequestError},
+    list_watch::{Next, WatchStream},
+};
+
+/// ending sooner, without an event, is an error.
+const VERY_SHORT: Duration = Duration::from_secs(1);
+
+/// A server that ends watches as soon as they are open is not asked more often than this, unless objects came
+/// (weakness 22 of client-go).
+const REOPEN_SPACING: Duration = Duration::from_secs(1);
+
+/// How much later than asked a server may end a watch before the connection counts as half open.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// What follows a watch.
+pub(super) enum WatchEnd {
+    /// Reopen at the last resource version.
+    Resume,
+    /// The same after a backoff.
+    ResumeLater(ReflectorError),
+    /// Relist.
+    Over(ReflectorError),
+}
+
+/// What happened on one watch so far.
+struct Tally {
+    opened: Instant,
+    /// Accepted events, bookmarks included.
+    accepted: u64,
+    /// Those that were objects.
+    objects: u64,
+    /// the watch started without a resource version, and only ADDED came since; they may be a snapshot
+    /// in any order.
+    synthetic: bool,
+}
+
+// === impl Reflector ===
+
+impl Reflector {
+    /// Opens a watch at the last resource version and follows it to its end.
+    pub(super) async fn watch(&mut self) -> WatchEnd {
+        let timeout = random_timeout(self.min_watch_timeout);
+        let version = self.state.last_version().to_owned();
+        let mut tally = Tally {
+            opened: Instant::now(),
+            accepted: 0,
+            objects: 0,
+            synthetic: matches!(version.as_str(), "" | "0"),
+        };
+        let mut stream = match self.list_watch.watch(&version, timeout).await {
+            Ok(stream) => stream,
+            Err(source) => return self.not_opened(source),
+        };
+        self.cell.watch_opened();
+        self.backoff.healthy();
+        tracing::debug!(resource = %self.resource(), rv = version, "watching");
+        let end = self.follow(&mut stream, tally.opened + timeout + GRACE, &mut tally).await;
+        if matches!(end, WatchEnd::Resume) && tally.objects == 0 {
+            tokio::time::sleep_until(tally.opened + REOPEN_SPACING).await;
+        }
+        end
+    }
+
+    /// what passes by itself leaves no gap; after anything else a list is needed.
+    fn not_opened(&self, source: RequestError) -> WatchEnd {
+        let resume = matches!(source.class(), ErrorClass::Refused | ErrorClass::Throttled);
+        let error = ReflectorError::Watch { resource: self.resource(), source };
+        if resume { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
+    }
+
+    async fn follow(&mut self, stream: &mut WatchStream, deadline: Instant, tally: &mut Tally) -> WatchEnd {
+        loop {
+            let frame = match stream.next(self.idle_watch_timeout, deadline).await {
+                Ok(Next::Frame(frame)) => frame,
+                Ok(Next::Ended) => break,
+                Ok(Next::Silent) => {
+                    tracing::warn!(resource = %self.resource(), "watch is silent, resuming on a new connection");
+                    self.cell.watch_silent();
+                    break;
+                }
+                Err(too_long) => return self.over(Problem::TooLong(too_long.0)),
+            };
+            let event = match self.decoder.event(&frame) {
+                Ok(event) => event,
+                Err(EventError::Object { deleted, source }) => {
+                    self.refuse_event(deleted, source, tally).await;
+                    continue;
+                }
+                // The connection broke in the middle of this frame.
+                Err(_) if stream.has_ended() => break,
+                Err(EventError::NotJson(error)) => return self.over(Problem::NotJson(error)),
+                Err(unknown) => return self.over(Problem::Unexpected(unknown.to_string())),
+            };
+            if let Some(end) = self.accept(event, tally).await {
+                return end;
+            }
+        }
+        if tally.accepted == 0 && tally.opened.elapsed() < VERY_SHORT {
+            return WatchEnd::Over(ReflectorError::VeryShortWatch { resource: self.resource() });
+        }
+        WatchEnd::Resume
+    }
+
+    ///
+    async fn accept(&mut self, event: WatchEvent, tally: &mut Tally) -> Option<WatchEnd> {
+        let scope = self.scope;
+        match event {
+            WatchEvent::Error(status) => return Some(self.error_event(status)),
+            WatchEvent::Bookmark(version) => {
+                tally.accepted += 1;
+                tally.synthetic = false;
+                self.deltas.push(Delta::now(DeltaKind::Bookmark(scope, version.clone()))).await;
+                self.cell.bookmark(&version);
+                self.state.observe(&version);
+            }
+            WatchEvent::Added(object) => self.object(object, tally, |it| DeltaKind::Added(scope, it)).await,
+            WatchEvent::Modified(object) => {
+                tally.synthetic = false;
+                self.object(object, tally, |it| DeltaKind::Updated(scope, it)).await;
+            }
+            WatchEvent::Deleted(object) => {
+                tally.synthetic = false;
+                self.object(object, tally, |it| DeltaKind::Deleted(scope, it)).await;
+            }
+        }
+        None
+    }
+
+    /// Pushes first and only then counts the resource version as seen, so that a stop in between loses
+    /// nothing.
+    async fn object(
+        &mut self,
+        object: Arc<Object>,
+        tally: &mut Tally,
+        kind: impl FnOnce(Arc<Object>) -> DeltaKind,
+    ) {
+        self.deltas.push(Delta::now(kind(Arc::clone(&object)))).await;
+        self.cell.release(|| object.key());
+        tally.accepted += 1;
+        tally.objects += 1;
+        if tally.synthetic {
+            self.cell.event("");
+        } else {
+            self.cell.event(object.resource_version());
+            self.state.observe(object.resource_version());
+        }
+    }
+
+    /// D-2: the event is not lost silently; what the cache has of the object stays until its next event.
+    async fn refuse_event(&mut self, deleted: bool, undecodable: Undecodable, tally: &mut Tally) {
+        let Some((key, version)) = self.refuse(undecodable) else {
+            return;
+        };
+        if deleted {
+            self.deltas.push(Delta::now(DeltaKind::DeletedKey(self.scope, key.clone()))).await;
+            self.cell.release(|| key);
+        }
+        tally.accepted += 1;
+        tally.objects += 1;
+        if !version.is_empty() && !tally.synthetic {
+            self.cell.event(&version);
+            self.state.observe(&version);
+        }
+    }
+
+    ///
+    fn error_event(&mut self, status: Box<ApiStatus>) -> WatchEnd {
+        let code = http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+        let source = self.list_watch.watch_error(Problem::Status { code, status, retry_after: None });
+        let throttled = source.class() == ErrorClass::Throttled;
+        if source.is_internal_error() && self.internal_errors.may_retry() {
+            tracing::debug!(resource = %self.resource(), error = %source, "reopening the watch");
+            return WatchEnd::Resume;
+        }
+        let error = ReflectorError::Watch { resource: self.resource(), source };
+        if throttled { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
+    }
+
+    fn over(&self, problem: Problem) -> WatchEnd {
+        let source = self.list_watch.watch_error(problem);
+        WatchEnd::Over(ReflectorError::Watch { resource: self.resource(), source })
+    }
+}
+
+/// spread, so that the watches of many informers do not end together.
+fn random_timeout(min: Duration) -> Duration {
+    let min = min.as_secs();
+    Duration::from_secs(fastrand::u64(min..=min.saturating_mul(2)))
+}

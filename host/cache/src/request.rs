@@ -1,0 +1,148 @@
+//! The URLs of a collection.
+
+use std::time::Duration;
+
+use http::Request;
+use informer_types::Gvr;
+use kube::client::Body;
+
+/// One collection as one reflector sees it: a resource, one namespace or all, and the server-side selectors,
+/// which go on every request (F-6).
+#[derive(Clone, Debug)]
+pub(crate) struct Collection {
+    pub(crate) gvr: Gvr,
+    pub(crate) namespace: Option<String>,
+    pub(crate) labels: String,
+    pub(crate) fields: String,
+}
+
+/// What a list asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ListOptions<'a> {
+    /// Empty: the most recent state.
+    pub(crate) resource_version: &'a str,
+    pub(crate) limit: Option<u32>,
+    /// Set on the second page and later.
+    pub(crate) continue_token: &'a str,
+}
+
+// === impl Collection ===
+
+impl Collection {
+    /// For error texts: `apps/v1/deployments in namespace shop`.
+    pub(crate) fn name(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{} in namespace {namespace}", self.gvr),
+            None => self.gvr.to_string(),
+        }
+    }
+
+    pub(crate) fn list(&self, options: ListOptions<'_>) -> Result<Request<Body>, http::Error> {
+        let mut query = self.selectors();
+        if let Some(limit) = options.limit {
+            query.append_pair("limit", &limit.to_string());
+        }
+        if !options.continue_token.is_empty() {
+            // the token carries the resource version.
+            query.append_pair("continue", options.continue_token);
+        } else if !options.resource_version.is_empty() {
+            query.append_pair("resourceVersion", options.resource_version);
+        }
+        get(&format!("{}?{}", self.path(), query.finish()))
+    }
+
+    ///
+    pub(crate) fn watch(
+        &self,
+        resource_version: &str,
+        timeout: Duration,
+    ) -> Result<Request<Body>, http::Error> {
+        let mut query = self.selectors();
+        query.append_pair("watch", "true");
+        query.append_pair("allowWatchBookmarks", "true");
+        query.append_pair("timeoutSeconds", &timeout.as_secs().to_string());
+        if !resource_version.is_empty() {
+            query.append_pair("resourceVersion", resource_version);
+        }
+        get(&format!("{}?{}", self.path(), query.finish()))
+    }
+
+    fn path(&self) -> String {
+        let (root, resource) = (self.gvr.api_root(), &self.gvr.resource);
+        match &self.namespace {
+            Some(namespace) => {
+                let namespace: String = form_urlencoded::byte_serialize(namespace.as_bytes()).collect();
+                format!("{root}/namespaces/{namespace}/{resource}")
+            }
+            None => format!("{root}/{resource}"),
+        }
+    }
+
+    fn selectors(&self) -> form_urlencoded::Serializer<'static, String> {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if !self.labels.is_empty() {
+            query.append_pair("labelSelector", &self.labels);
+        }
+        if !self.fields.is_empty() {
+            query.append_pair("fieldSelector", &self.fields);
+        }
+        query
+    }
+}
+
+/// A GET that wants JSON and nothing else.
+pub(crate) fn get(path: &str) -> Result<Request<Body>, http::Error> {
+    Request::get(path).header(http::header::ACCEPT, "application/json").body(Body::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deployments() -> Collection {
+        Collection {
+            gvr: Gvr::new("apps", "v1", "deployments"),
+            namespace: Some("shop".to_owned()),
+            labels: "app in (a,b)".to_owned(),
+            fields: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_first_list_says_its_version_and_limit_and_the_selectors_r5_f6() {
+        let options = ListOptions { resource_version: "0", limit: Some(500), continue_token: "" };
+
+        let request = deployments().list(options).unwrap();
+
+        assert_eq!(
+            request.uri(),
+            "/apis/apps/v1/namespaces/shop/deployments?labelSelector=app+in+%28a%2Cb%29&limit=500&resourceVersion=0"
+        );
+    }
+
+    #[test]
+    fn a_later_page_sends_the_token_and_no_version_r12() {
+        let options = ListOptions { resource_version: "7", limit: Some(2), continue_token: "a=b" };
+        let pods = Collection {
+            gvr: Gvr::new("", "v1", "pods"),
+            namespace: None,
+            labels: String::new(),
+            ..deployments()
+        };
+
+        assert_eq!(pods.list(options).unwrap().uri(), "/api/v1/pods?limit=2&continue=a%3Db");
+    }
+
+    #[test]
+    fn a_watch_asks_for_bookmarks_and_a_timeout_r19() {
+        let request = deployments().watch("7", Duration::from_secs(300)).unwrap();
+
+        assert!(
+            request
+                .uri()
+                .query()
+                .unwrap()
+                .ends_with("watch=true&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=7")
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! Where a reflector and the controller write down how they are doing.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use informer_types::ObjectKey;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::{Counters, LastError, Phase, ReflectorStatus};
+use crate::ErrorClass;
+
+/// Beyond this, quarantined objects are counted but not listed.
+const MAX_LISTED: usize = 1_000;
+
+/// A watch that lived for so long has recovered, even if nothing happened on it.
+const RECOVERED_AFTER: Duration = Duration::from_secs(1);
+
+/// The state of one reflector, written by it, read by anybody.
+pub(crate) struct ReflectorCell {
+    namespace: Option<String>,
+    state: Mutex<State>,
+    /// Spares every good event a look at an empty map.
+    has_quarantined: AtomicBool,
+}
+
+struct State {
+    phase: Phase,
+    since: Instant,
+    last_error: Option<(String, ErrorClass, Instant)>,
+    consecutive_failures: u32,
+    last_event: Option<Instant>,
+    observed_version: String,
+    applied_version: String,
+    quarantined: BTreeMap<ObjectKey, String>,
+    counters: Counters,
+}
+
+// === impl ReflectorCell ===
+
+impl ReflectorCell {
+    pub(crate) fn new(namespace: Option<String>) -> Self {
+        Self {
+            namespace,
+            state: Mutex::new(State {
+                phase: Phase::NotStarted,
+                since: Instant::now(),
+                last_error: None,
+                consecutive_failures: 0,
+                last_event: None,
+                observed_version: String::new(),
+                applied_version: String::new(),
+                quarantined: BTreeMap::new(),
+                counters: Counters::default(),
+            }),
+            has_quarantined: AtomicBool::new(false),
+        }
+    }
+
+    /// None: all namespaces.
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        let mut state = self.state.lock();
+        (state.phase, state.since) = (phase, Instant::now());
+    }
+
+    pub(crate) fn failed(&self, text: String, class: ErrorClass) {
+        let mut state = self.state.lock();
+        state.settle();
+        state.last_error = Some((text, class, Instant::now()));
+        state.consecutive_failures = state.consecutive_failures.saturating_add(1);
+        state.counters.failures += 1;
+    }
+
+    pub(crate) fn listed(&self, resource_version: &str) {
+        let mut state = self.state.lock();
+        state.counters.relists += u64::from(state.counters.lists > 0);
+        state.counters.lists += 1;
+        state.observe(resource_version);
+    }
+
+    pub(crate) fn watch_opened(&self) {
+        let mut state = self.state.lock();
+        (state.phase, state.since) = (Phase::Watching, Instant::now());
+        state.counters.watches += 1;
+    }
+
+    pub(crate) fn watch_silent(&self) {
+        self.state.lock().counters.silent_watches += 1;
+    }
+
+    /// An object on the watch; `resource_version` is empty where it does not count.
+    pub(crate) fn event(&self, resource_version: &str) {
+        let mut state = self.state.lock();
+        state.counters.events += 1;
+        state.heard();
+        state.observe(resource_version);
+    }
+
+    pub(crate) fn bookmark(&self, resource_version: &str) {
+        let mut state = self.state.lock();
+        state.counters.bookmarks += 1;
+        state.heard();
+        state.observe(resource_version);
+    }
+
+    pub(crate) fn skipped(&self) {
+        self.state.lock().counters.skipped += 1;
+    }
+
+    pub(crate) fn applied(&self, resource_version: &str) {
+        let mut state = self.state.lock();
+        state.applied_version.clear();
+        state.applied_version.push_str(resource_version);
+    }
+
+    /// D-2: `key` is none where even that could not be read.
+    pub(crate) fn quarantine(&self, key: Option<ObjectKey>, problem: String) {
+        let mut state = self.state.lock();
+        state.counters.quarantined += 1;
+        if let Some(key) = key
+            && (state.quarantined.len() < MAX_LISTED || state.quarantined.contains_key(&key))
+        {
+            state.quarantined.insert(key, problem);
+            self.has_quarantined.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The object decodes again, or is gone.
+    pub(crate) fn release(&self, key: impl FnOnce() -> ObjectKey) {
+        if self.has_quarantined.load(Ordering::Relaxed) {
+            let mut state = self.state.lock();
+            state.quarantined.remove(&key());
+            self.has_quarantined.store(!state.quarantined.is_empty(), Ordering::Relaxed);
+        }
+    }
+
+    /// A list is about to say anew what does not decode.
+    pub(crate) fn release_all(&self) {
+        self.state.lock().quarantined.clear();
+        self.has_quarantined.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) fn snapshot(&self) -> ReflectorStatus {
+        let mut state = self.state.lock();
+        state.settle();
+        ReflectorStatus {
+            namespace: self.namespace.clone(),
+            phase: state.phase,
+            phase_age: state.since.elapsed(),
+            last_error: state.last_error.as_ref().map(|(text, class, at)| LastError {
+                text: text.clone(),
+                class: *class,
+                age: at.elapsed(),
+            }),
+            consecutive_failures: state.consecutive_failures,
+            last_event_age: state.last_event.map(|at| at.elapsed()),
+            observed_version: state.observed_version.clone(),
+            applied_version: state.applied_version.clone(),
+            quarantined: state.quarantined.clone(),
+            counters: state.counters,
+        }
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn observe(&mut self, resource_version: &str) {
+        if !resource_version.is_empty() {
+            self.observed_version.clear();
+            self.observed_version.push_str(resource_version);
+        }
+    }
+
+    fn heard(&mut self) {
+        self.last_event = Some(Instant::now());
+        self.consecutive_failures = 0;
+    }
+
+    /// Forgets failures once a watch has lived long enough.
+    fn settle(&mut self) {
+        if self.phase == Phase::Watching && self.since.elapsed() >= RECOVERED_AFTER {
+            self.consecutive_failures = 0;
+        }
+    }
+}
