@@ -33,7 +33,8 @@ macro_rules! export {
             const NAME: &'static str = ::core::env!("CARGO_PKG_NAME");
             const VERSION: &'static str = ::core::env!("CARGO_PKG_VERSION");
 
-            fn slot() -> &'static ::std::thread::LocalKey<::core::cell::RefCell<::core::option::Option<Self>>> {
+            fn slot() -> &'static ::std::thread::LocalKey<::core::cell::RefCell<::core::option::Option<Self>>>
+            {
                 ::std::thread_local! {
                     static SLOT: ::core::cell::RefCell<::core::option::Option<$handler>> =
                         const { ::core::cell::RefCell::new(::core::option::Option::None) };
@@ -49,8 +50,8 @@ macro_rules! export {
 
         #[cfg(target_family = "wasm")]
         const _: () = {
-            type Exported = $crate::__private::Component<$handler>;
-            $crate::__private::bindings::export_component!(Exported with_types_in $crate::__private::bindings);
+    type Exported = $crate::__private::Component<$handler>;
+            $crate::bindings::export_component!(Exported with_types_in $crate::bindings);
         };
     };
 }

@@ -79,6 +79,5 @@ pub use object::{Field, Object, ObjectKey, ObjectMeta, Owner};
 /// What [`export!`] needs; no promise.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::bindings;
     pub use crate::export::{Component, Exported};
 }
