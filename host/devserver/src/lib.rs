@@ -16,7 +16,8 @@
 //!     +--> encode, table              bytes of an answer
 //! ```
 //!
-//! What it does not do: authentication, authorization, TLS, admission webhooks, protobuf and CBOR,
+//! What it does not do: authentication, authorization, TLS, admission webhooks, protobuf and CBOR
+//! answers (protobuf requests are read),
 //! schema validation, conversion webhooks, controllers other than namespace deletion, CRD
 //! establishment and (optional) garbage collection.
 //!
@@ -34,6 +35,7 @@
 //! ```
 
 mod api;
+mod base64;
 mod config;
 mod crd;
 mod discovery;
@@ -44,6 +46,7 @@ mod negotiate;
 mod object;
 mod openapi;
 mod patch;
+mod protobuf;
 mod registry;
 mod rest;
 mod routes;

@@ -1,10 +1,13 @@
 //! What a patch makes of an object. Pure functions of JSON values.
 
 mod json;
+pub(crate) mod list_kind;
 mod merge;
+mod strategic;
 
 pub(crate) use json::JsonPatch;
 pub(crate) use merge::merge;
+pub(crate) use strategic::strategic_merge;
 
 /// A patch that cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

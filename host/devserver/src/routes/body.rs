@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::{
     object::Object,
+    protobuf,
     registry::Resource,
     status::{ApiError, ApiResult},
 };
@@ -31,20 +32,34 @@ pub(super) fn media_type(headers: &HeaderMap) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The body as JSON.
+/// The document in the body, sent as JSON or protobuf.
 ///
 /// # Errors
-/// 415 when it claims to be something else, 400 when it is no JSON.
-pub(super) fn json(headers: &HeaderMap, body: &Bytes) -> ApiResult<Value> {
+/// 415 when it claims to be something else, 400 when it is not what it claims.
+pub(super) fn document(headers: &HeaderMap, body: &Bytes) -> ApiResult<Value> {
     match media_type(headers).as_str() {
         "" | "application/json" | "*/*" => parse(body),
-        _ => Err(ApiError::unsupported_media_type(&["application/json"])),
+        protobuf::MEDIA_TYPE => {
+            protobuf::decode(body).map_err(|error| ApiError::bad_request(error.to_string()))
+        }
+        _ => Err(ApiError::unsupported_media_type(&["application/json", protobuf::MEDIA_TYPE])),
     }
 }
 
 pub(super) fn parse(body: &Bytes) -> ApiResult<Value> {
     let problem = |error| ApiError::bad_request(format!("the body is no valid JSON: {error}"));
     serde_json::from_slice(body).map_err(problem)
+}
+
+/// The body as a JSON object.
+///
+/// # Errors
+/// 400 when it is anything else.
+pub(super) fn fields(body: &Bytes) -> ApiResult<Value> {
+    match parse(body)? {
+        document @ Value::Object(_) => Ok(document),
+        _ => Err(ApiError::bad_request("the body must be a JSON object")),
+    }
 }
 
 /// An object of this resource.

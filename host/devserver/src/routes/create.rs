@@ -9,7 +9,7 @@ use crate::{encode, negotiate, rest, status::ApiResult};
 pub(super) fn create(request: &ApiRequest) -> ApiResult<Response> {
     let view = negotiate::view(&request.headers)?;
     let resource = &request.resource;
-    let document = body::json(&request.headers, &request.body)?;
+    let document = body::document(&request.headers, &request.body)?;
     let object = body::object(resource, document)?;
     let dry_run = request.query.dry_run()?;
     let created = rest::create(&request.api, resource, request.namespace(), object, dry_run)?;

@@ -58,7 +58,7 @@ pub(super) fn delete_collection(request: &ApiRequest) -> ApiResult<Response> {
 fn options(request: &ApiRequest) -> ApiResult<DeleteOptions> {
     let document = match request.body.is_empty() {
         true => Value::Null,
-        false => body::json(&request.headers, &request.body)?,
+        false => body::document(&request.headers, &request.body)?,
     };
     if !matches!(document, Value::Null | Value::Object(_)) {
         return Err(ApiError::bad_request("the body of a deletion must be DeleteOptions"));

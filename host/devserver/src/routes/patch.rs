@@ -16,11 +16,13 @@ use crate::{
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
+const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 /// A patch that was read: how it changes an object.
 enum Patch {
     Json(JsonPatch),
     Merge(Value),
+    Strategic(Value),
 }
 
 pub(super) fn patch(request: &ApiRequest, name: &str) -> ApiResult<Response> {
@@ -49,11 +51,11 @@ impl Patch {
             JSON_PATCH => {
                 JsonPatch::parse(body::parse(&request.body)?).map(Self::Json).map_err(|error| refuse(&error))
             }
-            MERGE_PATCH => match body::parse(&request.body)? {
-                document @ Value::Object(_) => Ok(Self::Merge(document)),
-                _ => Err(ApiError::bad_request("a merge patch must be a JSON object")),
-            },
-            _ => Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH])),
+            MERGE_PATCH => body::fields(&request.body).map(Self::Merge),
+            // Custom resources have no merge keys, so kube-apiserver takes none for them either.
+            STRATEGIC_PATCH if !request.resource.custom => body::fields(&request.body).map(Self::Strategic),
+            _ if request.resource.custom => Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH])),
+            _ => Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH])),
         }
     }
 
@@ -64,6 +66,9 @@ impl Patch {
                 let mut patched = current.clone();
                 patch::merge(&mut patched, document);
                 Ok(patched)
+            }
+            Self::Strategic(document) => {
+                patch::strategic_merge(current, document).map_err(|error| refuse(&error))
             }
         }
     }

@@ -33,7 +33,7 @@ pub(super) fn serve(request: &ApiRequest, method: &Method, name: &str, scale: &S
     let dry_run = request.query.dry_run()?;
     let updated = rest::update(&request.api, resource, &key, Part::Main, dry_run, |current| {
         let wanted = if *method == Method::PUT {
-            body::json(&request.headers, &request.body)?
+            body::document(&request.headers, &request.body)?
         } else {
             patched(request, of(current, scale))?
         };

@@ -1,0 +1,68 @@
+//! Which lists of the built-in resources merge, and by what.
+
+/// How two versions of a list are brought together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListKind {
+    /// The new list replaces the old one.
+    Atomic,
+    /// Values, each at most once.
+    Set,
+    /// Objects, each known by these fields. Strategic merge looks at the first alone, server-side
+    /// apply at all.
+    Map(&'static [Key]),
+}
+
+/// A field that tells the objects of a list apart, and what it is when it is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) field: &'static str,
+    pub(crate) default: Option<&'static str>,
+}
+
+const fn key(field: &'static str) -> Key {
+    Key { field, default: None }
+}
+
+const NAME: ListKind = ListKind::Map(&[key("name")]);
+const TYPE: ListKind = ListKind::Map(&[key("type")]);
+const IP: ListKind = ListKind::Map(&[key("ip")]);
+const PROTOCOL: Key = Key { field: "protocol", default: Some("TCP") };
+
+/// The kind of the list at a path of field names (list items add nothing to the path).
+pub(crate) fn of(path: &[&str]) -> ListKind {
+    let Some((field, parents)) = path.split_last() else { return ListKind::Atomic };
+    match *field {
+        "containers"
+        | "initContainers"
+        | "ephemeralContainers"
+        | "volumes"
+        | "env"
+        | "imagePullSecrets"
+        | "resourceClaims"
+        | "schedulingGates" => NAME,
+        "secrets" if parents.is_empty() => NAME,
+        "ports" => ports(parents),
+        "volumeMounts" => const { ListKind::Map(&[key("mountPath")]) },
+        "volumeDevices" => const { ListKind::Map(&[key("devicePath")]) },
+        "conditions" if parents == ["status"] => TYPE,
+        "addresses" if parents == ["status"] => TYPE,
+        "ownerReferences" if parents == ["metadata"] => const { ListKind::Map(&[key("uid")]) },
+        "finalizers" if parents == ["metadata"] => ListKind::Set,
+        "hostAliases" | "podIPs" | "hostIPs" => IP,
+        "topologySpreadConstraints" => {
+            const { ListKind::Map(&[key("topologyKey"), key("whenUnsatisfiable")]) }
+        }
+        "podCIDRs" => ListKind::Set,
+        _ => ListKind::Atomic,
+    }
+}
+
+fn ports(parents: &[&str]) -> ListKind {
+    match parents {
+        [.., "containers" | "initContainers" | "ephemeralContainers"] => {
+            const { ListKind::Map(&[key("containerPort"), PROTOCOL]) }
+        }
+        ["spec"] => const { ListKind::Map(&[key("port"), PROTOCOL]) },
+        _ => ListKind::Atomic,
+    }
+}

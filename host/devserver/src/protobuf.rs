@@ -1,0 +1,253 @@
+//! Protobuf request bodies, as client-go's typed clients send them whatever the server prefers.
+//!
+//! Only read, never written: every client that sends protobuf accepts JSON answers. The layout of
+//! the messages is data ([`schema`]), made from `k8s.io/api` by `tools/protobuf-schema`.
+
+use bytes::Bytes;
+use jiff::{Timestamp, fmt::temporal::DateTimePrinter};
+use serde_json::{Map, Value};
+
+mod schema;
+mod wire;
+
+use schema::{Field, Message, Schema, Shape, Zero};
+use wire::{Reader, Wire};
+
+/// The media type of the bodies read here.
+pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
+
+/// What every body begins with.
+const MAGIC: &[u8] = b"k8s\0";
+/// Deeper than any Kubernetes object, so deep nesting can only be meant badly.
+const MAX_DEPTH: usize = 64;
+
+/// A body that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ProtobufError {
+    /// It is no Kubernetes protobuf.
+    #[error("the body is no Kubernetes protobuf: {0}")]
+    Malformed(&'static str),
+    /// It is an object this table does not describe.
+    #[error("{kind} in {api_version:?} cannot be read as protobuf: send JSON")]
+    UnknownKind {
+        /// As the envelope says.
+        api_version: String,
+        /// As the envelope says.
+        kind: String,
+    },
+}
+
+type Result<T> = std::result::Result<T, ProtobufError>;
+
+/// The object in a body, as the JSON that would have said the same.
+///
+/// # Errors
+/// [`ProtobufError`].
+pub(crate) fn decode(body: &Bytes) -> Result<Value> {
+    let envelope = body.strip_prefix(MAGIC).ok_or(ProtobufError::Malformed("the prefix is missing"))?;
+    let (mut api_version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
+    let mut reader = Reader::new(envelope);
+    while let Some((number, value)) = reader.next()? {
+        match (number, value) {
+            (1, Wire::Bytes(type_meta)) => {
+                let mut reader = Reader::new(type_meta);
+                while let Some((number, value)) = reader.next()? {
+                    match (number, value) {
+                        (1, Wire::Bytes(text)) => api_version = text_of(text)?,
+                        (2, Wire::Bytes(text)) => kind = text_of(text)?,
+                        _ => {}
+                    }
+                }
+            }
+            (2, Wire::Bytes(object)) => raw = object,
+            _ => {}
+        }
+    }
+    let schema = Schema::get();
+    let Some(message) = schema.root(&api_version, &kind) else {
+        return Err(ProtobufError::UnknownKind { api_version, kind });
+    };
+    let mut fields = decode_message(schema, message, raw, 0)?;
+    fields.insert("apiVersion".into(), api_version.into());
+    fields.insert("kind".into(), kind.into());
+    Ok(Value::Object(fields))
+}
+
+fn decode_message(
+    schema: &Schema,
+    message: &Message,
+    bytes: &[u8],
+    depth: usize,
+) -> Result<Map<String, Value>> {
+    if depth > MAX_DEPTH {
+        return Err(ProtobufError::Malformed("it is nested too deeply"));
+    }
+    let mut fields = Map::new();
+    let mut reader = Reader::new(bytes);
+    while let Some((number, wire)) = reader.next()? {
+        // A field of a newer Kubernetes: left out, as an older kube-apiserver would.
+        let Some(field) = message.field(number) else { continue };
+        match &field.shape {
+            Shape::One => {
+                let value = decode_value(schema, field, wire, depth)?;
+                put(&mut fields, field, value);
+            }
+            Shape::List => {
+                let value = decode_value(schema, field, wire, depth)?;
+                if let Value::Array(items) =
+                    fields.entry(&field.json).or_insert_with(|| Value::Array(Vec::new()))
+                {
+                    items.push(value);
+                }
+            }
+            Shape::Map => {
+                let (key, value) = decode_entry(schema, field, wire, depth)?;
+                if let Value::Object(entries) =
+                    fields.entry(&field.json).or_insert_with(|| Value::Object(Map::new()))
+                {
+                    entries.insert(key, value);
+                }
+            }
+        }
+    }
+    Ok(fields)
+}
+
+/// Writes a field, unless JSON would leave it out.
+fn put(fields: &mut Map<String, Value>, field: &Field, value: Value) {
+    if field.json.is_empty() {
+        if let Value::Object(inline) = value {
+            fields.extend(inline);
+        }
+        return;
+    }
+    let is_zero = match &value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(inner) => inner.is_empty(),
+    };
+    let omitted = value.is_null() || (is_zero && field.zero == Zero::Omitted);
+    if !omitted {
+        fields.insert(field.json.clone(), value);
+    }
+}
+
+fn decode_entry(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) -> Result<(String, Value)> {
+    let Wire::Bytes(entry) = wire else { return Err(MISMATCH) };
+    let (mut key, mut value) = (String::new(), None);
+    let mut reader = Reader::new(entry);
+    while let Some((number, wire)) = reader.next()? {
+        match (number, wire) {
+            (1, Wire::Bytes(text)) => key = text_of(text)?,
+            (2, wire) => value = Some(decode_value(schema, field, wire, depth)?),
+            _ => {}
+        }
+    }
+    let empty = || decode_value(schema, field, Wire::Bytes(&[]), depth);
+    Ok((key, value.map_or_else(empty, Ok)?))
+}
+
+const MISMATCH: ProtobufError = ProtobufError::Malformed("a field is not of the type it should be");
+
+fn decode_value(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) -> Result<Value> {
+    use schema::Type;
+    Ok(match (&field.kind, wire) {
+        (Type::Text, Wire::Bytes(text)) => text_of(text)?.into(),
+        // Signed integers travel as two's complement.
+        (Type::Integer, Wire::Varint(bits)) => i64::from_le_bytes(bits.to_le_bytes()).into(),
+        (Type::Boolean, Wire::Varint(bits)) => (bits != 0).into(),
+        (Type::Float, Wire::Fixed64(bits)) => f64::from_bits(bits).into(),
+        (Type::Float, Wire::Fixed32(bits)) => f64::from(f32::from_bits(bits)).into(),
+        (Type::Bytes, Wire::Bytes(bytes)) => crate::base64::encode(bytes).into(),
+        (Type::Time, Wire::Bytes(bytes)) => time(bytes, None)?,
+        (Type::MicroTime, Wire::Bytes(bytes)) => time(bytes, Some(6))?,
+        (Type::Duration, Wire::Bytes(bytes)) => duration(bytes)?,
+        (Type::Quantity, Wire::Bytes(bytes)) => quantity(bytes)?,
+        (Type::IntOrString, Wire::Bytes(bytes)) => int_or_string(bytes)?,
+        (Type::RawJson, Wire::Bytes(bytes)) => raw_json(bytes)?,
+        (Type::Message(name), Wire::Bytes(bytes)) => {
+            let message = schema.message(name).ok_or(MISMATCH)?;
+            Value::Object(decode_message(schema, message, bytes, depth + 1)?)
+        }
+        _ => return Err(MISMATCH),
+    })
+}
+
+fn text_of(bytes: &[u8]) -> Result<String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| ProtobufError::Malformed("a text is no UTF-8"))?;
+    Ok(text.to_owned())
+}
+
+/// The number in field `wanted` of a small message; 0 where it is not there.
+fn number_in(bytes: &[u8], wanted: u32) -> Result<i64> {
+    let mut reader = Reader::new(bytes);
+    let mut found = 0;
+    while let Some((number, wire)) = reader.next()? {
+        if let (true, Wire::Varint(bits)) = (number == wanted, wire) {
+            found = i64::from_le_bytes(bits.to_le_bytes());
+        }
+    }
+    Ok(found)
+}
+
+/// The bytes in field `wanted` of a small message; empty where it is not there.
+fn bytes_in(bytes: &[u8], wanted: u32) -> Result<&[u8]> {
+    let mut reader = Reader::new(bytes);
+    let mut found = &[][..];
+    while let Some((number, wire)) = reader.next()? {
+        if let (true, Wire::Bytes(inner)) = (number == wanted, wire) {
+            found = inner;
+        }
+    }
+    Ok(found)
+}
+
+/// An empty message is the zero time, which JSON writes as null.
+fn time(bytes: &[u8], precision: Option<u8>) -> Result<Value> {
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    let nanoseconds = i32::try_from(number_in(bytes, 2)?).unwrap_or(0);
+    let nanoseconds = if precision.is_some() { nanoseconds } else { 0 };
+    let time = Timestamp::new(number_in(bytes, 1)?, nanoseconds)
+        .map_err(|_| ProtobufError::Malformed("a time is out of range"))?;
+    let printer = DateTimePrinter::new().precision(precision.or(Some(0)));
+    Ok(printer.timestamp_to_string(&time).into())
+}
+
+/// Go writes durations as text; seconds with a fraction are one of its forms.
+fn duration(bytes: &[u8]) -> Result<Value> {
+    let nanoseconds = number_in(bytes, 1)?;
+    let seconds = nanoseconds / 1_000_000_000;
+    Ok(match nanoseconds % 1_000_000_000 {
+        0 => format!("{seconds}s"),
+        _ => format!("{nanoseconds}ns"),
+    }
+    .into())
+}
+
+fn quantity(bytes: &[u8]) -> Result<Value> {
+    let text = text_of(bytes_in(bytes, 1)?)?;
+    Ok(if text.is_empty() { "0".into() } else { text.into() })
+}
+
+fn int_or_string(bytes: &[u8]) -> Result<Value> {
+    Ok(match number_in(bytes, 1)? {
+        0 => number_in(bytes, 2)?.into(),
+        _ => text_of(bytes_in(bytes, 3)?)?.into(),
+    })
+}
+
+fn raw_json(bytes: &[u8]) -> Result<Value> {
+    let json = bytes_in(bytes, 1)?;
+    if json.is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(json).map_err(|_| ProtobufError::Malformed("embedded JSON is not valid"))
+}
+
+#[cfg(test)]
+mod tests;
