@@ -1,1 +1,36 @@
-//! informer-dispatch.
+//! One queue and one dispatcher per plugin, between the listeners and the handler.
+//!
+//! In the order an event meets it:
+//!
+//! 1. A listener offers a notification to the plugin's [`Queue`]; that never blocks.
+//! 2. `coalesce` merges it with what is still pending for the same object: the merging rule, written once.
+//! 3. The queue hands objects to workers, live ones before initial, relisted, resynced and replayed ones in a
+//!    fair ratio, and never one object to two workers.
+//! 4. A [`Dispatcher`] runs the workers: each makes one [`Delivery`](informer_types::Delivery) at a time.
+//! 5. [`RetryConfig`] is the one place that decides what a failure leads to: another attempt, or a
+//!    [`DeadLetter`].
+//!
+//! What is promised to handlers is the contract of `design.md` section 4: eventually consistent, in order per
+//! object, at least once, merged only while pending, nothing dropped without a counter.
+//!
+//! Not built yet: filters, `delivery = "every"`, rate limits, persistent dead letters, quarantine, and the
+//! workqueue with its reconciler.
+#![forbid(unsafe_code)]
+
+mod coalesce;
+mod dead_letter;
+mod dispatcher;
+mod entry;
+mod object_ref;
+mod pending;
+mod queue;
+mod retry;
+#[cfg(test)]
+mod testing;
+
+pub use coalesce::Merge;
+pub use dead_letter::DeadLetter;
+pub use dispatcher::{DispatchConfig, Dispatcher, DispatcherHandle};
+pub use object_ref::ObjectRef;
+pub use queue::{Backlog, Lease, MergeCounts, Queue, QueueConfig, QueueStats};
+pub use retry::{Backoff, Fate, RetryConfig, Settled, Settlement};

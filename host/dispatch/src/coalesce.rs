@@ -1,0 +1,170 @@
+//! The merging rule (`design.md` section 4, point 4), written once.
+//!
+//! Only entries of one object that are still pending meet here; what a worker has in hand never does. An entry
+//! whose attempt failed is pending again, and merges like any other.
+//!
+//! | pending | then | becomes |
+//! |---|---|---|
+//! | added(a) | updated(_, b) | added(b) |
+//! | added(a), unseen | deleted | nothing |
+//! | added(a), perhaps seen | deleted | deleted |
+//! | updated(a, b) | updated(_, c) | updated(a, c) |
+//! | updated | deleted | deleted |
+//! | deleted | added(b) | both, in this order |
+//! | added or updated | added(b): a replay | added(b) |
+//! | deleted | updated(_, b): not in order | deleted, added(b): the handler will have been told that it is gone |
+//! | deleted | deleted | the earlier, unless only the later knows the final state (Q-12) |
+//! | deleted | a resync | deleted: a cached copy never follows newer news (Q-17) |
+//!
+//! So at most two entries of an object are ever pending: a deletion and, behind it, an addition. That addition
+//! is always unseen, so a second deletion takes it away and leaves the first.
+//!
+//! **Unseen** means that no attempt was ever made: an addition whose attempt failed may have been seen by the
+//! handler, and its deletion is told. A replay is never taken as unseen.
+//!
+//! **Cause.** An addition keeps its own cause, so that an object that was there from the start is not announced
+//! as new because it changed while it waited. A deletion has the cause of the deletion. Updates, and additions
+//! told twice, have the stronger cause of the two: live, initial, relist, replay, resync. A resync of an object
+//! with a pending update thus disappears in it.
+//!
+//! **Attempts.** Newer state ends the wait of the older one, but not its count: a handler that fails on every
+//! state of an object that changes all the time runs out of attempts like any other. A deletion starts at zero,
+//! because it is another call, and the last one of its object.
+//!
+//! **The rest.** The times are those of the oldest, and every sync token survives until the result is settled.
+
+use std::sync::Arc;
+
+use informer_types::{Cause, Change};
+
+use crate::entry::{Entry, Tokens};
+
+/// What two entries that follow one another become.
+#[derive(Debug)]
+pub(crate) enum Coalesced {
+    /// One entry.
+    One {
+        entry: Entry,
+        merge: Merge,
+        /// The later one brought newer state, rather than telling the same again.
+        newer: bool,
+    },
+    /// They stay two, in this order.
+    Both(Entry, Entry),
+    /// They cancel out: the handler never has to know. The sync tokens of both.
+    Neither(Tokens),
+}
+
+/// How a notification disappeared in a pending one of the same object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Merge {
+    /// The result is an addition.
+    Add,
+    /// The result is an update.
+    Update,
+    /// The result is a deletion.
+    Delete,
+    /// It was a resync, and what was pending is at least as new.
+    Resync,
+}
+
+/// Applies the merging rule to two pending entries of one object; `later` follows `earlier` without a gap.
+pub(crate) fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
+    let resync = later.cause == Cause::Resync;
+    match (&earlier.change, &later.change) {
+        (Change::Added { .. }, Change::Deleted { .. }) if earlier.unseen => {
+            Coalesced::Neither(earlier.tokens.and(later.tokens))
+        }
+        (Change::Deleted { .. }, Change::Added { .. }) => Coalesced::Both(earlier, unseen(later)),
+        (Change::Deleted { .. }, Change::Updated { .. }) if !resync => {
+            Coalesced::Both(earlier, unseen(as_addition(later)))
+        }
+        _ => {
+            let newer = supersedes(&earlier, &later);
+            let entry = merge(earlier, later);
+            let merge = if resync { Merge::Resync } else { Merge::of(&entry.change) };
+            Coalesced::One { entry, merge, newer }
+        }
+    }
+}
+
+/// True where `later` merges into `earlier` and brings newer state: then nobody needs `earlier` any more.
+pub(crate) fn supersedes(earlier: &Entry, later: &Entry) -> bool {
+    match (&earlier.change, &later.change) {
+        (Change::Deleted { .. }, _) => false,
+        (_, Change::Deleted { .. }) => true,
+        (before, after) => {
+            let (before, after) = (before.object(), after.object());
+            !Arc::ptr_eq(before, after)
+                && (before.resource_version() != after.resource_version() || before.uid() != after.uid())
+        }
+    }
+}
+
+fn merge(earlier: Entry, later: Entry) -> Entry {
+    let attempts = if later.is_deletion() && !earlier.is_deletion() { 0 } else { earlier.attempts };
+    let stronger = stronger(earlier.cause, later.cause);
+    let (change, cause) = match (earlier.change, later.change) {
+        (
+            Change::Deleted { final_state_known: false, .. },
+            known @ Change::Deleted { final_state_known: true, .. },
+        ) => (known, later.cause),
+        // A second deletion, or a resync of what is gone.
+        (deleted @ Change::Deleted { .. }, _) => (deleted, earlier.cause),
+        (_, deleted @ Change::Deleted { .. }) => (deleted, later.cause),
+        (Change::Added { .. }, added @ Change::Added { .. }) => (added, stronger),
+        (Change::Added { .. }, Change::Updated { new, .. }) => (Change::Added { object: new }, earlier.cause),
+        (Change::Updated { .. }, added @ Change::Added { .. }) => (added, later.cause),
+        (Change::Updated { old, .. }, Change::Updated { new, .. }) => {
+            (Change::Updated { old, new }, stronger)
+        }
+    };
+    Entry {
+        unseen: earlier.unseen && matches!(change, Change::Added { .. }),
+        change,
+        cause,
+        observed: earlier.observed.min(later.observed),
+        queued: earlier.queued.min(later.queued),
+        attempts,
+        live: earlier.live || later.live,
+        tokens: earlier.tokens.and(later.tokens),
+    }
+}
+
+fn unseen(entry: Entry) -> Entry {
+    Entry { unseen: true, ..entry }
+}
+
+fn as_addition(entry: Entry) -> Entry {
+    let object = Arc::clone(entry.change.object());
+    Entry { change: Change::Added { object }, ..entry }
+}
+
+fn stronger(left: Cause, right: Cause) -> Cause {
+    if strength(left) >= strength(right) { left } else { right }
+}
+
+fn strength(cause: Cause) -> u8 {
+    match cause {
+        Cause::Resync => 0,
+        Cause::Replay => 1,
+        Cause::Relist => 2,
+        Cause::Initial => 3,
+        Cause::Live => 4,
+    }
+}
+
+// === impl Merge ===
+
+impl Merge {
+    fn of(result: &Change) -> Self {
+        match result {
+            Change::Added { .. } => Self::Add,
+            Change::Updated { .. } => Self::Update,
+            Change::Deleted { .. } => Self::Delete,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! One notification in the queue, or several merged into one.
+
+use std::time::Instant;
+
+use informer_types::{Cause, Change, Delivery, Notification, Source, SyncToken};
+
+/// A notification in the queue, with what the queue must remember about it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) change: Change,
+    pub(crate) cause: Cause,
+    /// When the cache took in the oldest notification merged into this one.
+    pub(crate) observed: Instant,
+    /// When the oldest notification merged into this one entered the queue.
+    pub(crate) queued: Instant,
+    /// Calls made for this entry; see [`coalesce`](crate::coalesce) for what merging does to it.
+    pub(crate) attempts: u32,
+    /// The handler cannot know the object: nothing of it was ever handed to a worker. True for additions only.
+    pub(crate) unseen: bool,
+    /// A live notification is part of it, so it belongs to the live lane.
+    pub(crate) live: bool,
+    pub(crate) tokens: Tokens,
+}
+
+/// The sync tokens of everything merged into an entry; held until it is settled (P-16).
+#[derive(Debug, Default)]
+pub(crate) struct Tokens {
+    first: Option<SyncToken>,
+    /// Almost always empty, and then without memory of its own.
+    more: Vec<SyncToken>,
+}
+
+// === impl Entry ===
+
+impl Entry {
+    /// The entry of a notification that was just offered, and the source it came from.
+    ///
+    /// An addition the queue knows nothing else about is taken as unseen, because the store says that the
+    /// object was not in the cache. A replay tells again what was told before, so it never is.
+    pub(crate) fn new(notification: Notification, now: Instant) -> (Source, Self) {
+        let Notification { source, change, cause, initial, observed } = notification;
+        let entry = Self {
+            unseen: matches!(change, Change::Added { .. }) && cause != Cause::Replay,
+            live: cause == Cause::Live,
+            change,
+            cause,
+            observed,
+            queued: now,
+            attempts: 0,
+            tokens: Tokens { first: initial, more: Vec::new() },
+        };
+        (source, entry)
+    }
+
+    pub(crate) fn is_addition(&self) -> bool {
+        matches!(self.change, Change::Added { .. })
+    }
+
+    pub(crate) fn is_deletion(&self) -> bool {
+        matches!(self.change, Change::Deleted { .. })
+    }
+
+    /// What a worker hands to the handler. The sync tokens stay here: they are the queue's to release, however
+    /// long the handler keeps its copy.
+    pub(crate) fn delivery(&self, source: Source, now: Instant) -> Delivery {
+        Delivery {
+            notification: Notification {
+                source,
+                change: self.change.clone(),
+                cause: self.cause,
+                initial: None,
+                observed: self.observed,
+            },
+            attempt: self.attempts,
+            queued: now.saturating_duration_since(self.queued),
+        }
+    }
+}
+
+// === impl Tokens ===
+
+impl Tokens {
+    /// All tokens of both.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        for token in other.first.into_iter().chain(other.more) {
+            match &self.first {
+                None => self.first = Some(token),
+                Some(_) => self.more.push(token),
+            }
+        }
+        self
+    }
+}

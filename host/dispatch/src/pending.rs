@@ -1,0 +1,114 @@
+//! What is pending for one object.
+
+use crate::{
+    coalesce::{Coalesced, Merge, coalesce, supersedes},
+    entry::{Entry, Tokens},
+};
+
+/// The pending entries of one object, in order, already merged. The merging rule keeps them at two at most: a
+/// deletion and an addition behind it.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    first: Option<Entry>,
+    /// Almost always empty, and then without memory of its own.
+    rest: Vec<Entry>,
+}
+
+/// What a new entry did.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// There is one more.
+    Grew,
+    /// It disappeared in another.
+    Merged { merge: Merge, newer: bool },
+    /// It disappeared and took the one before it along; the sync tokens of both are to be released.
+    Cancelled(Tokens),
+}
+
+// === impl Pending ===
+
+impl Pending {
+    /// Adds the newest entry.
+    pub(crate) fn push(&mut self, entry: Entry) -> Effect {
+        let Some(last) = self.rest.pop().or_else(|| self.first.take()) else {
+            self.first = Some(entry);
+            return Effect::Grew;
+        };
+        match coalesce(last, entry) {
+            Coalesced::One { entry, merge, newer } => {
+                self.append(entry);
+                Effect::Merged { merge, newer }
+            }
+            Coalesced::Both(earlier, later) => {
+                self.append(earlier);
+                self.append(later);
+                Effect::Grew
+            }
+            Coalesced::Neither(tokens) => Effect::Cancelled(tokens),
+        }
+    }
+
+    /// Puts an entry back that a worker had in hand: it is older than all others.
+    pub(crate) fn put_back(&mut self, entry: Entry) -> Effect {
+        let Some(next) = self.first.take() else {
+            self.first = Some(entry);
+            return Effect::Grew;
+        };
+        match coalesce(entry, next) {
+            Coalesced::One { entry, merge, newer } => {
+                self.first = Some(entry);
+                Effect::Merged { merge, newer }
+            }
+            Coalesced::Both(earlier, later) => {
+                self.first = Some(earlier);
+                self.rest.insert(0, later);
+                Effect::Grew
+            }
+            Coalesced::Neither(tokens) => {
+                self.first = (!self.rest.is_empty()).then(|| self.rest.remove(0));
+                Effect::Cancelled(tokens)
+            }
+        }
+    }
+
+    /// Takes the oldest entry.
+    pub(crate) fn pop(&mut self) -> Option<Entry> {
+        let entry = self.first.take()?;
+        self.first = (!self.rest.is_empty()).then(|| self.rest.remove(0));
+        Some(entry)
+    }
+
+    /// True where newer state than that of `entry`, which a worker has in hand, would take its place.
+    pub(crate) fn supersedes(&self, entry: &Entry) -> bool {
+        self.first.as_ref().is_some_and(|next| supersedes(entry, next))
+    }
+
+    /// True where any of it belongs to the live lane.
+    pub(crate) fn is_live(&self) -> bool {
+        self.iter().any(|entry| entry.live)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.first.iter().chain(&self.rest)
+    }
+
+    fn append(&mut self, entry: Entry) {
+        match &self.first {
+            None => self.first = Some(entry),
+            Some(_) => self.rest.push(entry),
+        }
+    }
+}
+
+impl IntoIterator for Pending {
+    type Item = Entry;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<Entry>, std::vec::IntoIter<Entry>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.rest)
+    }
+}

@@ -1,0 +1,228 @@
+//! The queue of one plugin: keyed, merging, bounded by the number of distinct objects.
+//!
+//! [`Keyed`] is the queue itself, without time, threads or tasks of its own; [`Queue`] puts a lock around it and
+//! lets workers wait.
+
+mod keyed;
+mod lane;
+mod lease;
+mod slot;
+mod stats;
+
+use std::{num::NonZeroUsize, pin::pin, sync::Arc, time::Instant};
+
+use informer_types::{Delivery, Notification, NotificationSink};
+use parking_lot::Mutex;
+use tokio::{
+    select,
+    sync::Notify,
+    time::{self, sleep_until},
+};
+
+pub use lease::Lease;
+pub use stats::{Backlog, MergeCounts, QueueStats};
+
+use crate::{DeadLetter, Settled, Settlement};
+use keyed::{Keyed, Outcome, Taken};
+
+/// What a queue may hold besides its objects.
+#[derive(Clone, Debug)]
+pub struct QueueConfig {
+    /// Dead letters kept; at the bound the oldest goes, and is counted.
+    pub dead_letters: NonZeroUsize,
+}
+
+/// The notifications on their way to one plugin.
+///
+/// # Promises
+/// What is pending for one object merges (see the merging rule in `coalesce.rs`); nothing else does. Everything
+/// offered ends in exactly one counter of [`QueueStats`]: acknowledged, merged, cancelled, dead, dropped or
+/// discarded.
+///
+/// # Ordering
+/// One object is never handed to two workers at once (W-3), and its entries come in the order of its states.
+/// Across objects: first in, first out by the oldest pending entry, in two lanes. An object with a live change
+/// goes before those that are only listed, relisted, resynced or replayed, but out of five turns one is theirs,
+/// so neither starves. A retry goes to the end of its lane when its wait is over and delays no other object.
+///
+/// # Bound
+/// At most two pending entries and one in hand for each distinct object, whatever the rate; [`offer`] never
+/// waits and never refuses. Memory goes back when the objects are done (W-15).
+///
+/// One source feeds a queue through one listener: two would tell the same twice, and what one of them filters
+/// out could cancel what the other told.
+///
+/// Cheap to clone; all clones are the same queue.
+///
+/// [`offer`]: NotificationSink::offer
+#[derive(Clone, Debug)]
+pub struct Queue(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    keyed: Mutex<Keyed>,
+    /// One permit for each object that became ready, and for each change of the earliest wait.
+    ready: Notify,
+    /// Something was settled, or the queue was paused.
+    settled: Notify,
+}
+
+/// Why a worker finds nothing.
+enum Idle {
+    /// Nothing is ready before this instant, if there is one.
+    Until(Option<Instant>),
+    Closed,
+}
+
+// === impl QueueConfig ===
+
+impl Default for QueueConfig {
+    /// A thousand dead letters: more than a person reads, less than a few MiB at their longest.
+    fn default() -> Self {
+        Self { dead_letters: NonZeroUsize::MIN.saturating_add(999) }
+    }
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// An empty queue.
+    pub fn new(config: &QueueConfig) -> Self {
+        Self(Arc::new(Shared {
+            keyed: Mutex::new(Keyed::new(config.dead_letters)),
+            ready: Notify::new(),
+            settled: Notify::new(),
+        }))
+    }
+
+    /// The next delivery and the duty to settle it, if an object is ready now. It counts as an attempt.
+    pub fn take(&self) -> Option<(Lease, Delivery)> {
+        self.look().ok()
+    }
+
+    /// As [`Queue::take`], but waits for it; none once the queue is closed.
+    ///
+    /// # Cancel safety
+    /// A dropped future has taken nothing.
+    pub async fn next(&self) -> Option<(Lease, Delivery)> {
+        loop {
+            // The short way: no waiter is registered where there is work.
+            if let Some(found) = self.take() {
+                return Some(found);
+            }
+            let mut ready = pin!(self.0.ready.notified());
+            // From here on no permit is missed, so the second look is the one that counts.
+            ready.as_mut().enable();
+            match self.look() {
+                Ok(found) => return Some(found),
+                Err(Idle::Closed) => return None,
+                Err(Idle::Until(None)) => ready.await,
+                Err(Idle::Until(Some(due))) => select! {
+                    biased;
+                    () = ready => {}
+                    () = sleep_until(due.into()) => {}
+                },
+            }
+        }
+    }
+
+    /// From now on nothing is handed out; offers are still taken in. What workers have in hand is not touched.
+    pub fn pause(&self) {
+        self.0.keyed.lock().set_paused(true);
+        self.0.settled.notify_waiters();
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        self.0.keyed.lock().set_paused(false);
+        self.0.ready.notify_waiters();
+    }
+
+    /// Discards what is pending and, from now on, what is offered or would be tried again (D-10); workers that
+    /// wait hear that there is nothing more. Closing twice discards what is pending then.
+    pub fn close(&self) -> Backlog {
+        let (backlog, released) = self.0.keyed.lock().close();
+        self.0.ready.notify_waiters();
+        self.0.settled.notify_waiters();
+        // Outside the lock: the last holder of a sync token runs the cache's code.
+        drop(released);
+        backlog
+    }
+
+    /// Waits until nothing is in hand and nothing will become ready before `until`.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub(crate) async fn quiet(&self, until: Instant) {
+        loop {
+            let mut settled = pin!(self.0.settled.notified());
+            settled.as_mut().enable();
+            if self.0.keyed.lock().is_quiet(until) {
+                return;
+            }
+            settled.await;
+        }
+    }
+
+    /// Counters and gauges, all of the same moment. It looks at each pending object, under the lock: at 100,000
+    /// of them some milliseconds. Meant for scrapes, not for loops.
+    pub fn stats(&self) -> QueueStats {
+        self.0.keyed.lock().stats(now())
+    }
+
+    /// What was given up and not delivered since, the oldest first.
+    pub fn dead_letters(&self) -> Vec<DeadLetter> {
+        self.0.keyed.lock().dead_letters()
+    }
+
+    fn look(&self) -> Result<(Lease, Delivery), Idle> {
+        let now = now();
+        let mut keyed = self.0.keyed.lock();
+        let Some(taken) = keyed.take(now) else {
+            return Err(if keyed.is_closed() { Idle::Closed } else { Idle::Until(keyed.next_due()) });
+        };
+        drop(keyed);
+        let Taken { id, object, entry } = taken;
+        let delivery = entry.delivery(object.source.clone(), now);
+        Ok((Lease::new(self.clone(), id, object, entry), delivery))
+    }
+
+    fn settle(&self, taken: Taken, settlement: Settlement) -> Settled {
+        let Outcome { settled, wake, released } = self.0.keyed.lock().settle(taken, settlement, now());
+        self.wake(wake);
+        drop(released);
+        settled
+    }
+
+    fn give_back(&self, taken: Taken) {
+        let Outcome { wake, released, .. } = self.0.keyed.lock().give_back(taken, now());
+        self.wake(wake);
+        drop(released);
+    }
+
+    fn wake(&self, ready: bool) {
+        if ready {
+            self.0.ready.notify_one();
+        }
+        self.0.settled.notify_waiters();
+    }
+}
+
+impl NotificationSink for Queue {
+    fn offer(&self, notification: Notification) {
+        let offered = self.0.keyed.lock().offer(notification, now());
+        if offered.wake {
+            self.0.ready.notify_one();
+        }
+        // Outside the lock: the last holder of a sync token runs the cache's code.
+        drop(offered.released);
+    }
+}
+
+/// The runtime's clock, so that tests can pause it.
+fn now() -> Instant {
+    time::Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,394 @@
+//! The queue itself: a plain structure that is told the time and never waits.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    num::NonZeroUsize,
+    time::{Duration, Instant},
+};
+
+use informer_types::{Failure, Notification};
+
+use super::{
+    lane::Lanes,
+    slot::{Links, Place, Slot, SlotId, Slots},
+    stats::{Backlog, QueueStats},
+};
+use crate::{
+    DeadLetter, Fate, ObjectRef, Settled, Settlement,
+    dead_letter::DeadLetters,
+    entry::{Entry, Tokens},
+    pending::{Effect, Pending},
+    retry::MAX_DELAY,
+};
+
+/// Below this many slots an empty queue keeps its memory, so that a trickle of events does not allocate.
+const KEPT_SLOTS: usize = 1024;
+
+/// See [`Queue`](super::Queue) for what it promises.
+#[derive(Debug)]
+pub(super) struct Keyed {
+    slots: Slots,
+    by_object: HashMap<ObjectRef, SlotId>,
+    lanes: Lanes,
+    /// When those that failed come back.
+    waits: BTreeSet<(Instant, SlotId)>,
+    dead_letters: DeadLetters,
+    /// The counters; its gauges stay zero.
+    counts: QueueStats,
+    pending: usize,
+    in_flight: usize,
+    paused: bool,
+    closed: bool,
+}
+
+/// What [`Keyed::offer`] leaves to its caller.
+#[derive(Debug)]
+pub(super) struct Offered {
+    /// Somebody who waits should look again.
+    pub(super) wake: bool,
+    /// To be dropped outside the lock.
+    pub(super) released: Tokens,
+}
+
+/// What [`Keyed::settle`] leaves to its caller.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) settled: Settled,
+    /// Somebody who waits should look again.
+    pub(super) wake: bool,
+    /// To be dropped outside the lock.
+    pub(super) released: Tokens,
+}
+
+/// What a worker has in hand.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) id: SlotId,
+    pub(super) object: ObjectRef,
+    pub(super) entry: Entry,
+}
+
+// === impl Keyed ===
+
+impl Keyed {
+    pub(super) fn new(dead_letters: NonZeroUsize) -> Self {
+        Self {
+            slots: Slots::new(),
+            by_object: HashMap::new(),
+            lanes: Lanes::default(),
+            waits: BTreeSet::new(),
+            dead_letters: DeadLetters::new(dead_letters),
+            counts: QueueStats::default(),
+            pending: 0,
+            in_flight: 0,
+            paused: false,
+            closed: false,
+        }
+    }
+
+    /// Takes in a notification: constant time, or logarithmic in the number of waits where one gets shorter.
+    pub(super) fn offer(&mut self, notification: Notification, now: Instant) -> Offered {
+        self.counts.offered += 1;
+        let key = notification.key();
+        let (source, entry) = Entry::new(notification, now);
+        if self.closed {
+            self.counts.discarded += 1;
+            return Offered { wake: false, released: entry.tokens };
+        }
+        let object = ObjectRef { source, key };
+        match self.by_object.get(&object) {
+            Some(&id) => self.extend(id, entry),
+            None => {
+                self.begin(object, entry);
+                Offered { wake: true, released: Tokens::default() }
+            }
+        }
+    }
+
+    /// Hands out the next ready object. Its attempt counts from here on, and the handler may know the object.
+    pub(super) fn take(&mut self, now: Instant) -> Option<Taken> {
+        if self.paused {
+            return None;
+        }
+        self.end_waits(now);
+        let id = self.lanes.pop(&mut self.slots)?;
+        let slot = self.slots.get_mut(id)?;
+        let mut entry = slot.pending.pop()?;
+        slot.place = Place::InHand { deletion: entry.is_deletion(), queued: entry.queued };
+        entry.attempts = entry.attempts.saturating_add(1);
+        entry.unseen = false;
+        self.pending -= 1;
+        self.in_flight += 1;
+        self.counts.delivered += 1;
+        Some(Taken { id, object: slot.object.clone(), entry })
+    }
+
+    /// Ends what [`Keyed::take`] began.
+    pub(super) fn settle(&mut self, taken: Taken, settlement: Settlement, now: Instant) -> Outcome {
+        match settlement {
+            Settlement::Acknowledged => self.acknowledge(taken),
+            Settlement::Permanent { failure } => self.give_up(taken, Fate::DeadLetter, failure),
+            Settlement::Retry { delay, floor } => self.retry(taken, delay, floor, now),
+            Settlement::Spent { floor, fate, failure } => {
+                let slot = self.slots.get(taken.id);
+                if slot.is_some_and(|slot| slot.pending.supersedes(&taken.entry)) {
+                    self.retry(taken, floor, floor, now)
+                } else {
+                    self.give_up(taken, fate, failure)
+                }
+            }
+        }
+    }
+
+    /// Takes back what was neither delivered nor refused: the host cut the attempt short.
+    pub(super) fn give_back(&mut self, taken: Taken, now: Instant) -> Outcome {
+        if !self.closed {
+            self.counts.given_back += 1;
+        }
+        self.put_back(taken, Duration::ZERO, Duration::ZERO, now)
+    }
+
+    /// Discards what is pending, and from now on what is offered or would be tried again.
+    pub(super) fn close(&mut self) -> (Backlog, Vec<Tokens>) {
+        self.closed = true;
+        self.lanes = Lanes::default();
+        self.waits.clear();
+        let (mut backlog, mut released) = (Backlog::default(), Vec::with_capacity(self.pending));
+        for (_, slot) in &mut self.slots {
+            let pending = std::mem::take(&mut slot.pending);
+            backlog.note(&slot.object, pending.iter().count());
+            released.extend(pending.into_iter().map(|entry| entry.tokens));
+        }
+        self.slots.retain(|_, slot| matches!(slot.place, Place::InHand { .. }));
+        self.by_object.retain(|_, id| self.slots.contains(*id));
+        self.pending = 0;
+        self.counts.discarded += backlog.notifications;
+        (backlog, released)
+    }
+
+    pub(super) fn set_paused(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// When the next wait is over; meaningless during a pause, which no wait ends.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.waits.first().filter(|_| !self.paused).map(|(due, _)| *due)
+    }
+
+    /// Nothing is in hand, and nothing will be handed out before `until` unless it is offered.
+    pub(super) fn is_quiet(&self, until: Instant) -> bool {
+        let later = || self.next_due().is_none_or(|due| due > until);
+        self.in_flight == 0 && (self.paused || (self.lanes.is_empty() && later()))
+    }
+
+    pub(super) fn dead_letters(&self) -> Vec<DeadLetter> {
+        self.dead_letters.list()
+    }
+
+    pub(super) fn stats(&self, now: Instant) -> QueueStats {
+        let in_hand = |slot: &Slot| match slot.place {
+            Place::InHand { queued, .. } => Some(queued),
+            Place::Ready { .. } | Place::Waiting { .. } => None,
+        };
+        let oldest = self
+            .slots
+            .iter()
+            .flat_map(|(_, slot)| slot.pending.iter().map(|entry| entry.queued).chain(in_hand(slot)))
+            .min();
+        QueueStats {
+            pending: self.pending,
+            waiting: self.waits.len(),
+            in_flight: self.in_flight,
+            objects: self.slots.len(),
+            oldest: oldest.map(|oldest| now.saturating_duration_since(oldest)),
+            dead_letters: self.dead_letters.len(),
+            dead_letters_evicted: self.dead_letters.evicted(),
+            ..self.counts.clone()
+        }
+    }
+
+    // --- taking in
+
+    fn begin(&mut self, object: ObjectRef, entry: Entry) {
+        let live = entry.live;
+        let mut pending = Pending::default();
+        let effect = pending.push(entry);
+        self.count(&effect);
+        let slot =
+            Slot { object: object.clone(), pending, place: Place::Ready { live }, links: Links::default() };
+        let id = self.slots.insert(slot);
+        self.by_object.insert(object, id);
+        self.lanes.push(&mut self.slots, id, live);
+    }
+
+    fn extend(&mut self, id: SlotId, mut entry: Entry) -> Offered {
+        let Some(slot) = self.slots.get_mut(id) else {
+            // Not reached: the map holds live slots only.
+            return Offered { wake: false, released: entry.tokens };
+        };
+        if let Place::InHand { deletion, .. } = slot.place {
+            // What is in hand may be the object itself, except where it is its deletion.
+            entry.unseen = deletion && entry.is_addition();
+        }
+        let effect = slot.pending.push(entry);
+        self.count(&effect);
+        match effect {
+            Effect::Grew => Offered { wake: self.advance(id, false), released: Tokens::default() },
+            Effect::Merged { newer, .. } => {
+                Offered { wake: self.advance(id, newer), released: Tokens::default() }
+            }
+            Effect::Cancelled(released) => {
+                self.end_if_empty(id);
+                Offered { wake: false, released }
+            }
+        }
+    }
+
+    /// Moves an object forward that something was added to: into the live lane, or to the end of the wait that
+    /// newer state has. True where somebody should look again.
+    fn advance(&mut self, id: SlotId, newer: bool) -> bool {
+        let Some(slot) = self.slots.get_mut(id) else { return false };
+        match slot.place {
+            Place::Ready { live: false } if slot.pending.is_live() => {
+                slot.place = Place::Ready { live: true };
+                self.lanes.remove(&mut self.slots, id, false);
+                self.lanes.push(&mut self.slots, id, true);
+                false
+            }
+            Place::Waiting { due, floor } if newer && floor < due => {
+                slot.place = Place::Waiting { due: floor, floor };
+                self.waits.remove(&(due, id));
+                self.waits.insert((floor, id));
+                true
+            }
+            Place::Ready { .. } | Place::Waiting { .. } | Place::InHand { .. } => false,
+        }
+    }
+
+    /// Forgets an object whose pending entries took each other away.
+    fn end_if_empty(&mut self, id: SlotId) {
+        let Some(slot) = self.slots.get(id).filter(|slot| slot.pending.is_empty()) else { return };
+        match slot.place {
+            Place::InHand { .. } => return,
+            Place::Ready { live } => self.lanes.remove(&mut self.slots, id, live),
+            Place::Waiting { due, .. } => {
+                self.waits.remove(&(due, id));
+            }
+        }
+        self.forget(id);
+    }
+
+    // --- handing out
+
+    fn end_waits(&mut self, now: Instant) {
+        while let Some(&(due, id)) = self.waits.first()
+            && due <= now
+        {
+            self.waits.pop_first();
+            self.enter_lane(id);
+        }
+    }
+
+    fn enter_lane(&mut self, id: SlotId) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        let live = slot.pending.is_live();
+        slot.place = Place::Ready { live };
+        self.lanes.push(&mut self.slots, id, live);
+    }
+
+    // --- settling
+
+    fn acknowledge(&mut self, taken: Taken) -> Outcome {
+        self.counts.acknowledged += 1;
+        self.dead_letters.withdraw(&taken.object);
+        self.done(taken, Settled::Acknowledged)
+    }
+
+    fn give_up(&mut self, taken: Taken, fate: Fate, failure: Failure) -> Outcome {
+        let letter = DeadLetter::new(taken.object.clone(), &taken.entry, failure);
+        match fate {
+            Fate::DeadLetter => {
+                self.counts.dead += 1;
+                self.dead_letters.keep(letter.clone());
+            }
+            Fate::Drop => self.counts.dropped += 1,
+        }
+        self.done(taken, Settled::GaveUp { fate, letter })
+    }
+
+    fn retry(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Outcome {
+        if !self.closed {
+            self.counts.retried += 1;
+        }
+        self.put_back(taken, delay, floor, now)
+    }
+
+    fn put_back(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Outcome {
+        if self.closed {
+            self.counts.discarded += 1;
+            return self.done(taken, Settled::Discarded);
+        }
+        self.in_flight -= 1;
+        let Taken { id, entry, .. } = taken;
+        let Some(slot) = self.slots.get_mut(id) else {
+            // Not reached: a slot stays while it is in hand.
+            return Outcome { settled: Settled::Discarded, wake: false, released: entry.tokens };
+        };
+        let effect = slot.pending.put_back(entry);
+        self.count(&effect);
+        let superseded = matches!(effect, Effect::Merged { newer: true, .. });
+        let delay = if superseded { floor } else { delay };
+        self.wait(id, delay, floor, now);
+        let released = if let Effect::Cancelled(released) = effect { released } else { Tokens::default() };
+        Outcome { settled: Settled::Retrying { delay, superseded }, wake: true, released }
+    }
+
+    fn wait(&mut self, id: SlotId, delay: Duration, floor: Duration, now: Instant) {
+        let (due, floor) = (now + delay.min(MAX_DELAY), now + floor.min(MAX_DELAY));
+        if due <= now {
+            return self.enter_lane(id);
+        }
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.place = Place::Waiting { due, floor };
+            self.waits.insert((due, id));
+        }
+    }
+
+    /// Lets the object go on, or forgets it where nothing is pending.
+    fn done(&mut self, taken: Taken, settled: Settled) -> Outcome {
+        self.in_flight -= 1;
+        let Taken { id, entry, .. } = taken;
+        let more = self.slots.get(id).is_some_and(|slot| !slot.pending.is_empty());
+        if more {
+            self.enter_lane(id);
+        } else {
+            self.forget(id);
+        }
+        Outcome { settled, wake: more, released: entry.tokens }
+    }
+
+    fn forget(&mut self, id: SlotId) {
+        if let Some(slot) = self.slots.try_remove(id) {
+            self.by_object.remove(&slot.object);
+        }
+        if self.slots.is_empty() && self.slots.capacity() > KEPT_SLOTS {
+            self.slots.shrink_to_fit();
+            self.by_object.shrink_to_fit();
+        }
+    }
+
+    fn count(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Grew => self.pending += 1,
+            Effect::Merged { merge, .. } => self.counts.merged.count(*merge),
+            Effect::Cancelled(_) => {
+                self.pending -= 1;
+                self.counts.cancelled += 2;
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a failure leads to: the one place where it is decided.
+
+mod backoff;
+
+use std::{num::NonZeroU32, time::Duration};
+
+use informer_types::{Failure, Outcome};
+
+pub use backoff::Backoff;
+
+use crate::DeadLetter;
+
+/// A handler may ask to be called again later than any backoff, but not so late that the wait looks like a
+/// loss. It also keeps the sum of a time and a delay far from overflow.
+pub(crate) const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How often a notification is tried, how far apart, and what becomes of it then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RetryConfig {
+    /// The waits between attempts.
+    pub backoff: Backoff,
+    /// Calls in all, the first included; none: until it succeeds or is superseded.
+    pub attempts: Option<NonZeroU32>,
+    /// What becomes of a notification whose attempts are spent.
+    pub on_exhausted: Fate,
+}
+
+/// What becomes of a notification that is given up. Both count, both are logged, and both release its sync
+/// tokens (D-8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is kept as a [`DeadLetter`].
+    DeadLetter,
+    /// It is only counted and logged.
+    Drop,
+}
+
+/// What is to be done with a notification after an attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settlement {
+    /// It is delivered.
+    Acknowledged,
+    /// It is tried again.
+    Retry {
+        /// After this long, where nothing newer comes.
+        delay: Duration,
+        /// After this long, where newer state of the object takes its place.
+        floor: Duration,
+    },
+    /// Its attempts are spent: it is tried again only as part of newer state, which is its own reason.
+    Spent {
+        /// After this long, where newer state of the object is pending already.
+        floor: Duration,
+        /// Else.
+        fate: Fate,
+        /// Why the last attempt failed.
+        failure: Failure,
+    },
+    /// It cannot succeed; it is a dead letter at once.
+    Permanent {
+        /// Why.
+        failure: Failure,
+    },
+}
+
+/// What was done with it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settled {
+    /// It is delivered; a dead letter of the same object is withdrawn.
+    Acknowledged,
+    /// It waits, alone or merged with newer state.
+    Retrying {
+        /// For how long from now.
+        delay: Duration,
+        /// It is now part of newer state.
+        superseded: bool,
+    },
+    /// It was given up.
+    GaveUp {
+        /// What became of it.
+        fate: Fate,
+        /// What is known of it; kept in the queue's list if that is its fate.
+        letter: DeadLetter,
+    },
+    /// The queue was closed, and it would have been tried again.
+    Discarded,
+}
+
+// === impl RetryConfig ===
+
+impl Default for RetryConfig {
+    /// Ten attempts, which take about two minutes: long enough for a downstream to restart, short enough that a
+    /// poisonous object is noticed.
+    fn default() -> Self {
+        Self { backoff: Backoff::default(), attempts: NonZeroU32::new(10), on_exhausted: Fate::DeadLetter }
+    }
+}
+
+impl RetryConfig {
+    /// Decides what an outcome leads to. `attempt` is 1 for the first call; `random` is in `[0, 1)`.
+    ///
+    /// A handler's own wish replaces the backoff, at least [`Backoff::min`] and at most a day. No object is
+    /// tried again sooner than [`Backoff::min`], not even in a newer state: that is the floor.
+    pub fn settle(&self, outcome: Outcome, attempt: u32, random: f64) -> Settlement {
+        let floor = self.backoff.min.min(MAX_DELAY);
+        match outcome {
+            Outcome::Acknowledged => Settlement::Acknowledged,
+            Outcome::Permanent { failure } => Settlement::Permanent { failure },
+            Outcome::Retry { failure, .. } if self.attempts.is_some_and(|most| attempt >= most.get()) => {
+                Settlement::Spent { floor, fate: self.on_exhausted, failure }
+            }
+            Outcome::Retry { after, .. } => {
+                let delay = after.unwrap_or_else(|| self.backoff.delay(attempt, random));
+                Settlement::Retry { delay: delay.max(floor).min(MAX_DELAY), floor }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
