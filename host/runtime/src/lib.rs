@@ -1,1 +1,33 @@
-//! informer-runtime.
+//! Plugins: WebAssembly components in a sandbox, called once per notification.
+//!
+//! In the order a call meets the modules:
+//!
+//! 1. [`Engine`] compiles, and interrupts every 10 ms; [`Component`] is compiled code, checked against what this
+//!    host serves and grants.
+//! 2. [`Plugin`] has one version in service and swaps it at a reload; it is the
+//!    [`EventHandler`](informer_types::EventHandler) that `dispatch` calls.
+//! 3. `instance` is one store with one call at a time; `guest` is what the host keeps for it.
+//! 4. [`capabilities`] is what a guest may call: objects, lister, log, delivery. `output` turns what it prints into
+//!    lines.
+//! 5. `failure` says what a trap means.
+//!
+//! What is not here: resources of the Kubernetes API, HTTP, key-value state, metrics and the workqueue are not
+//! served in this version.
+
+mod bindings;
+pub mod capabilities;
+mod component;
+mod config;
+mod engine;
+mod failure;
+mod guest;
+mod instance;
+mod log_sink;
+mod output;
+mod plugin;
+
+pub use component::{Component, LoadError};
+pub use config::{Grants, InstancePolicy, Limits, PluginConfig};
+pub use engine::{Engine, EngineConfig, EngineError};
+pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
+pub use plugin::{Plugin, PluginStats, VersionInfo};

@@ -1,0 +1,13 @@
+//! What a guest may ask of the host: one module a WIT interface. What it asks of the rest of the process is a
+//! trait here, which the composition root implements.
+
+mod answer;
+pub(crate) mod delivery;
+mod error;
+pub(crate) mod lister;
+pub(crate) mod log;
+pub(crate) mod meta;
+pub(crate) mod objects;
+mod source;
+
+pub use source::{ListError, ListerQuery, ListerSource};

@@ -1,0 +1,52 @@
+//! Errors as the guest sees them.
+
+use informer_types::{CodecError, Gvr, InvalidJson};
+
+use super::ListError;
+use crate::bindings::informer::plugin::types::{Error, ErrorCode};
+
+impl Error {
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    pub(super) fn invalid(problem: &impl ToString) -> Self {
+        Self::new(ErrorCode::Invalid, problem.to_string())
+    }
+
+    pub(super) fn not_granted(gvr: &Gvr) -> Self {
+        let message = format!("reading {gvr} is not granted: add it to `read` under [plugin.grant]");
+        Self::new(ErrorCode::NotGranted, message)
+    }
+
+    pub(super) fn too_large(bytes: usize, limit: usize) -> Self {
+        let message =
+            format!("the answer has {bytes} bytes, the plugin's limit is {limit}: ask for pages or fields");
+        Self::new(ErrorCode::TooLarge, message)
+    }
+}
+
+impl From<CodecError> for Error {
+    fn from(error: CodecError) -> Self {
+        tracing::error!(%error, "a cached object cannot be read");
+        Self::new(ErrorCode::Internal, error.to_string())
+    }
+}
+
+impl From<InvalidJson> for Error {
+    /// What is in the cache was checked when it came in.
+    fn from(error: InvalidJson) -> Self {
+        tracing::error!(%error, "a cached object is not JSON");
+        Self::new(ErrorCode::Internal, error.to_string())
+    }
+}
+
+impl From<ListError> for Error {
+    fn from(error: ListError) -> Self {
+        let code = match error {
+            ListError::UnknownResource(_) => ErrorCode::UnknownResource,
+            ListError::UnknownIndex(_) => ErrorCode::Invalid,
+        };
+        Self::new(code, error.to_string())
+    }
+}

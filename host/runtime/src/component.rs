@@ -1,0 +1,122 @@
+//! A component: compiled code, and what it imports and exports.
+
+mod compile_cache;
+mod interface;
+mod load_error;
+
+use std::{path::Path, sync::Arc};
+
+use sha2::{Digest, Sha256};
+
+pub(crate) use compile_cache::CompileCache;
+pub use load_error::LoadError;
+
+use crate::{Engine, Grants};
+
+/// The first eight bytes of a component, and of a core module.
+const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
+
+/// Compiled code of a plugin. Cheap to clone.
+#[derive(Clone)]
+pub struct Component {
+    pub(crate) compiled: wasmtime::component::Component,
+    digest: Arc<str>,
+}
+
+// === impl Component ===
+
+impl Component {
+    /// Reads and compiles a file, off the executor's threads; or takes the compiled code from the cache.
+    ///
+    /// # Errors
+    /// [`LoadError`] where the file cannot be read or is no component.
+    ///
+    /// # Cancel safety
+    /// A dropped future lets a running compilation end for nothing.
+    pub async fn from_file(engine: &Engine, path: &Path) -> Result<Self, LoadError> {
+        let bytes = tokio::fs::read(path)
+            .await
+            .map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+        Self::from_bytes(engine, bytes).await
+    }
+
+    /// As [`Component::from_file`], for bytes in memory.
+    ///
+    /// # Errors
+    /// [`LoadError`] where the bytes are no component.
+    pub async fn from_bytes(engine: &Engine, bytes: Vec<u8>) -> Result<Self, LoadError> {
+        check_preamble(&bytes)?;
+        // The semaphore is never closed; without a permit two compilations run at once, no more.
+        let permit = Arc::clone(&engine.compiling).acquire_owned().await.ok();
+        let engine = engine.clone();
+        let compiling = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            Self::compile(&engine, &bytes)
+        });
+        compiling.await.map_err(|error| LoadError::Compile(error.to_string()))?
+    }
+
+    /// Lower-case hex of the SHA-256 of the component's bytes.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Checks what the component imports and exports against what this host serves and grants.
+    ///
+    /// # Errors
+    /// [`LoadError`] naming everything that is missing, and what to change.
+    pub fn check(&self, engine: &Engine, grants: &Grants) -> Result<(), LoadError> {
+        interface::check(&self.compiled.component_type(), &engine.wasmtime, grants)
+    }
+
+    fn compile(engine: &Engine, bytes: &[u8]) -> Result<Self, LoadError> {
+        let digest = hex(&Sha256::digest(bytes));
+        if let Some(compiled) = engine.cache.as_ref().and_then(|cache| cache.load(&engine.wasmtime, &digest))
+        {
+            return Ok(Self { compiled, digest: digest.into() });
+        }
+        let compiled = wasmtime::component::Component::from_binary(&engine.wasmtime, bytes)
+            .map_err(|error| LoadError::Compile(format!("{error:#}")))?;
+        if let Some(cache) = &engine.cache {
+            let stored = compiled.serialize().map_err(|error| error.to_string());
+            let stored =
+                stored.and_then(|code| cache.store(&digest, &code).map_err(|error| error.to_string()));
+            if let Err(error) = stored {
+                tracing::warn!(error, "compiled code was not kept");
+            }
+        }
+        Ok(Self { compiled, digest: digest.into() })
+    }
+}
+
+impl std::fmt::Debug for Component {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Component({})", self.digest)
+    }
+}
+
+/// Whether this is a component at all, said in words where it is not.
+fn check_preamble(bytes: &[u8]) -> Result<(), LoadError> {
+    let start = bytes.get(..COMPONENT.len());
+    if start == Some(&COMPONENT) {
+        return Ok(());
+    }
+    if start == Some(&CORE_MODULE) {
+        return Err(LoadError::CoreModule);
+    }
+    let found = match bytes {
+        [] => "it is empty".to_owned(),
+        [0, b'a', b's', b'm', ..] if bytes.len() < COMPONENT.len() => "it is cut off".to_owned(),
+        [0, b'a', b's', b'm', ..] => "it is WebAssembly of a version this host does not know".to_owned(),
+        _ => {
+            let text: String = String::from_utf8_lossy(bytes).chars().take(20).collect();
+            format!("it starts with {text:?}")
+        }
+    };
+    Err(LoadError::NotWasm { found })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,102 @@
+//! What a component asks for and offers, against what this host serves and grants.
+
+use wasmtime::component::types::Component as ComponentType;
+
+use super::LoadError;
+use crate::Grants;
+
+const PACKAGE: &str = "informer:plugin";
+const VERSION: &str = "0.1.0";
+
+/// What a plugin must export.
+const EXPORTS: [&str; 2] = ["handler", "plugin"];
+
+/// What every plugin may import.
+const FREE: [&str; 4] = ["types", "objects", "log", "delivery"];
+
+/// The WASI packages the language runtimes import. Behind them is nothing: no files, no environment, no
+/// network; sockets are linked because Python's runtime imports them, and every use is denied.
+const WASI: [&str; 6] =
+    ["wasi:cli", "wasi:clocks", "wasi:random", "wasi:io", "wasi:filesystem", "wasi:sockets"];
+
+/// An interface name in its parts: `informer:plugin/handler@0.1.0`.
+struct Name<'a> {
+    package: &'a str,
+    interface: &'a str,
+    version: &'a str,
+}
+
+/// Refuses a component that is no plugin, or that asks for what it may not have.
+pub(super) fn check(
+    component: &ComponentType,
+    engine: &wasmtime::Engine,
+    grants: &Grants,
+) -> Result<(), LoadError> {
+    let imports: Vec<&str> = component.imports(engine).map(|(name, _)| name).collect();
+    let exports: Vec<&str> = component.exports(engine).map(|(name, _)| name).collect();
+    check_version(imports.iter().chain(&exports))?;
+    check_exports(&exports)?;
+    check_imports(&imports, grants)
+}
+
+fn check_version<'a>(names: impl Iterator<Item = &'a &'a str>) -> Result<(), LoadError> {
+    let other =
+        names.map(|name| Name::of(name)).find(|name| name.package == PACKAGE && name.version != VERSION);
+    match other {
+        Some(Name { package, interface, version }) => Err(LoadError::OtherVersion {
+            found: format!("{package}/{interface}@{version}"),
+            served: format!("{PACKAGE}@{VERSION}"),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn check_exports(exports: &[&str]) -> Result<(), LoadError> {
+    let has = |wanted: &str| {
+        exports
+            .iter()
+            .map(|name| Name::of(name))
+            .any(|name| name.package == PACKAGE && name.interface == wanted)
+    };
+    let missing: Vec<String> = EXPORTS
+        .iter()
+        .filter(|wanted| !has(wanted))
+        .map(|wanted| format!("{PACKAGE}/{wanted}@{VERSION}"))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(LoadError::MissingExport { missing, found: exports.iter().map(|&name| name.to_owned()).collect() })
+}
+
+fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
+    let mut not_served = Vec::new();
+    for &import in imports {
+        let name = Name::of(import);
+        let ours = name.package == PACKAGE;
+        if ours && name.interface == "lister" {
+            if grants.read.is_none() {
+                let remedy = "read = [\"apps/v1/deployments\"]".to_owned();
+                return Err(LoadError::NotGranted { import: import.to_owned(), remedy });
+            }
+        } else {
+            let served = if ours { FREE.contains(&name.interface) } else { WASI.contains(&name.package) };
+            if !served {
+                not_served.push(import.to_owned());
+            }
+        }
+    }
+    if not_served.is_empty() {
+        return Ok(());
+    }
+    let served = format!("{PACKAGE}/{{{}, lister}}@{VERSION} and {}", FREE.join(", "), WASI.join(", "));
+    Err(LoadError::NotServed { imports: not_served, served })
+}
+
+impl<'a> Name<'a> {
+    fn of(name: &'a str) -> Self {
+        let (path, version) = name.split_once('@').unwrap_or((name, ""));
+        let (package, interface) = path.split_once('/').unwrap_or((path, ""));
+        Self { package, interface, version }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a plugin may have and do. Plain and already valid: only `host` reads TOML.
+
+use std::{collections::BTreeSet, num::NonZeroU64, num::NonZeroUsize, sync::Arc, time::Duration};
+
+use informer_types::Gvr;
+
+/// Everything about a plugin but its code.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PluginConfig {
+    /// The name in the configuration.
+    pub name: Arc<str>,
+    /// Handed to `start`: a JSON object as text.
+    pub config_json: String,
+    /// What it may reach.
+    pub grants: Grants,
+    /// What it may use.
+    pub limits: Limits,
+    /// How long an instance lives.
+    pub instance: InstancePolicy,
+    /// Warm instances kept at most; as many calls run at a time without making a new instance.
+    pub instances: NonZeroUsize,
+}
+
+/// What a plugin may reach. The default is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// The resources it may read through the lister; none: it may not even import the lister. An empty set grants
+    /// the interface and no resource.
+    pub read: Option<BTreeSet<Gvr>>,
+}
+
+/// What a call, or an instance, may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Linear memory of one instance, in bytes.
+    pub memory_bytes: usize,
+    /// Of one call, calls to the host included; also of `start`.
+    pub deadline: Duration,
+    /// Of the log, in bytes a call; what is more is dropped and counted.
+    pub log_bytes: usize,
+    /// Of what one call to the host may return, in bytes; more is the error `too-large`.
+    pub response_bytes: usize,
+}
+
+/// How long an instance lives. After a trap, a missed deadline or a refused allocation it never does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InstancePolicy {
+    /// It serves one call after the other.
+    Warm {
+        /// At most so many; none: no limit.
+        max_calls: Option<NonZeroU64>,
+        /// It is dropped after so long without a call.
+        idle_timeout: Duration,
+    },
+    /// One call, then it is dropped: nothing a guest keeps in its memory outlives a call.
+    Fresh,
+}
+
+// === impl Limits ===
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            // Python's runtime alone takes about 20 MiB.
+            memory_bytes: 64 << 20,
+            deadline: Duration::from_secs(5),
+            log_bytes: 64 << 10,
+            // The largest object etcd takes is 1.5 MiB.
+            response_bytes: 4 << 20,
+        }
+    }
+}
+
+// === impl InstancePolicy ===
+
+impl Default for InstancePolicy {
+    fn default() -> Self {
+        Self::Warm { max_calls: None, idle_timeout: Duration::from_secs(5 * 60) }
+    }
+}

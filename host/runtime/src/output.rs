@@ -1,0 +1,226 @@
+//! stdout and stderr of a guest: lines of the log, within the limit of the call, and the last words of stderr.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::{
+    cli::{IsTerminal, StdoutStream},
+    p2::{OutputStream, Pollable, StreamResult},
+};
+
+use crate::{LogLevel, LogLine, LogSink, LogStream};
+
+/// A longer line is cut into several.
+const LINE_BYTES: usize = 8 * 1024;
+
+/// How much of stderr is kept for the text of a failure: a Python traceback fits.
+const LAST_WORDS_BYTES: usize = 4 * 1024;
+
+/// Room given to a write; a guest that asks for more writes again.
+const WRITE_BYTES: usize = 64 * 1024;
+
+/// Everything one instance says: both streams and `log.write`, under one limit per call.
+#[derive(Clone)]
+pub(crate) struct Output(Arc<Mutex<State>>);
+
+struct State {
+    plugin: Arc<str>,
+    sink: Arc<dyn LogSink>,
+    limit: usize,
+    left: usize,
+    dropped: u64,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    last_words: Vec<u8>,
+}
+
+/// One of the two streams, as WASI wants it.
+#[derive(Clone)]
+pub(crate) struct GuestStream {
+    output: Output,
+    stream: LogStream,
+}
+
+// === impl Output ===
+
+impl Output {
+    pub(crate) fn new(plugin: Arc<str>, sink: Arc<dyn LogSink>, limit: usize) -> Self {
+        let (stdout, stderr, last_words) = Default::default();
+        Self(Arc::new(Mutex::new(State {
+            plugin,
+            sink,
+            limit,
+            left: limit,
+            dropped: 0,
+            stdout,
+            stderr,
+            last_words,
+        })))
+    }
+
+    pub(crate) fn stream(&self, stream: LogStream) -> GuestStream {
+        GuestStream { output: self.clone(), stream }
+    }
+
+    pub(crate) fn enabled(&self, level: LogLevel) -> bool {
+        let state = self.0.lock();
+        state.sink.enabled(&state.plugin, level)
+    }
+
+    /// A line of `log.write`.
+    pub(crate) fn line(&self, level: LogLevel, message: &str, fields: &[(String, String)]) {
+        let mut state = self.0.lock();
+        let bytes = message.len() + fields.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+        if state.take(bytes) {
+            state.emit(LogStream::Log, level, message, fields);
+        }
+    }
+
+    /// A new call: a fresh limit, and no last words yet.
+    pub(crate) fn begin(&self) {
+        let mut state = self.0.lock();
+        state.left = state.limit;
+        state.last_words.clear();
+    }
+
+    /// The call is over: unfinished lines are lines now, and what was dropped is said. Gives the bytes dropped.
+    pub(crate) fn end(&self) -> u64 {
+        let mut state = self.0.lock();
+        for stream in [LogStream::Stdout, LogStream::Stderr] {
+            state.flush(stream);
+        }
+        let dropped = std::mem::take(&mut state.dropped);
+        if dropped > 0 {
+            let message = format!(
+                "{dropped} bytes of log dropped: the call exceeded its limit of {} bytes",
+                state.limit
+            );
+            state.emit(LogStream::Host, LogLevel::Warn, &message, &[]);
+        }
+        dropped
+    }
+
+    /// The end of what the guest said on stderr since [`Output::begin`].
+    pub(crate) fn last_words(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().last_words).trim().to_owned()
+    }
+
+    fn write(&self, stream: LogStream, bytes: &[u8]) {
+        let mut state = self.0.lock();
+        if stream == LogStream::Stderr {
+            state.remember(bytes);
+        }
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = LINE_BYTES.saturating_sub(state.buffer(stream).len());
+            for part in piece.chunks(room.max(1)) {
+                state.buffer(stream).extend_from_slice(part);
+                if part.ends_with(b"\n") || state.buffer(stream).len() >= LINE_BYTES {
+                    state.flush(stream);
+                }
+            }
+        }
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn buffer(&mut self, stream: LogStream) -> &mut Vec<u8> {
+        if stream == LogStream::Stderr { &mut self.stderr } else { &mut self.stdout }
+    }
+
+    fn remember(&mut self, bytes: &[u8]) {
+        self.last_words.extend_from_slice(bytes);
+        let excess = self.last_words.len().saturating_sub(LAST_WORDS_BYTES);
+        self.last_words.drain(..excess);
+    }
+
+    fn flush(&mut self, stream: LogStream) {
+        let bytes = std::mem::take(self.buffer(stream));
+        if bytes.is_empty() || !self.take(bytes.len()) {
+            return;
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let level = if stream == LogStream::Stderr { LogLevel::Warn } else { LogLevel::Info };
+        self.emit(stream, level, text.trim_end_matches(['\r', '\n']), &[]);
+    }
+
+    /// True where the line still fits into the limit of the call.
+    fn take(&mut self, bytes: usize) -> bool {
+        match self.left.checked_sub(bytes) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => {
+                self.left = 0;
+                self.dropped += bytes as u64;
+                false
+            }
+        }
+    }
+
+    fn emit(&self, stream: LogStream, level: LogLevel, message: &str, fields: &[(String, String)]) {
+        self.sink.line(&LogLine { plugin: &self.plugin, stream, level, message, fields });
+    }
+}
+
+// === impl GuestStream ===
+
+impl IsTerminal for GuestStream {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for GuestStream {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for GuestStream {
+    async fn ready(&mut self) {}
+}
+
+impl OutputStream for GuestStream {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.output.write(self.stream, &bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(WRITE_BYTES)
+    }
+}
+
+impl AsyncWrite for GuestStream {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.output.write(self.stream, bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

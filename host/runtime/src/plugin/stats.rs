@@ -1,0 +1,92 @@
+//! What a plugin counts.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use informer_types::{Failure, FailureKind, Outcome};
+use parking_lot::Mutex;
+
+use crate::instance::Spent;
+
+/// A snapshot of a plugin's counters, since it was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PluginStats {
+    /// Calls made.
+    pub calls: u64,
+    /// Calls that returned ok.
+    pub acknowledged: u64,
+    /// Calls that failed, by class.
+    pub failures: BTreeMap<FailureKind, u64>,
+    /// The last failure, in the guest's own words where it has any.
+    pub last_failure: Option<Failure>,
+    /// Instances made.
+    pub instances_created: u64,
+    /// Instances thrown away because of what a call did.
+    pub instances_retired: u64,
+    /// Warm instances that wait for a call.
+    pub instances_idle: usize,
+    /// Times a guest was refused memory.
+    pub memory_refusals: u64,
+    /// Bytes of log beyond the limit.
+    pub log_bytes_dropped: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    calls: AtomicU64,
+    acknowledged: AtomicU64,
+    created: AtomicU64,
+    retired: AtomicU64,
+    memory_refusals: AtomicU64,
+    log_bytes_dropped: AtomicU64,
+    /// Touched by failures only.
+    failures: Mutex<(BTreeMap<FailureKind, u64>, Option<Failure>)>,
+}
+
+// === impl Counters ===
+
+impl Counters {
+    pub(crate) fn called(&self, outcome: &Outcome) {
+        self.calls.fetch_add(1, Relaxed);
+        match outcome {
+            Outcome::Acknowledged => {
+                self.acknowledged.fetch_add(1, Relaxed);
+            }
+            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => {
+                let mut failures = self.failures.lock();
+                *failures.0.entry(failure.kind).or_default() += 1;
+                failures.1 = Some(failure.clone());
+            }
+        }
+    }
+
+    pub(crate) fn spent(&self, spent: Spent) {
+        self.memory_refusals.fetch_add(spent.memory_refusals, Relaxed);
+        self.log_bytes_dropped.fetch_add(spent.log_bytes_dropped, Relaxed);
+    }
+
+    pub(crate) fn created(&self) {
+        self.created.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn retired(&self) {
+        self.retired.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn snapshot(&self, idle: usize) -> PluginStats {
+        let (failures, last_failure) = self.failures.lock().clone();
+        PluginStats {
+            calls: self.calls.load(Relaxed),
+            acknowledged: self.acknowledged.load(Relaxed),
+            failures,
+            last_failure,
+            instances_created: self.created.load(Relaxed),
+            instances_retired: self.retired.load(Relaxed),
+            instances_idle: idle,
+            memory_refusals: self.memory_refusals.load(Relaxed),
+            log_bytes_dropped: self.log_bytes_dropped.load(Relaxed),
+        }
+    }
+}
