@@ -20,7 +20,11 @@ pub(crate) enum Effect {
     /// There is one more.
     Grew,
     /// It disappeared in another.
-    Merged { merge: Merge, newer: bool },
+    Merged {
+        merge: Merge,
+        /// The oldest entry, the one that may be waiting for its retry, now tells of newer state.
+        newer: bool,
+    },
     /// It disappeared and took the one before it along; the sync tokens of both are to be released.
     Cancelled(Tokens),
 }
@@ -37,7 +41,7 @@ impl Pending {
         match coalesce(last, entry) {
             Coalesced::One { entry, merge, newer } => {
                 self.append(entry);
-                Effect::Merged { merge, newer }
+                Effect::Merged { merge, newer: newer && self.rest.is_empty() }
             }
             Coalesced::Both(earlier, later) => {
                 self.append(earlier);

@@ -1,12 +1,16 @@
 //! The queue itself: a plain structure that is told the time and never waits.
 
+mod settlement;
+
 use std::{
     collections::{BTreeSet, HashMap},
     num::NonZeroUsize,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use informer_types::{Failure, Notification};
+use informer_types::Notification;
+
+pub(super) use settlement::Outcome;
 
 use super::{
     lane::Lanes,
@@ -14,11 +18,10 @@ use super::{
     stats::{Backlog, QueueStats},
 };
 use crate::{
-    DeadLetter, Fate, ObjectRef, Settled, Settlement,
+    DeadLetter, ObjectRef,
     dead_letter::DeadLetters,
     entry::{Entry, Tokens},
     pending::{Effect, Pending},
-    retry::MAX_DELAY,
 };
 
 /// Below this many slots an empty queue keeps its memory, so that a trickle of events does not allocate.
@@ -44,16 +47,6 @@ pub(super) struct Keyed {
 /// What [`Keyed::offer`] leaves to its caller.
 #[derive(Debug)]
 pub(super) struct Offered {
-    /// Somebody who waits should look again.
-    pub(super) wake: bool,
-    /// To be dropped outside the lock.
-    pub(super) released: Tokens,
-}
-
-/// What [`Keyed::settle`] leaves to its caller.
-#[derive(Debug)]
-pub(super) struct Outcome {
-    pub(super) settled: Settled,
     /// Somebody who waits should look again.
     pub(super) wake: bool,
     /// To be dropped outside the lock.
@@ -123,31 +116,6 @@ impl Keyed {
         Some(Taken { id, object: slot.object.clone(), entry })
     }
 
-    /// Ends what [`Keyed::take`] began.
-    pub(super) fn settle(&mut self, taken: Taken, settlement: Settlement, now: Instant) -> Outcome {
-        match settlement {
-            Settlement::Acknowledged => self.acknowledge(taken),
-            Settlement::Permanent { failure } => self.give_up(taken, Fate::DeadLetter, failure),
-            Settlement::Retry { delay, floor } => self.retry(taken, delay, floor, now),
-            Settlement::Spent { floor, fate, failure } => {
-                let slot = self.slots.get(taken.id);
-                if slot.is_some_and(|slot| slot.pending.supersedes(&taken.entry)) {
-                    self.retry(taken, floor, floor, now)
-                } else {
-                    self.give_up(taken, fate, failure)
-                }
-            }
-        }
-    }
-
-    /// Takes back what was neither delivered nor refused: the host cut the attempt short.
-    pub(super) fn give_back(&mut self, taken: Taken, now: Instant) -> Outcome {
-        if !self.closed {
-            self.counts.given_back += 1;
-        }
-        self.put_back(taken, Duration::ZERO, Duration::ZERO, now)
-    }
-
     /// Discards what is pending, and from now on what is offered or would be tried again.
     pub(super) fn close(&mut self) -> (Backlog, Vec<Tokens>) {
         self.closed = true;
@@ -209,6 +177,11 @@ impl Keyed {
             dead_letters_evicted: self.dead_letters.evicted(),
             ..self.counts.clone()
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn slot_capacity(&self) -> usize {
+        self.slots.capacity()
     }
 
     // --- taking in
@@ -300,76 +273,7 @@ impl Keyed {
         self.lanes.push(&mut self.slots, id, live);
     }
 
-    // --- settling
-
-    fn acknowledge(&mut self, taken: Taken) -> Outcome {
-        self.counts.acknowledged += 1;
-        self.dead_letters.withdraw(&taken.object);
-        self.done(taken, Settled::Acknowledged)
-    }
-
-    fn give_up(&mut self, taken: Taken, fate: Fate, failure: Failure) -> Outcome {
-        let letter = DeadLetter::new(taken.object.clone(), &taken.entry, failure);
-        match fate {
-            Fate::DeadLetter => {
-                self.counts.dead += 1;
-                self.dead_letters.keep(letter.clone());
-            }
-            Fate::Drop => self.counts.dropped += 1,
-        }
-        self.done(taken, Settled::GaveUp { fate, letter })
-    }
-
-    fn retry(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Outcome {
-        if !self.closed {
-            self.counts.retried += 1;
-        }
-        self.put_back(taken, delay, floor, now)
-    }
-
-    fn put_back(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Outcome {
-        if self.closed {
-            self.counts.discarded += 1;
-            return self.done(taken, Settled::Discarded);
-        }
-        self.in_flight -= 1;
-        let Taken { id, entry, .. } = taken;
-        let Some(slot) = self.slots.get_mut(id) else {
-            // Not reached: a slot stays while it is in hand.
-            return Outcome { settled: Settled::Discarded, wake: false, released: entry.tokens };
-        };
-        let effect = slot.pending.put_back(entry);
-        self.count(&effect);
-        let superseded = matches!(effect, Effect::Merged { newer: true, .. });
-        let delay = if superseded { floor } else { delay };
-        self.wait(id, delay, floor, now);
-        let released = if let Effect::Cancelled(released) = effect { released } else { Tokens::default() };
-        Outcome { settled: Settled::Retrying { delay, superseded }, wake: true, released }
-    }
-
-    fn wait(&mut self, id: SlotId, delay: Duration, floor: Duration, now: Instant) {
-        let (due, floor) = (now + delay.min(MAX_DELAY), now + floor.min(MAX_DELAY));
-        if due <= now {
-            return self.enter_lane(id);
-        }
-        if let Some(slot) = self.slots.get_mut(id) {
-            slot.place = Place::Waiting { due, floor };
-            self.waits.insert((due, id));
-        }
-    }
-
-    /// Lets the object go on, or forgets it where nothing is pending.
-    fn done(&mut self, taken: Taken, settled: Settled) -> Outcome {
-        self.in_flight -= 1;
-        let Taken { id, entry, .. } = taken;
-        let more = self.slots.get(id).is_some_and(|slot| !slot.pending.is_empty());
-        if more {
-            self.enter_lane(id);
-        } else {
-            self.forget(id);
-        }
-        Outcome { settled, wake: more, released: entry.tokens }
-    }
+    // --- forgetting and counting
 
     fn forget(&mut self, id: SlotId) {
         if let Some(slot) = self.slots.try_remove(id) {

@@ -1,1 +1,81 @@
+mod closing;
+mod lanes;
+mod merging;
+mod retrying;
+mod waiting;
 
+use std::time::Duration;
+
+use informer_types::{Cause, Failure, FailureKind, Source};
+
+use super::*;
+use crate::{
+    Fate,
+    testing::{Held, added, deleted, text, updated},
+};
+
+fn queue() -> Queue {
+    Queue::new(&QueueConfig::default())
+}
+
+fn offer_all(queue: &Queue, notifications: impl IntoIterator<Item = Notification>) {
+    for notification in notifications {
+        queue.offer(notification);
+    }
+}
+
+/// `web: +a1`, as the handler would see it.
+fn seen(delivery: &Delivery) -> String {
+    let Notification { change, .. } = &delivery.notification;
+    format!("{}: {}", delivery.notification.key().name, text(change))
+}
+
+fn take(queue: &Queue) -> (Lease, String) {
+    let (lease, delivery) = queue.take().expect("nothing is ready");
+    let seen = seen(&delivery);
+    (lease, seen)
+}
+
+/// Delivers one after the other until nothing is ready.
+fn deliver_all(queue: &Queue) -> Vec<String> {
+    std::iter::from_fn(|| queue.take())
+        .map(|(lease, delivery)| {
+            lease.settle(Settlement::Acknowledged);
+            seen(&delivery)
+        })
+        .collect()
+}
+
+fn retry(delay_ms: u64, floor_ms: u64) -> Settlement {
+    Settlement::Retry { delay: Duration::from_millis(delay_ms), floor: Duration::from_millis(floor_ms) }
+}
+
+fn spent(floor_ms: u64, fate: Fate) -> Settlement {
+    Settlement::Spent { floor: Duration::from_millis(floor_ms), fate, failure: failure() }
+}
+
+fn permanent() -> Settlement {
+    Settlement::Permanent { failure: failure() }
+}
+
+fn failure() -> Failure {
+    Failure::new(FailureKind::Handler, "no")
+}
+
+/// Everything offered is in exactly one place.
+fn assert_balanced(queue: &Queue) {
+    let QueueStats {
+        offered,
+        acknowledged,
+        merged,
+        cancelled,
+        dead,
+        dropped,
+        discarded,
+        pending,
+        in_flight,
+        ..
+    } = queue.stats();
+    let elsewhere = acknowledged + merged.total() + cancelled + dead + dropped + discarded;
+    assert_eq!(offered, elsewhere + (pending + in_flight) as u64, "{:?}", queue.stats());
+}
