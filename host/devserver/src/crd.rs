@@ -11,7 +11,7 @@ use crate::{
     api::Api,
     object::Object,
     registry::{CollectionId, Resource},
-    rest::{self, DeleteOptions, Deleted, Deletion, Part},
+    rest::{self, DeleteOptions, Deleted, Deletion},
     status::{ApiError, ApiResult},
     storage::{ObjectKey, Stored},
 };
@@ -32,7 +32,7 @@ pub(crate) fn written(api: &Api, resource: &Arc<Resource>, stored: &Stored) {
     let object = stored.decode(resource);
     let Some(id) = collection_id(&object) else { return };
     api.registry.replace_custom(&id.group, &id.plural, definition::resources(&object));
-    let accepted = rest::update(api, resource, &stored.key, Part::Whole, false, |current| {
+    let accepted = rest::update(api, resource, &stored.key, &rest::INTERNAL, |current| {
         let mut accepted = current.clone();
         definition::accept(&mut accepted);
         if !current.is_deleting() {
@@ -72,7 +72,7 @@ pub(crate) fn release_if_empty(api: &Api, id: &CollectionId) -> ApiResult<()> {
     if !stored.decode(&definitions).is_deleting() || !api.storage.collection(id).is_empty() {
         return Ok(());
     }
-    rest::update(api, &definitions, &key, Part::Whole, false, |current| {
+    rest::update(api, &definitions, &key, &rest::INTERNAL, |current| {
         let mut released = current.clone();
         released.remove_finalizer(FINALIZER);
         Ok(released)

@@ -11,7 +11,7 @@ use crate::{
     api::Api,
     object::Object,
     registry::Resource,
-    rest::{self, DeleteOptions, Deleted, Deletion, Part, Propagation, Removed},
+    rest::{self, DeleteOptions, Deleted, Deletion, Propagation, Removed},
     status::ApiResult,
     storage::{ObjectKey, Stored},
 };
@@ -99,7 +99,7 @@ fn release_foreground(api: &Api, resource: &Arc<Resource>, stored: &Stored) {
 }
 
 fn release(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, finalizer: &str) -> ApiResult<Arc<Stored>> {
-    rest::update(api, resource, key, Part::Whole, false, |current| {
+    rest::update(api, resource, key, &rest::INTERNAL, |current| {
         let mut released = current.clone();
         released.remove_finalizer(finalizer);
         Ok(released)
@@ -107,7 +107,7 @@ fn release(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, finalizer: &str
 }
 
 fn disown(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, owner: &str) -> ApiResult<Arc<Stored>> {
-    rest::update(api, resource, key, Part::Whole, false, |current| {
+    rest::update(api, resource, key, &rest::INTERNAL, |current| {
         let mut changed = current.clone();
         if let Some(Value::Array(owners)) = changed.metadata.get_mut("ownerReferences") {
             owners.retain(|reference| reference.get("uid").and_then(Value::as_str) != Some(owner));

@@ -41,6 +41,7 @@ mod crd;
 mod discovery;
 mod encode;
 mod gc;
+mod managed_fields;
 mod name;
 mod negotiate;
 mod object;

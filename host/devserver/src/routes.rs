@@ -16,9 +16,11 @@ use crate::{
     api::Api,
     discovery, openapi,
     registry::Resource,
+    rest::Part,
     status::{ApiError, ApiResult},
 };
 
+mod apply;
 mod body;
 mod continue_token;
 mod create;
@@ -162,6 +164,17 @@ impl ApiRequest {
 
     fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or_default()
+    }
+
+    fn part(&self) -> Part {
+        if self.is_status() { Part::Status } else { Part::Main }
+    }
+
+    /// Who writes: the field manager, or what the client calls itself.
+    fn manager(&self) -> &str {
+        let agent = || self.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        let product = || agent().and_then(|agent| agent.split('/').next()).filter(|name| !name.is_empty());
+        self.query.get("fieldManager").or_else(product).unwrap_or("unknown")
     }
 
     fn is_status(&self) -> bool {

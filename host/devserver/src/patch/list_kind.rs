@@ -66,3 +66,42 @@ fn ports(parents: &[&str]) -> ListKind {
         _ => ListKind::Atomic,
     }
 }
+
+/// Where the shape of an object is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// From the tables of this module.
+    BuiltIn,
+    /// Only its metadata is known.
+    Custom,
+}
+
+// === impl Layout ===
+
+impl Layout {
+    /// The kind of the list at a path of field names.
+    pub(crate) fn list_kind(self, path: &[&str]) -> ListKind {
+        match (self, path) {
+            (Self::BuiltIn, _) | (Self::Custom, ["metadata", ..]) => of(path),
+            (Self::Custom, _) => ListKind::Atomic,
+        }
+    }
+
+    /// Whether the object at a path is replaced as a whole: selectors and references.
+    pub(crate) fn is_atomic_map(self, path: &[&str]) -> bool {
+        let Some(field) = path.last().filter(|_| self == Self::BuiltIn) else { return false };
+        let selectors = ["selector", "labelSelector", "namespaceSelector", "podSelector", "nodeSelector"];
+        let references = [
+            "configMapKeyRef",
+            "configMapRef",
+            "fieldRef",
+            "resourceFieldRef",
+            "secretKeyRef",
+            "secretRef",
+            "involvedObject",
+            "claimRef",
+            "scaleTargetRef",
+        ];
+        selectors.contains(field) || references.contains(field)
+    }
+}

@@ -1,6 +1,6 @@
 //! One resource in one version: its names, and what its objects may do.
 
-use crate::{object::Object, status::GroupResource};
+use crate::{object::Object, patch::list_kind::Layout, status::GroupResource};
 
 /// Group and plural: versions of one resource share their objects.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -82,6 +82,11 @@ impl Resource {
 
     pub(crate) fn group_resource(&self) -> GroupResource<'_> {
         GroupResource { group: &self.group, plural: &self.plural }
+    }
+
+    /// Where the shape of its objects is known from.
+    pub(crate) fn layout(&self) -> Layout {
+        if self.custom { Layout::Custom } else { Layout::BuiltIn }
     }
 
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DeleteOptions, Deleted, Deletion, Part, delete::delete_alone, update};
+use super::{DeleteOptions, Deleted, Deletion, INTERNAL, delete::delete_alone, update};
 use crate::{
     api::Api,
     object::Object,
@@ -68,7 +68,7 @@ pub(super) fn release_if_empty(api: &Api, name: &str) -> ApiResult<()> {
         return Ok(());
     }
     if stored_resources(api).iter().all(|resource| !api.collection(resource).has_any_in(name)) {
-        update(api, &namespaces, &key, Part::Whole, false, |current| {
+        update(api, &namespaces, &key, &INTERNAL, |current| {
             let mut released = current.clone();
             let finalizers = current.at(&["spec", "finalizers"]).and_then(Value::as_array);
             let others = finalizers.into_iter().flatten().filter(|one| *one != "kubernetes").cloned();

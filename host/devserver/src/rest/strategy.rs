@@ -49,6 +49,9 @@ pub(super) fn before_update(
     copy(&old.metadata, &mut new.metadata, "resourceVersion");
     copy(&old.fields, &mut new.fields, "apiVersion");
     copy(&old.fields, &mut new.fields, "kind");
+    if new.metadata.get("managedFields").is_none_or(Value::is_null) {
+        copy(&old.metadata, &mut new.metadata, "managedFields");
+    }
     check_finalizers(resource, old, &new)?;
     Ok(new)
 }
@@ -102,7 +105,9 @@ fn check_identity(resource: &Resource, old: &Object, new: &Object) -> ApiResult<
 fn with_status_of(old: &Object, new: &Object) -> Object {
     let mut object = old.clone();
     copy(&new.fields, &mut object.fields, "status");
-    copy(&new.metadata, &mut object.metadata, "managedFields");
+    if let Some(owners) = new.metadata.get("managedFields") {
+        object.metadata.insert("managedFields".into(), owners.clone());
+    }
     object
 }
 

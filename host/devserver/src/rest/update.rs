@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{MAX_TRIES, aftermath, current, defaults, namespace, strategy, validate};
 use crate::{
     api::Api,
+    managed_fields::{self, Writer},
     object::Object,
     registry::Resource,
     status::{ApiError, ApiResult, Cause},
@@ -22,6 +23,19 @@ pub(crate) enum Part {
     Whole,
 }
 
+/// How a write is meant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WriteOptions<'a> {
+    pub(crate) part: Part,
+    pub(crate) dry_run: bool,
+    /// Who owns what the write changes; `None` leaves the owners as `change` writes them.
+    pub(crate) manager: Option<&'a str>,
+}
+
+/// A write of the server itself.
+pub(crate) const INTERNAL: WriteOptions<'static> =
+    WriteOptions { part: Part::Whole, dry_run: false, manager: None };
+
 /// Writes what `change` makes of the current state. An object that is being deleted goes with its
 /// last finalizer.
 ///
@@ -32,8 +46,7 @@ pub(crate) fn update(
     api: &Api,
     resource: &Arc<Resource>,
     key: &ObjectKey,
-    part: Part,
-    dry_run: bool,
+    options: &WriteOptions<'_>,
     mut change: impl FnMut(&Object) -> ApiResult<Object>,
 ) -> ApiResult<Arc<Stored>> {
     for _ in 0..MAX_TRIES {
@@ -43,13 +56,16 @@ pub(crate) fn update(
         if resource.custom && new.resource_version().is_empty() {
             return Err(needs_version(resource, &key.name));
         }
-        let mut new = strategy::before_update(resource, part, &old, new)?;
+        let mut new = strategy::before_update(resource, options.part, &old, new)?;
         defaults::apply(resource, &mut new);
+        if let Some(manager) = options.manager {
+            track(resource, manager, options.part, &old, &mut new);
+        }
         strategy::count_generation(resource, &old, &mut new);
         validate::updated(resource, &old, &new)?;
         let goes = old.is_deleting() && is_released(resource, &new);
         let draft = Draft::new(resource, new);
-        if dry_run {
+        if options.dry_run {
             return Ok(Arc::new(draft.store(before.rv)));
         }
         if let Ok(stored) = commit(api, resource, &before, draft, goes) {
@@ -57,6 +73,13 @@ pub(crate) fn update(
         }
     }
     Err(ApiError::stale(resource.group_resource(), &key.name))
+}
+
+fn track(resource: &Resource, manager: &str, part: Part, old: &Object, new: &mut Object) {
+    let api_version = resource.api_version();
+    let subresource = if part == Part::Status { "status" } else { "" };
+    let writer = Writer { manager, api_version: &api_version, subresource, layout: resource.layout() };
+    managed_fields::track(old, new, writer);
 }
 
 fn commit(

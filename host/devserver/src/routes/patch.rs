@@ -3,13 +3,11 @@
 use axum::response::Response;
 use serde_json::Value;
 
-use super::{ApiRequest, body, json};
+use super::{ApiRequest, apply, body, json};
 use crate::{
     encode, negotiate,
-    object::Object,
     patch::{self, JsonPatch, PatchError},
-    registry::Resource,
-    rest::{self, Part},
+    rest::{self, WriteOptions},
     status::{ApiError, ApiResult},
     storage::ObjectKey,
 };
@@ -26,21 +24,19 @@ enum Patch {
 }
 
 pub(super) fn patch(request: &ApiRequest, name: &str) -> ApiResult<Response> {
+    if body::media_type(&request.headers) == apply::MEDIA_TYPE {
+        return apply::apply(request, name);
+    }
     let view = negotiate::view(&request.headers)?;
     let resource = &request.resource;
     let patch = Patch::read(request)?;
-    let part = if request.is_status() { Part::Status } else { Part::Main };
     let key = ObjectKey::new(request.namespace(), name);
     let dry_run = request.query.dry_run()?;
-    let patched = rest::update(&request.api, resource, &key, part, dry_run, |current| {
-        patched_object(resource, patch.apply(&current.clone().into_value())?)
+    let options = WriteOptions { part: request.part(), dry_run, manager: Some(request.manager()) };
+    let patched = rest::update(&request.api, resource, &key, &options, |current| {
+        body::object(resource, patch.apply(&current.clone().into_value())?)
     })?;
     Ok(json(encode::object(resource, view, &patched)))
-}
-
-/// What a patch may make of an object is again an object of the same kind.
-pub(super) fn patched_object(resource: &Resource, document: Value) -> ApiResult<Object> {
-    body::object(resource, document)
 }
 
 // === impl Patch ===
@@ -54,8 +50,15 @@ impl Patch {
             MERGE_PATCH => body::fields(&request.body).map(Self::Merge),
             // Custom resources have no merge keys, so kube-apiserver takes none for them either.
             STRATEGIC_PATCH if !request.resource.custom => body::fields(&request.body).map(Self::Strategic),
-            _ if request.resource.custom => Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH])),
-            _ => Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH])),
+            _ if request.resource.custom => {
+                Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH, apply::MEDIA_TYPE]))
+            }
+            _ => Err(ApiError::unsupported_media_type(&[
+                JSON_PATCH,
+                MERGE_PATCH,
+                STRATEGIC_PATCH,
+                apply::MEDIA_TYPE,
+            ])),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     object::Object,
     patch::{self, JsonPatch},
     registry::Scale,
-    rest::{self, Part},
+    rest::{self, Part, WriteOptions},
     status::{ApiError, ApiResult, Cause},
     storage::ObjectKey,
 };
@@ -31,7 +31,8 @@ pub(super) fn serve(request: &ApiRequest, method: &Method, name: &str, scale: &S
         return Err(ApiError::method_not_allowed());
     }
     let dry_run = request.query.dry_run()?;
-    let updated = rest::update(&request.api, resource, &key, Part::Main, dry_run, |current| {
+    let options = WriteOptions { part: Part::Main, dry_run, manager: Some(request.manager()) };
+    let updated = rest::update(&request.api, resource, &key, &options, |current| {
         let wanted = if *method == Method::PUT {
             body::document(&request.headers, &request.body)?
         } else {

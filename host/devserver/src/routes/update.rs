@@ -7,7 +7,7 @@ use super::{ApiRequest, body, json};
 use crate::{
     encode, negotiate,
     object::Object,
-    rest::{self, Part},
+    rest::{self, Part, WriteOptions},
     status::{ApiError, ApiResult},
     storage::ObjectKey,
 };
@@ -17,10 +17,10 @@ pub(super) fn update(request: &ApiRequest, name: &str) -> ApiResult<Response> {
     let resource = &request.resource;
     let object = body::object(resource, body::document(&request.headers, &request.body)?)?;
     check_name(&object, name)?;
-    let part = if request.is_status() { Part::Status } else { Part::Main };
     let key = ObjectKey::new(request.namespace(), name);
     let dry_run = request.query.dry_run()?;
-    let updated = rest::update(&request.api, resource, &key, part, dry_run, |_| Ok(object.clone()))?;
+    let options = WriteOptions { part: request.part(), dry_run, manager: Some(request.manager()) };
+    let updated = rest::update(&request.api, resource, &key, &options, |_| Ok(object.clone()))?;
     Ok(json(encode::object(resource, view, &updated)))
 }
 
@@ -32,7 +32,8 @@ pub(super) fn finalize(request: &ApiRequest, name: &str) -> ApiResult<Response> 
     let finalizers = object.at(&["spec", "finalizers"]).cloned().unwrap_or_else(|| Value::Array(Vec::new()));
     let key = ObjectKey::new("", name);
     let dry_run = request.query.dry_run()?;
-    let updated = rest::update(&request.api, resource, &key, Part::Main, dry_run, |current| {
+    let options = WriteOptions { part: Part::Main, dry_run, manager: Some(request.manager()) };
+    let updated = rest::update(&request.api, resource, &key, &options, |current| {
         let mut changed = current.clone();
         changed.set_at(&["spec", "finalizers"], finalizers.clone());
         Ok(changed)

@@ -1,0 +1,173 @@
+//! Who set which field: what server-side apply decides by.
+//!
+//! Follows Kubernetes' structured merge diff, with these limits: ownership is tracked from the first
+//! server-side apply of an object on (what was there before belongs to `before-first-apply`), and the
+//! lists of custom resources are atomic whatever their schema says.
+
+use serde_json::Value;
+
+use crate::{
+    object::{Fields, Object},
+    patch::list_kind::Layout,
+    rest,
+};
+
+mod conflict;
+mod entry;
+mod merge;
+mod path;
+mod set;
+
+pub(crate) use conflict::Conflicts;
+
+use entry::{Entry, Operation};
+use set::FieldSet;
+
+/// The owner of what was there before the first apply.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+/// What objects carry it in.
+const FIELD: &str = "managedFields";
+
+/// Who writes, through what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Writer<'a> {
+    pub(crate) manager: &'a str,
+    pub(crate) api_version: &'a str,
+    /// Empty for the object itself.
+    pub(crate) subresource: &'a str,
+    pub(crate) layout: Layout,
+}
+
+/// The object a configuration makes where there is none.
+pub(crate) fn apply_new(config: &Object, writer: Writer<'_>) -> Object {
+    let mut object = config.clone();
+    let set = owned(config, writer.layout);
+    write(&mut object, &[Entry::new(Operation::Apply, writer, set)]);
+    object
+}
+
+/// The live object with a configuration applied: fields of the configuration are set, fields that
+/// this manager applied before and now leaves out are removed unless somebody else owns them.
+///
+/// # Errors
+/// [`Conflicts`]: fields that others own and have set to something else, unless `force` takes them.
+pub(crate) fn apply(
+    live: &Object,
+    config: &Object,
+    writer: Writer<'_>,
+    force: bool,
+) -> Result<Object, Conflicts> {
+    let mut entries = read(live).unwrap_or_else(|| {
+        let before = Writer { manager: BEFORE_FIRST_APPLY, subresource: "", ..writer };
+        vec![Entry::new(Operation::Update, before, owned(live, writer.layout))]
+    });
+    let at = entries.iter().position(|entry| entry.is_of(Operation::Apply, writer));
+    let mine = at.map(|at| entries.remove(at));
+    let (live_value, config_value) = (live.clone().into_value(), config.clone().into_value());
+    let wanted = owned(config, writer.layout);
+
+    let conflicts = conflict::find(&live_value, &config_value, &wanted, &entries);
+    if !conflicts.is_empty() && !force {
+        return Err(conflicts);
+    }
+    for entry in &mut entries {
+        entry.set = entry.set.difference(&conflicts.of(entry));
+    }
+
+    let mut merged = live_value;
+    merge::apply(&mut merged, &config_value, writer.layout);
+    if let Some(mine) = &mine {
+        for path in mine.set.difference(&wanted).members() {
+            let kept = wanted.holds(&path) || entries.iter().any(|entry| entry.set.holds(&path));
+            if !kept {
+                path::remove(&mut merged, &path);
+            }
+        }
+    }
+    let mut applied = Object::from_value(merged).unwrap_or_default();
+    let mut entry = Entry::new(Operation::Apply, writer, wanted);
+    // Applying the same again changes nothing, not even a time.
+    if let Some(mine) = mine.filter(|mine| mine.set == entry.set && same_but_owners(live, &applied)) {
+        entry.time = mine.time;
+    }
+    entries.push(entry);
+    write(&mut applied, &entries);
+    Ok(applied)
+}
+
+/// After a write that was no apply: what it changed is its manager's now. Does nothing to an object
+/// nobody ever applied.
+pub(crate) fn track(old: &Object, new: &mut Object, writer: Writer<'_>) {
+    let Some(mut entries) = read(old) else { return };
+    match new.metadata.get(FIELD) {
+        None | Some(Value::Null) => {}
+        // A client that writes the owners itself means it.
+        Some(changed) if old.metadata.get(FIELD) != Some(changed) => return,
+        Some(_) => {}
+    }
+    let (old_value, new_value) = (old.clone().into_value(), new.clone().into_value());
+    let (before, after) = (owned(old, writer.layout), owned(new, writer.layout));
+    let changed = after.filter(|path| path::get(&old_value, path) != path::get(&new_value, path));
+    let gone = before.difference(&after);
+    for entry in &mut entries {
+        let lost = if entry.is_of(Operation::Update, writer) { &gone } else { &gone.union(&changed) };
+        entry.set = entry.set.difference(lost);
+    }
+    if !changed.is_empty() {
+        match entries.iter_mut().find(|entry| entry.is_of(Operation::Update, writer)) {
+            Some(entry) => {
+                entry.set = entry.set.union(&changed);
+                entry.time = rest::timestamp();
+            }
+            None => entries.push(Entry::new(Operation::Update, writer, changed)),
+        }
+    }
+    write(new, &entries);
+}
+
+/// The owners an object names; `None` when it names none.
+fn read(object: &Object) -> Option<Vec<Entry>> {
+    let entries = object.metadata.get(FIELD)?.as_array()?;
+    let entries: Vec<Entry> = entries.iter().filter_map(Entry::from_json).collect();
+    (!entries.is_empty()).then_some(entries)
+}
+
+fn write(object: &mut Object, entries: &[Entry]) {
+    let entries = entries.iter().filter(|entry| !entry.set.is_empty()).map(Entry::to_json).collect();
+    object.metadata.insert(FIELD.into(), entries);
+}
+
+fn same_but_owners(one: &Object, other: &Object) -> bool {
+    let without = |object: &Object| -> Fields {
+        object.metadata.iter().filter(|(k, _)| *k != FIELD).map(|(k, v)| (k.clone(), v.clone())).collect()
+    };
+    one.fields == other.fields && without(one) == without(other)
+}
+
+/// The fields of an object that can be owned: not its identity, not what only the server writes.
+fn owned(object: &Object, layout: Layout) -> FieldSet {
+    const SERVER: [&str; 11] = [
+        "name",
+        "namespace",
+        "generateName",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        FIELD,
+    ];
+    let mut object = object.clone();
+    object.fields.remove("apiVersion");
+    object.fields.remove("kind");
+    object.metadata.retain(|field, _| !SERVER.contains(&field.as_str()));
+    if object.metadata.is_empty() {
+        return FieldSet::of(&Value::Object(object.fields), layout);
+    }
+    FieldSet::of(&object.into_value(), layout)
+}
+
+#[cfg(test)]
+mod tests;

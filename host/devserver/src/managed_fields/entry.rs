@@ -1,0 +1,83 @@
+//! One entry of `metadata.managedFields`.
+
+use serde_json::{Value, json};
+
+use super::{FieldSet, Writer};
+use crate::rest;
+
+/// How a manager came to own fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    Apply,
+    Update,
+}
+
+/// What one manager owns through one kind of write.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) manager: String,
+    operation: Operation,
+    pub(super) api_version: String,
+    subresource: String,
+    pub(super) time: String,
+    pub(super) set: FieldSet,
+}
+
+// === impl Entry ===
+
+impl Entry {
+    pub(super) fn new(operation: Operation, writer: Writer<'_>, set: FieldSet) -> Self {
+        Self {
+            manager: writer.manager.to_owned(),
+            operation,
+            api_version: writer.api_version.to_owned(),
+            subresource: writer.subresource.to_owned(),
+            time: rest::timestamp(),
+            set,
+        }
+    }
+
+    /// Whether the entry is this writer's, for this kind of write.
+    pub(super) fn is_of(&self, operation: Operation, writer: Writer<'_>) -> bool {
+        self.operation == operation
+            && self.manager == writer.manager
+            && self.subresource == writer.subresource
+            && self.api_version == writer.api_version
+    }
+
+    /// `None` for an entry that says too little to own anything.
+    pub(super) fn from_json(json: &Value) -> Option<Self> {
+        let text = |field: &str| json.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let operation = match text("operation").as_str() {
+            "Apply" => Operation::Apply,
+            "Update" => Operation::Update,
+            _ => return None,
+        };
+        Some(Self {
+            manager: text("manager"),
+            operation,
+            api_version: text("apiVersion"),
+            subresource: text("subresource"),
+            time: text("time"),
+            set: FieldSet::from_json(json.get("fieldsV1")?),
+        })
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let mut entry = json!({
+            "manager": self.manager,
+            "operation": match self.operation {
+                Operation::Apply => "Apply",
+                Operation::Update => "Update",
+            },
+            "apiVersion": self.api_version,
+            "time": self.time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": self.set.to_json(),
+        });
+        if let (false, Some(fields)) = (self.subresource.is_empty(), entry.as_object_mut()) {
+            fields.insert("subresource".into(), self.subresource.as_str().into());
+        }
+        entry
+    }
+}
