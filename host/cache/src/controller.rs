@@ -133,7 +133,7 @@ impl Controller {
             listeners.distribute_unchanged(&old, Cause::Live, at);
             return;
         }
-        match self.indexer.put(Arc::clone(&new)) {
+        match self.indexer.put(&new) {
             None => listeners.distribute(&Change::Added { object: new }, Cause::Live, at),
             Some(old) => changed(old, new, Cause::Live, at, listeners),
         }

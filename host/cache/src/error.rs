@@ -52,7 +52,7 @@ pub struct RequestError {
 /// What went wrong with one request. The texts go on from "the API server at URL".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
-    #[error("cannot be reached: {}", innermost(.0))]
+    #[error("cannot be reached: {}", innermost(.0.as_ref()))]
     Transport(#[source] Box<dyn Error + Send + Sync>),
     #[error("was silent for {}", Seconds(*.0))]
     Silent(Duration),
@@ -243,8 +243,7 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
 }
 
 /// The layers of an HTTP client say "error sending request" and the like; only the last one knows why.
-fn innermost(error: &Box<dyn Error + Send + Sync>) -> String {
-    let mut error: &dyn Error = error.as_ref();
+fn innermost(mut error: &(dyn Error + 'static)) -> String {
     while let Some(source) = error.source() {
         error = source;
     }

@@ -40,11 +40,12 @@ impl InformerFactory {
     /// [`start`](Self::start).
     pub fn informer(&self, config: WatchConfig) -> SharedInformer {
         let key = InformerKey::from(&config);
+        let indexes = config.indexes.clone();
         let mut informers = self.informers.lock();
         let informer = informers
             .entry(key.clone())
-            .or_insert_with(|| SharedInformer::new(key, config.clone(), self.stop.child_token()));
-        if let Err(error) = informer.inner.indexer.add_indexes(&config.indexes) {
+            .or_insert_with(|| SharedInformer::new(key, config, self.stop.child_token()));
+        if let Err(error) = informer.inner.indexer.add_indexes(&indexes) {
             tracing::warn!(resource = %informer.key(), %error, "index refused");
         }
         informer.clone()

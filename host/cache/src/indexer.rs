@@ -83,11 +83,11 @@ impl Indexer {
     }
 
     /// Adds the object or puts it in the place of the one with its key, which is returned.
-    pub(crate) fn put(&self, object: Arc<Object>) -> Option<Arc<Object>> {
+    pub(crate) fn put(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
         // Only this task writes: what is read here is still there below.
         let pointers = self.store.read().pointers();
         let old = self.get(object.namespace(), object.name());
-        let values = Values::of(&pointers, old.as_deref(), Some(&object));
+        let values = Values::of(&pointers, old.as_deref(), Some(object));
         self.store.write().put(object, &values)
     }
 

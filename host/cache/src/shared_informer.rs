@@ -81,7 +81,7 @@ pub struct SharedInformer {
 /// The informer has stopped, so nobody can join it (P-13).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the informer of {0} has stopped; ask the factory for a new one")]
-pub struct InformerStopped(InformerKey);
+pub struct InformerStopped(Box<InformerKey>);
 
 pub(crate) struct Inner {
     pub(crate) key: InformerKey,
@@ -148,7 +148,9 @@ impl SharedInformer {
         sink: Arc<dyn NotificationSink>,
     ) -> Result<Registration, InformerStopped> {
         let Inner { processor, indexer, key, .. } = &*self.inner;
-        processor.join(config, sink, || indexer.list(None)).ok_or_else(|| InformerStopped(key.clone()))
+        processor
+            .join(config, sink, || indexer.list(None))
+            .ok_or_else(|| InformerStopped(Box::new(key.clone())))
     }
 
     /// True once the first list of every namespace watched is in the cache and was offered to the listeners

@@ -26,6 +26,12 @@ pub(crate) enum Present {
     Unchanged(Arc<Object>),
 }
 
+/// One object put or removed.
+struct Write<'a> {
+    old: Option<&'a Arc<Object>>,
+    new: Option<&'a Arc<Object>>,
+}
+
 // === impl Indexer ===
 
 impl Indexer {
@@ -39,24 +45,23 @@ impl Indexer {
     ) -> Replaced {
         let replaced = self.compare(namespace, objects, kept);
         let pointers = self.store.read().pointers();
-        let changes: Vec<(Option<&Arc<Object>>, Option<&Arc<Object>>, Values)> = replaced
-            .deleted
-            .iter()
-            .map(|old| (Some(old), None))
+        let deletions = replaced.deleted.iter().map(|old| Write { old: Some(old), new: None });
+        let writes: Vec<(Write<'_>, Values)> = deletions
             .chain(replaced.present.iter().filter_map(Present::write))
-            .map(|(old, new)| {
-                let values = Values::of(&pointers, old.map(AsRef::as_ref), new.map(AsRef::as_ref));
-                (old, new, values)
+            .map(|write| {
+                let values =
+                    Values::of(&pointers, write.old.map(AsRef::as_ref), write.new.map(AsRef::as_ref));
+                (write, values)
             })
             .collect();
         let mut store = self.store.write();
-        for (old, new, values) in changes {
-            match (old, new) {
-                (_, Some(new)) => {
-                    store.put(Arc::clone(new), &values);
+        for (write, values) in writes {
+            match write {
+                Write { new: Some(new), .. } => {
+                    store.put(new, &values);
                 }
-                (Some(old), None) => store.remove(old, &values),
-                (None, None) => {}
+                Write { old: Some(old), new: None } => store.remove(old, &values),
+                Write { old: None, new: None } => {}
             }
         }
         drop(store);
@@ -98,10 +103,10 @@ impl Indexer {
 }
 
 impl Present {
-    fn write(&self) -> Option<(Option<&Arc<Object>>, Option<&Arc<Object>>)> {
+    fn write(&self) -> Option<Write<'_>> {
         match self {
-            Self::New(new) => Some((None, Some(new))),
-            Self::Changed { old, new } => Some((Some(old), Some(new))),
+            Self::New(new) => Some(Write { old: None, new: Some(new) }),
+            Self::Changed { old, new } => Some(Write { old: Some(old), new: Some(new) }),
             Self::Unchanged(_) => None,
         }
     }

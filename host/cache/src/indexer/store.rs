@@ -69,11 +69,11 @@ impl Store {
         }
     }
 
-    pub(super) fn put(&mut self, object: Arc<Object>, values: &Values) -> Option<Arc<Object>> {
+    pub(super) fn put(&mut self, object: &Arc<Object>, values: &Values) -> Option<Arc<Object>> {
         self.bytes += object.memory_bytes();
         self.index_failures += values.failures;
         let set = self.namespaces.entry(object.key().namespace).or_default();
-        let old = set.insert(Arc::clone(&object));
+        let old = set.insert(Arc::clone(object));
         match &old {
             Some(old) => self.bytes -= old.memory_bytes(),
             None => self.len += 1,
@@ -82,7 +82,7 @@ impl Store {
             if let Some(old) = &old {
                 index.remove(old, values.old.of(slot));
             }
-            index.insert(&object, values.new.of(slot));
+            index.insert(object, values.new.of(slot));
         }
         old
     }

@@ -1,0 +1,75 @@
+//! What is asked before the first list, and what an operator is told when it is wrong.
+
+use informer_cache::{ErrorClass, WatchConfig};
+use serde_json::json;
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, config, pod, pods},
+};
+
+fn gvr(text: &str) -> WatchConfig {
+    WatchConfig::new(text.parse().unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_resource_is_told_with_its_likely_name() {
+    for (wanted, expected) in [
+        ("apps/v1/deployment", "apps/v1 has no resource `deployment`; did you mean `deployments`?"),
+        ("v1/pod", "v1 has no resource `pod`; did you mean `pods`?"),
+        ("v1/secrets", "v1 has no resource `secrets`"),
+    ] {
+        let world = World::start_with(Script::new(), config(), gvr(wanted));
+
+        let text = world.fails(ErrorClass::UnknownResource).await;
+
+        assert_eq!(text, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_group_is_told_with_its_likely_name() {
+    let script = Script::new();
+    script.path("/apis", Answer::json(&json!({"groups": [{"versions": [{"groupVersion": "apps/v1"}]}]})));
+    let world = World::start_with(script, config(), gvr("apps/v2/deployments"));
+
+    let text = world.fails(ErrorClass::UnknownResource).await;
+
+    assert_eq!(text, "http://scripted has no API apps/v2; did you mean `apps/v1`?");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_watched_and_what_has_no_namespace_are_told() {
+    let world = World::start_with(Script::new(), config(), gvr("v1/bindings"));
+    let text = world.fails(ErrorClass::UnknownResource).await;
+    assert_eq!(text, "v1/bindings cannot be watched: the server allows only create on it");
+
+    let nodes = WatchConfig { namespaces: vec!["shop".to_owned()], ..gvr("v1/nodes") };
+    let world = World::start_with(Script::new(), config(), nodes);
+    let text = world.fails(ErrorClass::UnknownResource).await;
+    assert_eq!(text, "v1/nodes is cluster-scoped: leave out `namespaces`");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_down_is_asked_again_until_it_is_up() {
+    let script = Script::new();
+    script.path("/api/v1", Answer::ok("<html>"));
+    script.path("/api/v1", Answer::Refused);
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let world = World::start(script);
+
+    assert!(world.fails(ErrorClass::Refused).await.contains("cannot find out what v1/pods is"));
+    assert!(world.fails(ErrorClass::Malformed).await.contains("HTML"));
+    world.caches(&["shop/a@1"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_comes_later_is_found() {
+    let script = Script::new();
+    script.path("/api/v1", Answer::json(&json!({"resources": []})));
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let world = World::start_with(script, config(), pods());
+
+    world.fails(ErrorClass::UnknownResource).await;
+    world.caches(&["shop/a@1"]).await;
+}

@@ -1,0 +1,251 @@
+//! What failures do and how they are told: R-2, R-16, R-17, R-21 to R-23.
+
+use std::time::Duration;
+
+use informer_cache::{ErrorClass, FactoryConfig, Phase};
+use serde_json::json;
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, config, event, pod, pods, status},
+};
+
+/// Lists fail like this first, then they work.
+async fn failing_list(answer: Answer, class: ErrorClass) -> String {
+    let script = Script::new();
+    script.list(answer);
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let world = World::start(script);
+    let text = world.fails(class).await;
+    assert!(!world.informer.has_synced());
+    world.caches(&["shop/a@1"]).await;
+    text
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_are_no_list_are_told_in_words_and_retried_r16_r17() {
+    for (answer, expected) in [
+        (Answer::ok("<!DOCTYPE html><html>"), "answered with HTML, not JSON: is it an API server?"),
+        (Answer::ok(r#"{"kind":"PodList","items":[{"metadata""#), "broke off its answer after 38 bytes"),
+        (Answer::ok(r#"{"kind":"PodList",nonsense"#), "not JSON"),
+        (Answer::ok("[]"), "a JSON value that is no list"),
+        (Answer::json(&json!({"kind": "Table", "rows": []})), "answered with a Table"),
+        (Answer::json(&pod("a", "1")), "`Pod`, which is no list"),
+    ] {
+        let text = failing_list(answer, ErrorClass::Malformed).await;
+
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("cannot list v1/pods") && text.contains("http://scripted"), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_breaks_off_is_told_in_words() {
+    let (live, answer) = Answer::live(200);
+    live.bytes(r#"{"kind":"PodList","#);
+    live.reset();
+
+    let text = failing_list(answer, ErrorClass::Malformed).await;
+
+    assert!(text.contains("broke off its answer after 18 bytes"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_refuses_is_told_with_the_remedy() {
+    for (answer, class, expected) in [
+        (
+            Answer::error(403, "Forbidden", "pods is forbidden: User \"x\" cannot list"),
+            ErrorClass::Forbidden,
+            &["403 Forbidden", "User \"x\" cannot list", "grant get, list and watch"][..],
+        ),
+        (Answer::status(401, "Unauthorized"), ErrorClass::Unauthorized, &["401", "renew the credentials"]),
+        (Answer::status(404, "404 page not found\n"), ErrorClass::NotFound, &["404", "page not found"]),
+        (Answer::status(502, "<html>Bad Gateway"), ErrorClass::Server, &["502", "an HTML page"]),
+        (Answer::Refused, ErrorClass::Refused, &["cannot be reached", "refused", "is it running?"]),
+        (
+            Answer::json(&status(500, "InternalError", "a status in a 200")),
+            ErrorClass::Server,
+            &["a status in a 200"],
+        ),
+    ] {
+        let text = failing_list(answer, class).await;
+
+        assert!(expected.iter().all(|part| text.contains(part)), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_answer_is_given_up() {
+    let (_live, answer) = Answer::live(200);
+
+    let text = failing_list(answer, ErrorClass::Silent).await;
+
+    assert!(text.contains("was silent for 90 s"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_are_retried_with_growing_delays_r2() {
+    let script = Script::new();
+    let world = World::start(script);
+
+    world.lists(6).await;
+
+    let lists = world.script.lists();
+    let delays: Vec<u128> = lists.windows(2).map(|pair| (pair[1].at - pair[0].at).as_millis()).collect();
+    assert_eq!(delays[..5], [800, 1600, 3200, 6400, 12800]);
+    let status = world.informer.status();
+    assert_eq!(status.phase, Phase::BackingOff);
+    assert!(status.to_string().starts_with("v1/pods: backing-off, not synced, 0 objects; failed 6 times: "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_to_be_left_alone_is() {
+    let script = Script::new();
+    script.list(Answer::error(429, "TooManyRequests", "slow down").with_header("Retry-After", "7"));
+    script.list(Answer::list("10", &[]));
+    let world = World::start(script);
+
+    world.watches(1).await;
+
+    let lists = world.script.lists();
+    assert_eq!(lists[1].at - lists[0].at, Duration::from_secs(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_and_throttled_watches_are_reopened_where_they_were_without_a_list_r21() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    script.watch(Answer::Refused);
+    script.watch(Answer::error(429, "TooManyRequests", "slow down"));
+    script.watch(Answer::watch(&[
+        event("ADDED", pod("a", "11")),
+        event("ERROR", status(429, "TooManyRequests", "x")),
+    ]));
+    let world = World::start(script);
+
+    world.watches(4).await;
+
+    assert_eq!(world.watch_versions(), ["10", "10", "10", "11"]);
+    assert_eq!(world.list_versions().len(), 1);
+    let watches = world.script.watches();
+    let delays: Vec<u128> = watches.windows(2).map(|pair| (pair[1].at - pair[0].at).as_millis()).collect();
+    assert_eq!(delays, [800, 1600, 3200]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_other_failure_to_open_a_watch_relists_r21() {
+    for status in [401, 403, 404, 500, 503] {
+        let script = Script::new();
+        script.list(Answer::list("10", &[]));
+        script.watch(Answer::status(status, "no"));
+        script.list(Answer::list("20", &[]));
+        let world = World::start(script);
+
+        world.watches(2).await;
+
+        assert_eq!(world.watch_versions(), ["10", "20"], "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_event_of_any_other_kind_relists_r22() {
+    for payload in [status(500, "InternalError", "store read error"), pod("x", "1"), json!(null)] {
+        let script = Script::new();
+        script.list(Answer::list("10", &[pod("a", "1")]));
+        script.watch(Answer::watch(&[event("MODIFIED", pod("a", "11")), event("ERROR", payload)]));
+        script.list(Answer::list("20", &[]));
+        let world = World::start(script);
+
+        world.watches(2).await;
+
+        assert_eq!(world.list_versions(), ["0", "11"]);
+        assert!(world.cached().is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn internal_errors_within_the_window_reopen_the_watch_r23() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    for _ in 0..3 {
+        script.watch(Answer::watch(&[event("ERROR", status(500, "InternalError", "etcd"))]));
+    }
+    let config = FactoryConfig { internal_error_retry: Duration::from_secs(30), ..config() };
+    let world = World::start_with(script, config, pods());
+
+    world.watches(4).await;
+
+    assert_eq!(world.list_versions().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn frames_that_make_no_sense_end_the_watch_with_a_list_a11() {
+    for (frame, expected) in [
+        ("{\"type\":\"ADDED\",\"object\":{\n", "not JSON"),
+        ("<html>\n", "not JSON"),
+        ("{\"type\":\"CHANGED\",\"object\":{}}\n", "unknown type `CHANGED`"),
+    ] {
+        let script = Script::new();
+        script.list(Answer::list("10", &[]));
+        let watch = script.live_watch();
+        script.list(Answer::list("20", &[]));
+        let world = World::start(script);
+        watch.bytes(frame);
+
+        let text = world.fails(ErrorClass::Malformed).await;
+        world.watches(2).await;
+
+        assert!(text.contains("cannot watch v1/pods") && text.contains(expected), "{text}");
+        assert_eq!(world.list_versions(), ["0", "10"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frame_without_end_is_an_error_and_not_an_exhausted_memory() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let watch = script.live_watch();
+    script.list(Answer::list("20", &[]));
+    let world = World::start_with(script, FactoryConfig { max_object_bytes: 1_000, ..config() }, pods());
+    watch.bytes(vec![b'x'; 1_001]);
+
+    let text = world.fails(ErrorClass::Malformed).await;
+
+    assert!(text.contains("more than 1000 bytes"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_minutes_of_health_start_the_delays_over_d1() {
+    let script = Script::new();
+    script.list(Answer::error(500, "InternalError", "x"));
+    script.list(Answer::error(500, "InternalError", "x"));
+    script.list(Answer::list("10", &[]));
+    let watch = script.live_watch();
+    script.list(Answer::list("20", &[]));
+    let world = World::start(script);
+    world.watches(1).await;
+    tokio::time::sleep(Duration::from_secs(130)).await;
+    let broke = tokio::time::Instant::now();
+    watch.frame(&event("ERROR", status(410, "Expired", "x")));
+
+    world.lists(4).await;
+
+    let delay = world.script.lists()[3].at - broke;
+    assert!((800..1_600).contains(&delay.as_millis()), "{delay:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn recovery_is_visible_and_the_last_error_is_kept() {
+    let script = Script::new();
+    script.list(Answer::error(403, "Forbidden", "no"));
+    script.list(Answer::list("10", &[]));
+    let world = World::start(script);
+    world.watches(1).await;
+
+    tokio::time::sleep(Duration::from_secs(2)).await;
+
+    let status = world.informer.status();
+    assert_eq!((status.phase, status.reflectors[0].consecutive_failures), (Phase::Watching, 0));
+    assert_eq!(status.reflectors[0].last_error.as_ref().unwrap().class, ErrorClass::Forbidden);
+    assert_eq!(status.to_string(), "v1/pods: watching, synced, 0 objects");
+}

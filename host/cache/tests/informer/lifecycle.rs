@@ -1,0 +1,164 @@
+//! Factory, start and stop: F-1 to F-5, C-1, P-13, P-18, R-15, R-24, D-12.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_cache::{InformerFactory, Phase, WatchConfig};
+use informer_types::Gvr;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    server::{Answer, Script},
+    world::{Recorder, World, config, listener, pod, pods},
+};
+
+#[tokio::test(start_paused = true)]
+async fn one_resource_and_scope_is_one_informer_f1() {
+    let factory = InformerFactory::new(Script::new().client(), config());
+    let informer = factory.informer(pods());
+
+    let again = factory.informer(pods());
+    let other = factory.informer(WatchConfig { namespaces: vec!["shop".to_owned()], ..pods() });
+
+    assert_eq!(informer.key(), again.key());
+    assert_ne!(informer.key(), other.key());
+    assert_eq!(factory.informers().len(), 2);
+    // The same informer: what one handle adds, the other shows.
+    informer.add_listener(listener("x"), Arc::new(Recorder::default())).unwrap();
+    assert_eq!(again.status().listeners.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_before_the_start_and_starting_twice_is_starting_once_f2() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let factory = InformerFactory::new(script.client(), config());
+    let informer = factory.informer(pods());
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(script.requests().is_empty());
+    assert_eq!(informer.status().phase, Phase::NotStarted);
+
+    factory.start();
+    factory.start();
+    assert!(informer.wait_synced().await);
+
+    assert_eq!(script.lists().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_sync_says_for_each_started_informer_whether_it_has_f3() {
+    let script = Script::new();
+    let cancel = CancellationToken::new();
+    let factory = InformerFactory::new(script.client(), config());
+    assert!(factory.wait_for_cache_sync(&cancel).await.is_empty());
+    script.path("/api/v1/pods", Answer::list("10", &[]));
+    let synced = factory.informer(pods());
+    let failing = factory.informer(WatchConfig::new(Gvr::new("apps", "v1", "deployments")));
+    factory.start();
+    let unstarted = factory.informer(WatchConfig::new(Gvr::new("", "v1", "nodes")));
+    let late = cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        late.cancel();
+    });
+
+    let result = factory.wait_for_cache_sync(&cancel).await;
+
+    assert!(result[synced.key()]);
+    assert!(!result[failing.key()]);
+    assert!(!result.contains_key(unstarted.key()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_is_prompt_whatever_the_informer_waits_for_r15_r24() {
+    let silent_list = Script::new();
+    let (list, answer) = Answer::live(200);
+    list.bytes(r#"{"kind":"PodList","#);
+    silent_list.list(answer);
+    let watching = Script::new();
+    watching.list(Answer::list("10", &[]));
+    let watch = watching.live_watch();
+    let failing = Script::new();
+    let undiscovered = Script::new();
+    undiscovered.path("/api/v1", Answer::Refused);
+
+    for script in [silent_list, watching, failing, undiscovered] {
+        let world = World::start(script);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let start = tokio::time::Instant::now();
+
+        world.factory.stop(&world.informer).await;
+
+        assert!(start.elapsed() < Duration::from_millis(10));
+        assert_eq!(world.informer.status().phase, Phase::Stopped);
+    }
+    assert!(list.is_closed() && watch.is_closed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_informer_stays_readable_and_is_not_handed_out_again_d12() {
+    let world = World::listing("10", &[pod("a", "1")]);
+    world.informer.wait_synced().await;
+
+    world.factory.stop(&world.informer).await;
+    world.factory.stop(&world.informer).await;
+
+    assert_eq!(world.cached(), ["shop/a@1"]);
+    let error = world.informer.add_listener(listener("x"), Arc::new(Recorder::default())).unwrap_err();
+    assert!(error.to_string().contains("has stopped"), "{error}");
+    world.registration.remove();
+    world.script.list(Answer::list("20", &[pod("b", "2")]));
+    world.script.path(
+        "/api/v1",
+        Answer::json(&serde_json::json!({"resources": [
+        {"name": "pods", "kind": "Pod", "namespaced": true, "verbs": ["list", "watch"]}]})),
+    );
+    let fresh = world.factory.informer(pods());
+    world.factory.start();
+    assert!(fresh.wait_synced().await);
+    assert_eq!(fresh.lister().len(), 1);
+    assert_eq!(world.cached(), ["shop/a@1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_was_never_started_stops_too() {
+    let factory = InformerFactory::new(Script::new().client(), config());
+    let informer = factory.informer(pods());
+
+    factory.stop(&informer).await;
+
+    assert_eq!(informer.status().phase, Phase::Stopped);
+    assert!(!informer.wait_synced().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_ends_everything_and_nothing_starts_after_it_f2_f5() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+    let unstarted = world.factory.informer(WatchConfig::new(Gvr::new("", "v1", "nodes")));
+
+    tokio::join!(world.factory.shutdown(), world.factory.shutdown());
+    world.factory.shutdown().await;
+    world.factory.start();
+
+    assert!(watch.is_closed());
+    assert_eq!(world.informer.status().phase, Phase::Stopped);
+    assert_eq!(unstarted.status().phase, Phase::Stopped);
+    assert!(!world.registration.wait_synced().await);
+    let requests = world.script.requests().len();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(world.script.requests().len(), requests);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_waits_for_sync_is_released_by_the_stop() {
+    let world = World::start(Script::new());
+    let registration = world.registration.clone();
+    let waiting = tokio::spawn(async move { registration.wait_synced().await });
+
+    world.factory.stop(&world.informer).await;
+
+    assert!(!waiting.await.unwrap());
+}

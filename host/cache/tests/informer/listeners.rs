@@ -1,0 +1,177 @@
+//! Joining, leaving and being in sync: C-10 to C-12, P-11 to P-17, D-8.
+
+use std::sync::Arc;
+
+use informer_cache::{ListQuery, WatchConfig};
+use informer_types::{LabelSelector, Notification, NotificationSink};
+use serde_json::json;
+
+use crate::{
+    server::{Answer, Script},
+    world::{Recorder, World, config, eventually, listener, pod, pods},
+};
+
+#[tokio::test(start_paused = true)]
+async fn a_late_listener_hears_of_everything_cached_and_then_of_what_happens_p11() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    watch.event("MODIFIED", &pod("a", "11"));
+    world.caches(&["shop/a@11"]).await;
+
+    let late = Arc::new(Recorder::default());
+    let registration = world.informer.add_listener(listener("late"), Arc::clone(&late) as _).unwrap();
+    assert_eq!(late.told(), ["add shop/a@11 initial"]);
+    watch.event("DELETED", &pod("a", "12"));
+    world.caches(&[]).await;
+    eventually("the deletion", || late.told().len() == 2, || format!("{:?}", late.told())).await;
+
+    assert_eq!(late.told(), ["add shop/a@11 initial", "delete shop/a@12 live"]);
+    assert!(!registration.has_synced());
+    late.acknowledge();
+    assert!(registration.wait_synced().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_is_synced_when_everything_initial_is_settled_and_stays_so_p16_d8() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    assert!(!world.registration.has_synced());
+
+    assert!(world.informer.wait_synced().await);
+    assert!(!world.registration.has_synced());
+    assert_eq!(world.informer.status().listeners, [("recorder".to_owned(), false)]);
+    world.recorder.acknowledge();
+    assert!(world.registration.has_synced());
+
+    watch.event("ADDED", &pod("c", "11"));
+    world.tells(&["add shop/c@11 live"]).await;
+    assert!(world.registration.has_synced());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_joins_between_two_namespaces_is_synced_after_both_p12() {
+    let script = Script::new();
+    let (second, answer) = Answer::live(200);
+    let other = json!({"kind": "Pod", "metadata": {"name": "x", "namespace": "bank", "uid": "u", "resourceVersion": "2"}});
+    script.path("/api/v1/namespaces/bank/pods", Answer::list("10", &[other]));
+    script.path("/api/v1/namespaces/shop/pods", answer);
+    let watch = WatchConfig { namespaces: vec!["shop".to_owned(), "bank".to_owned()], ..pods() };
+    let world = World::start_with(script, config(), watch);
+    world.caches(&["bank/x@2"]).await;
+    let late = Arc::new(Recorder::default());
+    let registration = world.informer.add_listener(listener("late"), Arc::clone(&late) as _).unwrap();
+    late.acknowledge();
+    assert!(!registration.has_synced());
+
+    second.bytes(json!({"metadata": {"resourceVersion": "11"}, "items": [pod("a", "3")]}).to_string());
+    second.end();
+    assert!(world.informer.wait_synced().await);
+
+    assert_eq!(late.told(), ["add shop/a@3 initial"]);
+    late.acknowledge();
+    assert!(registration.wait_synced().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removed_listener_hears_nothing_more_and_removing_it_again_is_harmless_p14() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.informer.wait_synced().await;
+    let other = Arc::new(Recorder::default());
+    world.informer.add_listener(listener("other"), Arc::clone(&other) as _).unwrap();
+
+    world.registration.remove();
+    world.registration.remove();
+    watch.event("MODIFIED", &pod("a", "11"));
+    world.caches(&["shop/a@11"]).await;
+    eventually("the update", || other.told().len() == 2, || format!("{:?}", other.told())).await;
+
+    assert_eq!(world.told(), ["add shop/a@1 initial"]);
+    assert!(!world.registration.wait_synced().await);
+    assert_eq!(world.informer.status().listeners.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_sink_added_twice_is_told_twice_and_removed_once_p13() {
+    let world = World::listing("10", &[pod("a", "1")]);
+    world.informer.wait_synced().await;
+
+    let sink = Arc::clone(&world.recorder);
+    let second = world.informer.add_listener(listener("again"), sink).unwrap();
+    assert_eq!(world.told().len(), 2);
+    second.remove();
+
+    assert_eq!(world.informer.status().listeners.len(), 1);
+}
+
+struct Panics;
+
+impl NotificationSink for Panics {
+    fn offer(&self, _: Notification) {
+        panic!("a bug in a sink");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_panics_harms_nobody_and_counts_as_settled_p17() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.informer.wait_synced().await;
+
+    let broken = world.informer.add_listener(listener("broken"), Arc::new(Panics)).unwrap();
+    watch.event("MODIFIED", &pod("a", "11"));
+    world.tells(&["add shop/a@1 initial", "update shop/a@1->11 live"]).await;
+
+    assert!(broken.wait_synced().await);
+    assert_eq!(world.informer.status().counters.sink_panics, 2);
+}
+
+/// Looks into the cache when it is told.
+struct Looks(informer_cache::Lister, parking_lot::Mutex<Vec<(String, usize)>>);
+
+impl NotificationSink for Looks {
+    fn offer(&self, notification: Notification) {
+        let object = self.0.get(&notification.key());
+        let found = object.map(|object| object.resource_version().to_owned()).unwrap_or_default();
+        let labels = LabelSelector::default();
+        let query = ListQuery { namespace: Some("shop"), labels: &labels, index: Some(("by-node", "n1")) };
+        self.1.lock().push((found, self.0.list(&query).unwrap().len()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cache_and_indexes_have_a_change_before_it_is_told_c5() {
+    let on_node = |name: &str, version: &str| {
+        let mut pod = pod(name, version);
+        pod["spec"] = json!({"nodeName": "n1"});
+        pod
+    };
+    let script = Script::new();
+    script.list(Answer::list("10", &[on_node("a", "1")]));
+    let watch = script.live_watch();
+    let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
+    let world = World::start_with(script, config(), WatchConfig { indexes, ..pods() });
+    world.informer.wait_synced().await;
+    let looks = Arc::new(Looks(world.informer.lister(), parking_lot::Mutex::default()));
+    world.informer.add_listener(listener("looks"), Arc::clone(&looks) as _).unwrap();
+
+    watch.event("ADDED", &on_node("b", "11"));
+    watch.event("MODIFIED", &pod("a", "12"));
+    watch.event("DELETED", &on_node("b", "13"));
+    world.caches(&["shop/a@12"]).await;
+    eventually("4 looks", || looks.1.lock().len() == 4, || format!("{:?}", looks.1.lock())).await;
+
+    // The last two may be ahead of the notification, never behind it.
+    let seen = looks.1.lock();
+    let versions: Vec<&str> = seen.iter().map(|(version, _)| version.as_str()).collect();
+    assert_eq!(versions, ["1", "11", "12", ""]);
+    assert_eq!(seen[3].1, 0);
+}

@@ -1,0 +1,23 @@
+//! Scenarios of the informer against a scripted API server; the rules they show are in their names.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "the helpers of tests are tests too"
+)]
+
+mod discovery;
+mod errors;
+mod lifecycle;
+mod listeners;
+mod lists;
+mod quarantine;
+mod relists;
+mod resync;
+mod transport;
+mod watches;
+mod world;
+
+#[path = "../server/server.rs"]
+mod server;

@@ -1,0 +1,111 @@
+//! Objects that do not decode: D-2, R-31.
+
+use serde_json::json;
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, event, pod, status},
+};
+
+fn broken(name: &str, version: &str) -> serde_json::Value {
+    let mut pod = pod(name, version);
+    pod["metadata"]["labels"] = json!(["not", "a", "map"]);
+    pod
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_good_state_stays_and_the_next_good_event_ends_the_quarantine_d2() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+
+    watch.event("MODIFIED", &broken("a", "11"));
+    watch.event("ADDED", &pod("b", "12"));
+    world.caches(&["shop/a@1", "shop/b@12"]).await;
+    let status = world.informer.status();
+    let (key, problem) = status.reflectors[0].quarantined.first_key_value().unwrap();
+    assert_eq!(key.to_string(), "shop/a");
+    assert!(problem.contains("its metadata cannot be read"), "{problem}");
+    assert!(status.to_string().contains("1 objects cannot be decoded"), "{status}");
+
+    watch.event("MODIFIED", &pod("a", "13"));
+    world.caches(&["shop/a@13", "shop/b@12"]).await;
+    assert!(world.informer.status().reflectors[0].quarantined.is_empty());
+    assert_eq!(world.informer.status().counters.quarantined, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_watch_resumes_behind_the_broken_event() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    script.watch(Answer::watch(&[event("ADDED", broken("a", "11"))]));
+    let world = World::start(script);
+
+    world.watches(2).await;
+
+    assert_eq!(world.watch_versions(), ["10", "11"]);
+    assert_eq!(world.list_versions().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_with_a_broken_object_has_all_the_others_and_deletes_nothing_it_shows_d2() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+    script.watch(Answer::watch(&[event("ERROR", status(410, "Expired", "x"))]));
+    script.list(Answer::list("20", &[broken("a", "15"), broken("new", "16"), pod("c", "17")]));
+    let world = World::start(script);
+
+    world.caches(&["shop/a@1", "shop/c@17"]).await;
+
+    assert_eq!(world.told()[2..], ["delete shop/b@2 relist?", "add shop/c@17 relist"]);
+    let keys: Vec<String> =
+        world.informer.status().reflectors[0].quarantined.keys().map(ToString::to_string).collect();
+    assert_eq!(keys, ["shop/a", "shop/new"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_whose_last_state_is_broken_deletes_and_says_so_d2() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+
+    watch.event("DELETED", &broken("a", "11"));
+    watch.event("DELETED", &broken("never-seen", "12"));
+
+    world.tells(&["add shop/a@1 initial", "delete shop/a@1 live?"]).await;
+    world.caches(&[]).await;
+    assert!(world.informer.status().reflectors[0].quarantined.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn text_that_is_not_utf_8_is_quarantined_by_its_key() {
+    let script = Script::new();
+    let bad = br#"{"metadata":{"name":"bad","namespace":"shop","resourceVersion":"5"},"data":"XX"}"#;
+    let bad: Vec<u8> = bad.iter().map(|byte| if *byte == b'X' { 0xff } else { *byte }).collect();
+    let list = [br#"{"metadata":{"resourceVersion":"10"},"items":["#, &bad[..], b"]}"].concat();
+    script.list(Answer::ok(list));
+    let watch = script.live_watch();
+    let world = World::start(script);
+
+    watch.bytes([br#"{"type":"MODIFIED","object":"#, &bad[..], b"}\n"].concat());
+    watch.event("ADDED", &pod("a", "11"));
+    world.caches(&["shop/a@11"]).await;
+
+    let status = world.informer.status();
+    assert_eq!(status.counters.quarantined, 2);
+    assert_eq!(status.reflectors[0].quarantined.keys().next().unwrap().to_string(), "shop/bad");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_without_a_name_is_counted_and_nothing_else() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[json!({"metadata": {"namespace": "shop"}}), pod("a", "1")]));
+    let world = World::start(script);
+
+    world.caches(&["shop/a@1"]).await;
+
+    let status = world.informer.status();
+    assert_eq!((status.counters.quarantined, status.reflectors[0].quarantined.len()), (1, 0));
+}

@@ -1,0 +1,193 @@
+//! What a list after the first one does, C-6, D-5, D-6.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_cache::{ErrorClass, ListenerConfig};
+use tokio::time::Instant;
+
+use crate::{
+    server::{Answer, Script},
+    world::{Recorder, World, event, listener, pod, pod_of},
+};
+
+fn gone() -> serde_json::Value {
+    event("ERROR", crate::world::status(410, "Expired", "too old resource version"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_gone_in_the_stream_only_the_difference_is_told_r22_r33() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2"), pod("c", "3")]));
+    script.watch(Answer::watch(&[event("MODIFIED", pod("c", "11")), gone()]));
+    script.list(Answer::list("20", &[pod("d", "18"), pod("a", "1"), pod("c", "15")]));
+    let world = World::start(script);
+
+    world.watches(2).await;
+
+    assert_eq!(world.list_versions(), ["0", "11"]);
+    assert_eq!(world.script.lists()[1].get("limit"), "");
+    assert_eq!(world.watch_versions(), ["10", "20"]);
+    assert_eq!(world.cached(), ["shop/a@1", "shop/c@15", "shop/d@18"]);
+    assert_eq!(
+        world.told()[3..],
+        [
+            "update shop/c@3->11 live",
+            "delete shop/b@2 relist?",
+            "add shop/d@18 relist",
+            "update shop/c@11->15 relist",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gone_when_opening_the_watch_leads_to_a_list_after_a_backoff_r21() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    script.watch(Answer::error(410, "Expired", "too old resource version: 10"));
+    script.list(Answer::list("20", &[pod("a", "1")]));
+    let world = World::start(script);
+
+    assert!(world.fails(ErrorClass::Expired).await.contains("410"));
+    world.watches(2).await;
+
+    let requests = world.script.requests();
+    assert_eq!(world.list_versions(), ["0", "10"]);
+    assert!(requests[2].at - requests[1].at >= Duration::from_millis(800));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_at_an_expired_version_is_followed_at_once_by_one_of_the_newest_r7() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    script.watch(Answer::watch(&[gone()]));
+    script.list(Answer::error(410, "Expired", "too old"));
+    script.list(Answer::list("20", &[pod("b", "2")]));
+    let world = World::start(script);
+
+    world.caches(&["shop/b@2"]).await;
+
+    assert_eq!(world.list_versions(), ["0", "10", ""]);
+    let lists = world.script.lists();
+    assert_eq!(lists[1].at, lists[2].at);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_the_server_has_not_reached_is_followed_at_once_by_the_newest_r9() {
+    let too_large = serde_json::json!({"kind": "Status", "reason": "Timeout", "code": 504,
+        "message": "Too large resource version: 10, current: 3"});
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    script.watch(Answer::watch(&[gone()]));
+    script.list(Answer::status(504, too_large.to_string()));
+    script.list(Answer::list("4", &[pod("b", "2")]));
+    let world = World::start(script);
+
+    world.caches(&["shop/b@2"]).await;
+
+    assert_eq!(world.list_versions(), ["0", "10", ""]);
+    world.watches(2).await;
+    assert_eq!(world.watch_versions(), ["10", "4"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_failure_keeps_asking_for_the_newest_after_a_backoff_r7() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    script.watch(Answer::watch(&[gone()]));
+    script.list(Answer::error(410, "Expired", "too old"));
+    script.list(Answer::error(500, "InternalError", "etcd"));
+    script.list(Answer::list("20", &[]));
+    script.watch(Answer::watch(&[gone()]));
+    script.list(Answer::list("30", &[]));
+    let world = World::start(script);
+
+    world.watches(3).await;
+
+    assert_eq!(world.list_versions(), ["0", "10", "", "", "20"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_that_did_not_change_are_told_only_to_who_asked_d5() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+    let watch = script.live_watch();
+    script.list(Answer::list("20", &[pod("a", "1"), pod("b", "12")]));
+    let world = World::start(script);
+    world.informer.wait_synced().await;
+    let all = Arc::new(Recorder::default());
+    let config = ListenerConfig { relist_all: true, ..listener("all") };
+    world.informer.add_listener(config, Arc::clone(&all) as _).unwrap();
+
+    watch.frame(&gone());
+    world.watches(2).await;
+
+    assert_eq!(world.told()[2..], ["update shop/b@2->12 relist"]);
+    let mut told = all.told();
+    told[..2].sort();
+    assert_eq!(
+        told,
+        [
+            "add shop/a@1 initial",
+            "add shop/b@2 initial",
+            "update shop/a@1->1 relist",
+            "update shop/b@2->12 relist"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_uid_is_a_deletion_and_an_addition_d6() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod_of("a", "1", "old"), pod_of("b", "2", "old")]));
+    script.watch(Answer::watch(&[event("MODIFIED", pod_of("b", "11", "new")), gone()]));
+    script.list(Answer::list("20", &[pod_of("a", "15", "new"), pod_of("b", "11", "new")]));
+    let world = World::start(script);
+
+    world.watches(2).await;
+
+    assert_eq!(
+        world.told()[2..],
+        ["delete shop/b@2 live?", "add shop/b@11 live", "delete shop/a@1 relist?", "add shop/a@15 relist",]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_version_under_another_uid_is_a_change_d6() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod_of("a", "1", "old")]));
+    script.watch(Answer::watch(&[gone()]));
+    script.list(Answer::list("20", &[pod_of("a", "1", "new")]));
+    let world = World::start(script);
+
+    world.tells(&["add shop/a@1 initial", "delete shop/a@1 relist?", "add shop/a@1 relist"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_cache_stays_readable_while_nothing_works_r32() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    script.watch(Answer::watch(&[gone()]));
+    let world = World::start(script);
+
+    world.lists(5).await;
+
+    assert_eq!(world.cached(), ["shop/a@1"]);
+    assert!(world.informer.has_synced());
+    assert!(world.informer.status().reflectors[0].consecutive_failures >= 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paged_answer_to_the_first_list_keeps_the_later_ones_paged_r11() {
+    let script = Script::new();
+    script.list(Answer::page("10", "t", &[pod("a", "1")]));
+    script.list(Answer::page("10", "", &[pod("b", "2")]));
+    script.watch(Answer::watch(&[gone()]));
+    script.list(Answer::list("20", &[pod("a", "1")]));
+    let world = World::start(script);
+
+    world.caches(&["shop/a@1"]).await;
+
+    let last = world.script.lists().pop().unwrap();
+    assert_eq!((last.get("resourceVersion"), last.get("limit")), ("10", "500"));
+    assert!(Instant::now() > last.at || world.informer.has_synced());
+}

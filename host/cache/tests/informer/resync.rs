@@ -1,0 +1,90 @@
+//! Resync: P-8 to P-10, R-55, R-56, C-7.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_cache::{ListenerConfig, WatchConfig};
+
+use crate::{
+    server::{Answer, Script},
+    world::{Recorder, World, config, listener, pod, pods},
+};
+
+fn resyncing(seconds: u64) -> ListenerConfig {
+    ListenerConfig { resync: Some(Duration::from_secs(seconds)), ..listener("resyncing") }
+}
+
+fn resyncs(recorder: &Recorder) -> usize {
+    recorder.told().iter().filter(|told| told.ends_with("resync")).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_listener_is_told_of_everything_in_its_own_period_p8_p10() {
+    let world = World::listing("10", &[pod("a", "1"), pod("b", "2")]);
+    world.informer.wait_synced().await;
+    let (two, three) = (Arc::new(Recorder::default()), Arc::new(Recorder::default()));
+    world.informer.add_listener(resyncing(2), Arc::clone(&two) as _).unwrap();
+    world.informer.add_listener(resyncing(3), Arc::clone(&three) as _).unwrap();
+
+    let mut seen = Vec::new();
+    for _ in 0..6 {
+        tokio::time::sleep(Duration::from_millis(1_010)).await;
+        seen.push((resyncs(&two), resyncs(&three)));
+    }
+
+    assert_eq!(seen, [(0, 0), (2, 0), (2, 2), (4, 2), (4, 2), (6, 4)]);
+    assert!(two.told().contains(&"update shop/a@1->1 resync".to_owned()));
+    assert_eq!(resyncs(&world.recorder), 0);
+    assert_eq!(world.script.lists().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_without_a_period_has_the_informers_and_zero_means_never_p9() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = WatchConfig { resync: Some(Duration::from_secs(5)), ..pods() };
+    let world = World::start_with(script, config(), watch);
+    world.informer.wait_synced().await;
+    let never = Arc::new(Recorder::default());
+    world.informer.add_listener(resyncing(0), Arc::clone(&never) as _).unwrap();
+
+    tokio::time::sleep(Duration::from_secs(11)).await;
+
+    assert_eq!((resyncs(&world.recorder), resyncs(&never)), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn less_than_a_second_counts_as_a_second_p9() {
+    let world = World::listing("10", &[pod("a", "1")]);
+    world.informer.wait_synced().await;
+    let hasty = Arc::new(Recorder::default());
+    let config = ListenerConfig { resync: Some(Duration::from_millis(1)), ..listener("hasty") };
+    world.informer.add_listener(config, Arc::clone(&hasty) as _).unwrap();
+
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+
+    assert_eq!(resyncs(&hasty), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resync_never_overtakes_a_newer_state_q31() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.informer.wait_synced().await;
+    let sink = Arc::new(Recorder::default());
+    world.informer.add_listener(resyncing(1), Arc::clone(&sink) as _).unwrap();
+
+    for version in 11..40 {
+        watch.event("MODIFIED", &pod("a", &version.to_string()));
+        tokio::time::sleep(Duration::from_millis(130)).await;
+    }
+
+    let versions: Vec<u32> = sink
+        .told()
+        .iter()
+        .map(|told| told.rsplit(['@', '>']).next().unwrap().split(' ').next().unwrap().parse().unwrap())
+        .collect();
+    assert!(versions.is_sorted(), "{versions:?}");
+    assert_eq!(resyncs(&sink), 3);
+}

@@ -1,0 +1,219 @@
+//! One informer, its server and what it tells.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_cache::{
+    BackoffConfig, ErrorClass, FactoryConfig, InformerFactory, ListQuery, ListenerConfig, Registration,
+    SharedInformer, WatchConfig,
+};
+use informer_types::{Cause, Change, Gvr, LabelSelector, Notification, NotificationSink};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::server::{Answer, Script};
+
+/// A pod the way the API server writes it in a watch.
+pub(crate) fn pod(name: &str, version: &str) -> Value {
+    pod_of(name, version, &format!("uid-{name}"))
+}
+
+pub(crate) fn pod_of(name: &str, version: &str, uid: &str) -> Value {
+    json!({
+        "kind": "Pod", "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": "shop", "uid": uid, "resourceVersion": version},
+    })
+}
+
+pub(crate) fn bookmark(version: &str) -> Value {
+    json!({"type": "BOOKMARK", "object": {"kind": "Pod", "apiVersion": "v1",
+        "metadata": {"resourceVersion": version, "creationTimestamp": null}}})
+}
+
+pub(crate) fn event(kind: &str, object: Value) -> Value {
+    json!({"type": kind, "object": object})
+}
+
+/// A `Status`.
+pub(crate) fn status(code: u16, reason: &str, message: &str) -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "metadata": {},
+        "message": message, "reason": reason, "code": code})
+}
+
+/// Records what it is offered.
+#[derive(Default)]
+pub(crate) struct Recorder(Mutex<Vec<Notification>>);
+
+impl NotificationSink for Recorder {
+    fn offer(&self, notification: Notification) {
+        self.0.lock().push(notification);
+    }
+}
+
+impl Recorder {
+    /// `add shop/web@5 live`, `update shop/web@5->6 live`, `delete shop/web@7 live`; a deletion whose final
+    /// state is not known ends in `?`.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.0.lock().iter().map(describe).collect()
+    }
+
+    /// Lets go of everything, as a dispatcher does when it has acknowledged.
+    pub(crate) fn acknowledge(&self) {
+        self.0.lock().clear();
+    }
+}
+
+fn describe(notification: &Notification) -> String {
+    let key = notification.key();
+    let verb = notification.change.verb();
+    let cause = notification.cause;
+    assert_eq!(notification.initial.is_some(), cause == Cause::Initial, "{key} {cause}");
+    match &notification.change {
+        Change::Added { object } => format!("{verb} {key}@{} {cause}", object.resource_version()),
+        Change::Updated { old, new } => {
+            format!("{verb} {key}@{}->{} {cause}", old.resource_version(), new.resource_version())
+        }
+        Change::Deleted { object, final_state_known } => {
+            let known = if *final_state_known { "" } else { "?" };
+            format!("{verb} {key}@{} {cause}{known}", object.resource_version())
+        }
+    }
+}
+
+/// An informer of pods, with one listener.
+pub(crate) struct World {
+    pub(crate) script: Script,
+    pub(crate) factory: InformerFactory,
+    pub(crate) informer: SharedInformer,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) registration: Registration,
+}
+
+pub(crate) fn pods() -> WatchConfig {
+    WatchConfig::new(Gvr::new("", "v1", "pods"))
+}
+
+pub(crate) fn listener(name: &str) -> ListenerConfig {
+    ListenerConfig { name: name.to_owned(), resync: None, relist_all: false }
+}
+
+/// Delays without jitter, so that a test can say how long they are.
+pub(crate) fn config() -> FactoryConfig {
+    FactoryConfig {
+        server: "http://scripted".to_owned(),
+        backoff: BackoffConfig { jitter: 0.0, ..BackoffConfig::default() },
+        ..FactoryConfig::default()
+    }
+}
+
+impl World {
+    /// Started, over memory.
+    pub(crate) fn start(script: Script) -> Self {
+        Self::start_with(script, config(), pods())
+    }
+
+    pub(crate) fn start_with(script: Script, config: FactoryConfig, watch: WatchConfig) -> Self {
+        let client = script.client();
+        Self::start_on(client, script, config, watch)
+    }
+
+    pub(crate) fn start_on(
+        client: kube::Client,
+        script: Script,
+        config: FactoryConfig,
+        watch: WatchConfig,
+    ) -> Self {
+        let factory = InformerFactory::new(client, config);
+        let informer = factory.informer(watch);
+        let recorder = Arc::new(Recorder::default());
+        let sink = Arc::clone(&recorder);
+        let registration = informer.add_listener(listener("recorder"), sink).unwrap();
+        factory.start();
+        Self { script, factory, informer, recorder, registration }
+    }
+
+    /// Started on a list of these pods.
+    pub(crate) fn listing(version: &str, items: &[Value]) -> Self {
+        let script = Script::new();
+        script.list(Answer::list(version, items));
+        Self::start(script)
+    }
+
+    /// Names and resource versions of the cache, in order.
+    pub(crate) fn cached(&self) -> Vec<String> {
+        let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
+        let objects = self.informer.lister().list(&query).unwrap();
+        objects.iter().map(|object| format!("{}@{}", object.key(), object.resource_version())).collect()
+    }
+
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.recorder.told()
+    }
+
+    /// Waits until the cache holds exactly this.
+    pub(crate) async fn caches(&self, expected: &[&str]) {
+        eventually(
+            &format!("cache = {expected:?}"),
+            || self.cached() == expected,
+            || format!("{:?}; {}", self.cached(), self.informer.status()),
+        )
+        .await;
+    }
+
+    /// Waits until the listener was told exactly this.
+    pub(crate) async fn tells(&self, expected: &[&str]) {
+        eventually(
+            &format!("told = {expected:?}"),
+            || self.told() == expected,
+            || format!("{:?}; {}", self.told(), self.informer.status()),
+        )
+        .await;
+    }
+
+    /// Waits until so many watches were requested.
+    pub(crate) async fn watches(&self, count: usize) {
+        eventually(
+            &format!("{count} watches"),
+            || self.script.watches().len() >= count,
+            || format!("{:?}; {}", self.script.requests(), self.informer.status()),
+        )
+        .await;
+    }
+
+    pub(crate) async fn lists(&self, count: usize) {
+        eventually(
+            &format!("{count} lists"),
+            || self.script.lists().len() >= count,
+            || format!("{:?}; {}", self.script.requests(), self.informer.status()),
+        )
+        .await;
+    }
+
+    /// Waits for a failure of this class and returns its text.
+    pub(crate) async fn fails(&self, class: ErrorClass) -> String {
+        let error = || self.informer.status().reflectors[0].last_error.clone();
+        let is_it = || error().is_some_and(|error| error.class == class);
+        eventually(&format!("{class:?}"), is_it, || format!("{:?}", self.informer.status())).await;
+        error().unwrap().text
+    }
+
+    /// `resourceVersion` of every list so far.
+    pub(crate) fn list_versions(&self) -> Vec<String> {
+        self.script.lists().iter().map(|list| list.get("resourceVersion").to_owned()).collect()
+    }
+
+    pub(crate) fn watch_versions(&self) -> Vec<String> {
+        self.script.watches().iter().map(|watch| watch.get("resourceVersion").to_owned()).collect()
+    }
+}
+
+/// Waits for a condition, at most 20 s; a paused clock runs as far as it takes.
+pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool, found: impl Fn() -> String) {
+    let start = std::time::Instant::now();
+    while start.elapsed() < Duration::from_secs(20) {
+        if condition() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    panic!("waited in vain for {what}; found {}", found());
+}

@@ -1,0 +1,241 @@
+//! What the server answers, and what it was asked.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+/// One request, as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) path: String,
+    pub(crate) query: HashMap<String, String>,
+    /// When, on the test's clock.
+    pub(crate) at: tokio::time::Instant,
+}
+
+/// One piece of an answer's body.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Bytes(Vec<u8>),
+    /// The body ends as it should.
+    End,
+    /// The connection breaks.
+    Reset,
+}
+
+/// One answer.
+pub(crate) enum Answer {
+    /// Nobody listens.
+    Refused,
+    Http {
+        status: u16,
+        headers: Vec<(String, String)>,
+        body: mpsc::UnboundedReceiver<Step>,
+    },
+}
+
+/// The writing end of an answer whose body is written by the test. Dropping it leaves the body open.
+#[derive(Clone)]
+pub(crate) struct Live(mpsc::UnboundedSender<Step>);
+
+/// The script and the record.
+#[derive(Clone, Default)]
+pub(crate) struct Script(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    lists: VecDeque<Answer>,
+    watches: VecDeque<Answer>,
+    fixed: HashMap<String, VecDeque<Answer>>,
+    requests: Vec<Request>,
+    /// Keeps bodies open that nobody writes to.
+    open: Vec<Live>,
+}
+
+// === impl Answer ===
+
+impl Answer {
+    pub(crate) fn status(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        let (live, answer) = Self::live(status);
+        live.bytes(body);
+        live.end();
+        answer
+    }
+
+    pub(crate) fn ok(body: impl Into<Vec<u8>>) -> Self {
+        Self::status(200, body)
+    }
+
+    pub(crate) fn json(body: &Value) -> Self {
+        Self::ok(body.to_string())
+    }
+
+    /// An error the way the API server tells it.
+    pub(crate) fn error(status: u16, reason: &str, message: &str) -> Self {
+        let body = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": message, "reason": reason, "code": status,
+        });
+        Self::status(status, body.to_string())
+    }
+
+    pub(crate) fn live(status: u16) -> (Live, Self) {
+        let (sender, body) = mpsc::unbounded_channel();
+        (Live(sender), Self::Http { status, headers: Vec::new(), body })
+    }
+
+    /// A list without a continue token.
+    pub(crate) fn list(version: &str, items: &[Value]) -> Self {
+        Self::page(version, "", items)
+    }
+
+    pub(crate) fn page(version: &str, token: &str, items: &[Value]) -> Self {
+        Self::json(&json!({
+            "kind": "PodList",
+            "apiVersion": "v1",
+            "metadata": {"resourceVersion": version, "continue": token},
+            "items": items,
+        }))
+    }
+
+    /// A watch that sends these frames and ends.
+    pub(crate) fn watch(frames: &[Value]) -> Self {
+        let (live, answer) = Self::live(200);
+        frames.iter().for_each(|frame| live.frame(frame));
+        live.end();
+        answer
+    }
+
+    pub(crate) fn with_header(mut self, name: &str, value: &str) -> Self {
+        if let Self::Http { headers, .. } = &mut self {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+}
+
+// === impl Live ===
+
+impl Live {
+    pub(crate) fn bytes(&self, bytes: impl Into<Vec<u8>>) {
+        let _ = self.0.send(Step::Bytes(bytes.into()));
+    }
+
+    pub(crate) fn frame(&self, frame: &Value) {
+        self.bytes(format!("{frame}\n"));
+    }
+
+    pub(crate) fn event(&self, kind: &str, object: &Value) {
+        self.frame(&json!({"type": kind, "object": object}));
+    }
+
+    pub(crate) fn end(&self) {
+        let _ = self.0.send(Step::End);
+    }
+
+    pub(crate) fn reset(&self) {
+        let _ = self.0.send(Step::Reset);
+    }
+
+    /// True once the client has let go of the answer.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+}
+
+// === impl Script ===
+
+impl Script {
+    /// A server that knows pods, nodes and, in `apps/v1`, deployments.
+    pub(crate) fn new() -> Self {
+        let script = Self::default();
+        let resource = |name: &str, kind: &str, namespaced: bool| {
+            json!({"name": name, "singularName": kind.to_lowercase(), "kind": kind, "namespaced": namespaced,
+                   "verbs": ["get", "list", "watch"]})
+        };
+        let core = json!({"resources": [resource("pods", "Pod", true), resource("nodes", "Node", false),
+            json!({"name": "bindings", "kind": "Binding", "namespaced": true, "verbs": ["create"]})]});
+        script.path("/api/v1", Answer::json(&core));
+        let apps = json!({"resources": [resource("deployments", "Deployment", true)]});
+        script.path("/apis/apps/v1", Answer::json(&apps));
+        script
+    }
+
+    /// What the next list is answered with.
+    pub(crate) fn list(&self, answer: Answer) {
+        self.0.lock().lists.push_back(answer);
+    }
+
+    /// What the next watch is answered with; without more answers watches stay open and silent.
+    pub(crate) fn watch(&self, answer: Answer) {
+        self.0.lock().watches.push_back(answer);
+    }
+
+    /// The next watch, written by the test.
+    pub(crate) fn live_watch(&self) -> Live {
+        let (live, answer) = Answer::live(200);
+        self.watch(answer);
+        live
+    }
+
+    /// What the next request for exactly this path is answered with, before any earlier one.
+    pub(crate) fn path(&self, path: &str, answer: Answer) {
+        self.0.lock().fixed.entry(path.to_owned()).or_default().push_front(answer);
+    }
+
+    /// Lists and watches, in their order.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.0.lock().requests.clone()
+    }
+
+    pub(crate) fn lists(&self) -> Vec<Request> {
+        self.requests().into_iter().filter(|request| !request.is_watch()).collect()
+    }
+
+    pub(crate) fn watches(&self) -> Vec<Request> {
+        self.requests().into_iter().filter(Request::is_watch).collect()
+    }
+
+    /// Records the request and gives its answer.
+    pub(crate) fn answer(&self, target: &str) -> Answer {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let mut state = self.0.lock();
+        if let Some(answer) = state.fixed.get_mut(path).and_then(VecDeque::pop_front) {
+            return answer;
+        }
+        if query.is_empty() {
+            return Answer::status(404, "404 page not found");
+        }
+        let query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let request = Request { path: path.to_owned(), query, at: tokio::time::Instant::now() };
+        let is_watch = request.is_watch();
+        state.requests.push(request);
+        if !is_watch {
+            let unscripted = || Answer::error(500, "InternalError", "the script has no more lists");
+            return state.lists.pop_front().unwrap_or_else(unscripted);
+        }
+        state.watches.pop_front().unwrap_or_else(|| {
+            let (live, answer) = Answer::live(200);
+            state.open.push(live);
+            answer
+        })
+    }
+}
+
+// === impl Request ===
+
+impl Request {
+    pub(crate) fn is_watch(&self) -> bool {
+        self.get("watch") == "true"
+    }
+
+    /// A parameter; empty where it was not sent.
+    pub(crate) fn get(&self, parameter: &str) -> &str {
+        self.query.get(parameter).map_or("", String::as_str)
+    }
+}
