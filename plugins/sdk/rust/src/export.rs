@@ -26,6 +26,8 @@ pub struct Component<H>(PhantomData<H>);
 ///
 /// The exports exist in WebAssembly builds only, so the crate also builds, lints and tests natively. The name and
 /// the version the host shows are those of the crate's `Cargo.toml`.
+// rustfmt indents the last lines differently at each run.
+#[rustfmt::skip]
 #[macro_export]
 macro_rules! export {
     ($handler:ty) => {
@@ -50,7 +52,7 @@ macro_rules! export {
 
         #[cfg(target_family = "wasm")]
         const _: () = {
-    type Exported = $crate::__private::Component<$handler>;
+            type Exported = $crate::__private::Component<$handler>;
             $crate::bindings::export_component!(Exported with_types_in $crate::bindings);
         };
     };
