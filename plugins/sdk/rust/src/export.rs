@@ -26,8 +26,6 @@ pub struct Component<H>(PhantomData<H>);
 ///
 /// The exports exist in WebAssembly builds only, so the crate also builds, lints and tests natively. The name and
 /// the version the host shows are those of the crate's `Cargo.toml`.
-// rustfmt indents the last lines differently at each run.
-#[rustfmt::skip]
 #[macro_export]
 macro_rules! export {
     ($handler:ty) => {
@@ -51,10 +49,9 @@ macro_rules! export {
             <$handler as $crate::Handler>::start;
 
         #[cfg(target_family = "wasm")]
-        const _: () = {
-            type Exported = $crate::__private::Component<$handler>;
-            $crate::bindings::export_component!(Exported with_types_in $crate::bindings);
-        };
+        type __InformerComponent = $crate::__private::Component<$handler>;
+        #[cfg(target_family = "wasm")]
+        $crate::bindings::export_component!(__InformerComponent with_types_in $crate::bindings);
     };
 }
 
