@@ -1,0 +1,93 @@
+//! The command line: what may be typed, not what it does.
+//!
+//! A flag wins over its environment variable, that over the file, and the file over the default.
+
+mod args;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+pub use args::{ApiserverArgs, CheckArgs, DemoArgs, DevArgs, RunArgs};
+
+use crate::logging::LogFormat;
+
+const EXAMPLES: &str = "\
+Examples:
+  informer dev                          an API server of your own, no cluster needed
+  informer check                        read informer.toml and say everything that is wrong with it
+  informer run --config informer.toml   serve the plugins of the file
+
+Exit status: 0 done, 1 failed, 2 wrong usage.";
+
+/// Runs Kubernetes shared informers and hands each event to sandboxed WebAssembly plugins.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "informer", version, propagate_version = true, after_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// What every command understands.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+}
+
+/// What every command understands.
+#[derive(Clone, Debug, clap::Args)]
+pub struct GlobalArgs {
+    /// How results are printed on stdout.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORM")]
+    pub output: Output,
+    /// What is logged on stderr, for example `info,informer_cache=debug`; wins over the file's `log`.
+    #[arg(long, global = true, env = "INFORMER_LOG", value_name = "FILTER")]
+    pub log: Option<String>,
+    /// How a log line looks; wins over the file's `log-format`.
+    #[arg(long, global = true, env = "INFORMER_LOG_FORMAT", value_enum, value_name = "FORM")]
+    pub log_format: Option<LogFormat>,
+}
+
+/// The commands.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Serves the plugins of a configuration until a signal comes.
+    #[command(after_help = args::RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Runs an API server of its own and the plugins against it; prints a kubeconfig for kubectl.
+    #[command(after_help = args::DEV_EXAMPLES)]
+    Dev(DevArgs),
+    /// Tells a story with an API server of its own, an example plugin and a few deployments.
+    #[command(after_help = args::DEMO_EXAMPLES)]
+    Demo(DemoArgs),
+    /// Runs the embedded API server alone; prints a kubeconfig for kubectl.
+    #[command(after_help = args::APISERVER_EXAMPLES)]
+    Apiserver(ApiserverArgs),
+    /// Reads a configuration and says everything that is wrong with it.
+    #[command(after_help = args::CHECK_EXAMPLES)]
+    Check(CheckArgs),
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For a person.
+    #[default]
+    Text,
+    /// For a program.
+    Json,
+}
+
+// === impl LogFormat ===
+
+impl ValueEnum for LogFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Text, Self::Json]
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(match self {
+            Self::Text => clap::builder::PossibleValue::new("text").help("For a person"),
+            Self::Json => clap::builder::PossibleValue::new("json").help("For a collector"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

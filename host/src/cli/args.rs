@@ -1,0 +1,90 @@
+//! The arguments of each command.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::Args;
+
+use crate::config::{FILE_NAME, loopback};
+
+/// Where `cargo xtask guests` leaves the example.
+const EXAMPLE_COMPONENT: &str = "target/wasm32-wasip2/plugin/deployments_rust.wasm";
+
+pub(super) const RUN_EXAMPLES: &str = "\
+Examples:
+  informer run
+  informer run --config /etc/informer/informer.toml --log-format json";
+
+pub(super) const DEV_EXAMPLES: &str = "\
+Examples:
+  informer dev                          the API server alone, on a free port
+  informer dev --config informer.toml   and the plugins of the file; its [cluster] is ignored
+  informer dev --listen 127.0.0.1:6443  on the port you know";
+
+pub(super) const DEMO_EXAMPLES: &str = "\
+Examples:
+  cargo xtask demo                      builds what is needed, then runs this command
+  informer demo --once                  ends by itself, with status 0 if all went as told";
+
+pub(super) const APISERVER_EXAMPLES: &str = "\
+Examples:
+  informer apiserver
+  informer apiserver --listen 127.0.0.1:6443";
+
+pub(super) const CHECK_EXAMPLES: &str = "\
+Examples:
+  informer check                        the file alone: no network, no component is opened
+  informer check --components           the plugins' files must be there too
+  informer check --cluster              the cluster must serve what is watched, too
+  informer check --output json          one object: file, problems with line, column, key, message, remedy";
+
+/// `informer run`
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// The configuration to serve.
+    #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
+    pub config: PathBuf,
+}
+
+/// `informer dev`
+#[derive(Clone, Debug, Args)]
+pub struct DevArgs {
+    /// The configuration whose plugins are served; without it the API server runs alone.
+    #[arg(long, env = "INFORMER_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Where the API server listens, on loopback; port 0 is any free one.
+    #[arg(long, default_value = "127.0.0.1:0", value_parser = loopback, value_name = "ADDRESS")]
+    pub listen: SocketAddr,
+}
+
+/// `informer demo`
+#[derive(Clone, Debug, Args)]
+pub struct DemoArgs {
+    /// End when the story is told: status 0 if it went as told, 1 if not.
+    #[arg(long)]
+    pub once: bool,
+    /// The component that hears the story.
+    #[arg(long, default_value = EXAMPLE_COMPONENT, value_name = "FILE")]
+    pub component: PathBuf,
+}
+
+/// `informer apiserver`
+#[derive(Clone, Debug, Args)]
+pub struct ApiserverArgs {
+    /// Where it listens, on loopback; port 0 is any free one.
+    #[arg(long, default_value = "127.0.0.1:0", value_parser = loopback, value_name = "ADDRESS")]
+    pub listen: SocketAddr,
+}
+
+/// `informer check`
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// The configuration to check.
+    #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
+    pub config: PathBuf,
+    /// Ask the cluster, too, whether it serves what is watched.
+    #[arg(long)]
+    pub cluster: bool,
+    /// Look, too, whether the plugins' files are there.
+    #[arg(long)]
+    pub components: bool,
+}

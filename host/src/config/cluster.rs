@@ -1,0 +1,44 @@
+//! `[cluster]`: which API server, and how it is talked to.
+
+use std::{num::NonZeroU32, path::PathBuf, time::Duration};
+
+use http::Uri;
+
+/// Bookmarks come about once a minute, and no watch lasts longer than ten: so much silence is a dead
+/// connection, also from a server that sends no bookmarks.
+pub const IDLE_WATCH_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+
+/// Which API server, and how it is talked to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// Where it is, and who we are there.
+    pub access: Access,
+    /// Objects a list page; none: as Kubernetes' own informers do, 500 or all at once.
+    pub page_size: Option<NonZeroU32>,
+    /// A watch on which nothing arrived for so long, not even a bookmark, is opened anew. Never zero.
+    pub idle_watch_timeout: Duration,
+}
+
+/// Where the API server is, and who we are there.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Access {
+    /// Nothing is said: kubeconfig (`$KUBECONFIG`, else `~/.kube/config`) if there is one, else in-cluster.
+    Inferred,
+    /// A kubeconfig, and nothing else.
+    Kubeconfig {
+        /// None: `$KUBECONFIG`, else `~/.kube/config`.
+        path: Option<PathBuf>,
+        /// None: the current one.
+        context: Option<String>,
+    },
+    /// This URL, without credentials: https, or http on this machine.
+    Server(Uri),
+}
+
+// === impl Cluster ===
+
+impl Default for Cluster {
+    fn default() -> Self {
+        Self { access: Access::Inferred, page_size: None, idle_watch_timeout: IDLE_WATCH_TIMEOUT }
+    }
+}

@@ -1,0 +1,33 @@
+//! `[host]`: the process itself.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4},
+    path::PathBuf,
+    time::Duration,
+};
+
+use crate::logging::LogFormat;
+
+/// Loopback only: what listens there asks for no credentials.
+pub const ADMIN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
+
+/// The life cycle and what needs an operator; nothing per event.
+pub const LOG: &str = "info";
+
+/// Kubernetes kills after 30 s (`terminationGracePeriodSeconds`); five are left to say what did not stop.
+pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
+
+/// The process itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Where the admin endpoint listens, always on loopback; none: it does not.
+    pub admin: Option<SocketAddr>,
+    /// A filter that `tracing-subscriber` accepts.
+    pub log: String,
+    /// How a log line looks.
+    pub log_format: LogFormat,
+    /// How long calls in hand may take to finish after the first signal. Never zero.
+    pub shutdown_timeout: Duration,
+    /// Where compiled components are kept, absolute; none: nowhere, they are compiled at each start.
+    pub cache_dir: Option<PathBuf>,
+}

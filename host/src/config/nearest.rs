@@ -1,0 +1,35 @@
+//! What a misspelt word was meant to be.
+
+/// Below this share of letters in place, a suggestion confuses more often than it helps: `resinc` is 0.83 of
+/// `resync`, `context` 0.43 of `config`.
+const ALIKE: f64 = 0.6;
+
+/// The candidate most like the word; none where nothing is alike.
+pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::normalized_damerau_levenshtein(word, candidate), candidate))
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_understood() {
+        let keys = ["resync", "relist", "initial", "events"];
+
+        assert_eq!(nearest("resinc", keys), Some("resync"));
+        assert_eq!(nearest("event", keys), Some("events"));
+        assert_eq!(nearest("intial", keys), Some("initial"));
+    }
+
+    #[test]
+    fn an_unlike_word_is_not_guessed_at() {
+        assert_eq!(nearest("colour", ["resync", "relist"]), None);
+        assert_eq!(nearest("", ["resync"]), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! `[[plugin]]`: one component, what it hears, and what it may use.
+
+mod instance;
+mod limits;
+mod retry;
+mod subscription;
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+use informer_types::Gvr;
+
+pub use instance::{IDLE_TIMEOUT, Instance};
+pub use limits::{DEADLINE, LOG_BYTES, Limits, MEMORY_BYTES, RESPONSE_BYTES};
+pub use retry::{ATTEMPTS, FACTOR, JITTER, MAX, MIN, OnExhausted, Retry};
+pub use subscription::{Events, Initial, Relist, Subscription};
+
+/// One worker is first in, first out across objects, which is what a new plugin is easiest to reason about
+/// with (section 4 of the contract: with more, only the order per object is promised).
+pub const WORKERS: NonZeroUsize = NonZeroUsize::MIN;
+
+/// A plugin without `[plugin.config]` is given an empty object.
+pub const CONFIG_JSON: &str = "{}";
+
+/// One component. No two have the same name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plugin {
+    /// A DNS label.
+    pub name: String,
+    /// The component's file, absolute. Not looked at, unless [`Components::Present`](super::Components) was
+    /// asked for.
+    pub source: PathBuf,
+    /// How long an instance lives.
+    pub instance: Instance,
+    /// Never empty; no two of one resource.
+    pub subscriptions: Vec<Subscription>,
+    /// Its queue.
+    pub queue: Queue,
+    /// What follows a failed call.
+    pub retry: Retry,
+    /// What a call may use.
+    pub limits: Limits,
+    /// What it may reach. What is not granted is denied.
+    pub grants: Grants,
+    /// `[plugin.config]` as a JSON object, keys sorted; dates are texts.
+    pub config_json: String,
+}
+
+/// The queue of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Calls that may run at once, each for another object and in an instance of its own.
+    pub workers: NonZeroUsize,
+}
+
+/// What a plugin may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// The resources it may read through the lister; each is watched. None: it may not even import the lister;
+    /// empty: it may, and sees nothing.
+    pub read: Option<Vec<Gvr>>,
+}
+
+// === impl Queue ===
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self { workers: WORKERS }
+    }
+}

@@ -1,0 +1,41 @@
+//! What one call of a plugin may use.
+
+use std::time::Duration;
+
+/// A Python or JavaScript guest starts with 20 to 30 MiB; one that leaks is stopped before it matters.
+pub const MEMORY_BYTES: usize = 64 << 20;
+
+/// A handler that waits longer than this for anything should be retried instead: its worker is taken meanwhile.
+pub const DEADLINE: Duration = Duration::from_secs(5);
+
+/// A few hundred lines a call: enough for a backtrace, too little to flood a collector.
+pub const LOG_BYTES: usize = 64 << 10;
+
+/// About eight hundred objects of 5 KiB; the lister hands out longer answers by page.
+pub const RESPONSE_BYTES: usize = 4 << 20;
+
+/// What one call may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Linear memory of one instance, in bytes: 64 KiB to 4 GiB, what 32-bit addresses reach.
+    pub memory_bytes: usize,
+    /// From the start of a call to its end, host calls included. Never zero.
+    pub deadline: Duration,
+    /// Log text a call may write, in bytes; the rest is cut and counted. Zero: none of it is kept.
+    pub log_bytes: usize,
+    /// What one call of the guest to the host may return, in bytes. At least 1 KiB.
+    pub response_bytes: usize,
+}
+
+// === impl Limits ===
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: MEMORY_BYTES,
+            deadline: DEADLINE,
+            log_bytes: LOG_BYTES,
+            response_bytes: RESPONSE_BYTES,
+        }
+    }
+}

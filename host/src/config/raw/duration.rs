@@ -1,0 +1,131 @@
+//! Lengths of time.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::scalar::FromText;
+use crate::config::problem::Fault;
+
+/// No wait of the host is meant to be longer, and deadlines computed from one must not overflow.
+const MOST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+// === impl Duration ===
+
+impl FromText for Duration {
+    const KIND: &'static str = "a duration";
+
+    fn example() -> String {
+        "\"30s\"".to_owned()
+    }
+
+    /// Numbers with units, the larger unit first: `1h30m`, `500ms`. Units are `h`, `m`, `s` and `ms`.
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let invalid = || {
+            let remedy = "write numbers with the units h, m, s or ms, like \"30s\", \"1h30m\" or \"500ms\"";
+            Fault::new(format!("`{text}` is not a duration"), remedy)
+        };
+        // jiff also reads ISO 8601 and whole words; one way to write a thing is enough.
+        if !is_plain(text) {
+            return Err(invalid());
+        }
+        let parsed: SignedDuration = text.parse().map_err(|_| invalid())?;
+        let duration = Duration::try_from(parsed).map_err(|_| invalid())?;
+        if duration > MOST {
+            return Err(Fault::new(format!("`{text}` is longer than a year"), "write at most \"8760h\""));
+        }
+        Ok(duration)
+    }
+}
+
+/// True for digits, each followed by one of the four units, and nothing else.
+fn is_plain(text: &str) -> bool {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let number = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let unit = number.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
+        let name = number.strip_suffix(unit).unwrap_or_default();
+        if number.len() == rest.len() || !["h", "m", "s", "ms"].contains(&name) {
+            return false;
+        }
+        rest = unit;
+    }
+    !text.is_empty()
+}
+
+/// As it is written in the file: `1h30m`.
+pub(crate) fn shown(duration: Duration) -> String {
+    let (seconds, millis) = (duration.as_secs(), duration.subsec_millis());
+    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s"), (millis.into(), "ms")];
+    let text: String =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count}{unit}")).collect();
+    if text.is_empty() { "0s".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn units_add_up() {
+        for (text, millis) in [
+            ("30s", 30_000),
+            ("10m", 600_000),
+            ("1h30m", 5_400_000),
+            ("500ms", 500),
+            ("0s", 0),
+            ("1m1ms", 60_001),
+        ] {
+            assert_eq!(Duration::parse(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+    }
+
+    #[test]
+    fn whatever_else_is_refused_with_examples() {
+        for text in [
+            "",
+            "30",
+            "s",
+            "-5s",
+            "1.5h",
+            "1 h",
+            "30 seconds",
+            "PT30S",
+            "1d",
+            "30s ago",
+            "10s5m",
+            "5s5s",
+            "1h,30m",
+            "٣s",
+        ] {
+            let fault = Duration::parse(text).unwrap_err();
+
+            assert_eq!(
+                fault,
+                Fault::new(
+                    format!("`{text}` is not a duration"),
+                    "write numbers with the units h, m, s or ms, like \"30s\", \"1h30m\" or \"500ms\""
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn more_than_a_year_is_refused() {
+        assert!(Duration::parse("8760h").is_ok());
+        assert!(Duration::parse("8761h").is_err());
+        assert!(Duration::parse("99999999999999999999h").is_err());
+        assert!(Duration::parse("9223372036854775807s").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_reads_back(millis in 0..=31_536_000_000_u64) {
+            let duration = Duration::from_millis(millis);
+
+            prop_assert_eq!(Duration::parse(&shown(duration)), Ok(duration));
+        }
+    }
+}

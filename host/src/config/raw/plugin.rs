@@ -1,0 +1,153 @@
+//! `[[plugin]]` and its sub-tables, as written.
+
+use std::time::Duration;
+
+use informer_types::Gvr;
+
+use super::{
+    Count, EventKind, InstanceKind, Located, Name, Number, PathText, Size,
+    schema::{GRANT, LIMITS, ON, QUEUE, RETRY},
+    table::Table,
+};
+use crate::config::plugin::{Initial, OnExhausted, Relist};
+
+/// `[[plugin]]`
+#[derive(Debug)]
+pub(crate) struct RawPlugin {
+    /// Of the table itself.
+    pub(crate) place: Located<()>,
+    pub(crate) name: Option<Located<Name>>,
+    pub(crate) source: Option<Located<PathText>>,
+    pub(crate) instance: RawInstance,
+    pub(crate) on: Option<Vec<RawOn>>,
+    pub(crate) queue: RawQueue,
+    pub(crate) retry: RawRetry,
+    pub(crate) limits: RawLimits,
+    pub(crate) grant: RawGrant,
+    pub(crate) config_json: Option<String>,
+}
+
+/// `instance` and the keys that go with it.
+#[derive(Debug)]
+pub(crate) struct RawInstance {
+    pub(crate) kind: Option<Located<InstanceKind>>,
+    pub(crate) max_calls: Option<Located<Count>>,
+    pub(crate) idle_timeout: Option<Located<Duration>>,
+}
+
+/// `[[plugin.on]]`
+#[derive(Debug)]
+pub(crate) struct RawOn {
+    pub(crate) watch: Option<Located<Gvr>>,
+    pub(crate) events: Option<Located<Vec<Located<EventKind>>>>,
+    pub(crate) resync: Option<Located<Duration>>,
+    pub(crate) relist: Option<Located<Relist>>,
+    pub(crate) initial: Option<Located<Initial>>,
+}
+
+/// `[plugin.queue]`
+#[derive(Debug, Default)]
+pub(crate) struct RawQueue {
+    pub(crate) workers: Option<Located<Count>>,
+}
+
+/// `[plugin.retry]`
+#[derive(Debug, Default)]
+pub(crate) struct RawRetry {
+    pub(crate) min: Option<Located<Duration>>,
+    pub(crate) max: Option<Located<Duration>>,
+    pub(crate) factor: Option<Located<Number>>,
+    pub(crate) jitter: Option<Located<Number>>,
+    pub(crate) attempts: Option<Located<Count>>,
+    pub(crate) on_exhausted: Option<Located<OnExhausted>>,
+}
+
+/// `[plugin.limits]`
+#[derive(Debug, Default)]
+pub(crate) struct RawLimits {
+    pub(crate) memory: Option<Located<Size>>,
+    pub(crate) deadline: Option<Located<Duration>>,
+    pub(crate) log: Option<Located<Size>>,
+    pub(crate) response: Option<Located<Size>>,
+}
+
+/// `[plugin.grant]`
+#[derive(Debug, Default)]
+pub(crate) struct RawGrant {
+    pub(crate) read: Option<Located<Vec<Located<Gvr>>>>,
+}
+
+// === impl RawPlugin ===
+
+impl RawPlugin {
+    pub(super) fn read(mut table: Table<'_, '_, '_>) -> Self {
+        Self {
+            place: table.place(),
+            name: table.required("name"),
+            source: table.required("source"),
+            instance: RawInstance {
+                kind: table.get("instance"),
+                max_calls: table.get("max-calls"),
+                idle_timeout: table.get("idle-timeout"),
+            },
+            on: table.tables("on", &ON, RawOn::read),
+            queue: table.table("queue", &QUEUE, RawQueue::read).unwrap_or_default(),
+            retry: table.table("retry", &RETRY, RawRetry::read).unwrap_or_default(),
+            limits: table.table("limits", &LIMITS, RawLimits::read).unwrap_or_default(),
+            grant: table.table("grant", &GRANT, RawGrant::read).unwrap_or_default(),
+            config_json: table.json("config"),
+        }
+    }
+}
+
+// === impl RawOn ===
+
+impl RawOn {
+    fn read(mut table: Table<'_, '_, '_>) -> Self {
+        Self {
+            watch: table.required("watch"),
+            events: table.list("events"),
+            resync: table.get("resync"),
+            relist: table.get("relist"),
+            initial: table.get("initial"),
+        }
+    }
+}
+
+// === impl RawQueue, RawRetry, RawLimits, RawGrant ===
+
+impl RawQueue {
+    fn read(mut table: Table<'_, '_, '_>) -> Self {
+        Self { workers: table.get("workers") }
+    }
+}
+
+impl RawRetry {
+    fn read(mut table: Table<'_, '_, '_>) -> Self {
+        Self {
+            min: table.get("min"),
+            max: table.get("max"),
+            factor: table.get("factor"),
+            jitter: table.get("jitter"),
+            attempts: table.get("attempts"),
+            on_exhausted: table.get("on-exhausted"),
+        }
+    }
+}
+
+impl RawLimits {
+    fn read(mut table: Table<'_, '_, '_>) -> Self {
+        Self {
+            memory: table.get("memory"),
+            deadline: table.get("deadline"),
+            log: table.get("log"),
+            response: table.get("response"),
+        }
+    }
+}
+
+impl RawGrant {
+    fn read(mut table: Table<'_, '_, '_>) -> Self {
+        Self { read: table.list("read") }
+    }
+}

@@ -1,0 +1,113 @@
+//! Which keys there are, and what is said about one that there is not.
+
+use crate::config::{nearest::nearest, problem::Fault};
+
+/// One kind of table of the file.
+pub(crate) struct Section {
+    /// As it is written.
+    pub(crate) header: &'static str,
+    /// What may stand in it.
+    pub(crate) keys: &'static [&'static str],
+    /// What the design names and this version does not serve. Refused by name, so that nobody believes that a
+    /// filter or a limit is in force.
+    pub(crate) later: &'static [&'static str],
+}
+
+pub(crate) static ROOT: Section =
+    Section { header: "the top level", keys: &["cluster", "host", "watch", "plugin"], later: &[] };
+
+pub(crate) static CLUSTER: Section = Section {
+    header: "[cluster]",
+    keys: &["context", "kubeconfig", "server", "page-size", "idle-watch-timeout"],
+    later: &["qps", "burst", "watch-list"],
+};
+
+pub(crate) static HOST: Section = Section {
+    header: "[host]",
+    keys: &["admin", "log", "log-format", "shutdown-timeout", "cache-dir"],
+    later: &[],
+};
+
+pub(crate) static WATCH: Section = Section {
+    header: "[[watch]]",
+    keys: &["gvr", "namespaces", "labels", "fields", "resync", "drop", "index"],
+    later: &["keep", "metadata-only"],
+};
+
+pub(crate) static PLUGIN: Section = Section {
+    header: "[[plugin]]",
+    keys: &[
+        "name",
+        "source",
+        "instance",
+        "max-calls",
+        "idle-timeout",
+        "on",
+        "queue",
+        "retry",
+        "limits",
+        "grant",
+        "config",
+    ],
+    later: &["on-reload"],
+};
+
+pub(crate) static ON: Section = Section {
+    header: "[[plugin.on]]",
+    keys: &["watch", "events", "resync", "relist", "initial"],
+    later: &["when", "changed", "labels", "fields"],
+};
+
+pub(crate) static QUEUE: Section = Section {
+    header: "[plugin.queue]",
+    keys: &["workers"],
+    later: &["delivery", "capacity", "rate", "burst"],
+};
+
+pub(crate) static RETRY: Section = Section {
+    header: "[plugin.retry]",
+    keys: &["min", "max", "factor", "jitter", "attempts", "on-exhausted"],
+    later: &[],
+};
+
+pub(crate) static LIMITS: Section = Section {
+    header: "[plugin.limits]",
+    keys: &["memory", "deadline", "log", "response"],
+    later: &["cpu", "host-calls"],
+};
+
+pub(crate) static GRANT: Section = Section {
+    header: "[plugin.grant]",
+    keys: &["read"],
+    later: &["write", "http", "keyvalue", "secrets", "metrics"],
+};
+
+/// Every section, as they stand in a file.
+pub(crate) static ALL: [&Section; 10] =
+    [&ROOT, &CLUSTER, &HOST, &WATCH, &PLUGIN, &ON, &QUEUE, &RETRY, &LIMITS, &GRANT];
+
+// === impl Section ===
+
+impl Section {
+    /// What is wrong with this key here; none: it belongs here.
+    pub(super) fn fault(&self, key: &str) -> Option<Fault> {
+        if self.keys.contains(&key) {
+            return None;
+        }
+        if self.later.contains(&key) {
+            return Some(Fault::new(format!("`{key}` is not supported by this version"), "remove it"));
+        }
+        let message = "unknown key";
+        let homes: Vec<&str> =
+            ALL.iter().filter(|other| other.keys.contains(&key)).map(|other| other.header).collect();
+        // The classic of TOML: a key below the header of a sub-table belongs to the sub-table.
+        if !homes.is_empty() {
+            return Some(Fault::new(message, format!("it belongs to {}", homes.join(" or "))));
+        }
+        let remedy = match nearest(&key.replace('_', "-"), self.keys.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known are `{}`", self.keys.join("`, `")),
+        };
+        Some(Fault::new(message, remedy))
+    }
+}

@@ -1,0 +1,50 @@
+//! Values that are one of a few words.
+
+use super::scalar::Choice;
+use crate::{
+    config::plugin::{Initial, OnExhausted, Relist},
+    logging::LogFormat,
+};
+
+/// A kind of event, as listed in `events`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    Add,
+    Update,
+    Delete,
+}
+
+/// The life of an instance, as written in `instance`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InstanceKind {
+    Warm,
+    Fresh,
+}
+
+// === impl Choice ===
+
+impl Choice for EventKind {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("add", Self::Add), ("update", Self::Update), ("delete", Self::Delete)];
+}
+
+impl Choice for InstanceKind {
+    const WORDS: &'static [(&'static str, Self)] = &[("warm", Self::Warm), ("fresh", Self::Fresh)];
+}
+
+impl Choice for Relist {
+    const WORDS: &'static [(&'static str, Self)] = &[("changed", Self::Changed), ("all", Self::All)];
+}
+
+impl Choice for Initial {
+    const WORDS: &'static [(&'static str, Self)] = &[("deliver", Self::Deliver), ("skip", Self::Skip)];
+}
+
+impl Choice for OnExhausted {
+    const WORDS: &'static [(&'static str, Self)] = &[("dead-letter", Self::DeadLetter), ("drop", Self::Drop)];
+    const LATER: &'static [&'static str] = &["quarantine"];
+}
+
+impl Choice for LogFormat {
+    const WORDS: &'static [(&'static str, Self)] = &[("text", Self::Text), ("json", Self::Json)];
+}

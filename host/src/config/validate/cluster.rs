@@ -1,0 +1,46 @@
+//! `[cluster]`
+
+use std::{num::NonZeroU32, time::Duration};
+
+use super::Context;
+use crate::config::{
+    cluster::{Access, Cluster, IDLE_WATCH_TIMEOUT},
+    problem::Fault,
+    raw::{Count, RawCluster},
+};
+
+/// Less than a round trip or two would reopen watches for nothing.
+const LEAST_IDLE_WATCH: Duration = Duration::from_millis(100);
+/// A watch lasts ten minutes at most; a day without a byte is no watch.
+const MOST_IDLE_WATCH: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub(super) fn cluster(raw: RawCluster, context: &mut Context<'_, '_>) -> Cluster {
+    let page_size = raw.page_size.as_ref().and_then(|page_size| {
+        NonZeroU32::new(context.within(Some(page_size), Count(1), (Count(1), Count(u32::MAX))).0)
+    });
+    let idle_watch_timeout = context.within(
+        raw.idle_watch_timeout.as_ref(),
+        IDLE_WATCH_TIMEOUT,
+        (LEAST_IDLE_WATCH, MOST_IDLE_WATCH),
+    );
+    Cluster { access: access(raw, context), page_size, idle_watch_timeout }
+}
+
+fn access(raw: RawCluster, context: &mut Context<'_, '_>) -> Access {
+    let kubeconfig = raw.kubeconfig.map(|path| (path.with(()), context.path(&path)));
+    if let Some(server) = raw.server {
+        let others = [kubeconfig.map(|(place, _)| place), raw.context.map(|name| name.with(()))];
+        for other in others.iter().flatten() {
+            let message = "`server` says already where the API server is";
+            context.refuse(other, Fault::new(message, "remove one of the two"));
+        }
+        return Access::Server(server.value.0);
+    }
+    if kubeconfig.is_none() && raw.context.is_none() {
+        return Access::Inferred;
+    }
+    Access::Kubeconfig {
+        path: kubeconfig.and_then(|(_, path)| path),
+        context: raw.context.map(|name| name.value.0),
+    }
+}

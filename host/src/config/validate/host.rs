@@ -1,0 +1,36 @@
+//! `[host]`
+
+use std::{path::PathBuf, time::Duration};
+
+use super::Context;
+use crate::config::{
+    host::{ADMIN, Host, LOG, SHUTDOWN_TIMEOUT},
+    raw::{Located, PathText, RawHost},
+};
+
+/// Less would cut off calls that are all but done.
+const LEAST_SHUTDOWN: Duration = Duration::from_millis(100);
+/// Somebody waits for the process to end.
+const MOST_SHUTDOWN: Duration = Duration::from_secs(60 * 60);
+
+pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
+    Host {
+        admin: raw.admin.map_or(Some(ADMIN), |admin| admin.value.0),
+        log: raw.log.map_or_else(|| LOG.to_owned(), |log| log.value.0),
+        log_format: raw.log_format.map(|format| format.value).unwrap_or_default(),
+        shutdown_timeout: context.within(
+            raw.shutdown_timeout.as_ref(),
+            SHUTDOWN_TIMEOUT,
+            (LEAST_SHUTDOWN, MOST_SHUTDOWN),
+        ),
+        cache_dir: cache_dir(raw.cache_dir.as_ref(), context),
+    }
+}
+
+fn cache_dir(raw: Option<&Located<PathText>>, context: &mut Context<'_, '_>) -> Option<PathBuf> {
+    match raw {
+        None => context.environment.cache_dir.clone(),
+        Some(text) if text.value.0 == "off" => None,
+        Some(text) => context.path(text),
+    }
+}

@@ -1,0 +1,82 @@
+//! `[[plugin]]`
+
+mod calls;
+mod subscription;
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+use informer_types::Gvr;
+
+use super::{Context, watch::Watched};
+use crate::config::{
+    Components,
+    plugin::{CONFIG_JSON, Grants, Plugin, Queue, WORKERS},
+    problem::Fault,
+    raw::{Count, Located, Name, PathText, RawGrant, RawPlugin, RawQueue},
+};
+
+/// Each worker keeps an instance: at the default limit these may hold 16 GiB.
+const MOST_WORKERS: u32 = 256;
+
+pub(super) fn plugins(raw: Vec<RawPlugin>, watched: &Watched, context: &mut Context<'_, '_>) -> Vec<Plugin> {
+    let mut seen: Vec<Located<Name>> = Vec::new();
+    let mut plugins = Vec::with_capacity(raw.len());
+    for raw in raw {
+        if let Some(name) = &raw.name {
+            if let Some(earlier) = seen.iter().find(|earlier| earlier.value == name.value) {
+                let line = context.problems.line(earlier.at);
+                let message = format!("a plugin on line {line} is named `{}` already", name.value.0);
+                context.refuse(name, Fault::new(message, "give each its own name"));
+            }
+            seen.push(name.clone());
+        }
+        plugins.extend(plugin(raw, watched, context));
+    }
+    plugins
+}
+
+/// None where the name or the source is missing, which is noted by then; the rest is judged all the same.
+fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> Option<Plugin> {
+    let source = raw.source.and_then(|text| source(&text, context));
+    let instance = calls::instance(raw.instance, context);
+    let subscriptions = subscription::subscriptions(raw.on, &raw.place, watched, context);
+    let queue = queue(&raw.queue, context);
+    let retry = calls::retry(&raw.retry, context);
+    let limits = calls::limits(&raw.limits, context);
+    let grants = grants(raw.grant, watched, context);
+    Some(Plugin {
+        name: raw.name?.value.0,
+        source: source?,
+        instance,
+        subscriptions,
+        queue,
+        retry,
+        limits,
+        grants,
+        config_json: raw.config_json.unwrap_or_else(|| CONFIG_JSON.to_owned()),
+    })
+}
+
+fn source(text: &Located<PathText>, context: &mut Context<'_, '_>) -> Option<PathBuf> {
+    let path = context.path(text)?;
+    if context.components == Components::Present && !path.is_file() {
+        let message = format!("there is no file at {}", path.display());
+        context.refuse(text, Fault::new(message, "build the component, or correct the path"));
+    }
+    Some(path)
+}
+
+fn queue(raw: &RawQueue, context: &mut Context<'_, '_>) -> Queue {
+    let Some(workers) = &raw.workers else { return Queue::default() };
+    let Count(workers) = context.within(Some(workers), Count(1), (Count(1), Count(MOST_WORKERS)));
+    let workers = usize::try_from(workers).ok().and_then(NonZeroUsize::new);
+    Queue { workers: workers.unwrap_or(WORKERS) }
+}
+
+fn grants(raw: RawGrant, watched: &Watched, context: &mut Context<'_, '_>) -> Grants {
+    let Some(read) = raw.read else { return Grants::default() };
+    for gvr in &read.value {
+        watched.find(gvr, context);
+    }
+    Grants { read: Some(context.distinct(read.value, Gvr::to_string)) }
+}

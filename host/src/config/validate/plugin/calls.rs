@@ -1,0 +1,81 @@
+//! What surrounds the calls of a plugin: `instance`, `[plugin.retry]`, `[plugin.limits]`.
+
+use std::{num::NonZeroU32, time::Duration};
+
+use super::Context;
+use crate::config::{
+    plugin::{
+        ATTEMPTS, DEADLINE, FACTOR, IDLE_TIMEOUT, Instance, JITTER, LOG_BYTES, Limits, MAX, MEMORY_BYTES,
+        MIN, RESPONSE_BYTES, Retry,
+    },
+    problem::Fault,
+    raw::{InstanceKind, Located, Number, RawInstance, RawLimits, RawRetry, Size},
+};
+
+/// The resolution of the timer.
+const TICK: Duration = Duration::from_millis(1);
+/// The queue waits no longer than a day, whoever asks for it.
+const MOST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The epoch that stops a guest advances every 10 ms; less cannot be kept.
+const LEAST_DEADLINE: Duration = Duration::from_millis(10);
+/// One call holds a worker, and a shutdown waits for it.
+const MOST_DEADLINE: Duration = Duration::from_secs(60 * 60);
+/// One page of WebAssembly, and all that 32-bit addresses reach.
+const MEMORY: (Size, Size) = (Size(64 << 10), Size(4 << 30));
+/// The text of one call stays in memory until it is written.
+const LOG: (Size, Size) = (Size(0), Size(64 << 20));
+/// One small object fits; the guest has to take it all into its own memory.
+const RESPONSE: (Size, Size) = (Size(1 << 10), Size(1 << 30));
+
+pub(super) fn instance(raw: RawInstance, context: &mut Context<'_, '_>) -> Instance {
+    if raw.kind.is_some_and(|kind| kind.value == InstanceKind::Fresh) {
+        let useless = [raw.max_calls.map(|key| key.with(())), raw.idle_timeout.map(|key| key.with(()))];
+        for key in useless.iter().flatten() {
+            let message = "it has no meaning where each call has its own instance";
+            context.refuse(key, Fault::new(message, "remove it, or write instance = \"warm\""));
+        }
+        return Instance::Fresh;
+    }
+    let idle_timeout = match raw.idle_timeout {
+        None => Some(IDLE_TIMEOUT),
+        Some(never) if never.value.is_zero() => None,
+        Some(period) => Some(period.value),
+    };
+    Instance::Warm { max_calls: raw.max_calls.and_then(|count| NonZeroU32::new(count.value.0)), idle_timeout }
+}
+
+pub(super) fn retry(raw: &RawRetry, context: &mut Context<'_, '_>) -> Retry {
+    let min = context.within(raw.min.as_ref(), MIN, (TICK, MOST_WAIT));
+    // A longer `min` alone lengthens the longest wait too, instead of contradicting a default nobody wrote.
+    let max = context.within(raw.max.as_ref(), MAX.max(min), (TICK, MOST_WAIT));
+    if let Some(written) = raw.max.as_ref().filter(|_| max < min) {
+        short(written, raw.min.is_some(), context);
+    }
+    let Number(factor) = context.within(raw.factor.as_ref(), Number(FACTOR), (Number(1.0), Number(10.0)));
+    let Number(jitter) = context.within(raw.jitter.as_ref(), Number(JITTER), (Number(0.0), Number(1.0)));
+    Retry {
+        min,
+        max,
+        factor,
+        jitter,
+        attempts: raw.attempts.as_ref().map_or(Some(ATTEMPTS), |count| NonZeroU32::new(count.value.0)),
+        on_exhausted: raw.on_exhausted.as_ref().map(|fate| fate.value).unwrap_or_default(),
+    }
+}
+
+fn short(max: &Located<Duration>, min_is_written: bool, context: &mut Context<'_, '_>) {
+    let remedy = if min_is_written { "lower `min` or raise `max`" } else { "write a shorter `min` too" };
+    context.refuse(max, Fault::new("`max` is shorter than `min`", remedy));
+}
+
+pub(super) fn limits(raw: &RawLimits, context: &mut Context<'_, '_>) -> Limits {
+    let mut size = |value: &Option<Located<Size>>, default, bounds| {
+        context.within(value.as_ref(), Size(default), bounds).0
+    };
+    Limits {
+        memory_bytes: size(&raw.memory, MEMORY_BYTES, MEMORY),
+        log_bytes: size(&raw.log, LOG_BYTES, LOG),
+        response_bytes: size(&raw.response, RESPONSE_BYTES, RESPONSE),
+        deadline: context.within(raw.deadline.as_ref(), DEADLINE, (LEAST_DEADLINE, MOST_DEADLINE)),
+    }
+}

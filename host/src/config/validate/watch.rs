@@ -1,0 +1,126 @@
+//! `[[watch]]`
+
+use std::{collections::BTreeMap, time::Duration};
+
+use informer_types::{Gvr, Pointer};
+
+use super::{Context, suggestion};
+use crate::config::{
+    problem::Fault,
+    raw::{Located, RawWatch},
+    watch::{DROP, LEAST_RESYNC, Watch},
+};
+
+/// Longer is as good as never, and never is written "0s".
+const MOST_RESYNC: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// What an informer tells objects and their versions apart by.
+const IDENTITY: [&str; 4] =
+    ["/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/resourceVersion"];
+
+/// The watches of a file, and whether these are all: where one cannot be read, a reference to it cannot be judged.
+pub(super) struct Watched {
+    pub(super) watches: Vec<Watch>,
+    complete: bool,
+}
+
+pub(super) fn watches(raw: Option<Vec<RawWatch>>, context: &mut Context<'_, '_>) -> Watched {
+    let Some(raw) = raw else { return Watched { watches: Vec::new(), complete: false } };
+    if raw.is_empty() {
+        let remedy = "add [[watch]] with gvr = \"apps/v1/deployments\", or another resource";
+        context.problems.add(0, "", Fault::new("nothing is watched", remedy));
+    }
+    let mut watched = Watched { watches: Vec::with_capacity(raw.len()), complete: !raw.is_empty() };
+    let mut seen: Vec<Located<Gvr>> = Vec::new();
+    for mut raw in raw {
+        let Some(gvr) = raw.gvr.take() else {
+            watched.complete = false;
+            continue;
+        };
+        if let Some(earlier) = seen.iter().find(|earlier| earlier.value == gvr.value) {
+            let line = context.problems.line(earlier.at);
+            let remedy = "remove one: all plugins share one watch, and namespaces are listed in it";
+            let message = format!("`{}` is watched already on line {line}", gvr.value);
+            context.refuse(&gvr, Fault::new(message, remedy));
+        }
+        watched.watches.push(watch(gvr.value.clone(), raw, context));
+        seen.push(gvr);
+    }
+    watched
+}
+
+fn watch(gvr: Gvr, raw: RawWatch, context: &mut Context<'_, '_>) -> Watch {
+    let namespaces = raw.namespaces.map(|list| {
+        let list = context.some_distinct(list, "all namespaces", |namespace| namespace.0.clone());
+        list.into_iter().map(|namespace| namespace.0).collect()
+    });
+    Watch {
+        gvr,
+        namespaces: namespaces.unwrap_or_default(),
+        labels: raw.labels.map(|labels| labels.value).unwrap_or_default(),
+        fields: raw.fields.map(|fields| fields.value.0).unwrap_or_default(),
+        resync: raw.resync.and_then(|period| resync(&period, context)),
+        drop: drop(raw.drop, context),
+        indexes: indexes(raw.index, context),
+    }
+}
+
+/// The period meant: none for zero, which is how never is written (P-9).
+pub(super) fn resync(period: &Located<Duration>, context: &mut Context<'_, '_>) -> Option<Duration> {
+    if period.value.is_zero() {
+        return None;
+    }
+    Some(context.within(Some(period), LEAST_RESYNC, (LEAST_RESYNC, MOST_RESYNC)))
+}
+
+fn drop(raw: Option<Located<Vec<Located<Pointer>>>>, context: &mut Context<'_, '_>) -> Vec<Pointer> {
+    let Some(list) = raw else {
+        return DROP.iter().filter_map(|pointer| pointer.parse().ok()).collect();
+    };
+    for pointer in &list.value {
+        let text = pointer.value.to_string();
+        // A pointer above one of them takes it along.
+        let needed = IDENTITY.iter().find(|needed| {
+            needed.strip_prefix(text.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        if let Some(needed) = needed {
+            let message = format!("\"{text}\" takes {needed} away, which the informer itself needs");
+            context.refuse(
+                pointer,
+                Fault::new(message, "drop something else, like \"/metadata/managedFields\""),
+            );
+        }
+    }
+    context.distinct(list.value, Pointer::to_string)
+}
+
+fn indexes(
+    raw: Vec<(crate::config::raw::Name, Located<Pointer>)>,
+    context: &mut Context<'_, '_>,
+) -> BTreeMap<String, Pointer> {
+    let mut indexes = BTreeMap::new();
+    for (name, pointer) in raw {
+        if pointer.value.tokens().is_empty() {
+            let remedy = "write the pointer of a field, like \"/spec/nodeName\"";
+            context.refuse(&pointer, Fault::new("the whole object cannot be an index", remedy));
+        }
+        indexes.insert(name.0, pointer.value);
+    }
+    indexes
+}
+
+// === impl Watched ===
+
+impl Watched {
+    /// The watch of this resource. A reference to none is noted.
+    pub(super) fn find(&self, gvr: &Located<Gvr>, context: &mut Context<'_, '_>) -> Option<&Watch> {
+        let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);
+        if found.is_none() && self.complete {
+            let known: Vec<String> = self.watches.iter().map(|watch| watch.gvr.to_string()).collect();
+            let otherwise = format!("add [[watch]] with gvr = \"{}\"", gvr.value);
+            let remedy = suggestion(&gvr.value.to_string(), &known, &otherwise);
+            context.refuse(gvr, Fault::new(format!("`{}` is not watched", gvr.value), remedy));
+        }
+        found
+    }
+}

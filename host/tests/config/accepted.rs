@@ -1,0 +1,191 @@
+use std::{path::Path, time::Duration};
+
+use informer::{
+    config::{
+        Access, Cluster, Config, Events, Initial, Instance, Limits, OnExhausted, Queue, Relist, Retry,
+        SMALLEST,
+    },
+    logging::LogFormat,
+};
+
+use crate::{parse, with};
+
+fn good(text: &str) -> Config {
+    parse(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
+    let config = good(SMALLEST);
+
+    assert_eq!(config.cluster, Cluster::default());
+    assert_eq!(config.host.admin, Some("127.0.0.1:8080".parse().unwrap()));
+    assert_eq!((config.host.log.as_str(), config.host.log_format), ("info", LogFormat::Text));
+    assert_eq!(config.host.shutdown_timeout, Duration::from_secs(25));
+    assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/home/me/.cache/informer")));
+
+    let [watch] = config.watches.as_slice() else { panic!("{config:?}") };
+    assert!(watch.namespaces.is_empty() && watch.labels.is_empty() && watch.fields.is_empty());
+    assert!(watch.indexes.is_empty());
+    assert_eq!(watch.resync, None);
+    assert_eq!(watch.drop, ["/metadata/managedFields".parse().unwrap()]);
+
+    let [plugin] = config.plugins.as_slice() else { panic!("{config:?}") };
+    assert_eq!(plugin.source, Path::new("/etc/informer/hello.wasm"));
+    let warm = Instance::Warm { max_calls: None, idle_timeout: Some(Duration::from_secs(300)) };
+    assert_eq!(plugin.instance, warm);
+    assert_eq!(plugin.queue, Queue::default());
+    assert_eq!(plugin.retry, Retry::default());
+    assert_eq!(plugin.limits, Limits::default());
+    assert_eq!(plugin.grants.read, None);
+    assert_eq!(plugin.config_json, "{}");
+
+    let [on] = plugin.subscriptions.as_slice() else { panic!("{plugin:?}") };
+    assert_eq!(on.events, Events::ALL);
+    assert_eq!((on.resync, on.relist, on.initial), (None, Relist::Changed, Initial::Deliver));
+}
+
+#[test]
+fn every_key_is_heard() {
+    let config = good(
+        r#"
+        [cluster]
+        context = "dev"
+        kubeconfig = "~/dev.yaml"
+        page-size = 100
+        idle-watch-timeout = "90s"
+
+        [host]
+        admin = "[::1]:0"
+        log = "warn,informer_cache=debug"
+        log-format = "json"
+        shutdown-timeout = "1m"
+        cache-dir = "../cache"
+
+        [[watch]]
+        gvr = "v1/pods"
+        namespaces = ["a", "b"]
+        labels = "app in (x, y)"
+        fields = "spec.nodeName=node-1"
+        resync = "10m"
+        drop = []
+        index = { by-node = "/spec/nodeName" }
+
+        [[plugin]]
+        name = "p"
+        source = "/opt/p.wasm"
+        instance = "warm"
+        max-calls = 1000
+        idle-timeout = "0s"
+        on = [{ watch = "v1/pods", events = ["delete"], resync = "30s", relist = "all", initial = "skip" }]
+        queue = { workers = 4 }
+        retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, on-exhausted = "drop" }
+        limits = { memory = "1GiB", deadline = "250ms", log = 0, response = 4096 }
+        grant = { read = ["v1/pods"] }
+        "#,
+    );
+
+    let path = Some("/home/me/dev.yaml".into());
+    assert_eq!(config.cluster.access, Access::Kubeconfig { path, context: Some("dev".to_owned()) });
+    assert_eq!(config.cluster.page_size.map(u32::from), Some(100));
+    assert_eq!(config.cluster.idle_watch_timeout, Duration::from_secs(90));
+    assert_eq!(config.host.admin, Some("[::1]:0".parse().unwrap()));
+    assert_eq!(
+        (config.host.log.as_str(), config.host.log_format),
+        ("warn,informer_cache=debug", LogFormat::Json)
+    );
+    assert_eq!(config.host.shutdown_timeout, Duration::from_secs(60));
+    assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/etc/informer/../cache")));
+
+    let watch = &config.watches[0];
+    assert_eq!(watch.namespaces, ["a", "b"]);
+    assert_eq!(watch.labels, "app in (x,y)".parse().unwrap());
+    assert_eq!(watch.fields, "spec.nodeName=node-1");
+    assert_eq!(watch.resync, Some(Duration::from_secs(600)));
+    assert!(watch.drop.is_empty());
+    assert_eq!(watch.indexes["by-node"], "/spec/nodeName".parse().unwrap());
+
+    let plugin = &config.plugins[0];
+    assert_eq!(plugin.source, Path::new("/opt/p.wasm"));
+    assert_eq!(plugin.instance, Instance::Warm { max_calls: 1000.try_into().ok(), idle_timeout: None });
+    assert_eq!(plugin.queue.workers.get(), 4);
+    let retry = Retry {
+        min: Duration::from_secs(1),
+        max: Duration::from_secs(2),
+        factor: 1.5,
+        jitter: 0.0,
+        attempts: None,
+        on_exhausted: OnExhausted::Drop,
+    };
+    assert_eq!(plugin.retry, retry);
+    let limits = Limits {
+        memory_bytes: 1 << 30,
+        deadline: Duration::from_millis(250),
+        log_bytes: 0,
+        response_bytes: 4096,
+    };
+    assert_eq!(plugin.limits, limits);
+    assert_eq!(plugin.grants.read, Some(vec!["v1/pods".parse().unwrap()]));
+    let on = &plugin.subscriptions[0];
+    assert_eq!(on.events, Events { add: false, update: false, delete: true });
+    assert_eq!((on.relist, on.initial), (Relist::All, Initial::Skip));
+    assert_eq!(on.resync, Some(Duration::from_secs(30)));
+}
+
+#[test]
+fn a_subscription_has_the_resync_of_its_watch_unless_it_says_its_own() {
+    let text = |resync: &str| {
+        format!(
+            "[[watch]]\ngvr = \"v1/pods\"\nresync = \"10m\"\n\
+             [[plugin]]\nname = \"p\"\nsource = \"p\"\n[[plugin.on]]\nwatch = \"v1/pods\"\n{resync}"
+        )
+    };
+    let resync = |line| good(&text(line)).plugins[0].subscriptions[0].resync;
+
+    assert_eq!(resync(""), Some(Duration::from_secs(600)));
+    assert_eq!(resync("resync = \"5m\""), Some(Duration::from_secs(300)));
+    assert_eq!(resync("resync = \"0s\""), None);
+}
+
+#[test]
+fn a_longer_first_wait_alone_lengthens_the_longest_one() {
+    let retry = good(&with("[plugin.retry]\nmin = \"5m\"\n")).plugins[0].retry.clone();
+
+    assert_eq!((retry.min, retry.max), (Duration::from_secs(300), Duration::from_secs(300)));
+}
+
+#[test]
+fn the_admin_endpoint_and_the_cache_can_be_switched_off() {
+    let config = good(&format!("[host]\nadmin = \"off\"\ncache-dir = \"off\"\n{SMALLEST}"));
+
+    assert_eq!((config.host.admin, config.host.cache_dir), (None, None));
+}
+
+#[test]
+fn a_server_is_reached_without_a_kubeconfig() {
+    let config = good(&format!("[cluster]\nserver = \"http://127.0.0.1:8001\"\n{SMALLEST}"));
+
+    assert_eq!(config.cluster.access, Access::Server("http://127.0.0.1:8001".parse().unwrap()));
+}
+
+#[test]
+fn a_plugins_own_table_becomes_json_with_dates_as_texts() {
+    let config = good(&with(
+        "[plugin.config]\nb = 0x10\na = [1, 2.5, true]\nwhen = 2026-01-02T03:04:05Z\n[plugin.config.deep]\nc = \"d\"\n",
+    ));
+
+    assert_eq!(
+        config.plugins[0].config_json,
+        r#"{"a":[1,2.5,true],"b":16,"deep":{"c":"d"},"when":"2026-01-02T03:04:05Z"}"#
+    );
+}
+
+#[test]
+fn a_file_reads_equal_to_itself_so_that_a_reload_sees_only_what_changed() {
+    let (before, same) = (good(SMALLEST), good(&format!("# a comment\n{SMALLEST}")));
+    let after = good(&with("[plugin.limits]\nmemory = \"65MiB\"\n"));
+
+    assert_eq!(before, same);
+    assert_eq!(before.watches, after.watches);
+    assert_ne!(before.plugins, after.plugins);
+}

@@ -1,0 +1,338 @@
+//! What is said of bad files, word by word. Below each file stand its problems, without the file's name.
+
+use std::path::Path;
+
+use informer::config::{ConfigError, Problem};
+
+use crate::{parse, with};
+
+/// The problems of a text, one a line.
+fn problems(text: &str) -> String {
+    let error = parse(text).expect_err("the file is good");
+    let shown = error.to_string();
+    let (lines, count) = shown.rsplit_once('\n').unwrap();
+    let noun = if error.problems.len() == 1 { "problem" } else { "problems" };
+    assert_eq!(count, format!("{} {noun} in informer.toml", error.problems.len()));
+    lines.lines().map(|line| line.strip_prefix("informer.toml:").unwrap().to_owned() + "\n").collect()
+}
+
+/// Of one plugin, with these lines at its end; the first stands on line 10.
+fn plugin_problems(lines: &str) -> String {
+    problems(&with(lines))
+}
+
+/// Of one watch with these lines; the first stands on line 3.
+fn watch_problems(lines: &str) -> String {
+    problems(&format!("[[watch]]\ngvr = \"v1/pods\"\n{lines}"))
+}
+
+#[test]
+fn every_problem_of_a_file_is_told_at_once_and_in_order() {
+    let text = r#"
+[cluster]
+contxt = "dev"
+page-size = "many"
+
+[host]
+admin = "0.0.0.0:8080"
+log_format = "json"
+shutdown-timeout = 25
+
+[[watch]]
+gvr = "apps/v1/deployments"
+resync = "10"
+
+[[watch]]
+gvr = "v1/pods"
+drop = ["metadata"]
+metadata-only = true
+
+[[plugin]]
+name = "deployment-logger"
+source = "deployment-logger.wasm"
+
+  [[plugin.on]]
+  watch = "apps/v1/deployment"
+  events = ["add", "modify"]
+  when = "object.spec.replicas > 0"
+
+  [plugin.limits]
+  memory = "64Mi"
+  instance = "fresh"
+"#;
+    assert_eq!(
+        problems(text),
+        r#"3:1: cluster.contxt: unknown key; did you mean `context`?
+4:13: cluster.page-size: expected a whole number, found the text "many"; write for example 10
+7:9: host.admin: `0.0.0.0:8080` can be reached from outside; write a loopback address, like 127.0.0.1:8080 or [::1]:8080
+8:1: host.log_format: unknown key; did you mean `log-format`?
+9:20: host.shutdown-timeout: expected a duration, found the number 25; write for example "30s"
+13:10: watch[0].resync: `10` is not a duration; write numbers with the units h, m, s or ms, like "30s", "1h30m" or "500ms"
+17:9: watch[1].drop[0]: `metadata` is not a JSON pointer: it must start with `/`, as in `/spec/replicas`
+18:1: watch[1].metadata-only: `metadata-only` is not supported by this version; remove it
+25:11: plugin.deployment-logger.on[0].watch: `apps/v1/deployment` is not watched; did you mean `apps/v1/deployments`?
+26:20: plugin.deployment-logger.on[0].events[1]: unknown value `modify`; write "add" or "update" or "delete"
+27:3: plugin.deployment-logger.on[0].when: `when` is not supported by this version; remove it
+30:12: plugin.deployment-logger.limits.memory: `64Mi` is not a size; did you mean "64MiB"?
+31:3: plugin.deployment-logger.limits.instance: unknown key; it belongs to [[plugin]]
+"#
+    );
+}
+
+#[test]
+fn a_problem_can_be_read_by_a_program() {
+    let error: ConfigError = parse(&with("[plugin.queue]\nworkers = 0\n")).unwrap_err();
+
+    let problem = Problem {
+        line: 11,
+        column: 11,
+        key: "plugin.hello.queue.workers".to_owned(),
+        message: "0 is too small".to_owned(),
+        remedy: Some("write at least 1".to_owned()),
+    };
+    assert_eq!(error, ConfigError { file: Path::new("informer.toml").to_owned(), problems: vec![problem] });
+    assert_eq!(
+        serde_json::to_value(&error).unwrap(),
+        serde_json::json!({
+            "file": "informer.toml",
+            "problems": [{
+                "line": 11,
+                "column": 11,
+                "key": "plugin.hello.queue.workers",
+                "message": "0 is too small",
+                "remedy": "write at least 1",
+            }],
+        })
+    );
+}
+
+#[test]
+fn a_text_that_is_not_toml_has_one_problem_the_first() {
+    for (text, problem) in [
+        ("[host]\nlog = \n[x", "2:7: not TOML: string values must be quoted, expected literal string\n"),
+        (
+            "[host]\nlog = debug\nlog-format = text",
+            "2:7: not TOML: string values must be quoted, expected literal string\n",
+        ),
+        ("[[watch]\ngvr = 1", "1:9: not TOML: unclosed array table, expected `]`\n"),
+        ("[host]\nlog = \"a\"\nlog = \"b\"", "3:1: not TOML: duplicate key\n"),
+        (
+            "x = \"\u{e9}\u{e9}\\q\"",
+            "1:9: not TOML: missing escaped value, expected `b`, `e`, `f`, `n`, `r`, `\\`, `\"`, `x`, `u`, `U`\n",
+        ),
+    ] {
+        assert_eq!(problems(text), problem);
+    }
+}
+
+#[test]
+fn an_empty_file_watches_nothing() {
+    for text in ["", "watch = []", "# a comment\n[host]\n"] {
+        assert_eq!(
+            problems(text),
+            "1:1: nothing is watched; add [[watch]] with gvr = \"apps/v1/deployments\", or another resource\n"
+        );
+    }
+}
+
+#[test]
+fn a_table_of_the_wrong_shape_is_told_the_right_one() {
+    let text = "watch = 3\n[[cluster]]\n[host.log]\n[[plugin]]\nname = 1\nsource = true\nqueue = 1\non = {}\nconfig = [1]\n";
+    assert_eq!(
+        problems(text),
+        r#"1:9: watch: expected an array of tables, found the number 3; write [[watch]]
+2:1: cluster: expected a table, found an array; write [cluster]
+3:1: host.log: expected a log filter, found a table; write for example "info"
+5:8: plugin[0].name: expected a name, found the number 1; write for example "deployment-logger"
+6:10: plugin[0].source: expected a path, found true; write for example "plugins/hello.wasm"
+7:9: plugin[0].queue: expected a table, found the number 1; write [plugin.queue]
+8:6: plugin[0].on: expected an array of tables, found a table; write [[plugin.on]]
+9:10: plugin[0].config: expected a table, found an array; write [plugin.config]
+"#
+    );
+    assert_eq!(
+        problems("plugin = [1]\n[watch]\ngvr = \"v1/pods\"\n"),
+        "1:11: plugin[0]: expected a table, found the number 1; write [[plugin]]\n\
+         2:1: watch: expected an array of tables, found a table; write [[watch]]\n"
+    );
+}
+
+#[test]
+fn what_must_be_there_and_is_not_is_told_where_its_table_stands() {
+    assert_eq!(
+        problems("[[watch]]\n\n  [[plugin]]\n  [[plugin.on]]\n"),
+        r#"1:1: watch[0].gvr: it is missing in [[watch]]; write for example gvr = "apps/v1/deployments"
+3:3: plugin[0].name: it is missing in [[plugin]]; write for example name = "deployment-logger"
+3:3: plugin[0].source: it is missing in [[plugin]]; write for example source = "plugins/hello.wasm"
+4:3: plugin[0].on[0].watch: it is missing in [[plugin.on]]; write for example watch = "apps/v1/deployments"
+"#
+    );
+}
+
+#[test]
+fn an_unknown_key_is_told_where_it_belongs_or_what_it_was_meant_to_be() {
+    assert_eq!(
+        plugin_problems(
+            "deadline = \"1s\"\nlog = 1\nrelists = \"all\"\ncolour = 1\n[plugin.retry]\nmaximum = 1\n[plugins]\n"
+        ),
+        r#"10:1: plugin.hello.on[0].deadline: unknown key; it belongs to [plugin.limits]
+11:1: plugin.hello.on[0].log: unknown key; it belongs to [host] or [plugin.limits]
+12:1: plugin.hello.on[0].relists: unknown key; did you mean `relist`?
+13:1: plugin.hello.on[0].colour: unknown key; known are `watch`, `events`, `resync`, `relist`, `initial`
+15:1: plugin.hello.retry.maximum: unknown key; known are `min`, `max`, `factor`, `jitter`, `attempts`, `on-exhausted`
+16:2: plugins: unknown key; did you mean `plugin`?
+"#
+    );
+}
+
+#[test]
+fn doubles_are_told_where_the_first_one_stands() {
+    let text = r#"[[watch]]
+gvr = "v1/pods"
+[[watch]]
+gvr = "v1/pods"
+[[plugin]]
+name = "a"
+source = "a"
+[[plugin.on]]
+watch = "v1/pods"
+events = ["add", "add"]
+[[plugin.on]]
+watch = "v1/pods"
+[plugin.grant]
+read = ["v1/pods", "v1/pods"]
+[[plugin]]
+name = "a"
+source = "a"
+[[plugin.on]]
+watch = "v1/pods"
+"#;
+    assert_eq!(
+        problems(text),
+        r#"4:7: watch[1].gvr: `v1/pods` is watched already on line 2; remove one: all plugins share one watch, and namespaces are listed in it
+10:18: plugin.a.on[0].events[1]: `add` is listed twice; remove one
+12:9: plugin.a.on[1].watch: it is subscribed to `v1/pods` already on line 9; remove one: each event would be delivered twice
+14:20: plugin.a.grant.read[1]: `v1/pods` is listed twice; remove one
+16:8: plugin.a.name: a plugin on line 6 is named `a` already; give each its own name
+"#
+    );
+}
+
+#[test]
+fn a_resource_that_is_not_watched_can_be_neither_heard_nor_read() {
+    assert_eq!(
+        plugin_problems(
+            "[[plugin.on]]\nwatch = \"v1/secrets\"\n[plugin.grant]\nread = [\"v1/pods\", \"apps/v1/deploymnets\"]\n"
+        ),
+        r#"11:9: plugin.hello.on[1].watch: `v1/secrets` is not watched; add [[watch]] with gvr = "v1/secrets"
+13:9: plugin.hello.grant.read[0]: `v1/pods` is not watched; add [[watch]] with gvr = "v1/pods"
+13:20: plugin.hello.grant.read[1]: `apps/v1/deploymnets` is not watched; did you mean `apps/v1/deployments`?
+"#
+    );
+}
+
+#[test]
+fn a_reference_is_not_blamed_for_a_watch_that_cannot_be_read() {
+    let text = "[[watch]]\ngvr = \"V1/pods\"\n[[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"v1/pods\"\n";
+    assert_eq!(
+        problems(text),
+        "2:7: watch[0].gvr: `V1/pods` is not a resource: only lower-case letters, digits, `-` and `.` are allowed; \
+         write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`)\n"
+    );
+}
+
+#[test]
+fn the_cluster_is_reached_in_one_way() {
+    let text = "[cluster]\nserver = \"https://10.0.0.1\"\ncontext = \"dev\"\nkubeconfig = \"~/x\"\npage-size = 0\nidle-watch-timeout = \"0s\"\n[[watch]]\ngvr = \"v1/pods\"\n";
+    assert_eq!(
+        problems(text),
+        r#"3:11: cluster.context: `server` says already where the API server is; remove one of the two
+4:14: cluster.kubeconfig: `server` says already where the API server is; remove one of the two
+5:13: cluster.page-size: 0 is too small; write at least 1
+6:22: cluster.idle-watch-timeout: "0s" is too small; write at least "100ms"
+"#
+    );
+}
+
+#[test]
+fn a_bad_watch_is_told_apart_from_a_dangerous_one() {
+    assert_eq!(
+        watch_problems(
+            "namespaces = []\nlabels = \"app in x\"\nfields = \"x\"\nresync = \"500ms\"\n\
+             drop = [\"/metadata\", \"\", \"/a\", \"/a\"]\nindex = { \"A b\" = \"/x\", c = \"\", d = 3 }\n"
+        ),
+        r#"3:14: watch[0].namespaces: the list is empty; leave the key out for all namespaces
+4:10: watch[0].labels: `app in x` is not a label selector: `app in x` is not a label key; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas
+5:10: watch[0].fields: `x` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas
+6:10: watch[0].resync: "500ms" is too small; write at least "1s"
+7:9: watch[0].drop[0]: "/metadata" takes /metadata/name away, which the informer itself needs; drop something else, like "/metadata/managedFields"
+7:22: watch[0].drop[1]: "" takes /metadata/name away, which the informer itself needs; drop something else, like "/metadata/managedFields"
+7:32: watch[0].drop[3]: `/a` is listed twice; remove one
+8:11: watch[0].index: `A b` is not a name; write at most 63 lower-case letters, digits and `-`, with no `-` at either end
+8:29: watch[0].index.c: the whole object cannot be an index; write the pointer of a field, like "/spec/nodeName"
+8:37: watch[0].index.d: expected a JSON pointer, found the number 3; write for example "/spec/nodeName"
+"#
+    );
+}
+
+#[test]
+fn a_list_whose_every_element_is_bad_is_not_called_empty_too() {
+    assert_eq!(
+        watch_problems("namespaces = [\"A\"]\n"),
+        "3:15: watch[0].namespaces[0]: `A` is not a name; write at most 63 lower-case letters, digits and `-`, \
+         with no `-` at either end\n"
+    );
+}
+
+#[test]
+fn numbers_out_of_range_are_told_the_range() {
+    assert_eq!(
+        plugin_problems(
+            r#"[plugin.queue]
+workers = 257
+[plugin.retry]
+min = "2m"
+max = "1m"
+factor = nan
+jitter = 2
+attempts = -1
+on-exhausted = "quarantine"
+[plugin.limits]
+memory = "1B"
+deadline = "0s"
+log = -1
+response = "2GiB"
+"#
+        ),
+        r#"11:11: plugin.hello.queue.workers: 257 is too large; write at most 256
+14:7: plugin.hello.retry.max: `max` is shorter than `min`; lower `min` or raise `max`
+15:10: plugin.hello.retry.factor: the number nan is of no use; write for example 2.0
+16:10: plugin.hello.retry.jitter: 2 is too large; write at most 1
+17:12: plugin.hello.retry.attempts: -1 is out of range; write a whole number from 0 to 4294967295
+18:16: plugin.hello.retry.on-exhausted: `quarantine` is not supported by this version; write "dead-letter" or "drop"
+20:10: plugin.hello.limits.memory: "1B" is too small; write at least "64KiB"
+21:12: plugin.hello.limits.deadline: "0s" is too small; write at least "10ms"
+22:7: plugin.hello.limits.log: -1 is not a size; write for example "64MiB"
+23:12: plugin.hello.limits.response: "2GiB" is too large; write at most "1GiB"
+"#
+    );
+    assert_eq!(
+        plugin_problems("[plugin.retry]\nmax = \"100ms\"\n"),
+        "11:7: plugin.hello.retry.max: `max` is shorter than `min`; write a shorter `min` too\n"
+    );
+}
+
+#[test]
+fn a_plugin_that_hears_nothing_or_comes_from_elsewhere_is_refused() {
+    let text = "[[watch]]\ngvr = \"v1/pods\"\n[[plugin]]\nname = \"A\"\nsource = \"oci://x\"\ninstance = \"fresh\"\nmax-calls = 3\n[plugin.config]\nx = nan\ny = 9999999999999999999\n";
+    assert_eq!(
+        problems(text),
+        r#"3:1: plugin[0]: it subscribes to nothing and would never be called; add [[plugin.on]] with watch = "apps/v1/deployments", or another resource
+4:8: plugin[0].name: `A` is not a name; write at most 63 lower-case letters, digits and `-`, with no `-` at either end
+5:10: plugin[0].source: `oci://x`: `oci://` is not supported by this version; write the path of a file on this machine
+7:13: plugin[0].max-calls: it has no meaning where each call has its own instance; remove it, or write instance = "warm"
+9:5: plugin[0].config.x: the number nan has no equal in JSON; write it as a text
+10:5: plugin[0].config.y: 9999999999999999999 does not fit 64 bits; write it as a text
+"#
+    );
+}

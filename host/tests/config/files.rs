@@ -1,0 +1,77 @@
+use std::path::Path;
+
+use informer::config::{self, Components, LoadError, SMALLEST};
+
+#[test]
+fn a_file_that_is_not_there_tells_where_it_was_looked_for_and_what_to_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+
+    let error = config::load(&path, Components::Unseen).unwrap_err();
+
+    let shown = error.to_string();
+    assert!(matches!(&error, LoadError::Absent { path: looked } if *looked == path), "{error:?}");
+    assert!(shown.starts_with(&format!("there is no configuration at {}; ", path.display())), "{shown}");
+    assert!(
+        shown.contains("informer dev") && shown.contains("--config") && shown.ends_with(SMALLEST),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_directory_is_not_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+
+    let error = config::load(directory.path(), Components::Unseen).unwrap_err();
+
+    assert!(matches!(error, LoadError::Unreadable { .. }), "{error:?}");
+}
+
+#[test]
+fn a_byte_that_is_no_text_is_pointed_at() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    std::fs::write(&path, b"# caf\xe9\n").unwrap();
+
+    let error = config::load(&path, Components::Unseen).unwrap_err().to_string();
+
+    let shown = path.display();
+    assert_eq!(
+        error,
+        format!(
+            "{shown}:1:6: not UTF-8, which TOML is written in; save the file as UTF-8\n1 problem in {shown}"
+        )
+    );
+}
+
+#[test]
+fn paths_are_relative_to_the_file_and_components_are_looked_at_only_when_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    std::fs::write(&path, SMALLEST).unwrap();
+    let component = directory.path().join("hello.wasm");
+
+    assert_eq!(config::load(&path, Components::Unseen).unwrap().plugins[0].source, component);
+    let error = config::load(&path, Components::Present).unwrap_err().to_string();
+    assert!(
+        error.contains(&format!(
+            ":6:10: plugin.hello.source: there is no file at {}; build the component, or correct the path",
+            component.display()
+        )),
+        "{error}"
+    );
+
+    std::fs::write(&component, b"").unwrap();
+    assert!(config::load(&path, Components::Present).is_ok());
+}
+
+#[test]
+fn problems_name_the_file_as_the_caller_did() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("x.toml"), "[").unwrap();
+    let path = directory.path().join("./x.toml");
+
+    let Err(LoadError::Invalid(error)) = config::load(&path, Components::Unseen) else { panic!() };
+
+    assert_eq!(error.file, Path::new(&path));
+}

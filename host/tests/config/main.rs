@@ -1,0 +1,40 @@
+//! `informer.toml`, through the public interface.
+//!
+//! | module | what it shows |
+//! |---|---|
+//! | `accepted` | what a good file means: defaults, paths, inheritance |
+//! | `errors` | what is said of bad ones, word by word |
+//! | `files` | files that are not there, cannot be read, or are no text |
+//! | `props` | no text at all makes it panic |
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "functions that tests call are tests"
+)]
+
+mod accepted;
+mod errors;
+mod files;
+mod props;
+
+use std::path::Path;
+
+use informer::config::{self, Components, Config, ConfigError, Environment, Place};
+
+/// Reads a text as if it were `/etc/informer/informer.toml` of a user whose home is `/home/me`.
+fn parse(text: &str) -> Result<Config, ConfigError> {
+    let environment =
+        Environment { home: Some("/home/me".into()), cache_dir: Some("/home/me/.cache/informer".into()) };
+    let place = Place {
+        file: Path::new("informer.toml"),
+        base: Path::new("/etc/informer"),
+        environment: &environment,
+    };
+    config::parse(text, &place, Components::Unseen)
+}
+
+/// A file with one plugin; `lines` stand at its end.
+fn with(lines: &str) -> String {
+    format!("{}{lines}", config::SMALLEST)
+}
