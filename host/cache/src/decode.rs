@@ -12,6 +12,7 @@ mod scan;
 mod splice;
 
 use informer_types::{Body, Gvr, Object, ObjectKey, Pointer, locate};
+use serde::de::IgnoredAny;
 
 pub(crate) use event::{EventError, WatchEvent};
 pub(crate) use list::{ListDecoder, ListError, ListPage};
@@ -79,8 +80,8 @@ impl Decoder {
     /// Decodes one object: an item of a list, which may leave `kind` and `apiVersion` to the list, or the
     /// object of an event.
     pub(crate) fn object(&self, bytes: &[u8]) -> Result<Object, Undecodable> {
-        let text = std::str::from_utf8(bytes.trim_ascii())
-            .map_err(|_| quarantine(&String::from_utf8_lossy(bytes), ObjectProblem::NotUtf8))?;
+        let text =
+            std::str::from_utf8(bytes.trim_ascii()).map_err(|_| not_utf8(&String::from_utf8_lossy(bytes)))?;
         let parsed: ObjectText<'_> = serde_json::from_str(text).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => quarantine(text, ObjectProblem::Metadata(error)),
             _ => Undecodable::NotJson(error),
@@ -135,6 +136,14 @@ impl Decoder {
     }
 }
 
+/// What is JSON but for some bytes that are not UTF-8 is one bad object; anything else is a bad answer.
+fn not_utf8(repaired: &str) -> Undecodable {
+    match serde_json::from_str::<IgnoredAny>(repaired) {
+        Ok(_) => quarantine(repaired, ObjectProblem::NotUtf8),
+        Err(error) => Undecodable::NotJson(error),
+    }
+}
+
 /// Reads just the key of an object that does not decode.
 fn quarantine(text: &str, problem: ObjectProblem) -> Undecodable {
     let parsed: KeyText<'_> = serde_json::from_str(text).unwrap_or_default();
@@ -144,3 +153,6 @@ fn quarantine(text: &str, problem: ObjectProblem) -> Undecodable {
         problem,
     }
 }
+
+#[cfg(test)]
+mod tests;
