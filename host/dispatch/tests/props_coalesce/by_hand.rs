@@ -1,0 +1,212 @@
+//! Every interleaving of offers, attempts and settlements, one step at a time.
+
+use std::time::Duration;
+
+use informer_dispatch::{Fate, Lease, Queue, QueueConfig, QueueStats, Settled, Settlement};
+use informer_types::{Delivery, Failure, FailureKind, NotificationSink};
+use proptest::prelude::*;
+
+use crate::{
+    contract::{Contract, End, assert_deletion_is_as_told},
+    history::{Collection, Event, OBJECTS, event},
+};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Happen {
+        object: usize,
+        event: Event,
+    },
+    Take,
+    /// Ends the call at this place among those in hand.
+    Settle {
+        call: usize,
+        how: How,
+    },
+    Wait {
+        millis: u64,
+    },
+    Pause {
+        paused: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Acknowledge,
+    Retry { delay: u64, floor: u64 },
+    Spent { fate: Fate, floor: u64 },
+    Permanent,
+    Drop,
+}
+
+/// The system under test, and everybody around it.
+struct Play {
+    queue: Queue,
+    workers: usize,
+    calls: Vec<(Lease, Delivery)>,
+    collection: Collection,
+    contract: Contract,
+    /// Of each object, whether its last call that is over made a dead letter.
+    dead: [bool; OBJECTS],
+}
+
+fn how() -> impl Strategy<Value = How> {
+    let fate = prop_oneof![Just(Fate::DeadLetter), Just(Fate::Drop)];
+    prop_oneof![
+        4 => Just(How::Acknowledge),
+        3 => (0..200_u64, 0..20_u64).prop_map(|(delay, floor)| How::Retry { delay, floor }),
+        1 => (fate, 0..20_u64).prop_map(|(fate, floor)| How::Spent { fate, floor }),
+        1 => Just(How::Permanent),
+        1 => Just(How::Drop),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0..OBJECTS, event()).prop_map(|(object, event)| Step::Happen { object, event }),
+        4 => Just(Step::Take),
+        4 => (0..4_usize, how()).prop_map(|(call, how)| Step::Settle { call, how }),
+        2 => (0..100_u64).prop_map(|millis| Step::Wait { millis }),
+        1 => any::<bool>().prop_map(|paused| Step::Pause { paused }),
+    ]
+}
+
+// === impl Play ===
+
+impl Play {
+    fn new(workers: usize) -> Self {
+        Self {
+            queue: Queue::new(&QueueConfig::default()),
+            workers,
+            calls: Vec::new(),
+            collection: Collection::default(),
+            contract: Contract::default(),
+            dead: Default::default(),
+        }
+    }
+
+    async fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Happen { object, event } => {
+                if let Some(notification) = self.collection.apply(object, event) {
+                    self.queue.offer(notification);
+                }
+            }
+            Step::Take => {
+                self.take();
+            }
+            Step::Settle { call, how } => {
+                if !self.calls.is_empty() {
+                    self.settle(call % self.calls.len(), how);
+                }
+            }
+            Step::Wait { millis } => tokio::time::advance(Duration::from_millis(millis)).await,
+            Step::Pause { paused: true } => self.queue.pause(),
+            Step::Pause { paused: false } => self.queue.resume(),
+        }
+        self.check_counters();
+    }
+
+    fn take(&mut self) -> bool {
+        if self.calls.len() >= self.workers {
+            return false;
+        }
+        let Some((lease, delivery)) = self.queue.take() else { return false };
+        self.contract.begin(&delivery);
+        assert_deletion_is_as_told(&delivery, &self.collection);
+        self.calls.push((lease, delivery));
+        true
+    }
+
+    fn settle(&mut self, call: usize, how: How) {
+        let (lease, delivery) = self.calls.remove(call);
+        let object: usize = lease.object().key.name.parse().unwrap();
+        let millis = Duration::from_millis;
+        let failure = Failure::new(FailureKind::Handler, "no");
+        let settlement = match how {
+            How::Acknowledge => Settlement::Acknowledged,
+            How::Retry { delay, floor } => Settlement::Retry { delay: millis(delay), floor: millis(floor) },
+            How::Spent { fate, floor } => Settlement::Spent { floor: millis(floor), fate, failure },
+            How::Permanent => Settlement::Permanent { failure },
+            How::Drop => {
+                drop(lease);
+                self.contract.end(&delivery, End::Again);
+                return;
+            }
+        };
+        let end = match lease.settle(settlement) {
+            Settled::Acknowledged => {
+                self.dead[object] = false;
+                End::Over
+            }
+            Settled::GaveUp { fate, .. } => {
+                self.dead[object] |= fate == Fate::DeadLetter;
+                End::Over
+            }
+            Settled::Retrying { .. } => End::Again,
+            Settled::Discarded => panic!("the queue is not closed"),
+        };
+        self.contract.end(&delivery, end);
+    }
+
+    /// Everything succeeds from now on, until nothing is left.
+    async fn finish(&mut self) {
+        self.queue.resume();
+        loop {
+            while !self.calls.is_empty() {
+                self.settle(0, How::Acknowledge);
+            }
+            if !self.take() {
+                if self.queue.stats().waiting == 0 {
+                    return;
+                }
+                tokio::time::advance(Duration::from_secs(1)).await;
+            }
+            self.check_counters();
+        }
+    }
+
+    fn check_counters(&self) {
+        let stats = self.queue.stats();
+        let QueueStats { acknowledged, merged, cancelled, dead, dropped, discarded, .. } = stats;
+        let elsewhere = acknowledged + merged.total() + cancelled + dead + dropped + discarded;
+        assert_eq!(stats.offered, elsewhere + (stats.pending + stats.in_flight) as u64, "{stats:?}");
+        assert_eq!(stats.in_flight, self.calls.len());
+        assert!(stats.pending <= 2 * stats.objects, "the bound: {stats:?}");
+        assert!(stats.objects <= OBJECTS && stats.waiting <= stats.objects, "{stats:?}");
+        assert_eq!(stats.oldest.is_some(), stats.objects > 0, "{stats:?}");
+    }
+
+    fn check_end(&self) {
+        let stats = self.queue.stats();
+        assert_eq!((stats.objects, stats.pending, stats.in_flight), (0, 0, 0));
+        assert_eq!(self.collection.tokens_held(), 0, "a sync token is still held");
+        self.contract.assert_up_to_date(&self.collection);
+        for (object, dead) in self.dead.iter().enumerate() {
+            let listed =
+                self.queue.dead_letters().iter().any(|letter| *letter.object.key.name == *object.to_string());
+            assert_eq!(listed, *dead, "the dead letter of {object}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn any_interleaving_of_changes_calls_and_failures_keeps_the_contract(
+        workers in 1..4_usize,
+        steps in prop::collection::vec(step(), 0..120),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.unwrap().block_on(async {
+            let mut play = Play::new(workers);
+            for step in &steps {
+                play.step(step).await;
+            }
+            play.finish().await;
+            play.check_end();
+        });
+    }
+}

@@ -1,0 +1,14 @@
+//! Random real histories of several objects, delivered with random interruptions and failures: whatever happens,
+//! what the handler sees of each object keeps the contract (`design.md` section 4, points 1 to 4).
+//!
+//! `by_hand` takes and settles itself, so that every interleaving of offers and settlements can occur;
+//! `dispatched` lets a dispatcher with several workers do it.
+
+#[cfg(test)]
+mod by_hand;
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod dispatched;
+#[cfg(test)]
+mod history;
