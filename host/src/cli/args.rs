@@ -33,8 +33,8 @@ Examples:
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
   informer check                        the file alone: no network, no component is opened
-  informer check --components           the plugins' files must be there too
-  informer check --cluster              the cluster must serve what is watched, too
+  informer check --components           the plugins' components too: there, sound, and within their grants
+  informer check --cluster              the cluster too: it must serve what is watched
   informer check --output json          one object: file, problems with line, column, key, message, remedy";
 
 /// `informer run`
@@ -84,7 +84,7 @@ pub struct CheckArgs {
     /// Ask the cluster, too, whether it serves what is watched.
     #[arg(long)]
     pub cluster: bool,
-    /// Look, too, whether the plugins' files are there.
+    /// Compile the plugins' components, too, and compare what they import with their grants.
     #[arg(long)]
     pub components: bool,
 }
