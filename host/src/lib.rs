@@ -1,1 +1,17 @@
-//! informer.
+//! The host: what `informer` is put together from.
+//!
+//! [`config`] says what is wanted, [`app`] puts it together and runs it, [`connect`] finds the API server,
+//! [`admin`] shows how it goes. [`dev`] and [`demo`] bring an API server of their own.
+
+pub mod admin;
+pub mod app;
+pub mod check;
+pub mod cli;
+pub mod config;
+pub mod connect;
+pub mod demo;
+pub mod dev;
+pub mod logging;
+pub mod plugin_log;
+pub mod shutdown;
+mod wiring;

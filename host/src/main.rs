@@ -1,2 +1,100 @@
-//! The `informer` binary.
-fn main() {}
+//! The `informer` binary: arguments in, exit status out.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use informer::{
+    app::{App, Options},
+    check,
+    cli::{Cli, Command, GlobalArgs},
+    config::{self, Components, Config},
+    demo, dev, logging,
+    logging::LogFormat,
+    shutdown,
+};
+use tokio_util::sync::CancellationToken;
+
+/// The demo's screen belongs to the component; what goes wrong is shown all the same.
+const QUIET: &str = "warn";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(run(cli)));
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// True where what was asked for went well.
+async fn run(cli: Cli) -> anyhow::Result<bool> {
+    let Cli { command, global } = cli;
+    match command {
+        Command::Check(args) => {
+            init_logging(&global, QUIET, LogFormat::Text)?;
+            return check::run(args, global.output).await;
+        }
+        Command::Run(args) => {
+            let config = load(&args.config, &global)?;
+            let token = stop_on_signals();
+            let app = App::start(config, Options::default()).await?;
+            token.cancelled().await;
+            app.stop().await;
+        }
+        Command::Dev(args) => {
+            let config = match &args.config {
+                Some(path) => Some(load(path, &global)?),
+                None => {
+                    init_logging(&global, config::LOG, LogFormat::Text)?;
+                    None
+                }
+            };
+            dev::run(config, args.listen, global.output, stop_on_signals()).await?;
+        }
+        Command::Apiserver(args) => {
+            init_logging(&global, config::LOG, LogFormat::Text)?;
+            dev::run(None, args.listen, global.output, stop_on_signals()).await?;
+        }
+        Command::Demo(args) => {
+            init_logging(&global, QUIET, LogFormat::Text)?;
+            let config = demo::configuration(&args.component)?;
+            demo::run(args, config, stop_on_signals()).await?;
+        }
+    }
+    Ok(true)
+}
+
+/// Reads the configuration, and starts the log as it says.
+fn load(path: &std::path::Path, global: &GlobalArgs) -> anyhow::Result<Config> {
+    let config = config::load(path, Components::Unseen)?;
+    init_logging(global, &config.host.log, config.host.log_format)?;
+    Ok(config)
+}
+
+/// A flag wins over what the file says.
+fn init_logging(global: &GlobalArgs, filter: &str, format: LogFormat) -> anyhow::Result<()> {
+    let filter = global.log.as_deref().unwrap_or(filter);
+    Ok(logging::init(filter, global.log_format.unwrap_or(format))?)
+}
+
+fn stop_on_signals() -> CancellationToken {
+    let token = CancellationToken::new();
+    let cancel = token.clone();
+    // Ends with the process: there is nothing to wait for.
+    tokio::spawn(async move {
+        if let Err(error) = shutdown::on_signals(cancel).await {
+            tracing::warn!(%error, "cannot listen for signals: stopping will not be graceful");
+        }
+    });
+    token
+}
+
+#[expect(clippy::print_stderr, reason = "the last words of the process")]
+fn complain(error: &anyhow::Error) {
+    eprintln!("informer: {error:#}");
+}

@@ -1,0 +1,101 @@
+//! The admin endpoint: liveness, readiness and status over HTTP, on loopback.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use axum::{
+    Json, Router,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+/// What the endpoint asks the running host.
+pub trait Probe: Send + Sync + 'static {
+    /// Why the host is not ready, one sentence each; empty: it is.
+    fn unready(&self) -> Vec<String>;
+
+    /// Every informer, plugin and queue, with its state and counters. No object bodies, no secrets.
+    fn status(&self) -> Value;
+}
+
+/// The address cannot be served on.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the admin endpoint cannot listen on {address}: {source}; choose another address under [host] admin, or \"off\""
+)]
+pub struct AdminBindError {
+    address: SocketAddr,
+    source: std::io::Error,
+}
+
+/// A running endpoint.
+#[derive(Debug)]
+pub struct Admin {
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+impl Admin {
+    /// Listens at once; answers until the token is cancelled.
+    ///
+    /// - `GET /livez`: 200 while the process runs.
+    /// - `GET /readyz`: 200, or 503 with the reasons, one a line.
+    /// - `GET /status`: JSON.
+    ///
+    /// # Errors
+    /// [`AdminBindError`] where the address cannot be listened on.
+    pub async fn serve(
+        address: SocketAddr,
+        probe: Arc<dyn Probe>,
+        token: CancellationToken,
+    ) -> Result<Self, AdminBindError> {
+        let fail = |source| AdminBindError { address, source };
+        let listener = TcpListener::bind(address).await.map_err(fail)?;
+        let address = listener.local_addr().map_err(fail)?;
+        let router = Router::new()
+            .route("/livez", get(|| async { "ok" }))
+            .route("/readyz", get(readyz))
+            .route("/status", get(status))
+            .fallback(unknown)
+            .with_state(probe);
+        let serving = tokio::spawn(async move {
+            let stop = token.cancelled_owned();
+            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop).await {
+                tracing::error!(%error, "the admin endpoint ended");
+            }
+        });
+        Ok(Self { address, serving })
+    }
+
+    /// Where it listens; the port is known even if 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns once the token is cancelled and the requests in hand are answered.
+    pub async fn stopped(self) {
+        if let Err(error) = self.serving.await {
+            tracing::error!(%error, "the admin endpoint panicked");
+        }
+    }
+}
+
+async fn readyz(State(probe): State<Arc<dyn Probe>>) -> Response {
+    let reasons = probe.unready();
+    if reasons.is_empty() {
+        return "ok".into_response();
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n")).into_response()
+}
+
+async fn status(State(probe): State<Arc<dyn Probe>>) -> Json<Value> {
+    Json(probe.status())
+}
+
+async fn unknown() -> (StatusCode, Json<Value>) {
+    (StatusCode::NOT_FOUND, Json(json!({"error": "there are /livez, /readyz and /status"})))
+}

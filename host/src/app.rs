@@ -1,0 +1,216 @@
+//! The host put together: the one place where the crates meet.
+
+mod rehearsal;
+mod reload;
+mod settings;
+mod status;
+mod unit;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use futures::future::join_all;
+use informer_cache::InformerFactory;
+use informer_dispatch::Backlog;
+use informer_runtime::{Engine, EngineConfig, EngineError, LogSink};
+use tokio::time::Instant;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    admin::{Admin, AdminBindError, Probe},
+    config::Config,
+    connect::{ConnectError, Connection, connect},
+    plugin_log::PluginLog,
+    wiring::CacheLister,
+};
+pub use rehearsal::{check_watches, component_grants};
+
+use reload::Reloader;
+use status::HostProbe;
+use unit::Unit;
+
+/// What a test or a demo puts in place of the ordinary.
+#[derive(Clone)]
+pub struct Options {
+    /// None: what the configuration says.
+    pub connection: Option<Connection>,
+    /// Where the plugins' lines go.
+    pub log: Arc<dyn LogSink>,
+}
+
+/// Why the host does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No client.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// No engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// No admin endpoint.
+    #[error(transparent)]
+    Admin(#[from] AdminBindError),
+    /// A watch that cannot be listened to.
+    #[error(transparent)]
+    Informer(#[from] informer_cache::InformerStopped),
+}
+
+/// A running host.
+pub struct App {
+    factory: Arc<InformerFactory>,
+    units: Arc<[Unit]>,
+    admin: Option<Admin>,
+    tasks: TaskTracker,
+    /// Ends the background tasks, first of all.
+    stop: CancellationToken,
+    /// Ends the workers at once, at the deadline.
+    abort: CancellationToken,
+    /// Ends the admin endpoint, last of all.
+    admin_stop: CancellationToken,
+    shutdown_timeout: Duration,
+}
+
+/// What was left when the host stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StopReport {
+    /// By plugin, notifications that were not delivered. The objects are told again at the next start.
+    pub undelivered: Vec<(String, Backlog)>,
+}
+
+// === impl Options ===
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { connection: None, log: Arc::new(PluginLog) }
+    }
+}
+
+// === impl App ===
+
+impl App {
+    /// Starts everything and returns at once: informers list, components are compiled, in the background. A plugin
+    /// that cannot be loaded keeps the others from nothing; it is shown, and loaded once its file is mended.
+    ///
+    /// # Errors
+    /// [`StartError`] where nothing could run at all.
+    pub async fn start(config: Config, options: Options) -> Result<Self, StartError> {
+        let connection = match options.connection {
+            Some(connection) => connection,
+            None => connect(&config.cluster.access).await?,
+        };
+        tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
+        let engine = Engine::new(&EngineConfig { cache_dir: config.host.cache_dir.clone() })?;
+        let factory = Arc::new(InformerFactory::new(
+            connection.client,
+            settings::factory(&config.cluster, connection.server),
+        ));
+        let informers: Vec<_> =
+            config.watches.iter().map(|watch| factory.informer(settings::watch(watch))).collect();
+        let lister = Arc::new(CacheLister::new(
+            informers.iter().map(|informer| (informer.key().gvr.clone(), informer.lister())),
+        ));
+        let abort = CancellationToken::new();
+        let parts = unit::Parts { engine, informers, lister, log: options.log, abort: abort.clone() };
+        let units: Result<Vec<Unit>, _> =
+            config.plugins.into_iter().map(|plugin| Unit::new(plugin, &parts)).collect();
+        let units: Arc<[Unit]> = units?.into();
+        let probe: Arc<dyn Probe> = Arc::new(HostProbe::new(Arc::clone(&factory), Arc::clone(&units)));
+        let admin_stop = CancellationToken::new();
+        let admin = match config.host.admin {
+            Some(address) => Some(Admin::serve(address, probe, admin_stop.clone()).await?),
+            None => None,
+        };
+        let app = Self {
+            factory,
+            units,
+            admin,
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            abort,
+            admin_stop,
+            shutdown_timeout: config.host.shutdown_timeout,
+        };
+        app.run_background();
+        Ok(app)
+    }
+
+    /// Where the admin endpoint listens, if it does.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(Admin::address)
+    }
+
+    /// Waits until every informer has synced and every plugin has a version in service. Where that cannot come
+    /// about it waits for ever: see the status.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub async fn ready(&self) {
+        join_all(self.units.iter().map(Unit::serving)).await;
+        join_all(self.factory.informers().iter().map(|informer| async { informer.wait_synced().await }))
+            .await;
+    }
+
+    /// As [`App::ready`], and until every plugin has settled every initial notification (P-16).
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub async fn synced(&self) {
+        self.ready().await;
+        join_all(self.units.iter().map(Unit::synced)).await;
+    }
+
+    /// The state of everything, as the admin endpoint shows it.
+    pub fn probe(&self) -> impl Probe + use<> {
+        HostProbe::new(Arc::clone(&self.factory), Arc::clone(&self.units))
+    }
+
+    /// Stops in the order of the event flow: reflectors, then queues, which are drained, then instances, the admin
+    /// endpoint last; all within the configured time.
+    pub async fn stop(self) -> StopReport {
+        let deadline = Instant::now() + self.shutdown_timeout;
+        self.stop.cancel();
+        if tokio::time::timeout_at(deadline, self.factory.shutdown()).await.is_err() {
+            tracing::error!("informers did not stop in time");
+        }
+        let left = join_all(self.units.iter().map(|unit| unit.stop(deadline))).await;
+        self.abort.cancel();
+        self.tasks.close();
+        if tokio::time::timeout_at(deadline, self.tasks.wait()).await.is_err() {
+            tracing::error!("background tasks did not stop in time");
+        }
+        self.admin_stop.cancel();
+        if let Some(admin) = self.admin {
+            admin.stopped().await;
+        }
+        let undelivered: Vec<_> = left.into_iter().filter(|(_, backlog)| backlog.notifications > 0).collect();
+        for (plugin, backlog) in &undelivered {
+            tracing::warn!(plugin, notifications = backlog.notifications, objects = ?backlog.objects, "stopped before everything was delivered");
+        }
+        tracing::info!("stopped");
+        StopReport { undelivered }
+    }
+
+    fn run_background(&self) {
+        self.factory.start();
+        for index in 0..self.units.len() {
+            let (units, stop) = (Arc::clone(&self.units), self.stop.clone());
+            self.tasks.spawn(async move {
+                if let Some(unit) = units.get(index) {
+                    stop.run_until_cancelled(unit.open()).await;
+                }
+            });
+        }
+        let reloader = Reloader::new(Arc::clone(&self.units));
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move { stop.run_until_cancelled(reloader.run()).await });
+        let (units, stop) = (Arc::clone(&self.units), self.stop.clone());
+        self.tasks.spawn(async move {
+            join_all(units.iter().map(|unit| unit.plugin().expire_idle(stop.clone()))).await;
+        });
+    }
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").field("factory", &self.factory).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,53 @@
+//! What can be known before the host serves.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use informer_cache::{InformerFactory, SharedInformer};
+use informer_runtime::Grants;
+use tokio::time::{Instant, sleep};
+
+use super::settings;
+use crate::{
+    config::{Config, Plugin},
+    connect::Connection,
+};
+
+/// A first list of a large resource takes some seconds; a server that is down shows at once.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often the informers are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What the configuration lets a plugin reach.
+pub fn component_grants(plugin: &Plugin) -> Grants {
+    settings::grants(plugin)
+}
+
+/// Lists every watched resource once, and says of each that did not work why.
+pub async fn check_watches(config: &Config, connection: Connection) -> Vec<String> {
+    let Connection { client, server } = connection;
+    let factory = InformerFactory::new(client, settings::factory(&config.cluster, server));
+    let informers: Vec<SharedInformer> =
+        config.watches.iter().map(|watch| factory.informer(settings::watch(watch))).collect();
+    factory.start();
+    let problems = join_all(informers.iter().map(verdict)).await;
+    factory.shutdown().await;
+    problems.into_iter().flatten().collect()
+}
+
+/// None once it has synced; what is wrong at its first failure.
+async fn verdict(informer: &SharedInformer) -> Option<String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let status = informer.status();
+        if status.synced {
+            return None;
+        }
+        let failed = status.reflectors.iter().any(|reflector| reflector.consecutive_failures > 0);
+        if failed || Instant::now() >= deadline {
+            return Some(format!("watch {status}"));
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}

@@ -1,0 +1,76 @@
+//! From what the configuration means to what each crate wants to hear.
+
+use std::{collections::BTreeSet, num::NonZeroU64, time::Duration};
+
+use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig};
+use informer_dispatch::{Backoff, Fate, RetryConfig};
+use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig};
+
+use crate::config::{Cluster, Instance, OnExhausted, Plugin, Relist, Retry, Subscription, Watch};
+
+pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
+    FactoryConfig {
+        server,
+        page_size: cluster.page_size.map(Into::into),
+        idle_watch_timeout: cluster.idle_watch_timeout,
+        ..FactoryConfig::default()
+    }
+}
+
+pub(super) fn watch(watch: &Watch) -> WatchConfig {
+    WatchConfig {
+        namespaces: watch.namespaces.clone(),
+        labels: watch.labels.clone(),
+        fields: watch.fields.clone(),
+        drop: watch.drop.clone(),
+        indexes: watch.indexes.clone(),
+        resync: watch.resync,
+        ..WatchConfig::new(watch.gvr.clone())
+    }
+}
+
+pub(super) fn listener(plugin: &str, subscription: &Subscription) -> ListenerConfig {
+    ListenerConfig {
+        name: plugin.to_owned(),
+        resync: subscription.resync,
+        relist_all: subscription.relist == Relist::All,
+    }
+}
+
+pub(super) fn retry(retry: &Retry) -> RetryConfig {
+    RetryConfig {
+        backoff: Backoff { min: retry.min, max: retry.max, factor: retry.factor, jitter: retry.jitter },
+        attempts: retry.attempts,
+        on_exhausted: match retry.on_exhausted {
+            OnExhausted::DeadLetter => Fate::DeadLetter,
+            OnExhausted::Drop => Fate::Drop,
+        },
+    }
+}
+
+pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
+    PluginConfig {
+        name: plugin.name.as_str().into(),
+        config_json: plugin.config_json.clone(),
+        grants: grants(plugin),
+        limits: Limits {
+            memory_bytes: plugin.limits.memory_bytes,
+            deadline: plugin.limits.deadline,
+            log_bytes: plugin.limits.log_bytes,
+            response_bytes: plugin.limits.response_bytes,
+        },
+        instance: match plugin.instance {
+            Instance::Warm { max_calls, idle_timeout } => InstancePolicy::Warm {
+                max_calls: max_calls.map(NonZeroU64::from),
+                idle_timeout: idle_timeout.unwrap_or(Duration::MAX),
+            },
+            Instance::Fresh => InstancePolicy::Fresh,
+        },
+        instances: plugin.queue.workers,
+    }
+}
+
+pub(super) fn grants(plugin: &Plugin) -> Grants {
+    let read = plugin.grants.read.as_ref();
+    Grants { read: read.map(|read| read.iter().cloned().collect::<BTreeSet<_>>()) }
+}

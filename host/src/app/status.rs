@@ -1,0 +1,153 @@
+//! The state of everything, for the admin endpoint.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_cache::{InformerFactory, InformerStatus, SharedInformer};
+use informer_dispatch::{DeadLetter, QueueStats};
+use informer_runtime::PluginStats;
+use serde_json::{Map, Value, json};
+
+use super::unit::Unit;
+use crate::admin::Probe;
+
+/// Looks at a running host.
+pub(super) struct HostProbe {
+    factory: Arc<InformerFactory>,
+    units: Arc<[Unit]>,
+}
+
+// === impl HostProbe ===
+
+impl HostProbe {
+    pub(super) fn new(factory: Arc<InformerFactory>, units: Arc<[Unit]>) -> Self {
+        Self { factory, units }
+    }
+}
+
+impl Probe for HostProbe {
+    fn unready(&self) -> Vec<String> {
+        let informers = self.factory.informers();
+        let waiting = informers.iter().filter(|informer| !informer.has_synced());
+        let waiting = waiting.map(|informer| informer.status().to_string());
+        let without = self.units.iter().filter(|unit| unit.plugin().version().is_none());
+        let without = without.map(|unit| {
+            let why = unit.refused().unwrap_or_else(|| "it is being compiled".to_owned());
+            format!("plugin {}: no version in service: {why}", unit.name())
+        });
+        waiting.chain(without).collect()
+    }
+
+    fn status(&self) -> Value {
+        let informers = self.factory.informers();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "informers": informers.iter().map(SharedInformer::status).map(|status| informer(&status)).collect::<Vec<_>>(),
+            "plugins": self.units.iter().map(plugin).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn informer(status: &InformerStatus) -> Value {
+    let counters = &status.counters;
+    let reflectors: Vec<Value> = status
+        .reflectors
+        .iter()
+        .map(|reflector| {
+            let quarantined: Map<String, Value> = reflector
+                .quarantined
+                .iter()
+                .map(|(key, why)| (key.to_string(), Value::from(why.as_str())))
+                .collect();
+            json!({
+                "namespace": reflector.namespace,
+                "phase": reflector.phase.as_str(),
+                "phase-age-ms": millis(reflector.phase_age),
+                "consecutive-failures": reflector.consecutive_failures,
+                "last-error": reflector.last_error.as_ref().map(|error| json!({
+                    "text": error.text, "class": format!("{:?}", error.class), "age-ms": millis(error.age),
+                })),
+                "last-event-age-ms": reflector.last_event_age.map(millis),
+                "observed-version": reflector.observed_version,
+                "applied-version": reflector.applied_version,
+                "quarantined": quarantined,
+            })
+        })
+        .collect();
+    json!({
+        "watch": status.key.to_string(),
+        "phase": status.phase.as_str(),
+        "synced": status.synced,
+        "text": status.to_string(),
+        "objects": status.objects,
+        "bytes": status.bytes,
+        "queued-deltas": status.queued_deltas,
+        "listeners": status.listeners.iter().map(|(name, synced)| json!({"name": name, "synced": synced})).collect::<Vec<_>>(),
+        "reflectors": reflectors,
+        "counters": {
+            "lists": counters.lists, "relists": counters.relists, "watches": counters.watches,
+            "events": counters.events, "bookmarks": counters.bookmarks, "failures": counters.failures,
+            "skipped": counters.skipped, "quarantined": counters.quarantined,
+            "silent-watches": counters.silent_watches,
+            "suppressed-unchanged": counters.suppressed_unchanged,
+            "sink-panics": counters.sink_panics, "index-failures": counters.index_failures,
+        },
+    })
+}
+
+fn plugin(unit: &Unit) -> Value {
+    let version = unit.plugin().version();
+    json!({
+        "name": unit.name(),
+        "source": unit.source().display().to_string(),
+        "version": version.map(|version| json!({
+            "guest": version.name, "version": version.version, "sdk": version.sdk, "digest": &*version.digest,
+        })),
+        "refused": unit.refused(),
+        "calls": calls(&unit.plugin().stats()),
+        "queue": queue(&unit.queue().stats()),
+        "dead-letters": unit.queue().dead_letters().iter().map(dead_letter).collect::<Vec<_>>(),
+    })
+}
+
+fn calls(stats: &PluginStats) -> Value {
+    let failures: Map<String, Value> =
+        stats.failures.iter().map(|(kind, count)| (kind.to_string(), Value::from(*count))).collect();
+    json!({
+        "made": stats.calls,
+        "acknowledged": stats.acknowledged,
+        "failures": failures,
+        "last-failure": stats.last_failure.as_ref().map(ToString::to_string),
+        "instances": {
+            "created": stats.instances_created, "retired": stats.instances_retired, "idle": stats.instances_idle,
+        },
+        "memory-refusals": stats.memory_refusals,
+        "log-bytes-dropped": stats.log_bytes_dropped,
+    })
+}
+
+fn queue(stats: &QueueStats) -> Value {
+    json!({
+        "offered": stats.offered, "acknowledged": stats.acknowledged, "cancelled": stats.cancelled,
+        "merged": {
+            "add": stats.merged.add, "update": stats.merged.update,
+            "delete": stats.merged.delete, "resync": stats.merged.resync,
+        },
+        "dead": stats.dead, "dropped": stats.dropped, "discarded": stats.discarded,
+        "delivered": stats.delivered, "retried": stats.retried, "given-back": stats.given_back,
+        "pending": stats.pending, "waiting": stats.waiting, "in-flight": stats.in_flight,
+        "objects": stats.objects, "oldest-ms": stats.oldest.map(millis),
+        "dead-letters": stats.dead_letters, "dead-letters-evicted": stats.dead_letters_evicted,
+    })
+}
+
+fn dead_letter(letter: &DeadLetter) -> Value {
+    json!({
+        "object": letter.object.to_string(), "verb": letter.verb, "cause": letter.cause.as_str(),
+        "uid": letter.uid, "resource-version": letter.resource_version,
+        "attempts": letter.attempts, "failure": letter.failure.to_string(),
+    })
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,88 @@
+//! `informer dev` and `informer apiserver`: an API server of one's own.
+
+use std::{fs::OpenOptions, io::Write, net::SocketAddr, os::unix::fs::OpenOptionsExt, path::PathBuf};
+
+use anyhow::Context;
+use informer_devserver::DevServer;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    app::{App, Options},
+    cli::Output,
+    config::{Access, Config},
+    connect::connect,
+};
+
+/// Runs the embedded API server and, with a configuration, the host against it, until the token is cancelled.
+///
+/// # Errors
+/// One of them does not start.
+pub async fn run(
+    config: Option<Config>,
+    listen: SocketAddr,
+    output: Output,
+    token: CancellationToken,
+) -> anyhow::Result<()> {
+    let settings = informer_devserver::Config { address: listen, ..informer_devserver::Config::default() };
+    let server = DevServer::start(settings).await?;
+    let app = match config {
+        Some(config) => {
+            let url = server.url().parse().context("the embedded API server's own URL")?;
+            let connection = connect(&Access::Server(url)).await?;
+            Some(App::start(config, Options { connection: Some(connection), ..Options::default() }).await?)
+        }
+        None => None,
+    };
+    let admin = app.as_ref().and_then(App::admin_address);
+    match output {
+        Output::Text => invite(&server, admin)?,
+        Output::Json => announce(&server, admin)?,
+    }
+    token.cancelled().await;
+    if let Some(app) = app {
+        app.stop().await;
+    }
+    server.shutdown().await;
+    Ok(())
+}
+
+/// Tells a person how to talk to the server.
+#[expect(clippy::print_stdout, reason = "the answer to the command")]
+pub(crate) fn invite(server: &DevServer, admin: Option<SocketAddr>) -> anyhow::Result<()> {
+    let kubeconfig = write_kubeconfig(server)?;
+    println!("the API server listens at {}; try:\n", server.url());
+    println!("  export KUBECONFIG={}", kubeconfig.display());
+    println!("  kubectl create deployment hello --image=nginx");
+    println!("  kubectl scale deployment hello --replicas=3");
+    println!("  kubectl delete deployment hello\n");
+    if let Some(admin) = admin {
+        println!("the host's status: http://{admin}/status");
+    }
+    println!("Ctrl-C ends it.");
+    Ok(())
+}
+
+/// Tells a program.
+#[expect(clippy::print_stdout, reason = "the answer to the command")]
+fn announce(server: &DevServer, admin: Option<SocketAddr>) -> anyhow::Result<()> {
+    let kubeconfig = write_kubeconfig(server)?;
+    println!("{}", serde_json::json!({"url": server.url(), "kubeconfig": kubeconfig, "admin": admin}));
+    Ok(())
+}
+
+/// Leaves the kubeconfig in the temporary directory, one for each port, for this user only.
+fn write_kubeconfig(server: &DevServer) -> anyhow::Result<PathBuf> {
+    let name = format!("informer-kubeconfig-{}.yaml", server.address().port());
+    let path = std::env::temp_dir().join(name);
+    let write = || {
+        // Somebody else's file, or a link to one, is never written to.
+        std::fs::remove_file(&path).or_else(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        })?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        file.write_all(server.kubeconfig().as_bytes())
+    };
+    write().with_context(|| format!("the kubeconfig cannot be written to {}", path.display()))?;
+    Ok(path)
+}
