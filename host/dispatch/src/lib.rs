@@ -13,6 +13,34 @@
 //! What is promised to handlers is the contract of `design.md` section 4: eventually consistent, in order per
 //! object, at least once, merged only while pending, nothing dropped without a counter.
 //!
+//! ```
+//! use std::{sync::Arc, time::Instant};
+//!
+//! use informer_dispatch::{Queue, QueueConfig, Settlement};
+//! use informer_types::{Body, Cause, Change, Header, Notification, NotificationSink, Object, Source};
+//!
+//! let header = Header { namespace: "shop".into(), name: "web".into(), ..Header::default() };
+//! let object = Arc::new(Object::new(&header, Body::Raw("{}".into()))?);
+//! let told = |change| Notification {
+//!     source: Source::new("v1/pods".parse().unwrap()),
+//!     change,
+//!     cause: Cause::Live,
+//!     initial: None,
+//!     observed: Instant::now(),
+//! };
+//!
+//! let queue = Queue::new(&QueueConfig::default());
+//! queue.offer(told(Change::Updated { old: object.clone(), new: object.clone() }));
+//! queue.offer(told(Change::Deleted { object, final_state_known: true }));
+//!
+//! // The update was not told yet and nobody needs it any more.
+//! let (lease, delivery) = queue.take().unwrap();
+//! assert_eq!(delivery.notification.change.verb(), "delete");
+//! lease.settle(Settlement::Acknowledged);
+//! assert!(queue.take().is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Not built yet: filters, `delivery = "every"`, rate limits, persistent dead letters, quarantine, and the
 //! workqueue with its reconciler.
 #![forbid(unsafe_code)]
