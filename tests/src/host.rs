@@ -1,0 +1,169 @@
+//! The whole host in this process, and what its plugins say.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use informer::{
+    admin::Probe,
+    app::{App, Options, StopReport},
+    config::{self, Access, Components, Config, Environment, Place},
+    connect::{Connection, connect},
+};
+use informer_runtime::{LogLevel, LogLine, LogSink, LogStream};
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::{sync::Notify, time::timeout};
+
+/// How long a test waits for what must happen. A second is what a person expects; a busy build machine gets more.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running host.
+pub struct TestHost {
+    app: App,
+    /// What its plugins said so far.
+    pub lines: Lines,
+}
+
+/// One line of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// By its name in the configuration.
+    pub plugin: String,
+    /// How it came about.
+    pub stream: LogStream,
+    /// How serious it is.
+    pub level: LogLevel,
+    /// Without a line break.
+    pub message: String,
+}
+
+/// Everything the plugins of a host said, in order. Cheap to clone; all clones see the same lines.
+#[derive(Clone, Default)]
+pub struct Lines(Arc<Heard>);
+
+#[derive(Default)]
+struct Heard {
+    lines: Mutex<Vec<Line>>,
+    more: Notify,
+}
+
+// === impl TestHost ===
+
+impl TestHost {
+    /// Starts the host with this `informer.toml` against the server at `url`, without credentials. Neither
+    /// `[host]` nor `[cluster]` may be in the text: the admin endpoint is off.
+    pub async fn start(url: &str, toml: &str) -> anyhow::Result<Self> {
+        let connection = connect(&Access::Server(url.parse()?)).await?;
+        Self::start_with(connection, toml).await
+    }
+
+    /// As [`TestHost::start`], with a client of the test's own.
+    pub async fn start_with(connection: Connection, toml: &str) -> anyhow::Result<Self> {
+        let lines = Lines::default();
+        let options = Options { connection: Some(connection), log: Arc::new(lines.clone()) };
+        let app = App::start(configuration(toml)?, options).await?;
+        Ok(Self { app, lines })
+    }
+
+    /// Waits until every informer has synced, every plugin serves, and every initial notification is settled.
+    pub async fn synced(&self) {
+        let synced = timeout(PATIENCE, self.app.synced()).await;
+        assert!(synced.is_ok(), "the host does not sync: {:#}", self.status());
+    }
+
+    /// As the admin endpoint shows it.
+    pub fn status(&self) -> Value {
+        self.app.probe().status()
+    }
+
+    /// Why the host is not ready; empty: it is.
+    pub fn unready(&self) -> Vec<String> {
+        self.app.probe().unready()
+    }
+
+    /// The status of one plugin.
+    pub fn plugin(&self, name: &str) -> Value {
+        let status = self.status();
+        let plugins = status["plugins"].as_array().cloned().unwrap_or_default();
+        plugins.into_iter().find(|plugin| plugin["name"] == name).unwrap_or_default()
+    }
+
+    /// Waits until the status satisfies the condition.
+    pub async fn until(&self, what: &str, condition: impl Fn(&Value) -> bool) {
+        let looking = async {
+            while !condition(&self.status()) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let seen = timeout(PATIENCE, looking).await;
+        assert!(seen.is_ok(), "{what} did not come about: {:#}", self.status());
+    }
+
+    /// Stops it as a signal would.
+    pub async fn stop(self) -> StopReport {
+        self.app.stop().await
+    }
+}
+
+/// Reads an `informer.toml` of a test.
+pub fn configuration(toml: &str) -> anyhow::Result<Config> {
+    let compiled = std::env::temp_dir().join("informer-tests-compiled");
+    let text = format!("[host]\nadmin = \"off\"\ncache-dir = {compiled:?}\n{toml}");
+    let environment = Environment::of_process();
+    let place = Place { file: Path::new("test.toml"), base: Path::new("/"), environment: &environment };
+    Ok(config::parse(&text, &place, Components::Unseen)?)
+}
+
+// === impl Lines ===
+
+impl Lines {
+    /// What one plugin said so far, without what the host said about it.
+    pub fn of(&self, plugin: &str) -> Vec<String> {
+        let lines = self.0.lines.lock();
+        let own = lines.iter().filter(|line| line.plugin == plugin && line.stream != LogStream::Host);
+        own.map(|line| line.message.clone()).collect()
+    }
+
+    /// Everything said so far.
+    pub fn all(&self) -> Vec<Line> {
+        self.0.lines.lock().clone()
+    }
+
+    /// Waits until what one plugin said satisfies the condition.
+    ///
+    /// # Panics
+    /// After [`PATIENCE`], with what it said.
+    pub async fn until(&self, plugin: &str, what: &str, condition: impl Fn(&[String]) -> bool) {
+        let looking = async {
+            loop {
+                let more = self.0.more.notified();
+                if condition(&self.of(plugin)) {
+                    return;
+                }
+                more.await;
+            }
+        };
+        let seen = timeout(PATIENCE, looking).await;
+        let said = self.of(plugin);
+        let tail = said.get(said.len().saturating_sub(40)..).unwrap_or_default();
+        assert!(seen.is_ok(), "{plugin} never said {what}; it said, at the end: {tail:#?}");
+    }
+
+    /// Waits until one plugin said a line that starts and ends like this.
+    pub async fn said(&self, plugin: &str, start: &str, end: &str) {
+        let fits = |line: &String| line.starts_with(start) && line.ends_with(end);
+        self.until(plugin, &format!("`{start}...{end}`"), |lines| lines.iter().any(fits)).await;
+    }
+}
+
+impl LogSink for Lines {
+    fn enabled(&self, _plugin: &str, _level: LogLevel) -> bool {
+        true
+    }
+
+    fn line(&self, line: &LogLine<'_>) {
+        let LogLine { plugin, stream, level, message, .. } = *line;
+        let line = Line { plugin: plugin.to_owned(), stream, level, message: message.to_owned() };
+        self.0.lines.lock().push(line);
+        self.0.more.notify_waiters();
+    }
+}
