@@ -1,1 +1,6 @@
-//! informer-tests.
+//! What the tests share: [`host`] is the whole host in this process, [`cluster`] a real kube-apiserver and etcd,
+//! [`proxy`] a connection that can be cut.
+
+pub mod cluster;
+pub mod host;
+pub mod proxy;
