@@ -6,8 +6,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use axum::response::Response;
-use http::HeaderMap;
+use axum::{body::Body, response::Response};
+use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,9 +17,24 @@ use crate::{
     status::{ApiError, ApiResult},
 };
 
+/// The media type in which kubectl asks for `/openapi/v2`.
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+/// `swagger: "2.0"` and an empty `info`, in gnostic's protobuf: the least that is a document.
+const V2_DOCUMENT: &[u8] = b"\x0a\x032.0\x12\x00";
+
 /// `/openapi/v3` and what is below it; `/openapi/v2`.
-pub(crate) fn serve(api: &Api, path: &[&str], _headers: &HeaderMap) -> ApiResult<Response> {
+pub(crate) fn serve(api: &Api, path: &[&str], headers: &HeaderMap) -> ApiResult<Response> {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let document = match path {
+        ["v2"] if accept.contains(V2_PROTOBUF) => {
+            let mut response = Response::new(Body::from(V2_DOCUMENT));
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(V2_PROTOBUF));
+            return Ok(response);
+        }
+        ["v2"] => {
+            let info = json!({"title": "informer development server", "version": "v1"});
+            Some(json!({"swagger": "2.0", "info": info, "paths": {}}))
+        }
         ["v3"] => index(api),
         ["v3", "api", version] => group_version(&api.registry.in_group_version("", version)),
         ["v3", "apis", group, version] => group_version(&api.registry.in_group_version(group, version)),

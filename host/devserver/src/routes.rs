@@ -29,6 +29,7 @@ mod list;
 mod patch;
 mod query;
 mod read;
+mod review;
 mod scale;
 mod target;
 mod update;
@@ -128,6 +129,12 @@ impl ApiRequest {
     }
 
     async fn dispatch(self, method: &Method) -> ApiResult<Response> {
+        if self.resource.is_review {
+            return match (self.name.as_deref(), method) {
+                (None, &Method::POST) => review::answer(&self),
+                _ => Err(ApiError::method_not_allowed()),
+            };
+        }
         match (self.name.as_deref(), self.subresource.as_deref()) {
             (None, _) => match *method {
                 Method::GET if self.query.flag("watch")? == Some(true) => watch::watch(self).await,

@@ -107,8 +107,13 @@ impl Watch {
             if self.failed || self.is_over() {
                 return None;
             }
+            // Looked at before the history is, so that the last changes are sent before the end.
+            let closed = self.collection.closed().is_cancelled();
             if let Some(frame) = self.ready() {
                 return Some(frame);
+            }
+            if closed {
+                return None;
             }
             match self.wait().await {
                 Wake::Ended => return None,
@@ -119,9 +124,7 @@ impl Watch {
     }
 
     fn is_over(&self) -> bool {
-        self.ended.is_cancelled()
-            || self.collection.closed().is_cancelled()
-            || Instant::now() >= self.deadline
+        self.ended.is_cancelled() || Instant::now() >= self.deadline
     }
 
     /// The next frame that needs no waiting.
@@ -165,7 +168,7 @@ impl Watch {
         tokio::select! {
             biased;
             () = self.ended.cancelled() => Wake::Ended,
-            () = self.collection.closed().cancelled() => Wake::Ended,
+            () = self.collection.closed().cancelled() => Wake::Changed,
             () = tokio::time::sleep_until(self.deadline) => Wake::Ended,
             () = bookmark => Wake::Bookmark,
             changed = self.changed.changed() => if changed.is_ok() { Wake::Changed } else { Wake::Ended },
@@ -191,3 +194,6 @@ impl Watch {
         encode::failure(&error.to_json())
     }
 }
+
+#[cfg(test)]
+mod tests;

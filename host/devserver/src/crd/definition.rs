@@ -40,6 +40,7 @@ fn resource(definition: &Object, version: &Value) -> Option<Resource> {
         status: subresource("status").is_some_and(Value::is_object),
         scale: subresource("scale").and_then(scale),
         generation: true,
+        is_review: false,
         name_rule: NameRule::Subdomain,
         selectable: selectable(version),
         columns: columns(version),

@@ -70,7 +70,7 @@ fn entry(resource: &Resource) -> Value {
         "responseKind": own,
         "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": resource.singular,
-        "verbs": verbs::RESOURCE,
+        "verbs": verbs::of(resource),
     });
     if let Some(fields) = entry.as_object_mut() {
         for (field, list) in [("shortNames", &resource.short_names), ("categories", &resource.categories)] {

@@ -67,7 +67,7 @@ fn resource_entries(resource: &Arc<Resource>) -> Vec<Value> {
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": verbs::RESOURCE,
+        "verbs": verbs::of(resource),
     });
     if let Some(fields) = entry.as_object_mut() {
         if !resource.short_names.is_empty() {

@@ -2,9 +2,13 @@
 
 use crate::registry::Resource;
 
-/// Verbs of every resource.
-pub(super) const RESOURCE: &[&str] =
-    &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+/// What can be done with the resource itself.
+pub(super) fn of(resource: &Resource) -> &'static [&'static str] {
+    if resource.is_review {
+        return &["create"];
+    }
+    &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+}
 
 /// Something below a resource: its name, the kind it speaks, what it can do.
 pub(super) struct Subresource {

@@ -28,11 +28,13 @@ enum Trait {
     Fields(&'static [&'static str]),
     /// A category other than `all`.
     Category(&'static str),
+    /// Answered, not kept.
+    Review,
     /// Named otherwise than by a subdomain.
     Name(NameRule),
 }
 
-use Trait::{All, Category, Fields, Generation, Name, Scale as Scaled, Status};
+use Trait::{All, Category, Fields, Generation, Name, Review, Scale as Scaled, Status};
 
 const NAMESPACED: bool = true;
 const CLUSTER: bool = false;
@@ -155,6 +157,13 @@ const ROWS: &[Row] = &[
     row(("discovery.k8s.io", "v1"), ("endpointslices", "EndpointSlice"), &[], NAMESPACED, &[Generation]),
     row(("events.k8s.io", "v1"), ("events", "Event"), &["ev"], NAMESPACED, &[EVENT_FIELDS]),
     row(
+        ("authorization.k8s.io", "v1"),
+        ("selfsubjectaccessreviews", "SelfSubjectAccessReview"),
+        &[],
+        CLUSTER,
+        &[Review],
+    ),
+    row(
         ("autoscaling", "v2"),
         ("horizontalpodautoscalers", "HorizontalPodAutoscaler"),
         &["hpa"],
@@ -194,6 +203,7 @@ impl Row {
             status: false,
             scale: None,
             generation: false,
+            is_review: false,
             name_rule: NameRule::Subdomain,
             selectable: Vec::new(),
             columns: Vec::new(),
@@ -214,6 +224,7 @@ impl Trait {
             Generation => resource.generation = true,
             Scaled => resource.scale = Some(Scale::replicas()),
             Fields(paths) => resource.selectable = paths.iter().map(|path| (*path).to_owned()).collect(),
+            Review => resource.is_review = true,
             Name(rule) => resource.name_rule = rule,
         }
     }

@@ -61,6 +61,8 @@ pub(crate) struct Resource {
     pub(crate) scale: Option<Scale>,
     /// Counts changes of everything but metadata and status in `metadata.generation`.
     pub(crate) generation: bool,
+    /// A question to the server, answered and not kept: it can be created and nothing else.
+    pub(crate) is_review: bool,
     pub(crate) name_rule: NameRule,
     /// The fields a field selector may name besides `metadata.name` and `metadata.namespace`.
     pub(crate) selectable: Vec<String>,

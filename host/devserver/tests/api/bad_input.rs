@@ -1,0 +1,151 @@
+//! Whatever is sent, the answer is a `Status` and the server goes on.
+
+use serde_json::json;
+
+use crate::{
+    client::{Cluster, JSON},
+    fixtures::{CONFIG_MAPS, DEPLOYMENTS, config_map},
+};
+
+#[tokio::test]
+async fn paths_that_name_nothing_are_404() {
+    let cluster = Cluster::start().await;
+    for path in [
+        "/",
+        "/nope",
+        "/api/v1/teapots",
+        "/api/v2/pods",
+        "/apis/apps/v1/pods",
+        "/api/v1/namespaces/default/nodes",
+        "/api/v1/pods/without-namespace",
+        "/api/v1/namespaces/default/pods/p/status/more",
+        "/api/v1/namespaces/default/configmaps/a/status",
+        "/api/v1/namespaces/default/configmaps/a/scale",
+        "/api/v1//pods",
+        "/api/v1/namespaces/%ff/pods",
+        "/openapi/v9",
+    ] {
+        cluster.get(path).await.failure(404, "NotFound");
+    }
+}
+
+#[tokio::test]
+async fn methods_that_make_no_sense_are_405() {
+    let cluster = Cluster::start().await;
+    for (method, path) in [
+        ("PUT", CONFIG_MAPS),
+        ("PATCH", CONFIG_MAPS),
+        ("POST", "/api/v1/namespaces/default/configmaps/a"),
+        ("POST", "/api/v1/configmaps"),
+        ("DELETE", "/api/v1/configmaps"),
+        ("DELETE", "/api/v1/namespaces/default/pods/p/status"),
+        ("POST", "/apis"),
+        ("BREW", CONFIG_MAPS),
+    ] {
+        cluster.send(method, path, JSON, &json!({})).await.failure(405, "MethodNotAllowed");
+    }
+}
+
+#[tokio::test]
+async fn bodies_that_are_no_object_of_the_kind_are_400() {
+    let cluster = Cluster::start().await;
+    for body in [
+        &b""[..],
+        b"{",
+        b"nonsense",
+        b"[]",
+        b"null",
+        b"{}",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}",
+        b"{\"apiVersion\":\"v2\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":7}",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":\"other\"}}",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"5\"}}",
+        b"\xff\xfe",
+    ] {
+        let answer = cluster.raw("POST", CONFIG_MAPS, "Content-Type: application/json\r\n", body).await;
+        answer.failure(400, "BadRequest");
+    }
+}
+
+#[tokio::test]
+async fn objects_that_break_rules_are_422_with_a_cause_for_each() {
+    let cluster = Cluster::start().await;
+    let object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": "Not_A_Name",
+            "labels": {"-bad-": "x", "good": "not good!", "number": 7},
+            "annotations": "nope",
+            "finalizers": [1],
+            "ownerReferences": [{"kind": "Pod"}],
+        },
+    });
+
+    let answer = cluster.send("POST", CONFIG_MAPS, JSON, &object).await;
+
+    assert!(answer.failure(422, "Invalid").starts_with("ConfigMap \"Not_A_Name\" is invalid: ["));
+    let causes = answer.body["details"]["causes"].as_array().unwrap();
+    let fields: Vec<&str> = causes.iter().filter_map(|cause| cause["field"].as_str()).collect();
+    for field in [
+        "metadata.name",
+        "metadata.labels",
+        "metadata.labels.number",
+        "metadata.annotations",
+        "metadata.finalizers",
+        "metadata.ownerReferences[0].uid",
+    ] {
+        assert!(fields.contains(&field), "{field} in {fields:?}");
+    }
+    let nameless = json!({"apiVersion": "v1", "kind": "ConfigMap"});
+    cluster.send("POST", CONFIG_MAPS, JSON, &nameless).await.failure(422, "Invalid");
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_limit_is_413_and_one_below_is_not() {
+    let cluster = Cluster::start().await;
+    let mut object = config_map("big");
+    object["data"]["a"] = json!("x".repeat(2 * 1024 * 1024));
+    assert_eq!(cluster.send("POST", CONFIG_MAPS, JSON, &object).await.code, 201);
+    object["data"]["a"] = json!("x".repeat(3 * 1024 * 1024));
+    let answer = cluster.send("POST", CONFIG_MAPS, JSON, &object).await;
+    answer.failure(413, "RequestEntityTooLarge");
+}
+
+#[tokio::test]
+async fn bodies_and_answers_of_other_types_are_refused() {
+    let cluster = Cluster::start().await;
+    let answer = cluster.send("POST", CONFIG_MAPS, "application/yaml", &config_map("a")).await;
+    answer.failure(415, "UnsupportedMediaType");
+    let answer = cluster
+        .raw("POST", CONFIG_MAPS, "Content-Type: application/vnd.kubernetes.protobuf\r\n", b"junk")
+        .await;
+    answer.failure(400, "BadRequest");
+    for accept in
+        ["application/vnd.kubernetes.protobuf", "text/html", "application/json;as=Table;v=v7;g=meta.k8s.io"]
+    {
+        cluster.get_as(DEPLOYMENTS, accept).await.failure(406, "NotAcceptable");
+    }
+}
+
+#[tokio::test]
+async fn a_put_must_name_what_the_path_names() {
+    let cluster = Cluster::start().await;
+    cluster.create(CONFIG_MAPS, &config_map("a")).await;
+    let path = format!("{CONFIG_MAPS}/a");
+    let message = cluster.send("PUT", &path, JSON, &config_map("b")).await.failure(400, "BadRequest");
+    assert_eq!(message, "the name of the object (b) does not match the name on the URL (a)");
+    let elsewhere = cluster.send("PUT", &format!("{CONFIG_MAPS}/b"), JSON, &config_map("b")).await;
+    elsewhere.failure(404, "NotFound");
+}
+
+#[tokio::test]
+async fn no_http_at_all_disturbs_nobody() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let cluster = Cluster::start().await;
+    let mut stream = tokio::net::TcpStream::connect(cluster.server.address()).await.unwrap();
+    stream.write_all(b"\x16\x03\x01 this is TLS, or nonsense\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert_eq!(cluster.get(CONFIG_MAPS).await.code, 200);
+}

@@ -1,0 +1,191 @@
+//! A client so plain that it can share no bug with the server: HTTP/1.0, one connection a request.
+
+use std::time::Duration;
+
+use informer_devserver::{Config, DevServer};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+};
+
+/// How long a test waits for what must come.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
+
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const MERGE: &str = "application/merge-patch+json";
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+
+/// A server and how to speak to it.
+pub(crate) struct Cluster {
+    pub(crate) server: DevServer,
+}
+
+/// An answer that is complete.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) head: String,
+    pub(crate) body: Value,
+}
+
+/// An open watch.
+pub(crate) struct Watch {
+    pub(crate) code: u16,
+    reader: BufReader<TcpStream>,
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    pub(crate) async fn start() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    pub(crate) async fn with(config: Config) -> Self {
+        Self { server: DevServer::start(config).await.unwrap() }
+    }
+
+    async fn connect(&self, request: &str, body: &[u8]) -> (BufReader<TcpStream>, u16, String) {
+        let mut stream = TcpStream::connect(self.server.address()).await.unwrap();
+        let head = format!("{request}Host: test\r\nContent-Length: {}\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // A server that refuses a large body may answer before it has read it all.
+        let _ = stream.write_all(body).await;
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).await.unwrap();
+            if line.trim().is_empty() {
+                break;
+            }
+            head.push_str(&line);
+        }
+        let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_default();
+        (reader, code, head.to_ascii_lowercase())
+    }
+
+    pub(crate) async fn raw(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Answer {
+        let request = format!("{method} {path} HTTP/1.0\r\n{headers}");
+        let exchange = async {
+            let (mut reader, code, head) = self.connect(&request, body).await;
+            let mut text = Vec::new();
+            // The reset that may follow an early refusal comes after the answer.
+            let _ = reader.read_to_end(&mut text).await;
+            let body = serde_json::from_slice(&text)
+                .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&text).into_owned()));
+            Answer { code, head, body }
+        };
+        tokio::time::timeout(DEADLINE, exchange).await.expect("an answer in time")
+    }
+
+    pub(crate) async fn send(&self, method: &str, path: &str, media_type: &str, body: &Value) -> Answer {
+        let headers = format!("Content-Type: {media_type}\r\n");
+        self.raw(method, path, &headers, body.to_string().as_bytes()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.raw("GET", path, "", b"").await
+    }
+
+    pub(crate) async fn get_as(&self, path: &str, accept: &str) -> Answer {
+        self.raw("GET", path, &format!("Accept: {accept}\r\n"), b"").await
+    }
+
+    /// Creates, and expects that it works.
+    pub(crate) async fn create(&self, path: &str, object: &Value) -> Value {
+        let answer = self.send("POST", path, JSON, object).await;
+        assert_eq!(answer.code, 201, "{}", answer.body);
+        answer.body
+    }
+
+    pub(crate) async fn patch(&self, path: &str, media_type: &str, patch: &Value) -> Answer {
+        self.send("PATCH", path, media_type, patch).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.raw("DELETE", path, "", b"").await
+    }
+
+    pub(crate) async fn watch(&self, path: &str) -> Watch {
+        self.watch_as(path, JSON).await
+    }
+
+    pub(crate) async fn watch_as(&self, path: &str, accept: &str) -> Watch {
+        let request = format!("GET {path} HTTP/1.0\r\nAccept: {accept}\r\n");
+        let (reader, code, _) = self.connect(&request, b"").await;
+        Watch { code, reader }
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// Expects a `Status` of this code and reason; gives its message.
+    pub(crate) fn failure(&self, code: u16, reason: &str) -> String {
+        assert_eq!(self.code, code, "{}", self.body);
+        assert_eq!(self.body["kind"], "Status");
+        assert_eq!(self.body["apiVersion"], "v1");
+        assert_eq!(self.body["status"], "Failure");
+        assert_eq!(self.body["code"], code);
+        assert_eq!(self.body["reason"], reason, "{}", self.body);
+        self.body["message"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The names of a list.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let items = self.body["items"].as_array().unwrap_or_else(|| panic!("no list: {}", self.body));
+        items.iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        version(&self.body)
+    }
+}
+
+// === impl Watch ===
+
+impl Watch {
+    /// The next event; `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        let read = self.reader.read_line(&mut line);
+        tokio::time::timeout(DEADLINE, read).await.expect("an event or the end, in time").unwrap();
+        (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
+    }
+
+    /// The next event as type and name, which may not be the end.
+    pub(crate) async fn event(&mut self) -> (String, String) {
+        let event = self.next().await.expect("an event, not the end");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&event["type"]), text(&event["object"]["metadata"]["name"]))
+    }
+
+    /// Reads up to the first bookmark; gives the events before it and the bookmark.
+    pub(crate) async fn until_bookmark(&mut self) -> (Vec<Value>, Value) {
+        let mut events = Vec::new();
+        loop {
+            let event = self.next().await.expect("a bookmark, not the end");
+            if event["type"] == "BOOKMARK" {
+                return (events, event);
+            }
+            events.push(event);
+        }
+    }
+}
+
+/// The resourceVersion of an object or list.
+pub(crate) fn version(object: &Value) -> u64 {
+    object["metadata"]["resourceVersion"].as_str().expect("a version").parse().expect("a decimal number")
+}
+
+pub(crate) fn event(kind: &str, name: &str) -> (String, String) {
+    (kind.to_owned(), name.to_owned())
+}
+
+pub(crate) fn empty() -> Value {
+    json!({})
+}

@@ -1,0 +1,22 @@
+//! The server as a client sees it: everything here speaks HTTP.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a panic of the harness is a failed test"
+)]
+
+mod apply;
+mod bad_input;
+mod client;
+mod crud;
+mod definitions;
+mod deletion;
+mod discovery;
+mod fixtures;
+mod lists;
+mod patches;
+mod props_consistency;
+mod tables;
+mod watches;
