@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
 
 use informer_types::{Gvr, LabelSelector, Pointer};
 
+use crate::Compression;
+
 /// What a watch keeps out of its objects unless told otherwise: 20 to 30 % of a typical object, and nobody
 /// reads it.
 const MANAGED_FIELDS: &str = "/metadata/managedFields";
@@ -23,6 +25,8 @@ pub struct WatchConfig {
     pub drop: Vec<Pointer>,
     /// Named indexes (I-5): the scalar at the pointer, or each scalar of the array there, is a value.
     pub indexes: BTreeMap<String, Pointer>,
+    /// How bodies are kept in memory.
+    pub compression: Compression,
     /// The resync period of listeners that do not say their own; none: never (P-9).
     pub resync: Option<Duration>,
 }
@@ -80,6 +84,7 @@ impl WatchConfig {
             fields: String::new(),
             drop: MANAGED_FIELDS.parse().into_iter().collect(),
             indexes: BTreeMap::new(),
+            compression: Compression::Off,
             resync: None,
         }
     }

@@ -11,13 +11,16 @@ mod namespaces;
 mod scan;
 mod splice;
 
-use informer_types::{Body, Gvr, Object, ObjectKey, Pointer, locate};
+use std::sync::Arc;
+
+use informer_types::{Body, Object, ObjectKey, Pointer, locate};
 use serde::de::IgnoredAny;
 
 pub(crate) use event::{EventError, WatchEvent};
 pub(crate) use list::{ListDecoder, ListError, ListPage};
 pub(crate) use namespaces::Namespaces;
 
+use crate::{Compression, WatchConfig, compress::Packer};
 use header::{KeyText, ObjectText};
 
 /// `metadata.managedFields` is found by the header's own pass; other pointers cost a second one.
@@ -30,6 +33,7 @@ pub(crate) struct Decoder {
     drop_managed_fields: bool,
     drop: Vec<Pointer>,
     namespaces: Namespaces,
+    packer: Option<Arc<Packer>>,
     max_object_bytes: usize,
 }
 
@@ -64,15 +68,16 @@ pub(crate) enum ObjectProblem {
 // === impl Decoder ===
 
 impl Decoder {
-    pub(crate) fn new(gvr: &Gvr, kind: &str, drop: &[Pointer], max_object_bytes: usize) -> Self {
+    pub(crate) fn new(kind: &str, watch: &WatchConfig, max_object_bytes: usize) -> Self {
         let (managed, drop): (Vec<_>, Vec<_>) =
-            drop.iter().cloned().partition(|pointer| pointer.to_string() == MANAGED_FIELDS);
+            watch.drop.iter().cloned().partition(|pointer| pointer.to_string() == MANAGED_FIELDS);
         Self {
-            api_version: gvr.api_version(),
+            api_version: watch.gvr.api_version(),
             kind: kind.to_owned(),
             drop_managed_fields: !managed.is_empty(),
             drop,
             namespaces: Namespaces::default(),
+            packer: (watch.compression == Compression::Zstd).then(Arc::default),
             max_object_bytes,
         }
     }
@@ -95,7 +100,23 @@ impl Decoder {
             return Err(quarantine(text, ObjectProblem::NoName));
         }
         let body = self.body(text, &parsed).map_err(|problem| quarantine(text, problem))?;
-        Object::new(&header, Body::Raw(body)).map_err(|error| quarantine(text, error.into()))
+        let body = match &self.packer {
+            Some(packer) => packer.pack(body),
+            None => Body::Raw(body),
+        };
+        Object::new(&header, body).map_err(|error| quarantine(text, error.into()))
+    }
+
+    /// Trains the dictionary if it is time to: once in an informer's life, off the executor.
+    pub(crate) async fn train(&self) {
+        let Some(packer) = &self.packer else {
+            return;
+        };
+        if let Some(samples) = packer.take_samples() {
+            let packer = Arc::clone(packer);
+            // A panic in there leaves everything as it comes, which is safe.
+            let _ = tokio::task::spawn_blocking(move || packer.train(&samples)).await;
+        }
     }
 
     ///

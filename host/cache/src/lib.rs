@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod api_status;
+mod compress;
 mod config;
 mod controller;
 mod decode;
@@ -40,6 +41,7 @@ mod resync;
 mod shared_informer;
 mod status;
 
+pub use compress::Compression;
 pub use config::{BackoffConfig, FactoryConfig, WatchConfig};
 pub use discovery::DiscoveryError;
 pub use error::{ErrorClass, ReflectorError, RequestError};

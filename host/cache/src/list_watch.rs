@@ -164,6 +164,7 @@ impl ListWatch {
         while let Some(chunk) = self.transport.chunk(&call, &mut body, read).await? {
             read += chunk.len() as u64;
             list.push(&chunk).map_err(|error| problem(error, read))?;
+            decoder.train().await;
         }
         list.finish().map_err(|error| problem(error, read))
     }

@@ -34,12 +34,12 @@ pub struct Registration {
     id: u64,
     name: Arc<str>,
     processor: Arc<Processor>,
-    sync: watch::Receiver<Sync>,
+    sync: watch::Receiver<SyncState>,
 }
 
 /// How far a listener has come (P-16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sync {
+pub(crate) enum SyncState {
     Pending,
     Synced,
     /// Removed, or the informer stopped, before it had synced.
@@ -55,7 +55,7 @@ pub(crate) struct Listener {
     pub(crate) relist_all: bool,
     resync: Option<Duration>,
     next_resync: Option<Instant>,
-    sync: watch::Sender<Sync>,
+    sync: watch::Sender<SyncState>,
     /// Held until every initial notification was offered; each carries a clone.
     initial: Option<SyncToken>,
 }
@@ -70,7 +70,7 @@ impl Listener {
         source: Source,
         default_resync: Option<Duration>,
     ) -> Self {
-        let (sync, _) = watch::channel(Sync::Pending);
+        let (sync, _) = watch::channel(SyncState::Pending);
         let done = sync.clone();
         let resync = config.resync.or(default_resync).filter(|period| !period.is_zero());
         let resync = resync.map(|period| period.max(LEAST_RESYNC));
@@ -83,7 +83,7 @@ impl Listener {
             resync,
             next_resync: resync.map(|period| Instant::now() + period),
             sync,
-            initial: Some(SyncToken::new(move || settle(&done, Sync::Synced))),
+            initial: Some(SyncToken::new(move || settle(&done, SyncState::Synced))),
         }
     }
 
@@ -97,7 +97,7 @@ impl Listener {
     }
 
     pub(crate) fn has_synced(&self) -> bool {
-        *self.sync.borrow() == Sync::Synced
+        *self.sync.borrow() == SyncState::Synced
     }
 
     /// Hands a notification on; false where the sink panicked and the notification is lost to it.
@@ -118,7 +118,7 @@ impl Listener {
 
     /// It hears nothing any more.
     pub(crate) fn end(&self) {
-        settle(&self.sync, Sync::Ended);
+        settle(&self.sync, SyncState::Ended);
     }
 
     pub(crate) fn next_resync(&self) -> Option<Instant> {
@@ -136,9 +136,9 @@ impl Listener {
 }
 
 /// Leaves `Pending` once and for all.
-fn settle(sync: &watch::Sender<Sync>, to: Sync) {
+fn settle(sync: &watch::Sender<SyncState>, to: SyncState) {
     sync.send_if_modified(|sync| {
-        let pending = *sync == Sync::Pending;
+        let pending = *sync == SyncState::Pending;
         if pending {
             *sync = to;
         }
@@ -157,7 +157,7 @@ impl Registration {
     /// True once the informer has synced and every initial notification offered to this listener was
     /// settled: acknowledged, merged away or given up (P-16, D-8). Never goes back to false.
     pub fn has_synced(&self) -> bool {
-        *self.sync.borrow() == Sync::Synced
+        *self.sync.borrow() == SyncState::Synced
     }
 
     /// Waits for [`has_synced`](Self::has_synced); false where the listener was removed or the informer
@@ -167,8 +167,8 @@ impl Registration {
     /// A dropped future changes nothing.
     pub async fn wait_synced(&self) -> bool {
         let mut sync = self.sync.clone();
-        match sync.wait_for(|sync| *sync != Sync::Pending).await {
-            Ok(sync) => *sync == Sync::Synced,
+        match sync.wait_for(|sync| *sync != SyncState::Pending).await {
+            Ok(sync) => *sync == SyncState::Synced,
             Err(_) => false,
         }
     }

@@ -1,4 +1,4 @@
-use informer_types::Header;
+use informer_types::{Gvr, Header};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -6,7 +6,8 @@ use super::*;
 
 fn decoder(drop: &[&str]) -> Decoder {
     let drop: Vec<Pointer> = drop.iter().map(|pointer| pointer.parse().unwrap()).collect();
-    Decoder::new(&Gvr::new("apps", "v1", "deployments"), "Deployment", &drop, 1 << 20)
+    let gvr = Gvr::new("apps", "v1", "deployments");
+    Decoder::new("Deployment", &WatchConfig { drop, ..WatchConfig::new(gvr) }, 1 << 20)
 }
 
 fn decode(text: &str) -> Result<Object, Undecodable> {

@@ -103,6 +103,7 @@ impl Reflector {
                 Err(EventError::NotJson(error)) => return self.over(Problem::NotJson(error)),
                 Err(unknown) => return self.over(Problem::Unexpected(unknown.to_string())),
             };
+            self.decoder.train().await;
             if let Some(end) = self.accept(event, tally).await {
                 return end;
             }

@@ -87,8 +87,7 @@ fn spawn(
     tasks.spawn(controller.run());
     let timer = resync::run(Arc::clone(&inner.processor), sender.clone(), inner.synced.subscribe());
     tasks.spawn(until_stopped(inner.stop.clone(), timer));
-    let drop = &inner.config.drop;
-    let decoder = Arc::new(Decoder::new(&inner.key.gvr, &resource.kind, drop, config.max_object_bytes));
+    let decoder = Arc::new(Decoder::new(&resource.kind, &inner.config, config.max_object_bytes));
     for (scope, cell) in inner.cells.iter().enumerate() {
         let collection = Collection {
             gvr: inner.key.gvr.clone(),

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use informer_cache::{InformerFactory, Phase, WatchConfig};
+use informer_cache::{ErrorClass, InformerFactory, Phase, WatchConfig};
 use informer_types::Gvr;
 use tokio_util::sync::CancellationToken;
 
@@ -161,4 +161,21 @@ async fn a_listener_that_waits_for_sync_is_released_by_the_stop() {
     world.factory.stop(&world.informer).await;
 
     assert!(!waiting.await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_a_task_stops_the_informer_and_says_so() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+
+    watch.panic();
+
+    let text = world.fails(ErrorClass::Bug).await;
+    assert_eq!(text, "a task of the informer panicked: a bug of ours");
+    world.factory.stop(&world.informer).await;
+    assert_eq!(world.informer.status().phase, Phase::Failed);
+    assert_eq!(world.cached(), ["shop/a@1"]);
 }

@@ -7,12 +7,14 @@
     reason = "the helpers of tests are tests too"
 )]
 
+mod compression;
 mod discovery;
 mod errors;
 mod lifecycle;
 mod listeners;
 mod lists;
 mod quarantine;
+mod recordings;
 mod relists;
 mod resync;
 mod transport;

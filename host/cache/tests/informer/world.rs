@@ -6,7 +6,7 @@ use informer_cache::{
     BackoffConfig, ErrorClass, FactoryConfig, InformerFactory, ListQuery, ListenerConfig, Registration,
     SharedInformer, WatchConfig,
 };
-use informer_types::{Cause, Change, Gvr, LabelSelector, Notification, NotificationSink};
+use informer_types::{Cause, Change, Gvr, LabelSelector, Notification, NotificationSink, Object};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -138,11 +138,18 @@ impl World {
         Self::start(script)
     }
 
+    /// The cache, in order.
+    pub(crate) fn objects(&self) -> Vec<Arc<Object>> {
+        let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
+        self.informer.lister().list(&query).unwrap()
+    }
+
     /// Names and resource versions of the cache, in order.
     pub(crate) fn cached(&self) -> Vec<String> {
-        let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
-        let objects = self.informer.lister().list(&query).unwrap();
-        objects.iter().map(|object| format!("{}@{}", object.key(), object.resource_version())).collect()
+        self.objects()
+            .iter()
+            .map(|object| format!("{}@{}", object.key(), object.resource_version()))
+            .collect()
     }
 
     pub(crate) fn told(&self) -> Vec<String> {

@@ -61,6 +61,7 @@ fn chunks(body: mpsc::UnboundedReceiver<Step>) -> Chunks {
             Some(Step::Bytes(bytes)) => Some((Ok(Frame::data(Bytes::from(bytes))), Some(body))),
             Some(Step::End) => None,
             Some(Step::Reset) => Some((Err(io::ErrorKind::ConnectionReset.into()), None)),
+            Some(Step::Panic) => panic!("a bug of ours"),
             // Nobody writes any more: the answer stays open.
             None => match std::future::pending::<Infallible>().await {},
         }

@@ -26,6 +26,8 @@ pub(crate) enum Step {
     End,
     /// The connection breaks.
     Reset,
+    /// The client's own code panics.
+    Panic,
 }
 
 /// One answer.
@@ -140,6 +142,10 @@ impl Live {
 
     pub(crate) fn reset(&self) {
         let _ = self.0.send(Step::Reset);
+    }
+
+    pub(crate) fn panic(&self) {
+        let _ = self.0.send(Step::Panic);
     }
 
     /// True once the client has let go of the answer.

@@ -51,7 +51,7 @@ async fn serve(connection: TcpStream, script: &Script) -> io::Result<()> {
                     connection.flush().await?;
                 }
                 Some(Step::End) => break connection.write_all(b"0\r\n\r\n").await?,
-                Some(Step::Reset) => {
+                Some(Step::Reset | Step::Panic) => {
                     connection.get_ref().set_zero_linger()?;
                     return Ok(());
                 }

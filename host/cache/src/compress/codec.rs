@@ -1,0 +1,49 @@
+//! One trained dictionary, and the contexts that use it.
+
+use informer_types::{BodyCodec, CodecError};
+use parking_lot::Mutex;
+use zstd::bulk::{Compressor, Decompressor};
+
+/// Larger ones did not help on recorded objects.
+const DICTIONARY_BYTES: usize = 16 << 10;
+
+/// Each further level costs more time than it saves memory, with a dictionary.
+const LEVEL: i32 = 1;
+
+/// Packs and unpacks with one dictionary. Objects hold it for as long as they live.
+pub(super) struct Dictionary {
+    bytes: Vec<u8>,
+    /// Only the reflectors of one informer pack.
+    compressor: Mutex<Compressor<'static>>,
+    /// At most one for each reader that was ever at work at the same time.
+    decompressors: Mutex<Vec<Decompressor<'static>>>,
+}
+
+// === impl Dictionary ===
+
+impl Dictionary {
+    /// None where the samples have too little in common or are too few.
+    pub(super) fn train(samples: &[Vec<u8>]) -> Option<Self> {
+        let bytes = zstd::dict::from_samples(samples, DICTIONARY_BYTES).ok()?;
+        let compressor = Mutex::new(Compressor::with_dictionary(LEVEL, &bytes).ok()?);
+        Some(Self { bytes, compressor, decompressors: Mutex::default() })
+    }
+
+    pub(super) fn pack(&self, text: &str) -> Option<Box<[u8]>> {
+        self.compressor.lock().compress(text.as_bytes()).ok().map(Vec::into_boxed_slice)
+    }
+}
+
+impl BodyCodec for Dictionary {
+    fn unpack(&self, bytes: &[u8], text_len: usize) -> Result<String, CodecError> {
+        let error = |error: std::io::Error| CodecError(error.to_string());
+        let idle = self.decompressors.lock().pop();
+        let mut decompressor = match idle {
+            Some(decompressor) => decompressor,
+            None => Decompressor::with_dictionary(&self.bytes).map_err(error)?,
+        };
+        let text = decompressor.decompress(bytes, text_len).map_err(error);
+        self.decompressors.lock().push(decompressor);
+        String::from_utf8(text?).map_err(|error| CodecError(error.to_string()))
+    }
+}

@@ -1,0 +1,55 @@
+//! Packed bodies, seen from outside: nothing but the memory differs.
+
+use informer_cache::{Compression, ListQuery, WatchConfig};
+use informer_types::LabelSelector;
+use serde_json::{Value, json};
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, config, eventually, pod, pods},
+};
+
+fn big_pod(number: usize, version: usize) -> Value {
+    let mut pod = pod(&format!("p{number:04}"), &version.to_string());
+    let container = |name: &str| {
+        json!({"name": name, "image": format!("registry.example.com/{name}:{number}"), "imagePullPolicy": "IfNotPresent",
+            "terminationMessagePath": "/dev/termination-log", "resources": {"limits": {"cpu": "500m"}}})
+    };
+    pod["spec"] =
+        json!({"nodeName": format!("n{}", number % 3), "containers": [container("web"), container("proxy")]});
+    pod
+}
+
+async fn bytes_of_600_pods(compression: Compression) -> usize {
+    let script = Script::new();
+    let (list, answer) = Answer::live(200);
+    script.list(answer);
+    let watch = script.live_watch();
+    let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
+    let world = World::start_with(script, config(), WatchConfig { compression, indexes, ..pods() });
+    let items: Vec<Value> = (0..600).map(|number| big_pod(number, 1)).collect();
+    let text = json!({"metadata": {"resourceVersion": "10"}, "items": items}).to_string();
+    text.as_bytes().chunks(4_096).for_each(|chunk| list.bytes(chunk));
+    list.end();
+    // The first ones were there before the dictionary was: they change.
+    (0..600).for_each(|number| watch.event("MODIFIED", &big_pod(number, 20 + number)));
+    let cached = || world.objects().last().map(|object| object.resource_version().to_owned());
+    eventually("all of them", || cached().as_deref() == Some("619"), || format!("{:?}", cached())).await;
+
+    for (number, object) in world.objects().iter().enumerate() {
+        let json: Value = serde_json::from_str(&object.json().unwrap()).unwrap();
+        assert_eq!(json, big_pod(number, 20 + number));
+    }
+    let labels = LabelSelector::default();
+    let query = ListQuery { namespace: None, labels: &labels, index: Some(("by-node", "n1")) };
+    assert_eq!(world.informer.lister().list(&query).unwrap().len(), 200);
+    world.informer.status().bytes
+}
+
+#[tokio::test(start_paused = true)]
+async fn packed_objects_are_the_same_objects_in_less_memory() {
+    let raw = bytes_of_600_pods(Compression::Off).await;
+    let packed = bytes_of_600_pods(Compression::Zstd).await;
+
+    assert!(packed < raw * 2 / 3, "{packed} of {raw}");
+}

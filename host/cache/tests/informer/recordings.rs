@@ -1,0 +1,104 @@
+//! Lists and watches of a real API server, replayed: `tests/recordings` of the workspace.
+
+use std::{collections::BTreeMap, path::Path};
+
+use informer_cache::WatchConfig;
+use informer_types::Gvr;
+use serde_json::{Value, json};
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, config, eventually},
+};
+
+fn recording(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/recordings").join(file);
+    let packed = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    String::from_utf8(zstd::decode_all(&*packed).unwrap()).unwrap()
+}
+
+fn key(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let name = metadata["name"].as_str().unwrap();
+    metadata["namespace"].as_str().map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
+}
+
+fn without_managed_fields(mut object: Value) -> Value {
+    object["metadata"].as_object_mut().unwrap().remove("managedFields");
+    object
+}
+
+/// What the recording leaves behind, by a parser of whole trees.
+fn expected(list: &Value, frames: &[Value]) -> BTreeMap<String, Value> {
+    let kind = list["kind"].as_str().unwrap().strip_suffix("List").unwrap();
+    let mut objects = BTreeMap::new();
+    for item in list["items"].as_array().into_iter().flatten() {
+        let mut object = without_managed_fields(item.clone());
+        object["kind"] = json!(kind);
+        object["apiVersion"] = list["apiVersion"].clone();
+        objects.insert(key(&object), object);
+    }
+    for frame in frames {
+        let object = &frame["object"];
+        match frame["type"].as_str().unwrap() {
+            "BOOKMARK" => {}
+            "DELETED" => {
+                objects.remove(&key(object));
+            }
+            _ => {
+                objects.insert(key(object), without_managed_fields(object.clone()));
+            }
+        }
+    }
+    objects
+}
+
+async fn replay(resource: &str) {
+    let list = recording(&format!("{resource}.list.json.zst"));
+    let watch = recording(&format!("{resource}.watch.jsonl.zst"));
+    let parsed: Value = serde_json::from_str(&list).unwrap();
+    let frames: Vec<Value> = watch.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let last = frames.last().unwrap()["object"]["metadata"]["resourceVersion"].as_str().unwrap();
+    let api_version = parsed["apiVersion"].as_str().unwrap();
+    let gvr: Gvr = format!("{api_version}/{resource}").parse().unwrap();
+    let script = Script::new();
+    let kind = parsed["kind"].as_str().unwrap().strip_suffix("List").unwrap();
+    let api = json!({"resources": [{"name": resource, "kind": kind, "namespaced": true, "verbs": ["list", "watch"]}]});
+    script.path(&gvr.api_root(), Answer::json(&api));
+    script.list(Answer::ok(list));
+    let live = script.live_watch();
+    watch.as_bytes().chunks(7_001).for_each(|chunk| live.bytes(chunk));
+    let world = World::start_with(script, config(), WatchConfig::new(gvr));
+
+    let applied = || world.informer.status().reflectors[0].applied_version.clone();
+    eventually(&format!("{resource} at {last}"), || applied() == last, applied).await;
+
+    let cached: BTreeMap<String, Value> = world
+        .objects()
+        .iter()
+        .map(|object| (object.key().to_string(), serde_json::from_str(&object.json().unwrap()).unwrap()))
+        .collect();
+    assert_eq!(cached, expected(&parsed, &frames));
+    let counters = world.informer.status().counters;
+    let bookmarks = frames.iter().filter(|frame| frame["type"] == "BOOKMARK").count() as u64;
+    assert_eq!((counters.skipped, counters.quarantined, counters.failures), (0, 0, 0));
+    assert_eq!((counters.bookmarks, counters.events), (bookmarks, frames.len() as u64 - bookmarks));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_recording_of_a_real_server_ends_in_the_state_it_tells() {
+    for resource in [
+        "configmaps",
+        "deployments",
+        "endpointslices",
+        "events",
+        "jobs",
+        "leases",
+        "namespaces",
+        "pods",
+        "replicasets",
+        "secrets",
+    ] {
+        replay(resource).await;
+    }
+}
