@@ -1,0 +1,43 @@
+//! One peer, in a process of its own and with the allocator that suits it best.
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
+use informer_bench::{
+    kube_rs::KubeRs,
+    subject::{Plan, measure},
+};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ApiResource, DynamicObject};
+
+/// kube-rs doubles its event rate with it.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+#[derive(Parser)]
+struct Arguments {
+    /// What is kept of a pod.
+    #[arg(long, value_enum)]
+    objects: Objects,
+    #[command(flatten)]
+    plan: Plan,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Objects {
+    /// `DynamicObject`
+    Dynamic,
+    /// `k8s_openapi`'s `Pod`
+    Typed,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let Arguments { objects, plan } = Arguments::parse();
+    match objects {
+        Objects::Dynamic => {
+            let pods = KubeRs::<DynamicObject>::new(&plan, ApiResource::erase::<Pod>(&()));
+            measure(&plan, pods).await
+        }
+        Objects::Typed => measure(&plan, KubeRs::<Pod>::new(&plan, ())).await,
+    }
+}

@@ -1,0 +1,26 @@
+//! The connection that every subject uses.
+
+use anyhow::{Context, Result};
+use http::{Request, Uri};
+use kube::{Client, Config};
+
+/// A client for the server at this address: HTTP/1.1, no TLS, no compression, no retries, no read timeout.
+///
+/// # Errors
+/// The client cannot be built.
+pub fn connect(server: &Uri) -> Result<Client> {
+    let mut config = Config::new(server.clone());
+    config.default_retry = false;
+    config.disable_compression = true;
+    Client::try_from(config).context("cannot make a client")
+}
+
+/// Asks the server for `events` more events.
+///
+/// # Errors
+/// The server does not answer.
+pub async fn emit(client: &Client, events: u64) -> Result<()> {
+    let request = Request::post(format!("/emit?n={events}")).body(Vec::new())?;
+    client.request_text(request).await.context("cannot ask the server for events")?;
+    Ok(())
+}

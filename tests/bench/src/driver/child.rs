@@ -1,0 +1,120 @@
+//! The processes of a run.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader, Lines},
+    process::{Child, ChildStdout, Command},
+};
+
+use super::{Options, SubjectName};
+use crate::{
+    pods::Recipe,
+    server::Greeting,
+    subject::{Events, Sample, Synced},
+};
+
+/// Where the benchmark's programs are.
+pub(super) struct Programs(PathBuf);
+
+/// A running server; it ends when this is dropped, or when we die: its standard input ends then.
+pub(super) struct Server {
+    _child: Child,
+}
+
+// === impl Programs ===
+
+impl Programs {
+    /// In the directory given, else beside the running one.
+    pub(super) fn find(given: Option<&Path>) -> Result<Self> {
+        if let Some(directory) = given {
+            return Ok(Self(directory.to_owned()));
+        }
+        let own = std::env::current_exe().context("cannot find the running program")?;
+        Ok(Self(own.parent().map_or_else(PathBuf::new, Path::to_owned)))
+    }
+
+    /// Starts a server and waits until it answers.
+    pub(super) async fn serve(&self, recipe: Recipe) -> Result<(Server, Greeting)> {
+        let mut command = self.program("informer-bench");
+        command
+            .arg("serve")
+            .args(["--pods".to_owned(), recipe.pods.to_string()])
+            .args(["--page-size".to_owned(), recipe.page_size.to_string()])
+            .args(["--seed".to_owned(), recipe.seed.to_string()]);
+        let (child, mut lines) = start(command, Stdio::piped())?;
+        let line = lines.next_line().await?.context("the server ended before it answered")?;
+        let greeting = serde_json::from_str(&line).with_context(|| format!("the server said `{line}`"))?;
+        Ok((Server { _child: child }, greeting))
+    }
+
+    /// Runs one subject to its end.
+    pub(super) async fn measure(
+        &self,
+        subject: SubjectName,
+        served: &Greeting,
+        options: &Options,
+    ) -> Result<(Synced, Events)> {
+        let mut command = self.subject(subject);
+        for (name, value) in plan(served, options) {
+            command.arg(name).arg(value);
+        }
+        let (mut child, mut lines) = start(command, Stdio::null())?;
+        let (mut synced, mut events) = (None, None);
+        while let Some(line) = lines.next_line().await? {
+            match serde_json::from_str(&line).with_context(|| format!("{subject} said `{line}`"))? {
+                Sample::Synced(sample) => synced = Some(sample),
+                Sample::Events(sample) => events = Some(sample),
+            }
+        }
+        let status = child.wait().await?;
+        match (status.success(), synced, events) {
+            (true, Some(synced), Some(events)) => Ok((synced, events)),
+            _ => bail!("{subject} ended with {status} and an incomplete report; see its messages above"),
+        }
+    }
+
+    fn subject(&self, subject: SubjectName) -> Command {
+        let (program, arguments): (_, &[&str]) = match subject {
+            SubjectName::Informer => ("bench-informer", &["--handler", "component"]),
+            SubjectName::InformerNative => ("bench-informer", &["--handler", "native"]),
+            SubjectName::KubeDynamic => ("bench-kube", &["--objects", "dynamic"]),
+            SubjectName::KubeTyped => ("bench-kube", &["--objects", "typed"]),
+        };
+        let mut command = self.program(program);
+        command.args(arguments);
+        command
+    }
+
+    fn program(&self, name: &str) -> Command {
+        Command::new(self.0.join(name).with_extension(std::env::consts::EXE_EXTENSION))
+    }
+}
+
+fn plan(served: &Greeting, options: &Options) -> [(&'static str, String); 8] {
+    let managed_fields = options.managed_fields.to_possible_value();
+    [
+        ("--server", served.url.clone()),
+        ("--pods", served.pods.to_string()),
+        ("--events", options.events.to_string()),
+        ("--batch", options.batch.min(served.pods as u64).to_string()),
+        ("--page-size", options.page_size.to_string()),
+        ("--managed-fields", managed_fields.map_or_else(String::new, |value| value.get_name().to_owned())),
+        ("--settle-seconds", options.settle_seconds.to_string()),
+        ("--limit-seconds", options.limit_seconds.to_string()),
+    ]
+}
+
+fn start(mut command: Command, input: Stdio) -> Result<(Child, Lines<BufReader<ChildStdout>>)> {
+    command.stdin(input).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("cannot start {}", command.as_std().get_program().to_string_lossy()))?;
+    let output = child.stdout.take().context("the process has no standard output")?;
+    Ok((child, BufReader::new(output).lines()))
+}

@@ -1,0 +1,50 @@
+//! What a reader must know of the machine and the programs to judge the figures.
+
+use std::process::Command;
+
+/// The versions that were built.
+static LOCK: &str = include_str!("../../../../Cargo.lock");
+
+/// A line on the machine and a line on the programs.
+pub(super) fn describe() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let model = read("/proc/cpuinfo")
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(':'))
+        .map_or("unknown processor".to_owned(), |(_, model)| model.trim().to_owned());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = read("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned();
+    let kernel = read("/proc/sys/kernel/osrelease").trim().to_owned();
+    let compiler = Command::new("rustc").arg("--version").output();
+    let compiler = compiler.map_or_else(|_| "unknown".to_owned(), |output| first_line(&output.stdout));
+    let profile =
+        if cfg!(debug_assertions) { "DEBUG BUILD, not to be quoted" } else { "release build, no LTO" };
+    format!(
+        "Machine: {cores} cores of {model}, Linux {kernel}, load {load} at the start.\n\
+         Programs: informer {}, kube {}, wasmtime {}, {compiler}, {profile}.",
+        env!("CARGO_PKG_VERSION"),
+        locked("kube"),
+        locked("wasmtime"),
+    )
+}
+
+fn first_line(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).lines().next().unwrap_or_default().to_owned()
+}
+
+/// The version of a package in the lock file.
+fn locked(package: &str) -> &'static str {
+    let entry = LOCK.split_once(&format!("name = \"{package}\"\nversion = \""));
+    entry.and_then(|(_, rest)| rest.split_once('"')).map_or("unknown", |(version, _)| version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_file_names_the_versions() {
+        assert!(locked("kube").starts_with("5."), "{}", locked("kube"));
+        assert_eq!(locked("no-such-package"), "unknown");
+    }
+}

@@ -1,0 +1,151 @@
+//! The report on one collection, in Markdown.
+
+use std::fmt::Write;
+
+use clap::ValueEnum;
+
+use super::{
+    Comparison, Options, Run, SubjectName,
+    statistics::{median, range},
+};
+
+const MIB: f64 = 1_048_576.0;
+
+/// The layout is right when ours needs at most this share of a peer's CPU time for the same events ...
+const CPU_GOAL: f64 = 1.0 / 2.0;
+/// ... and at most this share of its memory for the same objects.
+const MEMORY_GOAL: f64 = 1.0 / 10.0;
+
+/// A ratio that is told: its name, what it is taken of, what it may be at most.
+struct Measure {
+    name: &'static str,
+    value: fn(&Run) -> f64,
+    goal: Option<f64>,
+}
+
+/// A column: its heading, its value in one run, how it is written.
+struct Column {
+    heading: &'static str,
+    value: fn(&Run) -> f64,
+    decimals: usize,
+}
+
+const COLUMNS: [Column; 9] = [
+    Column { heading: "synced, ms", value: |run| run.synced.synced_ms, decimals: 0 },
+    Column { heading: "sync, CPU s", value: |run| run.synced.cpu_seconds, decimals: 2 },
+    Column { heading: "CPU s per 100,000 events", value: cpu_per_100k, decimals: 2 },
+    Column { heading: "events per s", value: events_per_second, decimals: 0 },
+    Column { heading: "start, MiB", value: |run| run.synced.start_bytes as f64 / MIB, decimals: 0 },
+    Column { heading: "settled, MiB", value: |run| run.synced.settled_bytes as f64 / MIB, decimals: 0 },
+    Column { heading: "after events, MiB", value: |run| run.events.settled_bytes as f64 / MIB, decimals: 0 },
+    Column { heading: "peak, MiB", value: |run| run.events.peak_bytes as f64 / MIB, decimals: 0 },
+    Column { heading: "bytes per object", value: bytes_per_object, decimals: 0 },
+];
+
+const MEASURES: [Measure; 5] = [
+    Measure { name: "CPU per event", value: cpu_per_100k, goal: Some(CPU_GOAL) },
+    Measure { name: "bytes per object", value: bytes_per_object, goal: Some(MEMORY_GOAL) },
+    Measure { name: "settled", value: |run| run.synced.settled_bytes as f64, goal: None },
+    Measure { name: "peak", value: |run| run.events.peak_bytes as f64, goal: None },
+    Measure { name: "time to synced", value: |run| run.synced.synced_ms, goal: None },
+];
+
+/// A heading, the table of medians, and a line for each peer.
+pub(super) fn render(comparison: &Comparison, options: &Options) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write(&mut text, comparison, options);
+    text
+}
+
+fn write(text: &mut String, comparison: &Comparison, options: &Options) -> std::fmt::Result {
+    let served = &comparison.served;
+    let managed_fields = options.managed_fields.to_possible_value();
+    writeln!(
+        text,
+        "### {} pods of {} bytes ({} of them managedFields: {}), {} events, medians of {}\n",
+        served.pods,
+        served.mean_bytes,
+        served.mean_managed_fields_bytes,
+        managed_fields.as_ref().map_or("", |value| value.get_name()),
+        comparison.events,
+        comparison.rounds.len(),
+    )?;
+    write!(text, "| |")?;
+    COLUMNS.iter().try_for_each(|column| write!(text, " {} |", column.heading))?;
+    write!(text, "\n|---|")?;
+    COLUMNS.iter().try_for_each(|_| write!(text, "---:|"))?;
+    writeln!(text)?;
+    for &subject in &options.subjects {
+        write_row(text, comparison, subject)?;
+    }
+    writeln!(text)?;
+    let Some((&ours, peers)) = options.subjects.split_first() else { return Ok(()) };
+    peers.iter().try_for_each(|&peer| write_ratios(text, comparison, ours, peer))
+}
+
+fn write_row(text: &mut String, comparison: &Comparison, subject: SubjectName) -> std::fmt::Result {
+    write!(text, "| {subject} |")?;
+    for Column { value, decimals, .. } in &COLUMNS {
+        let middle = median(comparison.of(subject).map(value)).unwrap_or(f64::NAN);
+        write!(text, " {middle:.decimals$} |")?;
+    }
+    writeln!(text)
+}
+
+/// How much of the peer's needs ours has, from the runs of the same round.
+fn write_ratios(
+    text: &mut String,
+    comparison: &Comparison,
+    ours: SubjectName,
+    peer: SubjectName,
+) -> std::fmt::Result {
+    write!(text, "{ours} / {peer}:")?;
+    for (index, Measure { name, value, goal }) in MEASURES.iter().enumerate() {
+        let ratios = || comparison.ratios(ours, peer, *value);
+        let (Some(middle), Some((least, greatest))) = (median(ratios()), range(ratios())) else { continue };
+        let comma = if index == 0 { "" } else { "," };
+        write!(text, "{comma} {name} {middle:.3} [{least:.3} - {greatest:.3}]")?;
+        if let Some(goal) = goal {
+            let met = if middle <= *goal { "met" } else { "MISSED" };
+            write!(text, " (goal {goal} {met})")?;
+        }
+    }
+    writeln!(text, ".")
+}
+
+// === impl Comparison ===
+
+impl Comparison {
+    fn of(&self, subject: SubjectName) -> impl Iterator<Item = &Run> {
+        self.rounds.iter().flatten().filter(move |run| run.subject == subject)
+    }
+
+    fn ratios(
+        &self,
+        ours: SubjectName,
+        peer: SubjectName,
+        value: fn(&Run) -> f64,
+    ) -> impl Iterator<Item = f64> {
+        self.rounds.iter().filter_map(move |round| {
+            let find = |name| round.iter().find(|run| run.subject == name);
+            Some(value(find(ours)?) / value(find(peer)?))
+        })
+    }
+}
+
+fn cpu_per_100k(run: &Run) -> f64 {
+    run.events.cpu_seconds * 1e5 / run.events.handled as f64
+}
+
+fn events_per_second(run: &Run) -> f64 {
+    run.events.handled as f64 * 1e3 / run.events.elapsed_ms
+}
+
+/// What the list added to the process, by object.
+fn bytes_per_object(run: &Run) -> f64 {
+    run.synced.settled_bytes.saturating_sub(run.synced.start_bytes) as f64 / run.synced.objects as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Ours: cache, queue and handler, put together as the host does.
+
+mod native;
+
+use std::{num::NonZeroUsize, sync::Arc};
+
+use anyhow::{Context, Result, ensure};
+use informer_cache::{FactoryConfig, InformerFactory, ListenerConfig, SharedInformer, WatchConfig};
+use informer_dispatch::{DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig, RetryConfig};
+use informer_types::{Delivery, EventHandler, Gvr, Outcome};
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+pub use native::Native;
+
+use crate::subject::{Counter, ManagedFields, Plan, Subject};
+
+/// A shared informer of all pods, one plugin's queue and one worker that calls the handler.
+pub struct Informer<H> {
+    config: FactoryConfig,
+    watch: WatchConfig,
+    handler: Option<H>,
+    running: Option<Running>,
+}
+
+/// Everything that must live as long as the measurement.
+struct Running {
+    informer: SharedInformer,
+    _factory: InformerFactory,
+    _dispatcher: DispatcherHandle,
+}
+
+/// Counts what a handler acknowledged. Anything else ends the measurement: work that was not done, or was done
+/// twice, is not to be compared.
+struct Counting<H> {
+    handler: H,
+    counter: Counter,
+}
+
+// === impl Informer ===
+
+impl<H: EventHandler> Informer<H> {
+    /// Ours, with this handler.
+    pub fn new(plan: &Plan, handler: H) -> Self {
+        let config = FactoryConfig {
+            server: plan.server.to_string(),
+            page_size: Some(plan.page_size),
+            ..FactoryConfig::default()
+        };
+        let mut watch = WatchConfig::new(Gvr::new("", "v1", "pods"));
+        if plan.managed_fields == ManagedFields::Keep {
+            watch.drop.clear();
+        }
+        Self { config, watch, handler: Some(handler), running: None }
+    }
+}
+
+impl<H: EventHandler> Subject for Informer<H> {
+    fn start(&mut self, client: &Client, counter: &Counter) -> Result<()> {
+        let handler = self.handler.take().context("started twice")?;
+        let factory = InformerFactory::new(client.clone(), self.config.clone());
+        let informer = factory.informer(self.watch.clone());
+        let queue = Queue::new(&QueueConfig::default());
+        let listener = ListenerConfig { name: "two-fields".to_owned(), resync: None, relist_all: false };
+        informer.add_listener(listener, Arc::new(queue.clone()))?;
+        let dispatcher = Dispatcher::spawn(
+            DispatchConfig {
+                plugin: Arc::from("two-fields"),
+                workers: NonZeroUsize::MIN,
+                retry: RetryConfig::default(),
+            },
+            queue,
+            Arc::new(Counting { handler, counter: counter.clone() }),
+            &CancellationToken::new(),
+        );
+        factory.start();
+        self.running = Some(Running { informer, _factory: factory, _dispatcher: dispatcher });
+        Ok(())
+    }
+
+    async fn cached(&self) -> Result<()> {
+        let running = self.running.as_ref().context("not started")?;
+        ensure!(running.informer.wait_synced().await, "the informer stopped");
+        Ok(())
+    }
+
+    fn objects(&self) -> usize {
+        self.running.as_ref().map_or(0, |running| running.informer.status().objects)
+    }
+}
+
+// === impl Counting ===
+
+impl<H: EventHandler> EventHandler for Counting<H> {
+    async fn handle(&self, delivery: Delivery) -> Outcome {
+        let outcome = self.handler.handle(delivery).await;
+        match &outcome {
+            Outcome::Acknowledged => self.counter.add(),
+            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => {
+                self.counter.fail(failure.to_string());
+            }
+        }
+        outcome
+    }
+}

@@ -1,0 +1,36 @@
+//! The handler without the sandbox: what is left of our cost when the component is taken away.
+
+use std::sync::LazyLock;
+
+use informer_types::{Change, Delivery, EventHandler, Failure, FailureKind, Outcome, Pointer, locate};
+
+/// The fields that every subject's handler reads.
+static TWO_FIELDS: LazyLock<Vec<Pointer>> = LazyLock::new(|| {
+    ["/status/phase", "/spec/nodeName"].iter().filter_map(|text| text.parse().ok()).collect()
+});
+
+/// Reads two fields, in the host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Native;
+
+// === impl Native ===
+
+impl EventHandler for Native {
+    async fn handle(&self, delivery: Delivery) -> Outcome {
+        match read(&delivery) {
+            Ok(()) => Outcome::Acknowledged,
+            Err(message) => Outcome::Permanent { failure: Failure::new(FailureKind::Handler, message) },
+        }
+    }
+}
+
+fn read(delivery: &Delivery) -> Result<(), String> {
+    let (Change::Added { object } | Change::Updated { new: object, .. } | Change::Deleted { object, .. }) =
+        &delivery.notification.change;
+    let json = object.json().map_err(|error| error.to_string())?;
+    let found = locate(&json, &TWO_FIELDS).map_err(|error| error.to_string())?;
+    match found.iter().all(Option::is_some) {
+        true => Ok(()),
+        false => Err(format!("{} lacks a field", object.key())),
+    }
+}

@@ -1,0 +1,128 @@
+//! The peer: kube-rs' watcher and reflector, with a handler in the same process.
+
+use std::{fmt::Debug, hash::Hash};
+
+use anyhow::{Context, Result};
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Pod;
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::DynamicObject,
+    runtime::{
+        WatchStreamExt,
+        reflector::{Store, store::Writer},
+        watcher::{self, Event, watcher},
+    },
+};
+use serde::de::DeserializeOwned;
+
+use crate::subject::{Counter, ManagedFields, Plan, Subject};
+
+/// What the peer keeps: an object type with the two fields that every subject's handler reads.
+pub trait Kept:
+    Resource<DynamicType: Clone + Eq + Hash + Unpin + Send + Sync>
+    + Clone
+    + Debug
+    + DeserializeOwned
+    + Send
+    + Sync
+    + 'static
+{
+    /// `/status/phase` and `/spec/nodeName`; none where one of them is missing.
+    fn two_fields(&self) -> Option<(&str, &str)>;
+}
+
+/// `watcher` and `reflector` over all pods as objects of this type, put together as their documentation does.
+pub struct KubeRs<K: Kept>
+where
+    K::DynamicType: Eq + Hash + Clone,
+{
+    resource: K::DynamicType,
+    config: watcher::Config,
+    managed_fields: ManagedFields,
+    store: Option<Store<K>>,
+}
+
+// === impl KubeRs ===
+
+impl<K: Kept> KubeRs<K>
+where
+    K::DynamicType: Eq + Hash + Clone,
+{
+    /// The peer for this resource.
+    pub fn new(plan: &Plan, resource: K::DynamicType) -> Self {
+        Self {
+            resource,
+            config: watcher::Config::default().page_size(plan.page_size),
+            managed_fields: plan.managed_fields,
+            store: None,
+        }
+    }
+}
+
+impl<K: Kept> Subject for KubeRs<K>
+where
+    K::DynamicType: Eq + Hash + Clone,
+{
+    fn start(&mut self, client: &Client, counter: &Counter) -> Result<()> {
+        let pods: Api<K> = Api::all_with(client.clone(), &self.resource);
+        let writer = Writer::new(self.resource.clone());
+        self.store = Some(writer.as_reader());
+        let drop_managed_fields = self.managed_fields == ManagedFields::Drop;
+        let events = watcher(pods, self.config.clone())
+            .default_backoff()
+            .modify(move |pod| {
+                if drop_managed_fields {
+                    pod.managed_fields_mut().clear();
+                }
+            })
+            .reflect(writer);
+        tokio::spawn(handle(events, counter.clone()));
+        Ok(())
+    }
+
+    async fn cached(&self) -> Result<()> {
+        let store = self.store.as_ref().context("not started")?;
+        store.wait_until_ready().await.context("the reflector ended")
+    }
+
+    fn objects(&self) -> usize {
+        self.store.as_ref().map_or(0, Store::len)
+    }
+}
+
+/// The native handler: reads two fields of each object and counts it.
+async fn handle<K: Kept>(
+    events: impl futures::Stream<Item = Result<Event<K>, watcher::Error>>,
+    counter: Counter,
+) {
+    let mut events = std::pin::pin!(events);
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(Event::Apply(pod) | Event::InitApply(pod)) if pod.two_fields().is_some() => counter.add(),
+            Ok(Event::Init | Event::InitDone) => {}
+            Ok(Event::Apply(pod) | Event::InitApply(pod)) => {
+                return counter.fail(format!("{} lacks a field", pod.name_any()));
+            }
+            Ok(Event::Delete(pod)) => return counter.fail(format!("{} was deleted", pod.name_any())),
+            Err(error) => return counter.fail(format!("the watcher failed: {error}")),
+        }
+    }
+    counter.fail("the watcher ended".to_owned());
+}
+
+// === impl Kept ===
+
+impl Kept for Pod {
+    fn two_fields(&self) -> Option<(&str, &str)> {
+        let phase = self.status.as_ref()?.phase.as_deref()?;
+        Some((phase, self.spec.as_ref()?.node_name.as_deref()?))
+    }
+}
+
+impl Kept for DynamicObject {
+    fn two_fields(&self) -> Option<(&str, &str)> {
+        let text = |pointer| self.data.pointer(pointer)?.as_str();
+        Some((text("/status/phase")?, text("/spec/nodeName")?))
+    }
+}

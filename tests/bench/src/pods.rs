@@ -1,0 +1,173 @@
+//! The collection that is served: pods made from recorded ones, rendered once.
+
+mod identity;
+mod status;
+mod template;
+
+use std::ops::Range;
+
+use anyhow::{Context, Result, ensure};
+use bytes::{Bytes, BytesMut};
+
+use identity::Identity;
+use status::Status;
+use template::Template;
+
+/// The recorded pods: one JSON text a line, as items of a list, without `kind` and `apiVersion`.
+static RECORDED: &[u8] = include_bytes!("../data/pods.jsonl.zst");
+
+/// The collection's resource version when it is listed. Ten digits, and so has every one that follows, which
+/// is why a version can be written over another one in place.
+pub const LISTED_AT: u64 = 1_000_000_000;
+
+const FRAME_START: &[u8] = br#"{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","#;
+const FRAME_END: &[u8] = b"}}\n";
+
+/// How many pods of which kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe {
+    /// Pods in all.
+    pub pods: usize,
+    /// Pods a list page.
+    pub page_size: usize,
+    /// The same seed makes the same pods.
+    pub seed: u64,
+}
+
+/// Generated pods, with everything that is sent of them rendered.
+///
+/// What differs between two pods: name, namespace, uid, owner, labels, images and their digests, node,
+/// addresses, times, phase, readiness, container ids. What they share with their recorded pod: containers,
+/// arguments, environment, volumes, affinities, tolerations and `managedFields`.
+pub struct Pods {
+    pages: Vec<Bytes>,
+    pods: Vec<Pod>,
+    managed_fields_bytes: usize,
+}
+
+struct Pod {
+    /// From the brace after the opening one to the status, part of its page.
+    head: Bytes,
+    /// Where the resource version is in `head`.
+    resource_version: Range<usize>,
+    /// The status as listed, part of the page, and another one.
+    statuses: [Bytes; 2],
+}
+
+// === impl Pods ===
+
+impl Pods {
+    /// Makes them.
+    ///
+    /// # Errors
+    /// Nothing to make, or recorded pods that are not what this module expects.
+    pub fn generate(recipe: Recipe) -> Result<Self> {
+        ensure!(recipe.pods > 0, "no pods to make: --pods must be 1 or more");
+        ensure!(recipe.page_size > 0, "a page of no pods: --page-size must be 1 or more");
+        let templates = templates()?;
+        let mut made = Self {
+            pages: Vec::with_capacity(recipe.pods.div_ceil(recipe.page_size)),
+            pods: Vec::with_capacity(recipe.pods),
+            managed_fields_bytes: 0,
+        };
+        for first in (0..recipe.pods).step_by(recipe.page_size) {
+            let last = recipe.pods.min(first + recipe.page_size);
+            made.render_page(&templates, recipe.seed, first..last)?;
+        }
+        Ok(made)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.pods.len()
+    }
+
+    /// False: there is always one.
+    pub fn is_empty(&self) -> bool {
+        self.pods.is_empty()
+    }
+
+    /// The items of the list's pages, in order: JSON texts with commas between them.
+    pub fn pages(&self) -> &[Bytes] {
+        &self.pages
+    }
+
+    /// The mean length of a listed pod's JSON text, in bytes.
+    pub fn mean_bytes(&self) -> usize {
+        let items: usize = self.pages.iter().map(Bytes::len).sum();
+        items / self.pods.len().max(1)
+    }
+
+    /// The mean length of `metadata.managedFields` in it, in bytes.
+    pub fn mean_managed_fields_bytes(&self) -> usize {
+        self.managed_fields_bytes / self.pods.len().max(1)
+    }
+
+    /// The frame of the n-th event after the list, counted from 0: every pod in turn, again and again, its
+    /// status flipping each time. Its resource version is [`LISTED_AT`] + n + 1.
+    pub fn frame(&self, event: u64) -> Option<Bytes> {
+        let pods = self.pods.len() as u64;
+        let pod = self.pods.get(usize::try_from(event.checked_rem(pods)?).ok()?)?;
+        let lap = event / pods;
+        let status = if lap.is_multiple_of(2) { &pod.statuses[1] } else { &pod.statuses[0] };
+        let length = FRAME_START.len() + pod.head.len() + status.len() + FRAME_END.len();
+        let mut frame = BytesMut::with_capacity(length);
+        frame.extend_from_slice(FRAME_START);
+        frame.extend_from_slice(pod.head.get(..pod.resource_version.start)?);
+        frame.extend_from_slice((LISTED_AT + event + 1).to_string().as_bytes());
+        frame.extend_from_slice(pod.head.get(pod.resource_version.end..)?);
+        frame.extend_from_slice(status);
+        frame.extend_from_slice(FRAME_END);
+        Some(frame.freeze())
+    }
+
+    fn render_page(&mut self, templates: &[Template], seed: u64, indexes: Range<usize>) -> Result<()> {
+        let mut page = String::new();
+        let mut parts = Vec::with_capacity(indexes.len());
+        for index in indexes {
+            if !parts.is_empty() {
+                page.push(',');
+            }
+            let template = templates.get(index % templates.len().max(1)).context("no recorded pods")?;
+            let identity = Identity::new(index, seed, template.containers());
+            let start = page.len();
+            let resource_version = template.render_head(&identity, &mut page);
+            let status_at = page.len();
+            Status::listed(&identity).render(&identity, template.containers(), &mut page);
+            let end = page.len();
+            page.push('}');
+            let mut other = String::new();
+            Status::changed(&identity).render(&identity, template.containers(), &mut other);
+            self.managed_fields_bytes += managed_fields_bytes(page.get(start..status_at).unwrap_or_default());
+            parts.push((start, resource_version, status_at, end, Bytes::from(other)));
+        }
+        let page = Bytes::from(page);
+        self.pods.extend(parts.into_iter().map(|(start, resource_version, status_at, end, other)| {
+            // Past the opening brace, which the frame brings.
+            let head = start + 1;
+            Pod {
+                head: page.slice(head..status_at),
+                resource_version: resource_version.start - head..resource_version.end - head,
+                statuses: [page.slice(status_at..end), other],
+            }
+        }));
+        self.pages.push(page);
+        Ok(())
+    }
+}
+
+/// The recorded pods, cut into templates.
+fn templates() -> Result<Vec<Template>> {
+    let text = zstd::decode_all(RECORDED).context("cannot unpack the recorded pods")?;
+    let text = String::from_utf8(text).context("the recorded pods are not UTF-8")?;
+    text.lines().map(Template::parse).collect()
+}
+
+/// `managedFields` is the last field of an object's metadata.
+fn managed_fields_bytes(head: &str) -> usize {
+    let value = head.split_once(r#""managedFields":"#).map(|(_, rest)| rest);
+    value.and_then(|rest| rest.split_once(r#"},"spec":{"#)).map_or(0, |(value, _)| value.len())
+}
+
+#[cfg(test)]
+mod tests;

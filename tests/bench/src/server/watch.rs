@@ -1,0 +1,68 @@
+//! The answer that does not end.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    body::Body,
+    http::header::CONTENT_TYPE,
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use futures::stream;
+use tokio::sync::watch::Receiver;
+
+use super::{Parameters, Served, answer::refuse};
+use crate::pods::{LISTED_AT, Pods};
+
+/// One open watch.
+struct Watch {
+    pods: Arc<Pods>,
+    emitted: Receiver<u64>,
+    /// The next event to send.
+    next: u64,
+    /// The bookmark after the last event was sent, or nothing was since the watch began.
+    bookmarked: bool,
+}
+
+pub(super) fn answer(served: &Served, parameters: &Parameters) -> Response {
+    let version: Option<u64> = parameters.resource_version.parse().ok();
+    let Some(next) = version.and_then(|version| version.checked_sub(LISTED_AT)) else {
+        let version = &parameters.resource_version;
+        return refuse(&format!("resourceVersion must be that of the list, or newer, not `{version}`"));
+    };
+    let watch =
+        Watch { pods: Arc::clone(&served.pods), emitted: served.emitted.subscribe(), next, bookmarked: true };
+    let frames = stream::unfold(watch, |mut watch| async {
+        let frame = watch.next().await?;
+        Some((Ok::<_, Infallible>(frame), watch))
+    });
+    ([(CONTENT_TYPE, "application/json")], Body::from_stream(frames)).into_response()
+}
+
+// === impl Watch ===
+
+impl Watch {
+    /// The next frame; waits until there is one. None only when the server ends.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if self.next < *self.emitted.borrow_and_update() {
+                let frame = self.pods.frame(self.next);
+                self.next += 1;
+                self.bookmarked = false;
+                return frame;
+            }
+            if !self.bookmarked {
+                self.bookmarked = true;
+                return Some(bookmark(LISTED_AT + self.next));
+            }
+            self.emitted.changed().await.ok()?;
+        }
+    }
+}
+
+/// As the API server writes one for pods.
+fn bookmark(resource_version: u64) -> Bytes {
+    Bytes::from(format!(
+        "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{{\"resourceVersion\":\"{resource_version}\"}},\"spec\":{{\"containers\":null}},\"status\":{{}}}}}}\n"
+    ))
+}

@@ -1,0 +1,79 @@
+//! What the kernel says this process has used. Linux only.
+
+use anyhow::{Context, Result};
+
+/// The unit of times in `/proc`: the kernel's interface fixes it at a hundredth of a second.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Time and memory of this process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Usage {
+    /// User and system time of all threads since the process began, in seconds, to a hundredth.
+    pub(super) cpu_seconds: f64,
+    /// Resident now, in bytes.
+    pub(super) resident_bytes: u64,
+    /// The most that was ever resident, in bytes.
+    pub(super) peak_bytes: u64,
+}
+
+// === impl Usage ===
+
+impl Usage {
+    /// As of now.
+    ///
+    /// # Errors
+    /// There is no `/proc`, or it looks unlike Linux'.
+    pub(super) fn now() -> Result<Self> {
+        let read = |path| std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"));
+        Self::parse(&read("/proc/self/stat")?, &read("/proc/self/status")?)
+            .context("/proc/self/stat or /proc/self/status is not as on Linux")
+    }
+
+    fn parse(stat: &str, status: &str) -> Option<Self> {
+        // The second field is the program's name, which may hold anything; user and system time are the
+        // 14th and 15th.
+        let (_, after_name) = stat.rsplit_once(')')?;
+        let mut times = after_name.split_ascii_whitespace().skip(11);
+        let ticks = times.next()?.parse::<u32>().ok()?.checked_add(times.next()?.parse().ok()?)?;
+        Some(Self {
+            cpu_seconds: f64::from(ticks) / TICKS_PER_SECOND,
+            resident_bytes: kibibytes(status, "VmRSS:")?,
+            peak_bytes: kibibytes(status, "VmHWM:")?,
+        })
+    }
+}
+
+fn kibibytes(status: &str, field: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(field))?;
+    value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATUS: &str = "Name:\tbench\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\nThreads:\t3\n";
+
+    #[test]
+    fn a_program_name_with_spaces_and_brackets_does_not_shift_the_fields() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 500 0 0 0 150 25 0 0 20 0 3 0 12 0 0";
+
+        let usage = Usage::parse(stat, STATUS).unwrap();
+
+        assert_eq!(usage, Usage { cpu_seconds: 1.75, resident_bytes: 1 << 20, peak_bytes: 2 << 20 });
+    }
+
+    #[test]
+    fn what_is_not_linux_is_no_usage() {
+        assert_eq!(Usage::parse("", STATUS), None);
+        assert_eq!(Usage::parse("7 (a) S 1 7", STATUS), None);
+        assert_eq!(Usage::parse("7 (a) S 1 7 7 0 -1 4 5 0 0 0 150 25 0", "VmRSS: many"), None);
+    }
+
+    #[test]
+    fn this_process_uses_memory() {
+        let usage = Usage::now().unwrap();
+
+        assert!(usage.resident_bytes > 0 && usage.peak_bytes >= usage.resident_bytes);
+    }
+}

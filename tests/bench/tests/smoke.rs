@@ -1,0 +1,77 @@
+//! Runs the whole benchmark with few pods and few events. Nothing is timed.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
+
+use std::path::Path;
+
+use clap::Parser;
+use informer_bench::driver::{self, Options, SubjectName};
+
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Few of everything, but more events than pods and more pods than a page.
+fn options(subjects: &str) -> Options {
+    let arguments = [
+        "bench",
+        "--pods=60",
+        "--events=200",
+        "--rounds=2",
+        "--batch=50",
+        "--page-size=25",
+        "--settle-seconds=0",
+        "--limit-seconds=60",
+        "--subjects",
+        subjects,
+    ];
+    let Arguments { mut options } = Arguments::try_parse_from(arguments).unwrap();
+    options.programs = Path::new(env!("CARGO_BIN_EXE_informer-bench")).parent().map(Path::to_owned);
+    options
+}
+
+async fn every_event_is_counted_by(subjects: &str, names: &[SubjectName]) {
+    let comparison = driver::compare(&options(subjects), 60).await.unwrap();
+
+    assert_eq!(comparison.served.pods, 60);
+    assert_eq!(comparison.rounds.len(), 2);
+    for round in &comparison.rounds {
+        assert_eq!(round.len(), names.len());
+        for name in names {
+            let run = round.iter().find(|run| run.subject == *name).unwrap();
+            assert_eq!((run.synced.objects, run.events.handled), (60, 200), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn kube_rs_handles_every_event() {
+    every_event_is_counted_by("kube-dynamic,kube-typed", &[SubjectName::KubeDynamic, SubjectName::KubeTyped])
+        .await;
+}
+
+#[tokio::test]
+async fn ours_handles_every_event_in_the_host() {
+    every_event_is_counted_by("informer-native", &[SubjectName::InformerNative]).await;
+}
+
+#[tokio::test]
+async fn kept_managed_fields_change_nothing_about_the_count() {
+    let mut options = options("informer-native,kube-typed");
+    options.managed_fields = informer_bench::subject::ManagedFields::Keep;
+
+    let comparison = driver::compare(&options, 60).await.unwrap();
+
+    assert!(comparison.rounds.iter().flatten().all(|run| run.events.handled == 200));
+}
+
+#[tokio::test]
+async fn a_subject_that_cannot_start_is_an_error_that_names_it() {
+    let mut options = options("kube-typed");
+    options.programs = Some("/nonexistent".into());
+
+    let error = driver::compare(&options, 60).await.unwrap_err();
+
+    assert!(format!("{error:#}").contains("kube-typed, 60 pods, round 1"), "{error:#}");
+}
