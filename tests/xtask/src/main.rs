@@ -11,7 +11,7 @@ mod suites;
 
 use std::process::ExitCode;
 
-use command::{Step, cargo};
+use command::{Run, Step, cargo, target_dir};
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
@@ -51,11 +51,13 @@ fn main() -> ExitCode {
 
 fn demo(rest: &[String]) -> Result<(), String> {
     let component = guests::build_example()?;
-    cargo(&["build", "--package", "informer"]).run(&Step::new("build the host"))?;
-    let mut arguments =
-        vec!["run", "--quiet", "--package", "informer", "--", "demo", "--component", &component];
+    // All members, so that the dependencies are built with the features that the tests want too, once.
+    cargo(&["build", "--workspace", "--exclude", "informer-bench", "--bin", "informer"])
+        .run(&Step::new("build the host"))?;
+    let host = target_dir().join("debug/informer").to_string_lossy().into_owned();
+    let mut arguments = vec!["demo", "--component", &component];
     arguments.extend(rest.iter().map(String::as_str));
-    cargo(&arguments).run(&Step::new("run the demo"))
+    Run::new(&host, &arguments).run(&Step::new("run the demo"))
 }
 
 fn bench(rest: &[String]) -> Result<(), String> {
