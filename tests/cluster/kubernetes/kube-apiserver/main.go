@@ -1,0 +1,19 @@
+// Command kube-apiserver is k8s.io/kubernetes/cmd/kube-apiserver, ended with the process that started it.
+package main
+
+import (
+	"os"
+	_ "time/tzdata"
+
+	"informer.test/cluster/kubernetes/parent"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+)
+
+func main() {
+	parent.EndWith()
+	os.Exit(cli.Run(app.NewAPIServerCommand()))
+}

@@ -1,0 +1,20 @@
+// Command kube-controller-manager is k8s.io/kubernetes/cmd/kube-controller-manager, ended with the process that
+// started it.
+package main
+
+import (
+	"os"
+	_ "time/tzdata"
+
+	"informer.test/cluster/kubernetes/parent"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+)
+
+func main() {
+	parent.EndWith()
+	os.Exit(cli.Run(app.NewControllerManagerCommand()))
+}

@@ -1,0 +1,89 @@
+//! The servers themselves.
+
+use informer_tests::cluster::{Options, RealCluster, User, require, require_kubectl};
+use kube::api::ListParams;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::support::{Kubectl, SOON, config_maps, create};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_agrees_on_the_version_and_creates_a_deployment() {
+    let (Ok(()), Ok(())) = (require(), require_kubectl()) else { return };
+    let cluster = RealCluster::start(Options::default()).await.unwrap();
+    let kubectl = Kubectl::of(&cluster).await;
+
+    let version: Value = serde_json::from_str(&kubectl.run(&["version", "--output=json"]).await).unwrap();
+    let created = kubectl.run(&["create", "deployment", "web", "--image=nginx", "--output=name"]).await;
+    let image = kubectl.run(&["get", "deployment/web", "-ojsonpath={..image}"]).await;
+
+    assert_eq!(version["serverVersion"]["gitVersion"], "v1.36.3");
+    assert_eq!(version["clientVersion"]["gitVersion"], "v1.36.3");
+    assert_eq!(created.trim(), "deployment.apps/web");
+    assert_eq!(image, "nginx");
+    cluster.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_controllers_a_deployment_makes_pods() {
+    let (Ok(()), Ok(())) = (require(), require_kubectl()) else { return };
+    let cluster = RealCluster::start(Options { controllers: true, ..Options::default() }).await.unwrap();
+    let kubectl = Kubectl::of(&cluster).await;
+
+    kubectl.run(&["create", "deployment", "web", "--image=nginx", "--replicas=2"]).await;
+    kubectl.run(&["wait", "pod", "--selector=app=web", "--for=create", "--timeout=50s"]).await;
+    kubectl.run(&["wait", "replicaset", "-lapp=web", "--for=jsonpath={.status.replicas}=2"]).await;
+
+    let phases = kubectl.run(&["get", "pods", "-lapp=web", "-ojsonpath={.items[*].status.phase}"]).await;
+    assert_eq!(phases, "Pending Pending");
+    cluster.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_forbidden_everything_until_it_is_granted() {
+    let (Ok(()), Ok(())) = (require(), require_kubectl()) else { return };
+    let cluster = RealCluster::start(Options::default()).await.unwrap();
+    let kubectl = Kubectl::of(&cluster).await;
+    let admin = config_maps(cluster.client(User::Admin).await.unwrap());
+    let informer = config_maps(cluster.client(User::Informer).await.unwrap());
+    create(&admin, "one").await;
+
+    let Err(kube::Error::Api(status)) = informer.list(&ListParams::default()).await else {
+        panic!("a token without rights may list");
+    };
+    kubectl.run(&["create", "clusterrole", "reader", "--verb=get", "--resource=configmaps"]).await;
+    kubectl
+        .run(&["create", "clusterrolebinding", "informer", "--clusterrole=reader", "--user=informer"])
+        .await;
+
+    assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));
+    // The authorizer learns of the binding by a watch of its own.
+    let granted = async { while informer.get("one").await.is_err() {} };
+    timeout(SOON, granted).await.expect("the granted right is not felt");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_a_cluster_leaves_no_server_and_no_file_behind() {
+    let Ok(()) = require() else { return };
+    let cluster = RealCluster::start(Options::default()).await.unwrap();
+    let (address, directory) = (cluster.address(), cluster.directory().to_owned());
+    assert!(directory.join("etcd.log").is_file());
+
+    drop(cluster);
+
+    let refused = tokio::net::TcpStream::connect(address).await.map_err(|error| error.kind());
+    assert_eq!(refused.err(), Some(std::io::ErrorKind::ConnectionRefused));
+    assert!(!directory.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_ends_early_shows_its_log() {
+    let Ok(()) = require() else { return };
+    let apiserver_flags = vec!["--no-such-flag".into()];
+
+    let error = RealCluster::start(Options { apiserver_flags, ..Options::default() }).await.unwrap_err();
+
+    let error = format!("{error:#}");
+    assert!(error.contains("kube-apiserver ended with exit status: 1"), "{error}");
+    assert!(error.contains("unknown flag: --no-such-flag"), "{error}");
+}

@@ -1,0 +1,162 @@
+//! Programs built once and kept in the user's cache.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use super::program::Program;
+
+/// The last lines of a failed build that are worth showing.
+const LINES_SHOWN: usize = 30;
+
+/// Why a program of the real cluster cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum Unavailable {
+    /// It was never built here, and there is no Go that could build it.
+    #[error("{program} is not built yet and Go cannot build it: {reason}; install Go 1.26 or newer")]
+    NoGo {
+        /// The program.
+        program: &'static str,
+        /// What `go` answered, or why it did not run.
+        reason: String,
+    },
+    /// Go refused to build it.
+    #[error("go build of {program} failed:\n{output}")]
+    Build {
+        /// The program.
+        program: &'static str,
+        /// The end of what `go build` printed.
+        output: String,
+    },
+    /// The cache cannot be used.
+    #[error("the cache of built programs is not usable: {path}")]
+    Cache {
+        /// The file or directory in question.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: io::Error,
+    },
+    /// No environment variable says where the cache is.
+    #[error(
+        "none of INFORMER_CACHE, XDG_CACHE_HOME and HOME is set: there is no place to keep built programs"
+    )]
+    NoCache,
+}
+
+/// A Go toolchain and the directory that keeps what it built.
+#[derive(Clone, Debug)]
+pub(super) struct Builder {
+    go: OsString,
+    directory: PathBuf,
+}
+
+// === impl Builder ===
+
+impl Builder {
+    /// The `go` of the search path and `bin` in the project's cache directory.
+    pub(super) fn from_env() -> Result<Self, Unavailable> {
+        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let cache = set("INFORMER_CACHE")
+            .or_else(|| set("XDG_CACHE_HOME").map(|path| path.join("informer")))
+            .or_else(|| set("HOME").map(|path| path.join(".cache/informer")))
+            .ok_or(Unavailable::NoCache)?;
+        Ok(Self { go: "go".into(), directory: cache.join("bin") })
+    }
+
+    #[cfg(test)]
+    pub(super) fn new(go: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
+        Self { go: go.into(), directory: directory.into() }
+    }
+
+    /// That `obtain` has a chance: the program is there, or a Go that its module accepts is.
+    pub(super) fn check(&self, program: Program) -> Result<(), Unavailable> {
+        if self.path(program)?.is_file() { Ok(()) } else { self.check_go(program) }
+    }
+
+    /// The program, built now if it is not in the cache. Blocks, for minutes on a machine that never built it.
+    ///
+    /// Of several callers, in this process or in others, one builds and the rest wait for it.
+    pub(super) fn obtain(&self, program: Program) -> Result<PathBuf, Unavailable> {
+        let path = self.path(program)?;
+        if path.is_file() {
+            return Ok(path);
+        }
+        self.check_go(program)?;
+        let unusable = |source| Unavailable::Cache { path: self.directory.clone(), source };
+        fs::create_dir_all(&self.directory).map_err(unusable)?;
+        // The directory is its own lock file: nothing but programs lies in it. The lock goes with the handle.
+        let lock = File::open(&self.directory).map_err(unusable)?;
+        lock.lock().map_err(unusable)?;
+        if !path.is_file() {
+            self.build(program, &path)?;
+        }
+        Ok(path)
+    }
+
+    fn path(&self, program: Program) -> Result<PathBuf, Unavailable> {
+        let name =
+            program.file_name().map_err(|source| Unavailable::Cache { path: program.module(), source })?;
+        Ok(self.directory.join(name))
+    }
+
+    /// Loading the module is what makes `go` compare its own version with the one that `go.mod` asks for.
+    fn check_go(&self, program: Program) -> Result<(), Unavailable> {
+        let reason = match self.go(program).args(["list", "-m"]).output() {
+            Ok(output) if output.status.success() => return Ok(()),
+            Ok(output) => last_lines(&output),
+            Err(error) => format!("{} does not run ({error})", Path::new(&self.go).display()),
+        };
+        Err(Unavailable::NoGo { program: program.name(), reason })
+    }
+
+    fn build(&self, program: Program, path: &Path) -> Result<(), Unavailable> {
+        say(&format!("building {} {}, once for this machine", program.name(), program.version()));
+        // Renamed when complete, so that a killed build leaves no half program; the lock's owner may overwrite it.
+        let partial = self.directory.join(".partial");
+        let output = self
+            .go(program)
+            .arg("build")
+            .arg("-o")
+            .arg(&partial)
+            .args(program.build_arguments())
+            .output()
+            .map_err(|source| Unavailable::Cache { path: PathBuf::from(&self.go), source })?;
+        if !output.status.success() {
+            return Err(Unavailable::Build { program: program.name(), output: last_lines(&output) });
+        }
+        fs::rename(&partial, path).map_err(|source| Unavailable::Cache { path: path.to_owned(), source })
+    }
+
+    fn go(&self, program: Program) -> Command {
+        let mut go = Command::new(&self.go);
+        go.current_dir(program.module())
+            // Without C the result depends on no compiler and no libc of this machine.
+            .env("CGO_ENABLED", "0")
+            .env("GOWORK", "off")
+            .env_remove("GOOS")
+            .env_remove("GOARCH")
+            .stdin(Stdio::null());
+        go
+    }
+}
+
+/// Writes a line to the terminal even while the test harness captures what a test prints.
+pub(super) fn say(line: &str) {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(io::stderr(), "==> {line}");
+}
+
+fn last_lines(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines.get(lines.len().saturating_sub(LINES_SHOWN)..).unwrap_or_default().join("\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+use std::{os::unix::fs::PermissionsExt, thread};
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A stand-in for `go`: `go list` succeeds, `go build -o FILE ..` does what the test says.
+fn fake_go(directory: &TempDir, build: &str) -> Builder {
+    let go = directory.path().join("go");
+    fs::write(&go, format!("#!/bin/sh\n[ \"$1\" = build ] || exit 0\n{build}\n")).unwrap();
+    fs::set_permissions(&go, fs::Permissions::from_mode(0o755)).unwrap();
+    Builder::new(go, directory.path().join("bin"))
+}
+
+fn without_go(builder: &Builder) -> Builder {
+    Builder::new("/nonexistent/go", &builder.directory)
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn callers_at_the_same_time_build_once_and_leave_nothing_but_the_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let builder = fake_go(&directory, &format!("echo built >> {}; echo program > $3", log.display()));
+
+    let paths: Vec<PathBuf> = thread::scope(|scope| {
+        let callers: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| builder.obtain(Program::Kubectl).unwrap())).collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+    });
+
+    assert_eq!(fs::read_to_string(&log).unwrap(), "built\n");
+    assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == "program\n"));
+    assert_eq!(names(&builder.directory), [Program::Kubectl.file_name().unwrap()]);
+}
+
+#[test]
+fn a_program_in_the_cache_needs_no_go() {
+    let directory = tempfile::tempdir().unwrap();
+    let builder = fake_go(&directory, "echo program > $3");
+    let built = builder.obtain(Program::Etcd).unwrap();
+
+    let found = without_go(&builder);
+
+    assert!(found.check(Program::Etcd).is_ok());
+    assert_eq!(found.obtain(Program::Etcd).unwrap(), built);
+    assert!(matches!(found.check(Program::Kubectl), Err(Unavailable::NoGo { program: "kubectl", .. })));
+}
+
+#[test]
+fn a_go_that_refuses_the_module_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let builder = fake_go(&directory, "");
+    let refusal = "go: go.mod requires go >= 1.26.0 (running go 1.21.0; GOTOOLCHAIN=local)";
+    fs::write(directory.path().join("go"), format!("#!/bin/sh\necho '{refusal}' >&2; exit 1\n")).unwrap();
+
+    let Err(Unavailable::NoGo { reason, .. }) = builder.check(Program::KubeApiserver) else {
+        panic!("this Go was accepted");
+    };
+
+    assert_eq!(reason, refusal);
+}
+
+#[test]
+fn a_failed_build_shows_its_output_and_leaves_no_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let builder = fake_go(&directory, "echo half > $3; echo 'no such host: proxy.golang.org' >&2; exit 1");
+
+    let Err(Unavailable::Build { output, .. }) = builder.obtain(Program::Etcd) else {
+        panic!("a failed build gave a program");
+    };
+
+    assert_eq!(output, "no such host: proxy.golang.org");
+    assert!(!builder.path(Program::Etcd).unwrap().exists());
+}
+
+#[test]
+fn each_program_has_a_name_with_its_version() {
+    let names = [Program::Etcd, Program::KubeApiserver, Program::KubeControllerManager, Program::Kubectl]
+        .map(|program| program.file_name().unwrap());
+
+    let prefixes =
+        ["etcd-v3.6.", "kube-apiserver-v1.36.", "kube-controller-manager-v1.36.", "kubectl-v1.36."];
+    for (name, prefix) in names.iter().zip(prefixes) {
+        assert!(name.starts_with(prefix), "{name} does not start with {prefix}");
+    }
+}
+
+#[test]
+fn the_versions_are_those_of_the_go_modules() {
+    let module = |program: Program| fs::read_to_string(program.module().join("go.mod")).unwrap();
+
+    let kubernetes = Program::Kubectl.version();
+    assert!(module(Program::Kubectl).contains(&format!("k8s.io/kubernetes {kubernetes}\n")));
+    assert!(Program::Kubectl.build_arguments().join(" ").contains(&format!("gitVersion={kubernetes} ")));
+    let etcd = Program::Etcd.version();
+    assert!(module(Program::Etcd).contains(&format!("go.etcd.io/etcd/server/v3 {etcd}\n")));
+}

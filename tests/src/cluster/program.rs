@@ -1,0 +1,95 @@
+//! The programs, and how Go makes each of them.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+/// The release of Kubernetes that `tests/cluster/kubernetes/go.mod` requires.
+const KUBERNETES: &str = "v1.36.3";
+/// The release of etcd that `tests/cluster/etcd/go.mod` requires.
+const ETCD: &str = "v3.6.16";
+
+/// What `/version` and `kubectl version` say; without them a module build calls itself v0.0.0-master.
+const KUBERNETES_LINKING: &str = "-s -w \
+    -X k8s.io/component-base/version.gitVersion=v1.36.3 \
+    -X k8s.io/component-base/version.gitMajor=1 \
+    -X k8s.io/component-base/version.gitMinor=36 \
+    -X k8s.io/component-base/version.gitTreeState=clean";
+
+/// A program of the Go modules in `tests/cluster`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    Etcd,
+    KubeApiserver,
+    KubeControllerManager,
+    Kubectl,
+}
+
+// === impl Program ===
+
+impl Program {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::KubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::Kubectl => "kubectl",
+        }
+    }
+
+    pub(super) fn version(self) -> &'static str {
+        if self == Self::Etcd { ETCD } else { KUBERNETES }
+    }
+
+    /// The directory of the program's `go.mod`.
+    pub(super) fn module(self) -> PathBuf {
+        let module = if self == Self::Etcd { "etcd" } else { "kubernetes" };
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("cluster").join(module)
+    }
+
+    /// The arguments of `go`, but for the output.
+    pub(super) fn build_arguments(self) -> [&'static str; 6] {
+        let (linking, package) = match self {
+            Self::Etcd => ("-s -w", "."),
+            Self::KubeApiserver => (KUBERNETES_LINKING, "./kube-apiserver"),
+            Self::KubeControllerManager => (KUBERNETES_LINKING, "./kube-controller-manager"),
+            Self::Kubectl => (KUBERNETES_LINKING, "k8s.io/kubernetes/cmd/kubectl"),
+        };
+        ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", linking, package]
+    }
+
+    /// The name of the built program: another one as soon as anything that goes into it is another.
+    ///
+    /// # Errors
+    /// A file of the module cannot be read.
+    pub(super) fn file_name(self) -> io::Result<String> {
+        let mut sources = Vec::new();
+        collect_sources(&self.module(), &mut sources)?;
+        sources.sort();
+        let mut hash = Sha256::new();
+        hash.update(self.build_arguments().join("\0"));
+        for source in sources {
+            let text = fs::read(source)?;
+            // The length keeps two files apart from their concatenation.
+            hash.update(text.len().to_le_bytes());
+            hash.update(text);
+        }
+        let digest: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        Ok(format!("{}-{}-{digest}", self.name(), self.version()))
+    }
+}
+
+fn collect_sources(directory: &Path, into: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect_sources(&path, into)?;
+        } else if path.extension().is_some_and(|it| it == "go" || it == "mod" || it == "sum") {
+            into.push(path);
+        }
+    }
+    Ok(())
+}
