@@ -9,9 +9,10 @@ mod unit;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use futures::future::join_all;
-use informer_cache::InformerFactory;
+use informer_cache::{InformerFactory, Lister, SharedInformer};
 use informer_dispatch::Backlog;
 use informer_runtime::{Engine, EngineConfig, EngineError, LogSink};
+use informer_types::Gvr;
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -136,6 +137,12 @@ impl App {
     /// Where the admin endpoint listens, if it does.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.admin.as_ref().map(Admin::address)
+    }
+
+    /// Reads the cache of one watched resource, in process; none where it is not watched (L-1).
+    pub fn lister(&self, gvr: &Gvr) -> Option<Lister> {
+        let informers = self.factory.informers();
+        informers.iter().find(|informer| informer.key().gvr == *gvr).map(SharedInformer::lister)
     }
 
     /// Waits until every informer has synced and every plugin has a version in service. Where that cannot come

@@ -8,7 +8,9 @@ use informer::{
     config::{self, Access, Components, Config, Environment, Place},
     connect::{Connection, connect},
 };
+use informer_cache::ListQuery;
 use informer_runtime::{LogLevel, LogLine, LogSink, LogStream};
+use informer_types::LabelSelector;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{sync::Notify, time::timeout};
@@ -68,6 +70,14 @@ impl TestHost {
     pub async fn synced(&self) {
         let synced = timeout(PATIENCE, self.app.synced()).await;
         assert!(synced.is_ok(), "the host does not sync: {:#}", self.status());
+    }
+
+    /// Every object in the cache of a resource, as its JSON text, by namespace and name.
+    pub fn cached(&self, gvr: &str) -> Vec<Value> {
+        let lister = gvr.parse().ok().and_then(|gvr| self.app.lister(&gvr));
+        let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
+        let objects = lister.and_then(|lister| lister.list(&query).ok()).unwrap_or_default();
+        objects.iter().filter_map(|object| serde_json::from_str(&object.json().ok()?).ok()).collect()
     }
 
     /// As the admin endpoint shows it.
