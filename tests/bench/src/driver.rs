@@ -10,6 +10,8 @@ use std::{fmt, io::Write, path::PathBuf};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
+use child::Programs;
+
 use crate::{
     pods::Recipe,
     server::Greeting,
@@ -53,6 +55,9 @@ pub struct Options {
     /// Where the programs of the subjects are; beside this one by default.
     #[arg(long)]
     pub programs: Option<PathBuf>,
+    /// The component; where `cargo xtask guests` leaves it by default.
+    #[arg(long)]
+    pub component: Option<PathBuf>,
 }
 
 /// Who can take part.
@@ -97,9 +102,16 @@ pub struct Comparison {
 pub async fn report(options: &Options) -> Result<()> {
     let mut output = std::io::stdout();
     writeln!(output, "{}\n", machine::describe())?;
+    let mut comparisons = Vec::with_capacity(options.pods.len());
     for &pods in &options.pods {
         let comparison = compare(options, pods).await?;
         writeln!(output, "{}", table::render(&comparison, options))?;
+        comparisons.push(comparison);
+    }
+    for sizes in comparisons.windows(2) {
+        if let [small, large] = sizes {
+            writeln!(output, "{}", table::render_growth(small, large, options))?;
+        }
     }
     Ok(())
 }
@@ -111,6 +123,7 @@ pub async fn report(options: &Options) -> Result<()> {
 /// As [`report`].
 pub async fn compare(options: &Options, pods: usize) -> Result<Comparison> {
     ensure!(options.rounds > 0 && !options.subjects.is_empty(), "nothing to run");
+    let programs = Programs::find(options).await?;
     let mut rounds = Vec::with_capacity(options.rounds);
     let mut served = None;
     for round in 0..options.rounds {
@@ -118,7 +131,7 @@ pub async fn compare(options: &Options, pods: usize) -> Result<Comparison> {
         subjects.rotate_left(round % options.subjects.len());
         let mut runs = Vec::with_capacity(subjects.len());
         for subject in subjects {
-            let (greeting, run) = run(options, pods, subject)
+            let (greeting, run) = run(options, &programs, pods, subject)
                 .await
                 .with_context(|| format!("{subject}, {pods} pods, round {}", round + 1))?;
             progress(round, &run);
@@ -131,8 +144,12 @@ pub async fn compare(options: &Options, pods: usize) -> Result<Comparison> {
 }
 
 /// One subject against a server of its own, so that none finds another's traces.
-async fn run(options: &Options, pods: usize, subject: SubjectName) -> Result<(Greeting, Run)> {
-    let programs = child::Programs::find(options.programs.as_deref())?;
+async fn run(
+    options: &Options,
+    programs: &Programs,
+    pods: usize,
+    subject: SubjectName,
+) -> Result<(Greeting, Run)> {
     let recipe = Recipe { pods, page_size: options.page_size, seed: options.seed };
     let (_server, greeting) = programs.serve(recipe).await?;
     let (synced, events) = programs.measure(subject, &greeting, options).await?;

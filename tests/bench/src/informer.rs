@@ -1,5 +1,6 @@
 //! Ours: cache, queue and handler, put together as the host does.
 
+mod component;
 mod native;
 
 use std::{num::NonZeroUsize, sync::Arc};
@@ -11,9 +12,13 @@ use informer_types::{Delivery, EventHandler, Gvr, Outcome};
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
+pub use component::{compile, load};
 pub use native::Native;
 
 use crate::subject::{Counter, ManagedFields, Plan, Subject};
+
+/// The name of the one plugin.
+const PLUGIN: &str = "two-fields";
 
 /// A shared informer of all pods, one plugin's queue and one worker that calls the handler.
 pub struct Informer<H> {
@@ -61,19 +66,22 @@ impl<H: EventHandler> Subject for Informer<H> {
         let factory = InformerFactory::new(client.clone(), self.config.clone());
         let informer = factory.informer(self.watch.clone());
         let queue = Queue::new(&QueueConfig::default());
-        let listener = ListenerConfig { name: "two-fields".to_owned(), resync: None, relist_all: false };
+        // As the host: calls begin once the cache is complete (W-1).
+        queue.pause();
+        let listener = ListenerConfig { name: PLUGIN.to_owned(), resync: None, relist_all: false };
         informer.add_listener(listener, Arc::new(queue.clone()))?;
         let dispatcher = Dispatcher::spawn(
             DispatchConfig {
-                plugin: Arc::from("two-fields"),
+                plugin: Arc::from(PLUGIN),
                 workers: NonZeroUsize::MIN,
                 retry: RetryConfig::default(),
             },
-            queue,
+            queue.clone(),
             Arc::new(Counting { handler, counter: counter.clone() }),
             &CancellationToken::new(),
         );
         factory.start();
+        tokio::spawn(open(informer.clone(), queue, counter.clone()));
         self.running = Some(Running { informer, _factory: factory, _dispatcher: dispatcher });
         Ok(())
     }
@@ -86,6 +94,15 @@ impl<H: EventHandler> Subject for Informer<H> {
 
     fn objects(&self) -> usize {
         self.running.as_ref().map_or(0, |running| running.informer.status().objects)
+    }
+}
+
+/// Lets the calls begin when the cache is complete.
+async fn open(informer: SharedInformer, queue: Queue, counter: Counter) {
+    if informer.wait_synced().await {
+        queue.resume();
+    } else {
+        counter.fail("the informer stopped before it had synced".to_owned());
     }
 }
 

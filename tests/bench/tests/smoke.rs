@@ -31,8 +31,8 @@ fn options(subjects: &str) -> Options {
     options
 }
 
-async fn every_event_is_counted_by(subjects: &str, names: &[SubjectName]) {
-    let comparison = driver::compare(&options(subjects), 60).await.unwrap();
+async fn every_event_is_counted(options: &Options, names: &[SubjectName]) {
+    let comparison = driver::compare(options, 60).await.unwrap();
 
     assert_eq!(comparison.served.pods, 60);
     assert_eq!(comparison.rounds.len(), 2);
@@ -47,13 +47,32 @@ async fn every_event_is_counted_by(subjects: &str, names: &[SubjectName]) {
 
 #[tokio::test]
 async fn kube_rs_handles_every_event() {
-    every_event_is_counted_by("kube-dynamic,kube-typed", &[SubjectName::KubeDynamic, SubjectName::KubeTyped])
-        .await;
+    let options = options("kube-dynamic,kube-typed");
+
+    every_event_is_counted(&options, &[SubjectName::KubeDynamic, SubjectName::KubeTyped]).await;
+}
+
+#[tokio::test]
+async fn ours_handles_every_event_in_the_sandbox() {
+    let mut options = options("informer");
+    options.component = Some(informer_guests::guest("two_fields"));
+
+    every_event_is_counted(&options, &[SubjectName::Informer]).await;
+}
+
+#[tokio::test]
+async fn a_component_that_is_not_there_is_an_error_before_anything_runs() {
+    let mut options = options("informer");
+    options.component = Some("/nonexistent.wasm".into());
+
+    let error = driver::compare(&options, 60).await.unwrap_err();
+
+    assert!(error.to_string().contains("does not compile"), "{error:#}");
 }
 
 #[tokio::test]
 async fn ours_handles_every_event_in_the_host() {
-    every_event_is_counted_by("informer-native", &[SubjectName::InformerNative]).await;
+    every_event_is_counted(&options("informer-native"), &[SubjectName::InformerNative]).await;
 }
 
 #[tokio::test]

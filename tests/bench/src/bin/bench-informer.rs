@@ -1,32 +1,60 @@
 //! Ours, in a process of its own.
 #![forbid(unsafe_code)]
 
+use std::path::PathBuf;
+
 use anyhow::Result;
-use clap::{Parser, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use informer_bench::{
-    informer::{Informer, Native},
+    informer::{Informer, Native, compile, load},
     subject::{Plan, measure},
 };
 
 #[derive(Parser)]
 struct Arguments {
-    /// Who handles.
-    #[arg(long, value_enum)]
-    handler: Handler,
-    #[command(flatten)]
-    plan: Plan,
+    #[command(subcommand)]
+    command: Command,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Handler {
-    /// A function in the host.
-    Native,
+#[derive(Subcommand)]
+enum Command {
+    /// Compile the component, and measure nothing.
+    Compile {
+        #[command(flatten)]
+        code: Code,
+    },
+    /// Measure with the component as the handler.
+    Component {
+        #[command(flatten)]
+        code: Code,
+        #[command(flatten)]
+        plan: Plan,
+    },
+    /// Measure with a function in the host as the handler.
+    Native {
+        #[command(flatten)]
+        plan: Plan,
+    },
+}
+
+#[derive(Args)]
+struct Code {
+    /// The component.
+    #[arg(long)]
+    component: PathBuf,
+    /// Where compiled code is kept.
+    #[arg(long)]
+    code_cache: PathBuf,
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let Arguments { handler, plan } = Arguments::parse();
-    match handler {
-        Handler::Native => measure(&plan, Informer::new(&plan, Native)).await,
+    match Arguments::parse().command {
+        Command::Compile { code } => compile(&code.component, &code.code_cache).await,
+        Command::Component { code, plan } => {
+            let plugin = load(&code.component, &code.code_cache).await?;
+            measure(&plan, Informer::new(&plan, plugin)).await
+        }
+        Command::Native { plan } => measure(&plan, Informer::new(&plan, Native)).await,
     }
 }

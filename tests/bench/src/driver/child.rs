@@ -1,12 +1,14 @@
 //! The processes of a run.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
     process::Stdio,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
     process::{Child, ChildStdout, Command},
@@ -19,8 +21,15 @@ use crate::{
     subject::{Events, Sample, Synced},
 };
 
-/// Where the benchmark's programs are.
-pub(super) struct Programs(PathBuf);
+/// The component as `cargo xtask guests` leaves it, seen from the directory of the programs.
+const COMPONENT: &str = "../wasm32-wasip2/plugin/examples/two_fields.wasm";
+
+/// Where the benchmark's programs are, and the component, compiled.
+pub(super) struct Programs {
+    directory: PathBuf,
+    component: PathBuf,
+    code_cache: TempDir,
+}
 
 /// A running server; it ends when this is dropped, or when we die: its standard input ends then.
 pub(super) struct Server {
@@ -30,13 +39,21 @@ pub(super) struct Server {
 // === impl Programs ===
 
 impl Programs {
-    /// In the directory given, else beside the running one.
-    pub(super) fn find(given: Option<&Path>) -> Result<Self> {
-        if let Some(directory) = given {
-            return Ok(Self(directory.to_owned()));
-        }
+    /// Finds them; compiles the component if a subject needs it.
+    pub(super) async fn find(options: &Options) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find the running program")?;
-        Ok(Self(own.parent().map_or_else(PathBuf::new, Path::to_owned)))
+        let beside = own.parent().map_or_else(PathBuf::new, Path::to_owned);
+        let directory = options.programs.clone().unwrap_or(beside);
+        let component = options.component.clone().unwrap_or_else(|| directory.join(COMPONENT));
+        let code_cache = tempfile::tempdir().context("cannot make a directory for compiled code")?;
+        let programs = Self { directory, component, code_cache };
+        if options.subjects.contains(&SubjectName::Informer) {
+            let mut command = programs.program("bench-informer");
+            let status = command.arg("compile").args(programs.code()).kill_on_drop(true).status().await;
+            let status = status.context("cannot start bench-informer")?;
+            ensure!(status.success(), "the component does not compile; see the messages above");
+        }
+        Ok(programs)
     }
 
     /// Starts a server and waits until it answers.
@@ -80,19 +97,26 @@ impl Programs {
     }
 
     fn subject(&self, subject: SubjectName) -> Command {
-        let (program, arguments): (_, &[&str]) = match subject {
-            SubjectName::Informer => ("bench-informer", &["--handler", "component"]),
-            SubjectName::InformerNative => ("bench-informer", &["--handler", "native"]),
-            SubjectName::KubeDynamic => ("bench-kube", &["--objects", "dynamic"]),
-            SubjectName::KubeTyped => ("bench-kube", &["--objects", "typed"]),
+        let mut command = match subject {
+            SubjectName::Informer | SubjectName::InformerNative => self.program("bench-informer"),
+            SubjectName::KubeDynamic | SubjectName::KubeTyped => self.program("bench-kube"),
         };
-        let mut command = self.program(program);
-        command.args(arguments);
+        match subject {
+            SubjectName::Informer => command.arg("component").args(self.code()),
+            SubjectName::InformerNative => command.arg("native"),
+            SubjectName::KubeDynamic => command.args(["--objects", "dynamic"]),
+            SubjectName::KubeTyped => command.args(["--objects", "typed"]),
+        };
         command
     }
 
+    fn code(&self) -> [&OsStr; 4] {
+        let (component, code_cache) = (self.component.as_os_str(), self.code_cache.path().as_os_str());
+        ["--component".as_ref(), component, "--code-cache".as_ref(), code_cache]
+    }
+
     fn program(&self, name: &str) -> Command {
-        Command::new(self.0.join(name).with_extension(std::env::consts::EXE_EXTENSION))
+        Command::new(self.directory.join(name).with_extension(std::env::consts::EXE_EXTENSION))
     }
 }
 

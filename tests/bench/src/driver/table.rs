@@ -58,6 +58,29 @@ pub(super) fn render(comparison: &Comparison, options: &Options) -> String {
     text
 }
 
+/// What each object more costs, between two sizes: free of what a process needs without any.
+pub(super) fn render_growth(small: &Comparison, large: &Comparison, options: &Options) -> String {
+    let growth = |subject| {
+        let settled = |of: &Comparison| median(of.of(subject).map(|run| run.synced.settled_bytes as f64));
+        let objects = large.served.pods as f64 - small.served.pods as f64;
+        Some((settled(large)? - settled(small)?) / objects)
+    };
+    let mut text =
+        format!("Bytes for each object more, from {} to {} pods:", small.served.pods, large.served.pods);
+    let ours = options.subjects.first().and_then(|&subject| growth(subject));
+    for (index, &subject) in options.subjects.iter().enumerate() {
+        let (Some(ours), Some(growth)) = (ours, growth(subject)) else { continue };
+        let comma = if index == 0 { "" } else { "," };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{comma} {subject} {growth:.0}");
+        if index > 0 {
+            let _ = write!(text, " (ours is {:.3} of it)", ours / growth);
+        }
+    }
+    text.push_str(".\n");
+    text
+}
+
 fn write(text: &mut String, comparison: &Comparison, options: &Options) -> std::fmt::Result {
     let served = &comparison.served;
     let managed_fields = options.managed_fields.to_possible_value();

@@ -1,0 +1,82 @@
+//! The handler in the sandbox.
+
+use std::{num::NonZeroUsize, path::Path, sync::Arc};
+
+use anyhow::{Context, Result};
+use informer_runtime::{
+    Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, Plugin,
+    PluginConfig,
+    capabilities::{ListError, ListerQuery, ListerSource},
+};
+use informer_types::{Gvr, Object, ObjectKey};
+
+/// The component is granted no lister, so nobody asks.
+struct NoLister;
+
+/// What the component says goes to standard error: it should say nothing.
+struct StandardError;
+
+/// Compiles the component into the code cache, so that a process that measures need not: what a compiler leaves
+/// of its memory would later pass for memory of the cache.
+///
+/// # Errors
+/// There is no such component, or it does not compile.
+pub async fn compile(component: &Path, code_cache: &Path) -> Result<()> {
+    load_code(component, code_cache).await.map(|_| ())
+}
+
+/// A plugin with the component in service, limits and instances as the host has them by default.
+///
+/// # Errors
+/// As [`compile`], and where the component cannot be started.
+pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
+    let (engine, component) = load_code(component, code_cache).await?;
+    let config = PluginConfig {
+        name: Arc::from(super::PLUGIN),
+        config_json: "{}".to_owned(),
+        grants: Grants::default(),
+        limits: Limits::default(),
+        instance: InstancePolicy::default(),
+        instances: NonZeroUsize::MIN,
+    };
+    let plugin = Plugin::new(engine, config, Arc::new(NoLister), Arc::new(StandardError));
+    plugin.load(&component).await.context("cannot load the component")?;
+    Ok(plugin)
+}
+
+async fn load_code(component: &Path, code_cache: &Path) -> Result<(Engine, Component)> {
+    let engine = Engine::new(&EngineConfig { cache_dir: Some(code_cache.to_owned()) })?;
+    let component = Component::from_file(&engine, component)
+        .await
+        .with_context(|| format!("cannot compile {}; `cargo xtask guests` builds it", component.display()))?;
+    Ok((engine, component))
+}
+
+// === impl NoLister ===
+
+impl ListerSource for NoLister {
+    fn get(&self, gvr: &Gvr, _key: &ObjectKey) -> Result<Option<Arc<Object>>, ListError> {
+        Err(ListError::UnknownResource(gvr.clone()))
+    }
+
+    fn list(&self, gvr: &Gvr, _query: &ListerQuery<'_>) -> Result<Vec<Arc<Object>>, ListError> {
+        Err(ListError::UnknownResource(gvr.clone()))
+    }
+
+    fn has_synced(&self, gvr: &Gvr) -> Result<bool, ListError> {
+        Err(ListError::UnknownResource(gvr.clone()))
+    }
+}
+
+// === impl StandardError ===
+
+impl LogSink for StandardError {
+    fn enabled(&self, _plugin: &str, level: LogLevel) -> bool {
+        level >= LogLevel::Warn
+    }
+
+    #[expect(clippy::print_stderr, reason = "a component that complains explains a failed run")]
+    fn line(&self, line: &LogLine<'_>) {
+        eprintln!("{}: {}", line.plugin, line.message);
+    }
+}
