@@ -69,7 +69,7 @@ pub(crate) fn release_if_empty(api: &Api, id: &CollectionId) -> ApiResult<()> {
     let definitions = api.builtin(GROUP, "v1", PLURAL)?;
     let key = ObjectKey::new("", format!("{}.{}", id.plural, id.group));
     let Some(stored) = api.collection(&definitions).get(&key) else { return Ok(()) };
-    if !stored.decode(&definitions).is_deleting() || !api.storage.collection(id).is_empty() {
+    if !stored.is_deleting() || !api.storage.collection(id).is_empty() {
         return Ok(());
     }
     rest::update(api, &definitions, &key, &rest::INTERNAL, |current| {
@@ -115,7 +115,7 @@ pub(crate) fn check_open(api: &Api, resource: &Resource) -> ApiResult<()> {
     let definitions = api.builtin(GROUP, "v1", PLURAL)?;
     let key = ObjectKey::new("", format!("{}.{}", resource.plural, resource.group));
     match api.collection(&definitions).get(&key) {
-        Some(stored) if !stored.decode(&definitions).is_deleting() => Ok(()),
+        Some(stored) if !stored.is_deleting() => Ok(()),
         _ => Err(ApiError::method_not_allowed()),
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct ListMeta {
 pub(crate) fn object(resource: &Resource, view: View, object: &Stored) -> Bytes {
     let mut out = Vec::new();
     match view {
-        View::Object => object.write_document(&resource.api_version(), &resource.kind, &mut out),
+        View::Object => object.write_document(resource, &mut out),
         View::Metadata => object.write_partial(&mut out),
         View::Table => out = table::of_object(resource, object).to_string().into_bytes(),
     }
@@ -54,7 +54,7 @@ pub(crate) fn list<'a>(
         match view {
             View::Metadata => object.write_partial(&mut out),
             // kube-apiserver names the type of an item only where the list does not imply it.
-            _ if resource.custom => object.write_document(&api_version, &resource.kind, &mut out),
+            _ if resource.custom || !resource.renames.is_empty() => object.write_document(resource, &mut out),
             _ => object.write_bare(&mut out),
         }
     }

@@ -43,6 +43,8 @@ fn resource(definition: &Object, version: &Value) -> Option<Resource> {
         is_review: false,
         name_rule: NameRule::Subdomain,
         selectable: selectable(version),
+        stored_as: None,
+        renames: &[],
         columns: columns(version),
     })
 }

@@ -1,6 +1,6 @@
 //! The built-in resources, as kube-apiserver 1.36 names them.
 
-use super::{NameRule, Resource, Scale};
+use super::{CollectionId, NameRule, Resource, Scale};
 
 /// A line of the table. Everything that is rare is in `traits`, so a line stays a line.
 struct Row {
@@ -30,11 +30,13 @@ enum Trait {
     Category(&'static str),
     /// Answered, not kept.
     Review,
+    /// Shows the objects of another resource, with top-level fields `(stored, shown)` renamed.
+    StoredAs(&'static str, &'static [(&'static str, &'static str)]),
     /// Named otherwise than by a subdomain.
     Name(NameRule),
 }
 
-use Trait::{All, Category, Fields, Generation, Name, Review, Scale as Scaled, Status};
+use Trait::{All, Category, Fields, Generation, Name, Review, Scale as Scaled, Status, StoredAs};
 
 const NAMESPACED: bool = true;
 const CLUSTER: bool = false;
@@ -76,6 +78,17 @@ const EVENT_FIELDS: Trait = Fields(&[
     "reportingController",
     "type",
 ]);
+
+/// What `events.k8s.io` calls the fields of a core event.
+const EVENT_RENAMES: &[(&str, &str)] = &[
+    ("count", "deprecatedCount"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("involvedObject", "regarding"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+];
 
 const fn row(
     (group, version): (&'static str, &'static str),
@@ -155,7 +168,13 @@ const ROWS: &[Row] = &[
     row(RBAC, ("roles", "Role"), &[], NAMESPACED, &[Name(NameRule::PathSegment)]),
     row(("coordination.k8s.io", "v1"), ("leases", "Lease"), &[], NAMESPACED, &[]),
     row(("discovery.k8s.io", "v1"), ("endpointslices", "EndpointSlice"), &[], NAMESPACED, &[Generation]),
-    row(("events.k8s.io", "v1"), ("events", "Event"), &["ev"], NAMESPACED, &[EVENT_FIELDS]),
+    row(
+        ("events.k8s.io", "v1"),
+        ("events", "Event"),
+        &["ev"],
+        NAMESPACED,
+        &[EVENT_FIELDS, StoredAs("events", EVENT_RENAMES)],
+    ),
     row(
         ("authorization.k8s.io", "v1"),
         ("selfsubjectaccessreviews", "SelfSubjectAccessReview"),
@@ -206,6 +225,8 @@ impl Row {
             is_review: false,
             name_rule: NameRule::Subdomain,
             selectable: Vec::new(),
+            stored_as: None,
+            renames: &[],
             columns: Vec::new(),
         };
         for one in self.traits {
@@ -224,6 +245,10 @@ impl Trait {
             Generation => resource.generation = true,
             Scaled => resource.scale = Some(Scale::replicas()),
             Fields(paths) => resource.selectable = paths.iter().map(|path| (*path).to_owned()).collect(),
+            StoredAs(id, renames) => {
+                resource.stored_as = Some(CollectionId::from(id));
+                resource.renames = renames;
+            }
             Review => resource.is_review = true,
             Name(rule) => resource.name_rule = rule,
         }

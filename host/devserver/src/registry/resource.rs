@@ -66,6 +66,10 @@ pub(crate) struct Resource {
     pub(crate) name_rule: NameRule,
     /// The fields a field selector may name besides `metadata.name` and `metadata.namespace`.
     pub(crate) selectable: Vec<String>,
+    /// The resource whose objects it shows, when they are not its own.
+    pub(crate) stored_as: Option<CollectionId>,
+    /// Top-level fields that it names otherwise than the storage: `(stored, shown)`.
+    pub(crate) renames: &'static [(&'static str, &'static str)],
     /// Columns of a custom resource; empty for the built-in ones.
     pub(crate) columns: Vec<PrinterColumn>,
 }
@@ -78,7 +82,11 @@ impl Resource {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// Where its objects are kept.
     pub(crate) fn id(&self) -> CollectionId {
+        if let Some(id) = &self.stored_as {
+            return id.clone();
+        }
         CollectionId { group: self.group.clone(), plural: self.plural.clone() }
     }
 
@@ -95,9 +103,34 @@ impl Resource {
         self.group == group && self.plural == plural
     }
 
-    /// The values of the selectable fields of an object, for its header.
+    /// From the names of this resource to those of the storage.
+    pub(crate) fn rename_for_storage(&self, object: &mut Object) {
+        for (stored, shown) in self.renames {
+            let value = object.fields.remove(*shown);
+            object.fields.extend(value.map(|value| ((*stored).to_owned(), value)));
+        }
+    }
+
+    /// From the names of the storage to those of this resource.
+    pub(crate) fn rename_from_storage(&self, object: &mut Object) {
+        for (stored, shown) in self.renames {
+            let value = object.fields.remove(*stored);
+            object.fields.extend(value.map(|value| ((*shown).to_owned(), value)));
+        }
+    }
+
+    /// The name in the storage of a selectable field.
+    pub(crate) fn stored_field(&self, path: &str) -> String {
+        let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+        let renamed =
+            self.renames.iter().find(|(_, shown)| *shown == first).map_or(first, |(stored, _)| stored);
+        rest.map_or_else(|| renamed.to_owned(), |rest| format!("{renamed}.{rest}"))
+    }
+
+    /// The values of the selectable fields of an object as it is stored, for its header.
     pub(crate) fn field_values(&self, object: &Object) -> Vec<(String, String)> {
         let value = |field: &String| {
+            let field = self.stored_field(field);
             let path: Vec<&str> = field.split('.').collect();
             let text = match object.at(&path) {
                 Some(serde_json::Value::String(text)) => text.clone(),
@@ -106,7 +139,7 @@ impl Resource {
                 }
                 _ => String::new(),
             };
-            (field.clone(), text)
+            (field, text)
         };
         self.selectable.iter().map(value).collect()
     }

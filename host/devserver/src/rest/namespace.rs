@@ -25,7 +25,7 @@ pub(super) fn check_open(api: &Api, resource: &Resource, object: &Object) -> Api
     let namespaces = api.builtin("", "v1", "namespaces")?;
     let namespace = api.collection(&namespaces).get(&ObjectKey::new("", name));
     let namespace = namespace.ok_or_else(|| ApiError::not_found(NAMESPACES, name))?;
-    if !namespace.decode(&namespaces).is_deleting() {
+    if !namespace.is_deleting() {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {name} because it is being terminated");
@@ -64,7 +64,7 @@ pub(super) fn release_if_empty(api: &Api, name: &str) -> ApiResult<()> {
     let namespaces = api.builtin("", "v1", "namespaces")?;
     let key = ObjectKey::new("", name);
     let Some(namespace) = api.collection(&namespaces).get(&key) else { return Ok(()) };
-    if !namespace.decode(&namespaces).is_deleting() {
+    if !namespace.is_deleting() {
         return Ok(());
     }
     if stored_resources(api).iter().all(|resource| !api.collection(resource).has_any_in(name)) {

@@ -75,7 +75,9 @@ impl Query {
         Ok(Filter {
             namespace: namespace.map(str::to_owned),
             labels: LabelSelector::parse(labels).map_err(refuse)?,
-            fields: FieldSelector::parse(fields, &resource.selectable).map_err(refuse)?,
+            fields: FieldSelector::parse(fields, &resource.selectable)
+                .map_err(refuse)?
+                .renamed(|path| resource.stored_field(path)),
         })
     }
 }

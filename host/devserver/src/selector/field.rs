@@ -47,6 +47,14 @@ impl FieldSelector {
         Self { requirements: vec![Requirement { path, equal: true, value: name.to_owned() }] }
     }
 
+    /// The same selector over fields of other names.
+    pub(crate) fn renamed(mut self, name: impl Fn(&str) -> String) -> Self {
+        for requirement in &mut self.requirements {
+            requirement.path = name(&requirement.path);
+        }
+        self
+    }
+
     /// Both this and `other`.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.requirements.extend(other.requirements);

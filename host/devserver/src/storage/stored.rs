@@ -1,5 +1,7 @@
 //! An object at rest: its JSON, cut where the wire needs it cut, and what selectors look at.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -21,9 +23,17 @@ pub(crate) struct Stored {
     metadata: Bytes,
     /// Everything else: empty, or `,"spec":{...},"status":{...}`.
     rest: Bytes,
-    labels: Box<[(String, String)]>,
-    fields: Box<[(String, String)]>,
-    owners: Box<[String]>,
+    header: Arc<Header>,
+}
+
+/// What is known of an object without reading its JSON.
+#[derive(Debug)]
+struct Header {
+    /// Sorted by key.
+    labels: Vec<(String, String)>,
+    fields: Vec<(String, String)>,
+    owners: Vec<String>,
+    deleting: bool,
 }
 
 /// An object about to be written: complete but for its resourceVersion.
@@ -32,9 +42,24 @@ pub(crate) struct Draft {
     key: ObjectKey,
     metadata: Fields,
     rest: Bytes,
-    labels: Box<[(String, String)]>,
-    fields: Box<[(String, String)]>,
-    owners: Box<[String]>,
+    header: Arc<Header>,
+}
+
+// === impl Header ===
+
+impl Header {
+    fn of(resource: &Resource, object: &Object) -> Self {
+        let labels = object.labels().map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let mut labels: Vec<_> = labels.collect();
+        labels.sort();
+        let owners = object.owner_references().iter().filter_map(|owner| owner.get("uid")?.as_str());
+        Self {
+            labels,
+            fields: resource.field_values(object),
+            owners: owners.map(str::to_owned).collect(),
+            deleting: object.is_deleting(),
+        }
+    }
 }
 
 // === impl Draft ===
@@ -42,10 +67,8 @@ pub(crate) struct Draft {
 impl Draft {
     /// Takes the object apart, outside of any lock.
     pub(crate) fn new(resource: &Resource, mut object: Object) -> Self {
-        let labels = object.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let fields = resource.field_values(&object).into_boxed_slice();
-        let owners = object.owner_references().iter().filter_map(|owner| owner.get("uid")?.as_str());
-        let owners = owners.map(str::to_owned).collect();
+        resource.rename_for_storage(&mut object);
+        let header = Arc::new(Header::of(resource, &object));
         let key = ObjectKey::new(object.namespace(), object.name());
         let metadata = std::mem::take(&mut object.metadata);
         let mut rest = Vec::new();
@@ -54,7 +77,7 @@ impl Draft {
                 rest.extend_from_slice(format!(",{}:{value}", Value::from(field.as_str())).as_bytes());
             }
         }
-        Self { key, metadata, rest: rest.into(), labels, fields, owners }
+        Self { key, metadata, rest: rest.into(), header }
     }
 
     pub(crate) fn key(&self) -> &ObjectKey {
@@ -76,9 +99,7 @@ impl Draft {
             uid,
             metadata: Value::Object(self.metadata).to_string().into(),
             rest: self.rest,
-            labels: self.labels,
-            fields: self.fields,
-            owners: self.owners,
+            header: self.header,
         }
     }
 }
@@ -93,14 +114,25 @@ impl Stored {
     /// A working copy, spoken of in the version of `resource`.
     pub(crate) fn decode(&self, resource: &Resource) -> Object {
         let mut document = Vec::new();
-        self.write_document(&resource.api_version(), &resource.kind, &mut document);
+        self.write_stored(&resource.api_version(), &resource.kind, &mut document);
         // These bytes were serialised by this module; an empty object is the harmless answer should
         // that ever be wrong.
-        serde_json::from_slice(&document).ok().and_then(Object::from_value).unwrap_or_default()
+        let object: Option<Object> = serde_json::from_slice(&document).ok().and_then(Object::from_value);
+        let mut object = object.unwrap_or_default();
+        resource.rename_from_storage(&mut object);
+        object
     }
 
-    /// Appends the whole document.
-    pub(crate) fn write_document(&self, api_version: &str, kind: &str, out: &mut Vec<u8>) {
+    /// Appends the whole document, in the version of `resource`.
+    pub(crate) fn write_document(&self, resource: &Resource, out: &mut Vec<u8>) {
+        if resource.renames.is_empty() {
+            self.write_stored(&resource.api_version(), &resource.kind, out);
+        } else {
+            out.extend_from_slice(self.decode(resource).into_value().to_string().as_bytes());
+        }
+    }
+
+    fn write_stored(&self, api_version: &str, kind: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"kind\":\"");
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\",\"apiVersion\":\"");
@@ -138,15 +170,14 @@ impl Stored {
             uid: self.uid.clone(),
             metadata: Value::Object(metadata).to_string().into(),
             rest: self.rest.clone(),
-            labels: self.labels.clone(),
-            fields: self.fields.clone(),
-            owners: self.owners.clone(),
+            header: self.header.clone(),
         }
     }
 
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
-        let at = self.labels.binary_search_by(|(have, _)| have.as_str().cmp(key)).ok()?;
-        self.labels.get(at).map(|(_, value)| value.as_str())
+        let labels = &self.header.labels;
+        let at = labels.binary_search_by(|(have, _)| have.as_str().cmp(key)).ok()?;
+        labels.get(at).map(|(_, value)| value.as_str())
     }
 
     /// The value of a selectable field; a field without a value is empty.
@@ -154,7 +185,7 @@ impl Stored {
         match path {
             "metadata.name" => &self.key.name,
             "metadata.namespace" => &self.key.namespace,
-            _ => self.fields.iter().find(|(have, _)| have == path).map_or("", |(_, value)| value),
+            _ => self.header.fields.iter().find(|(have, _)| have == path).map_or("", |(_, value)| value),
         }
     }
 
@@ -167,6 +198,10 @@ impl Stored {
 
     /// The UIDs of its owners.
     pub(crate) fn owners(&self) -> &[String] {
-        &self.owners
+        &self.header.owners
+    }
+
+    pub(crate) fn is_deleting(&self) -> bool {
+        self.header.deleting
     }
 }

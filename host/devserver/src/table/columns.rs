@@ -27,80 +27,102 @@ enum Cell {
     Path(PrinterColumn),
 }
 
+/// A column as the table below writes it: heading, priority, cell.
+type Row = (&'static str, i64, Compute);
+
 /// The columns of a resource, in order.
 pub(super) fn of(resource: &Resource) -> Vec<Column> {
-    let mut columns = vec![Column::wide("Name", 0, |object| object.name().into())];
-    let rest: &[(&str, i64, Compute)] = match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "pods") => &[
-            ("Ready", 0, pod_ready),
-            ("Status", 0, pod_status),
-            ("Restarts", 0, pod_restarts),
-            ("Age", 0, created),
-            ("IP", 1, |o| text(o, &["status", "podIP"])),
-            ("Node", 1, |o| text(o, &["spec", "nodeName"])),
-        ],
-        ("apps", "deployments") => &[
-            ("Ready", 0, |o| ready_of(o, "readyReplicas")),
-            ("Up-to-date", 0, |o| number(o, &["status", "updatedReplicas"])),
-            ("Available", 0, |o| number(o, &["status", "availableReplicas"])),
-            ("Age", 0, created),
-        ],
-        ("apps", "replicasets") | ("", "replicationcontrollers") => &[
-            ("Desired", 0, |o| number(o, &["spec", "replicas"])),
-            ("Current", 0, |o| number(o, &["status", "replicas"])),
-            ("Ready", 0, |o| number(o, &["status", "readyReplicas"])),
-            ("Age", 0, created),
-        ],
-        ("apps", "statefulsets") => &[("Ready", 0, |o| ready_of(o, "readyReplicas")), ("Age", 0, created)],
-        ("apps", "daemonsets") => &[
-            ("Desired", 0, |o| number(o, &["status", "desiredNumberScheduled"])),
-            ("Current", 0, |o| number(o, &["status", "currentNumberScheduled"])),
-            ("Ready", 0, |o| number(o, &["status", "numberReady"])),
-            ("Age", 0, created),
-        ],
-        ("", "services") => &[
-            ("Type", 0, |o| text(o, &["spec", "type"])),
-            ("Cluster-IP", 0, |o| text(o, &["spec", "clusterIP"])),
-            ("Age", 0, created),
-        ],
-        ("", "configmaps") => &[("Data", 0, |o| entries(o, &["data", "binaryData"])), ("Age", 0, created)],
-        ("", "secrets") => &[
-            ("Type", 0, |o| text(o, &["type"])),
-            ("Data", 0, |o| entries(o, &["data"])),
-            ("Age", 0, created),
-        ],
-        ("", "namespaces") => &[("Status", 0, |o| text(o, &["status", "phase"])), ("Age", 0, created)],
-        ("", "events") => &[
-            ("Last Seen", 0, last_seen),
-            ("Type", 0, |o| text(o, &["type"])),
-            ("Reason", 0, |o| text(o, &["reason"])),
-            ("Object", 0, involved_object),
-            ("Message", 0, |o| text(o, &["message"])),
-        ],
-        ("batch", "jobs") => &[("Completions", 0, completions), ("Age", 0, created)],
-        ("coordination.k8s.io", "leases") => {
-            &[("Holder", 0, |o| text(o, &["spec", "holderIdentity"])), ("Age", 0, created)]
-        }
-        (crate::crd::GROUP, crate::crd::PLURAL) => {
-            &[("Created At", 0, |o| text(o, &["metadata", "creationTimestamp"]))]
-        }
-        _ => &[("Age", 0, created)],
+    let computed = |rows: &[Row]| {
+        rows.iter().map(|(name, priority, cell)| Column::computed(name, *priority, *cell)).collect()
     };
-    if resource.is("", "events") {
-        columns.clear();
+    if resource.plural == "events" && !resource.custom {
+        return computed(EVENT);
     }
+    let mut columns: Vec<Column> = computed(&[NAME]);
     if resource.columns.is_empty() {
-        columns.extend(rest.iter().map(|(name, priority, cell)| Column::wide(name, *priority, *cell)));
+        columns.extend::<Vec<Column>>(computed(rows(resource)));
     } else {
         columns.extend(resource.columns.iter().cloned().map(Column::declared));
     }
     columns
 }
 
+/// What comes after the name.
+fn rows(resource: &Resource) -> &'static [Row] {
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "pods") => POD,
+        ("apps", "deployments") => DEPLOYMENT,
+        ("apps", "replicasets") | ("", "replicationcontrollers") => REPLICA_SET,
+        ("apps", "statefulsets") => &[("Ready", 0, ready), AGE],
+        ("apps", "daemonsets") => DAEMON_SET,
+        ("", "services") => SERVICE,
+        ("", "configmaps") => &[("Data", 0, |o| entries(o, &["data", "binaryData"])), AGE],
+        ("", "secrets") => {
+            &[("Type", 0, |o| text(o, &["type"])), ("Data", 0, |o| entries(o, &["data"])), AGE]
+        }
+        ("", "namespaces") => &[("Status", 0, |o| text(o, &["status", "phase"])), AGE],
+        ("batch", "jobs") => &[("Completions", 0, completions), AGE],
+        ("coordination.k8s.io", "leases") => &[("Holder", 0, |o| text(o, &["spec", "holderIdentity"])), AGE],
+        (crate::crd::GROUP, crate::crd::PLURAL) => {
+            &[("Created At", 0, |o| text(o, &["metadata", "creationTimestamp"]))]
+        }
+        _ => &[AGE],
+    }
+}
+
+const NAME: Row = ("Name", 0, |object| object.name().into());
+const AGE: Row = ("Age", 0, created);
+
+const POD: &[Row] = &[
+    ("Ready", 0, pod_ready),
+    ("Status", 0, pod_status),
+    ("Restarts", 0, pod_restarts),
+    AGE,
+    ("IP", 1, |o| text(o, &["status", "podIP"])),
+    ("Node", 1, |o| text(o, &["spec", "nodeName"])),
+];
+
+const DEPLOYMENT: &[Row] = &[
+    ("Ready", 0, ready),
+    ("Up-to-date", 0, |o| number(o, &["status", "updatedReplicas"])),
+    ("Available", 0, |o| number(o, &["status", "availableReplicas"])),
+    AGE,
+];
+
+const REPLICA_SET: &[Row] = &[
+    ("Desired", 0, |o| number(o, &["spec", "replicas"])),
+    ("Current", 0, |o| number(o, &["status", "replicas"])),
+    ("Ready", 0, |o| number(o, &["status", "readyReplicas"])),
+    AGE,
+];
+
+const DAEMON_SET: &[Row] = &[
+    ("Desired", 0, |o| number(o, &["status", "desiredNumberScheduled"])),
+    ("Current", 0, |o| number(o, &["status", "currentNumberScheduled"])),
+    ("Ready", 0, |o| number(o, &["status", "numberReady"])),
+    AGE,
+];
+
+const SERVICE: &[Row] = &[
+    ("Type", 0, |o| text(o, &["spec", "type"])),
+    ("Cluster-IP", 0, |o| text(o, &["spec", "clusterIP"])),
+    ("External-IP", 0, |_| "<none>".into()),
+    ("Port(s)", 0, service_ports),
+    AGE,
+];
+
+const EVENT: &[Row] = &[
+    ("Last Seen", 0, last_seen),
+    ("Type", 0, |o| text(o, &["type"])),
+    ("Reason", 0, |o| text(o, &["reason"])),
+    ("Object", 0, involved_object),
+    ("Message", 0, |o| text(o, &[if o.at(&["note"]).is_some() { "note" } else { "message" }])),
+];
+
 // === impl Column ===
 
 impl Column {
-    fn wide(name: &str, priority: i64, cell: Compute) -> Self {
+    fn computed(name: &str, priority: i64, cell: Compute) -> Self {
         Self { name: name.to_owned(), kind: "string", priority, cell: Cell::Computed(cell) }
     }
 
@@ -173,9 +195,18 @@ fn created(object: &Object) -> Value {
         .into()
 }
 
-fn ready_of(object: &Object, ready: &str) -> Value {
+fn ready(object: &Object) -> Value {
     let of = |path: &[&str]| object.at(path).and_then(Value::as_i64).unwrap_or(0);
-    format!("{}/{}", of(&["status", ready]), of(&["spec", "replicas"])).into()
+    format!("{}/{}", of(&["status", "readyReplicas"]), of(&["spec", "replicas"])).into()
+}
+
+fn service_ports(object: &Object) -> Value {
+    let port = |port: &Value| {
+        let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
+        Some(format!("{}/{protocol}", port.get("port")?))
+    };
+    let ports: Vec<String> = list(object, &["spec", "ports"]).iter().filter_map(port).collect();
+    if ports.is_empty() { "<none>".into() } else { ports.join(",").into() }
 }
 
 fn completions(object: &Object) -> Value {
@@ -221,7 +252,7 @@ fn last_seen(object: &Object) -> Value {
 }
 
 fn involved_object(object: &Object) -> Value {
-    let part =
-        |field: &str| object.at(&["involvedObject", field]).and_then(Value::as_str).unwrap_or_default();
+    let of = if object.at(&["regarding"]).is_some() { "regarding" } else { "involvedObject" };
+    let part = |field: &str| object.at(&[of, field]).and_then(Value::as_str).unwrap_or_default();
     format!("{}/{}", part("kind").to_ascii_lowercase(), part("name")).into()
 }

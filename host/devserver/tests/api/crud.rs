@@ -198,3 +198,25 @@ async fn a_secret_takes_plain_texts_and_keeps_base64() {
     assert_eq!(created["data"], json!({"k": "Zm9v"}));
     assert_eq!(created.get("stringData"), None);
 }
+
+#[tokio::test]
+async fn an_event_is_one_object_in_both_groups() {
+    let cluster = Cluster::start().await;
+    let event = json!({
+        "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e"}, "note": "hello", "type": "Normal",
+        "regarding": {"kind": "Pod", "name": "p"}, "reportingController": "informer",
+    });
+    let path = "/apis/events.k8s.io/v1/namespaces/default/events";
+    let created = cluster.create(path, &event).await;
+    assert_eq!((&created["note"], &created["regarding"]["name"]), (&json!("hello"), &json!("p")));
+
+    let core = "/api/v1/namespaces/default/events";
+    let read = cluster.get(&format!("{core}/e")).await.body;
+    assert_eq!((&read["message"], &read["involvedObject"]["name"]), (&json!("hello"), &json!("p")));
+    assert_eq!((&read["reportingComponent"], read.get("note")), (&json!("informer"), None));
+    assert_eq!(cluster.get(&format!("{core}?fieldSelector=involvedObject.name%3Dp")).await.names(), ["e"]);
+    assert_eq!(cluster.get(&format!("{path}?fieldSelector=regarding.name%3Dp")).await.names(), ["e"]);
+    let table = cluster.get_as(path, "application/json;as=Table;v=v1;g=meta.k8s.io").await.body;
+    let cells = table["rows"][0]["cells"].as_array().unwrap();
+    assert_eq!(cells[3..], [json!("pod/p"), json!("hello")]);
+}
