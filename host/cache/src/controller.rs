@@ -6,13 +6,13 @@
 
 use std::{sync::Arc, time::Instant};
 
-use informer_types::{Cause, Change, Object};
+use informer_types::{Cause, Change};
 use tokio::sync::watch;
 
 use crate::{
     delta::{Delta, DeltaKind, Replacement, Scope},
     delta_queue::DeltaReceiver,
-    indexer::{Indexer, Present, is_unchanged},
+    indexer::{Indexer, Present},
     processor::{Listeners, Processor},
     status::ReflectorCell,
 };
@@ -95,7 +95,7 @@ impl Controller {
         match delta.kind {
             DeltaKind::Added(scope, object) | DeltaKind::Updated(scope, object) => {
                 self.applied(scope, object.resource_version());
-                self.put(object, at, listeners);
+                tell(self.indexer.put(object), Cause::Live, at, listeners);
                 self.populated(scope, listeners);
             }
             DeltaKind::Deleted(scope, object) => {
@@ -125,20 +125,6 @@ impl Controller {
         }
     }
 
-    /// C-3, for one object seen on the watch.
-    fn put(&self, new: Arc<Object>, at: Instant, listeners: &mut Listeners) {
-        if let Some(old) = self.indexer.get(new.namespace(), new.name())
-            && is_unchanged(&old, &new)
-        {
-            listeners.distribute_unchanged(&old, Cause::Live, at);
-            return;
-        }
-        match self.indexer.put(&new) {
-            None => listeners.distribute(&Change::Added { object: new }, Cause::Live, at),
-            Some(old) => changed(old, new, Cause::Live, at, listeners),
-        }
-    }
-
     /// C-6: deletions first, then what is listed, in its order.
     fn replace(&self, scope: Scope, list: Replacement, at: Instant, listeners: &mut Listeners) {
         let state = self.scopes.get(scope);
@@ -151,11 +137,7 @@ impl Controller {
             listeners.distribute(&Change::Deleted { object, final_state_known: false }, cause, at);
         }
         for present in replaced.present {
-            match present {
-                Present::New(object) => listeners.distribute(&Change::Added { object }, cause, at),
-                Present::Changed { old, new } => changed(old, new, cause, at, listeners),
-                Present::Unchanged(object) => listeners.distribute_unchanged(&object, cause, at),
-            }
+            tell(present, cause, at, listeners);
         }
     }
 
@@ -180,12 +162,20 @@ impl Controller {
     }
 }
 
-/// D-6: under another UID it is another object.
-fn changed(old: Arc<Object>, new: Arc<Object>, cause: Cause, at: Instant, listeners: &mut Listeners) {
-    if old.uid() == new.uid() {
-        listeners.distribute(&Change::Updated { old, new }, cause, at);
-    } else {
-        listeners.distribute(&Change::Deleted { object: old, final_state_known: false }, cause, at);
-        listeners.distribute(&Change::Added { object: new }, cause, at);
+/// What storing an object means for the listeners (C-3, D-5). Under another UID it is another object (D-6).
+fn tell(present: Present, cause: Cause, at: Instant, listeners: &mut Listeners) {
+    match present {
+        Present::New(object) => listeners.distribute(&Change::Added { object }, cause, at),
+        Present::Unchanged(object) => listeners.distribute_unchanged(&object, cause, at),
+        Present::Changed { old, new } if old.uid() == new.uid() => {
+            listeners.distribute(&Change::Updated { old, new }, cause, at);
+        }
+        Present::Changed { old, new } => {
+            listeners.distribute(&Change::Deleted { object: old, final_state_known: false }, cause, at);
+            listeners.distribute(&Change::Added { object: new }, cause, at);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

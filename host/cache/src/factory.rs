@@ -45,9 +45,7 @@ impl InformerFactory {
         let informer = informers
             .entry(key.clone())
             .or_insert_with(|| SharedInformer::new(key, config, self.stop.child_token()));
-        if let Err(error) = informer.inner.indexer.add_indexes(&indexes) {
-            tracing::warn!(resource = %informer.key(), %error, "index refused");
-        }
+        informer.add_indexes(&indexes);
         informer.clone()
     }
 

@@ -46,6 +46,11 @@ impl Index {
         self.values.get(value).into_iter().flat_map(ObjectSet::iter)
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     pub(crate) fn insert(&mut self, object: &Arc<Object>, values: &[String]) {
         for value in values {
             let set = self.values.entry(value.as_str().into()).or_default();

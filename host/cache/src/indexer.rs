@@ -6,16 +6,18 @@
 mod object_set;
 mod replace;
 mod store;
+mod write;
 
 use std::sync::Arc;
 
 use informer_types::{Object, ObjectKey, Pointer};
 use parking_lot::RwLock;
 
-use crate::index::{self, IndexValues};
 pub(crate) use object_set::ObjectSet;
-pub(crate) use replace::{Present, is_unchanged};
+pub(crate) use write::Present;
+
 use store::Store;
+use write::{Values, Write};
 
 /// The thread-safe store of one informer.
 #[derive(Default)]
@@ -32,7 +34,7 @@ pub(crate) struct IndexExists(pub(crate) String);
 
 impl Indexer {
     /// Adds indexes and fills them from what is stored, in one step for readers (I-8). One that is there
-    /// already, at the same pointer, is left alone.
+    /// already, at the same pointer, is left alone. Must not run beside a write: hold the informer's lock.
     pub(crate) fn add_indexes<'a>(
         &self,
         indexes: impl IntoIterator<Item = (&'a String, &'a Pointer)>,
@@ -82,46 +84,33 @@ impl Indexer {
         self.store.read().index_failures()
     }
 
-    /// Adds the object or puts it in the place of the one with its key, which is returned.
-    pub(crate) fn put(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
-        // Only this task writes: what is read here is still there below.
-        let pointers = self.store.read().pointers();
-        let old = self.get(object.namespace(), object.name());
-        let values = Values::of(&pointers, old.as_deref(), Some(object));
-        self.store.write().put(object, &values)
+    /// Stores the object, unless it is stored in this very state.
+    pub(crate) fn put(&self, object: Arc<Object>) -> Present {
+        let store = self.store.read();
+        let old = store.get(object.namespace(), object.name()).cloned();
+        let pointers = store.pointers();
+        drop(store);
+        // Only the controller writes: what was read above still holds below.
+        let present = Present::of(old, object);
+        if let Some(write) = present.write() {
+            let values = Values::of(&pointers, write);
+            self.store.write().apply(write, &values);
+        }
+        present
     }
 
     /// Removes the object of this key and returns it.
     pub(crate) fn remove(&self, key: &ObjectKey) -> Option<Arc<Object>> {
-        let pointers = self.store.read().pointers();
-        let old = self.get(&key.namespace, &key.name)?;
-        let values = Values::of(&pointers, Some(&old), None);
-        self.store.write().remove(&old, &values);
+        let store = self.store.read();
+        let old = store.get(&key.namespace, &key.name).cloned()?;
+        let pointers = store.pointers();
+        drop(store);
+        let write = Write::Remove(&old);
+        let values = Values::of(&pointers, write);
+        self.store.write().apply(write, &values);
         Some(old)
     }
 }
 
-/// What the indexes say of an object, before and after a write. Read outside the lock: it costs a pass over
-/// the JSON.
-#[derive(Default)]
-pub(crate) struct Values {
-    old: IndexValues,
-    new: IndexValues,
-    failures: u64,
-}
-
-impl Values {
-    fn of(pointers: &[Pointer], old: Option<&Object>, new: Option<&Object>) -> Self {
-        if pointers.is_empty() {
-            return Self::default();
-        }
-        // An unreadable object has no values; it was counted when it came in (D-9).
-        let old = old.and_then(|old| index::values(old, pointers).ok()).unwrap_or_default();
-        let (new, failures) = match new.map(|new| index::values(new, pointers)) {
-            Some(Ok(values)) => (values, 0),
-            Some(Err(_)) => (IndexValues::default(), 1),
-            None => (IndexValues::default(), 0),
-        };
-        Self { old, new, failures }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -140,10 +140,11 @@ impl Reflector {
     fn refuse(&self, undecodable: Undecodable) -> Option<(ObjectKey, String)> {
         match undecodable {
             Undecodable::Quarantined { key, resource_version, problem } => {
-                let name =
-                    key.as_ref().map_or_else(|| "an object without a name".to_owned(), ToString::to_string);
-                tracing::warn!(resource = %self.resource(), key = name, %problem, "object quarantined");
-                self.cell.quarantine(key.clone(), problem.to_string());
+                let name = key.as_ref().map(ToString::to_string);
+                let problem = problem.to_string();
+                if self.cell.quarantine(key.clone(), problem.clone()) {
+                    tracing::warn!(resource = %self.resource(), key = name, problem, "object quarantined");
+                }
                 key.map(|key| (key, resource_version))
             }
             foreign => {

@@ -3,6 +3,7 @@
 mod run;
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{
         Arc, OnceLock,
@@ -10,7 +11,7 @@ use std::{
     },
 };
 
-use informer_types::{NotificationSink, Source};
+use informer_types::{NotificationSink, Pointer, Source};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -195,6 +196,15 @@ impl SharedInformer {
             listeners: processor.listeners(),
             reflectors,
             counters,
+        }
+    }
+
+    /// Adds what is not there yet (I-8).
+    pub(crate) fn add_indexes(&self, indexes: &BTreeMap<String, Pointer>) {
+        // The informer's lock keeps the controller from writing meanwhile.
+        let _lock = self.inner.processor.lock();
+        if let Err(error) = self.inner.indexer.add_indexes(indexes) {
+            tracing::warn!(resource = %self.inner.key, %error, "index refused");
         }
     }
 

@@ -2,6 +2,7 @@
 //! a listener was told adds up to it.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     dead_code,

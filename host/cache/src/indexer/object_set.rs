@@ -52,6 +52,11 @@ impl ObjectSet {
         self.table.iter()
     }
 
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.table.capacity()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.table.is_empty()
     }

@@ -4,7 +4,10 @@ use std::{collections::HashSet, sync::Arc};
 
 use informer_types::{Object, ObjectKey};
 
-use super::{Indexer, ObjectSet, Values};
+use super::{
+    Indexer, ObjectSet,
+    write::{Present, Values, Write},
+};
 
 /// What a replacement changed.
 #[derive(Debug, Default)]
@@ -13,23 +16,6 @@ pub(crate) struct Replaced {
     pub(crate) deleted: Vec<Arc<Object>>,
     /// What the list has, in its order; of a key listed twice the last counts (I-10).
     pub(crate) present: Vec<Present>,
-}
-
-/// One listed object.
-#[derive(Debug)]
-pub(crate) enum Present {
-    /// Not stored before.
-    New(Arc<Object>),
-    /// Stored before, in another state.
-    Changed { old: Arc<Object>, new: Arc<Object> },
-    /// Stored before with the same UID and resource version: the stored copy stays.
-    Unchanged(Arc<Object>),
-}
-
-/// One object put or removed.
-struct Write<'a> {
-    old: Option<&'a Arc<Object>>,
-    new: Option<&'a Arc<Object>>,
 }
 
 // === impl Indexer ===
@@ -45,24 +31,14 @@ impl Indexer {
     ) -> Replaced {
         let replaced = self.compare(namespace, objects, kept);
         let pointers = self.store.read().pointers();
-        let deletions = replaced.deleted.iter().map(|old| Write { old: Some(old), new: None });
+        let deletions = replaced.deleted.iter().map(Write::Remove);
         let writes: Vec<(Write<'_>, Values)> = deletions
             .chain(replaced.present.iter().filter_map(Present::write))
-            .map(|write| {
-                let values =
-                    Values::of(&pointers, write.old.map(AsRef::as_ref), write.new.map(AsRef::as_ref));
-                (write, values)
-            })
+            .map(|write| (write, Values::of(&pointers, write)))
             .collect();
         let mut store = self.store.write();
         for (write, values) in writes {
-            match write {
-                Write { new: Some(new), .. } => {
-                    store.put(new, &values);
-                }
-                Write { old: Some(old), new: None } => store.remove(old, &values),
-                Write { old: None, new: None } => {}
-            }
+            store.apply(write, &values);
         }
         drop(store);
         replaced
@@ -92,30 +68,8 @@ impl Indexer {
                     .get(object.namespace(), object.name())
                     .is_some_and(|winner| Arc::ptr_eq(winner, object))
             })
-            .map(|new| match store.get(new.namespace(), new.name()) {
-                None => Present::New(new),
-                Some(old) if is_unchanged(old, &new) => Present::Unchanged(Arc::clone(old)),
-                Some(old) => Present::Changed { old: Arc::clone(old), new },
-            })
+            .map(|new| Present::of(store.get(new.namespace(), new.name()).cloned(), new))
             .collect();
         Replaced { deleted, present }
     }
-}
-
-impl Present {
-    fn write(&self) -> Option<Write<'_>> {
-        match self {
-            Self::New(new) => Some(Write { old: None, new: Some(new) }),
-            Self::Changed { old, new } => Some(Write { old: Some(old), new: Some(new) }),
-            Self::Unchanged(_) => None,
-        }
-    }
-}
-
-/// D-5: the same state of the same object. A server that sends no resource versions cannot be taken at its
-/// word.
-pub(crate) fn is_unchanged(old: &Object, new: &Object) -> bool {
-    !new.resource_version().is_empty()
-        && old.resource_version() == new.resource_version()
-        && old.uid() == new.uid()
 }

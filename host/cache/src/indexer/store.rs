@@ -4,7 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use informer_types::{Object, Pointer};
 
-use super::{ObjectSet, Values};
+use super::{
+    ObjectSet,
+    write::{Values, Write},
+};
 use crate::index::{self, Index};
 
 /// Objects by namespace (I-13) and, within it, by name; and the named indexes over them.
@@ -12,6 +15,7 @@ use crate::index::{self, Index};
 pub(super) struct Store {
     namespaces: HashMap<Arc<str>, ObjectSet>,
     indexes: Vec<Index>,
+    pointers: Arc<[Pointer]>,
     len: usize,
     bytes: usize,
     index_failures: u64,
@@ -35,6 +39,11 @@ impl Store {
         self.len
     }
 
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.namespaces.values().map(ObjectSet::capacity).sum()
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -52,8 +61,8 @@ impl Store {
     }
 
     /// Of all indexes, in their order.
-    pub(super) fn pointers(&self) -> Vec<Pointer> {
-        self.indexes.iter().map(|index| index.pointer().clone()).collect()
+    pub(super) fn pointers(&self) -> Arc<[Pointer]> {
+        Arc::clone(&self.pointers)
     }
 
     pub(super) fn add_indexes(&mut self, new: Vec<(String, Pointer)>) {
@@ -67,39 +76,44 @@ impl Store {
             }
             self.indexes.push(index);
         }
+        self.pointers = self.indexes.iter().map(|index| index.pointer().clone()).collect();
     }
 
-    pub(super) fn put(&mut self, object: &Arc<Object>, values: &Values) -> Option<Arc<Object>> {
-        self.bytes += object.memory_bytes();
+    pub(super) fn apply(&mut self, write: Write<'_>, values: &Values) {
         self.index_failures += values.failures;
-        let set = self.namespaces.entry(object.key().namespace).or_default();
-        let old = set.insert(Arc::clone(object));
-        match &old {
-            Some(old) => self.bytes -= old.memory_bytes(),
-            None => self.len += 1,
+        match write {
+            Write::Put { old, new } => {
+                self.bytes += new.memory_bytes();
+                self.namespaces.entry(new.key().namespace).or_default().insert(Arc::clone(new));
+                match old {
+                    Some(old) => self.bytes -= old.memory_bytes(),
+                    None => self.len += 1,
+                }
+                self.reindex(old, Some(new), values);
+            }
+            Write::Remove(old) => {
+                if let Some(set) = self.namespaces.get_mut(old.namespace())
+                    && set.remove(old.namespace(), old.name()).is_some()
+                {
+                    self.bytes -= old.memory_bytes();
+                    self.len -= 1;
+                    if set.is_empty() {
+                        self.namespaces.remove(old.namespace());
+                    }
+                }
+                self.reindex(Some(old), None, values);
+            }
         }
+    }
+
+    fn reindex(&mut self, old: Option<&Arc<Object>>, new: Option<&Arc<Object>>, values: &Values) {
         for (slot, index) in self.indexes.iter_mut().enumerate() {
-            if let Some(old) = &old {
+            if let Some(old) = old {
                 index.remove(old, values.old.of(slot));
             }
-            index.insert(object, values.new.of(slot));
-        }
-        old
-    }
-
-    pub(super) fn remove(&mut self, object: &Object, values: &Values) {
-        let Some(set) = self.namespaces.get_mut(object.namespace()) else {
-            return;
-        };
-        if let Some(old) = set.remove(object.namespace(), object.name()) {
-            self.bytes -= old.memory_bytes();
-            self.len -= 1;
-        }
-        if set.is_empty() {
-            self.namespaces.remove(object.namespace());
-        }
-        for (slot, index) in self.indexes.iter_mut().enumerate() {
-            index.remove(object, values.old.of(slot));
+            if let Some(new) = new {
+                index.insert(new, values.new.of(slot));
+            }
         }
     }
 }

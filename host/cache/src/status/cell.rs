@@ -120,16 +120,19 @@ impl ReflectorCell {
         state.applied_version.push_str(resource_version);
     }
 
-    /// D-2: `key` is none where even that could not be read.
-    pub(crate) fn quarantine(&self, key: Option<ObjectKey>, problem: String) {
+    /// D-2: `key` is none where even that could not be read. True where this is news.
+    pub(crate) fn quarantine(&self, key: Option<ObjectKey>, problem: String) -> bool {
         let mut state = self.state.lock();
         state.counters.quarantined += 1;
-        if let Some(key) = key
-            && (state.quarantined.len() < MAX_LISTED || state.quarantined.contains_key(&key))
-        {
+        let Some(key) = key else {
+            return true;
+        };
+        let known = state.quarantined.contains_key(&key);
+        if known || state.quarantined.len() < MAX_LISTED {
             state.quarantined.insert(key, problem);
             self.has_quarantined.store(true, Ordering::Relaxed);
         }
+        !known
     }
 
     /// The object decodes again, or is gone.

@@ -12,6 +12,7 @@ mod discovery;
 mod errors;
 mod lifecycle;
 mod listeners;
+mod lister;
 mod lists;
 mod quarantine;
 mod recordings;

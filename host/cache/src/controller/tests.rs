@@ -1,0 +1,172 @@
+use std::num::NonZeroUsize;
+
+use informer_types::{Body, Gvr, Header, Notification, NotificationSink, Object, ObjectKey, Source};
+use parking_lot::Mutex;
+
+use super::*;
+use crate::{ListenerConfig, Registration, delta::DeltaKind::*, delta_queue::delta_queue};
+
+#[derive(Default)]
+struct Recorder(Mutex<Vec<Notification>>);
+
+impl NotificationSink for Recorder {
+    fn offer(&self, notification: Notification) {
+        self.0.lock().push(notification);
+    }
+}
+
+impl Recorder {
+    fn told(&self) -> Vec<String> {
+        let told = self.0.lock();
+        let one = |told: &Notification| format!("{} {} {}", told.change.verb(), told.key(), told.cause);
+        told.iter().map(one).collect()
+    }
+}
+
+fn object(namespace: &str, name: &str, version: &str) -> Arc<Object> {
+    let header = Header {
+        namespace: namespace.into(),
+        name: name.into(),
+        resource_version: version.into(),
+        ..Header::default()
+    };
+    Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
+}
+
+fn list(version: &str, objects: Vec<Arc<Object>>) -> Replacement {
+    Replacement { resource_version: version.to_owned(), objects, quarantined: Vec::new() }
+}
+
+/// A controller of these namespaces, fed by hand.
+struct World {
+    controller: Option<Controller>,
+    recorder: Arc<Recorder>,
+    registration: Registration,
+    synced: watch::Receiver<bool>,
+    cells: Vec<Arc<ReflectorCell>>,
+}
+
+impl World {
+    fn new(namespaces: &[&str]) -> Self {
+        let cells: Vec<_> = if namespaces.is_empty() {
+            vec![Arc::new(ReflectorCell::new(None))]
+        } else {
+            let one = |namespace: &&str| Arc::new(ReflectorCell::new(Some((*namespace).to_owned())));
+            namespaces.iter().map(one).collect()
+        };
+        let indexer = Arc::new(Indexer::default());
+        let processor = Arc::new(Processor::new(Source::new(Gvr::new("", "v1", "pods")), None));
+        let recorder = Arc::new(Recorder::default());
+        let config = ListenerConfig { name: "recorder".to_owned(), resync: None, relist_all: false };
+        let registration = processor.join(config, Arc::clone(&recorder) as _, Vec::new).unwrap();
+        let (_, receiver) = delta_queue(NonZeroUsize::MIN);
+        let (synced, receives) = watch::channel(false);
+        let controller = Controller::new(receiver, indexer, processor, &cells, synced);
+        Self { controller: Some(controller), recorder, registration, synced: receives, cells }
+    }
+
+    fn apply(&mut self, deltas: Vec<DeltaKind>) {
+        let controller = self.controller.take().unwrap();
+        self.controller = Some(controller.apply_all(deltas.into_iter().map(Delta::now).collect()));
+    }
+
+    fn synced(&self) -> (bool, bool) {
+        self.recorder.0.lock().iter_mut().for_each(|told| told.initial = None);
+        (*self.synced.borrow(), self.registration.has_synced())
+    }
+}
+
+#[test]
+fn an_event_before_any_list_makes_it_synced_and_is_not_initial_q27() {
+    let mut world = World::new(&[]);
+    assert_eq!(world.synced(), (false, false));
+
+    world.apply(vec![Added(0, object("", "a", "1"))]);
+
+    assert_eq!(world.recorder.told(), ["add a live"]);
+    assert_eq!(world.synced(), (true, true));
+}
+
+#[test]
+fn an_empty_first_list_makes_it_synced_q26_and_a_bookmark_does_not_q32() {
+    let mut world = World::new(&[]);
+
+    world.apply(vec![Bookmark(0, "5".to_owned())]);
+    assert_eq!(world.synced(), (false, false));
+    world.apply(vec![ReplacedAll(0, list("7", Vec::new()))]);
+
+    assert_eq!(world.synced(), (true, true));
+    assert_eq!(world.cells[0].snapshot().applied_version, "7");
+}
+
+#[test]
+fn deletions_of_a_list_are_found_against_the_store_as_it_is_then_and_told_first_q30_c6() {
+    let mut world = World::new(&[]);
+    world.apply(vec![
+        ReplacedAll(0, list("1", vec![object("", "a", "1")])),
+        Added(0, object("", "late", "2")),
+        ReplacedAll(0, list("3", vec![object("", "new", "3"), object("", "a", "3")])),
+        ReplacedAll(0, list("4", vec![object("", "new", "3"), object("", "a", "3")])),
+    ]);
+
+    assert_eq!(
+        world.recorder.told(),
+        ["add a initial", "add late live", "delete late relist", "add new relist", "update a relist"]
+    );
+}
+
+#[test]
+fn a_namespace_is_replaced_alone_and_initial_until_its_own_first_list_c11() {
+    let mut world = World::new(&["bank", "shop"]);
+
+    world.apply(vec![
+        ReplacedAll(0, list("1", vec![object("bank", "a", "1")])),
+        Added(0, object("bank", "b", "2")),
+    ]);
+    assert_eq!(world.synced(), (false, false));
+    world.apply(vec![
+        ReplacedAll(1, list("3", vec![object("shop", "a", "3")])),
+        ReplacedAll(0, list("4", vec![object("bank", "b", "2")])),
+    ]);
+
+    assert_eq!(
+        world.recorder.told(),
+        ["add bank/a initial", "add bank/b live", "add shop/a initial", "delete bank/a relist"]
+    );
+    assert_eq!(world.synced(), (true, true));
+}
+
+#[test]
+fn the_stores_version_follows_what_was_applied_i11() {
+    let mut world = World::new(&[]);
+    let version = |world: &World| world.cells[0].snapshot().applied_version;
+
+    for (delta, expected) in [
+        (ReplacedAll(0, list("10", Vec::new())), "10"),
+        (Added(0, object("", "a", "11")), "11"),
+        (Updated(0, object("", "a", "12")), "12"),
+        (Deleted(0, object("", "a", "13")), "13"),
+        (DeletedKey(0, ObjectKey::new("", "x")), "13"),
+        (SyncAll, "13"),
+        (Bookmark(0, "20".to_owned()), "20"),
+    ] {
+        world.apply(vec![delta]);
+
+        assert_eq!(version(&world), expected);
+    }
+}
+
+#[tokio::test]
+async fn it_ends_when_the_queue_is_closed_and_empty_c2() {
+    let mut world = World::new(&[]);
+    let (sender, receiver) = delta_queue(NonZeroUsize::new(4).unwrap());
+    let mut controller = world.controller.take().unwrap();
+    controller.deltas = receiver;
+    sender.push(Delta::now(Added(0, object("", "a", "1")))).await;
+    sender.push(Delta::now(Deleted(0, object("", "a", "2")))).await;
+    drop(sender);
+
+    controller.run().await;
+
+    assert_eq!(world.recorder.told(), ["add a live", "delete a live"]);
+}

@@ -1,0 +1,164 @@
+use informer_types::{Body, BodyCodec, CodecError, Header};
+
+use super::*;
+
+fn object(namespace: &str, name: &str, version: &str, json: &str) -> Arc<Object> {
+    let header = Header {
+        namespace: namespace.into(),
+        name: name.into(),
+        uid: "u".into(),
+        resource_version: version.into(),
+        ..Header::default()
+    };
+    Arc::new(Object::new(&header, Body::Raw(json.into())).unwrap())
+}
+
+fn on(node: &str, name: &str, version: &str) -> Arc<Object> {
+    object("shop", name, version, &format!(r#"{{"node":{node}}}"#))
+}
+
+fn by_node() -> Indexer {
+    let indexer = Indexer::default();
+    add_index(&indexer, "by-node", "/node").unwrap();
+    indexer
+}
+
+fn add_index(indexer: &Indexer, name: &str, pointer: &str) -> Result<(), IndexExists> {
+    indexer.add_indexes([(&name.to_owned(), &pointer.parse().unwrap())])
+}
+
+fn names(objects: &[Arc<Object>]) -> Vec<String> {
+    let mut names: Vec<String> = objects.iter().map(|object| object.key().to_string()).collect();
+    names.sort();
+    names
+}
+
+fn found(indexer: &Indexer, value: &str) -> Vec<String> {
+    names(&indexer.by_index("by-node", value).unwrap())
+}
+
+#[test]
+fn an_update_moves_an_object_between_values_i5_i6() {
+    let indexer = by_node();
+
+    indexer.put(on(r#"["a","b"]"#, "x", "1"));
+    assert_eq!((found(&indexer, "a").len(), found(&indexer, "b").len()), (1, 1));
+    indexer.put(on(r#"["b","c"]"#, "x", "2"));
+    assert_eq!(
+        (found(&indexer, "a"), found(&indexer, "b").len(), found(&indexer, "c").len()),
+        (vec![], 1, 1)
+    );
+    assert_eq!(indexer.by_index("by-node", "b").unwrap()[0].resource_version(), "2");
+
+    indexer.remove(&ObjectKey::new("shop", "x"));
+    let store = indexer.store.read();
+    assert!(store.index("by-node").unwrap().is_empty());
+    assert_eq!((store.len(), store.bytes()), (0, 0));
+}
+
+#[test]
+fn an_index_added_later_finds_what_is_stored_and_a_taken_name_is_refused_i8() {
+    let indexer = Indexer::default();
+    indexer.put(on(r#""a""#, "x", "1"));
+
+    add_index(&indexer, "by-node", "/node").unwrap();
+    assert_eq!(found(&indexer, "a"), ["shop/x"]);
+    add_index(&indexer, "by-node", "/node").unwrap();
+    let error = add_index(&indexer, "by-node", "/other").unwrap_err();
+
+    assert_eq!(error.to_string(), "there is already an index `by-node`, at another pointer");
+    assert_eq!(indexer.by_index("none", "a").unwrap_err(), ["by-node"]);
+}
+
+struct Broken;
+
+impl BodyCodec for Broken {
+    fn unpack(&self, _: &[u8], _: usize) -> Result<String, CodecError> {
+        Err(CodecError("broken".to_owned()))
+    }
+}
+
+#[test]
+fn an_object_that_an_index_cannot_read_is_stored_and_counted_i9_d9() {
+    let indexer = by_node();
+    let header = Header { name: "x".into(), ..Header::default() };
+    let body = Body::Packed { bytes: Box::default(), text_len: 0, codec: Arc::new(Broken) };
+
+    indexer.put(Arc::new(Object::new(&header, body).unwrap()));
+    assert!(indexer.get("", "x").is_some());
+    assert_eq!(indexer.index_failures(), 1);
+
+    indexer.remove(&ObjectKey::new("", "x"));
+    assert_eq!(indexer.len(), 0);
+}
+
+#[test]
+fn a_replacement_says_what_it_changed_and_keeps_unchanged_copies_i10() {
+    let indexer = by_node();
+    let same = on(r#""a""#, "same", "1");
+    indexer.put(Arc::clone(&same));
+    indexer.put(on(r#""a""#, "changes", "2"));
+    indexer.put(on(r#""a""#, "goes", "3"));
+    indexer.put(on(r#""a""#, "quarantined", "4"));
+
+    let list = vec![
+        on(r#""b""#, "new", "9"),
+        on(r#""b""#, "changes", "5"),
+        on(r#""a""#, "same", "1"),
+        on(r#""b""#, "changes", "6"),
+    ];
+    let replaced = indexer.replace(None, list, &[ObjectKey::new("shop", "quarantined")]);
+
+    assert_eq!(names(&replaced.deleted), ["shop/goes"]);
+    let present: Vec<String> = replaced
+        .present
+        .iter()
+        .map(|present| match present {
+            Present::New(new) => format!("new {}", new.name()),
+            Present::Changed { old, new } => {
+                format!("{}@{}->{}", new.name(), old.resource_version(), new.resource_version())
+            }
+            Present::Unchanged(kept) => format!("{} {}", kept.name(), Arc::ptr_eq(kept, &same)),
+        })
+        .collect();
+    // Of a key listed twice the last counts.
+    assert_eq!(present, ["new new", "same true", "changes@2->6"]);
+    assert_eq!(names(&indexer.list(None)), ["shop/changes", "shop/new", "shop/quarantined", "shop/same"]);
+    assert_eq!(found(&indexer, "b"), ["shop/changes", "shop/new"]);
+    assert_eq!(found(&indexer, "a"), ["shop/quarantined", "shop/same"]);
+}
+
+#[test]
+fn a_replacement_of_one_namespace_leaves_the_others_alone() {
+    let indexer = Indexer::default();
+    indexer.put(object("shop", "x", "1", "{}"));
+    indexer.put(object("bank", "x", "2", "{}"));
+
+    let replaced = indexer.replace(Some("shop"), vec![object("shop", "y", "3", "{}")], &[]);
+
+    assert_eq!(names(&replaced.deleted), ["shop/x"]);
+    assert_eq!(names(&indexer.list(None)), ["bank/x", "shop/y"]);
+    assert_eq!(names(&indexer.list(Some("bank"))), ["bank/x"]);
+    assert!(indexer.list(Some("none")).is_empty());
+}
+
+#[test]
+fn objects_without_a_version_are_never_taken_as_unchanged() {
+    let indexer = Indexer::default();
+    indexer.put(object("", "x", "", "{}"));
+
+    assert!(matches!(indexer.put(object("", "x", "", "{}")), Present::Changed { .. }));
+}
+
+#[test]
+fn a_table_that_shrank_gives_its_memory_back() {
+    let indexer = Indexer::default();
+    for number in 0..10_000 {
+        indexer.put(object("shop", &number.to_string(), "1", "{}"));
+    }
+    for number in 0..9_990 {
+        indexer.remove(&ObjectKey::new("shop", number.to_string()));
+    }
+
+    assert!(indexer.store.read().capacity() < 200);
+}
