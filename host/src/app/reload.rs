@@ -6,19 +6,23 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use futures::future::join_all;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
-use tokio::{sync::Notify, time::timeout};
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
 
 use super::unit::Unit;
 
 /// A file that is being written is left alone until it was quiet for so long.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Where the system cannot tell of changes (network file systems), the files are looked at this often.
+/// Where the system cannot tell of changes (network file systems, a directory that is not there yet), the files are
+/// looked at this often.
 const POLL: Duration = Duration::from_secs(10);
 
 /// Loads every plugin once, and again whenever its file changes.
@@ -32,12 +36,13 @@ pub(super) struct Reloader {
     _watcher: Option<RecommendedWatcher>,
 }
 
-/// What tells one state of a file from another without reading it.
+/// What tells one state of a file from another without reading it. The time is that of the change of the inode: the
+/// other one is kept by `cp -p` and set to a constant by tools for reproducible builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     inode: u64,
     bytes: u64,
-    modified: SystemTime,
+    changed: (i64, i64),
 }
 
 // === impl Reloader ===
@@ -71,14 +76,23 @@ impl Reloader {
                 last = Some(seen);
             }
             if timeout(POLL, changed).await.is_ok() {
-                self.settle().await;
+                settle(unit.source()).await;
             }
         }
     }
+}
 
-    /// Returns once nothing has changed for a while.
-    async fn settle(&self) {
-        while timeout(QUIET, self.changed.notified()).await.is_ok() {}
+/// Returns once the file was left alone for a while. What else happens in its directory is not waited for: it may
+/// never end.
+async fn settle(path: &Path) {
+    let mut seen = look(path);
+    loop {
+        sleep(QUIET).await;
+        let now = look(path);
+        if now == seen {
+            return;
+        }
+        seen = now;
     }
 }
 
@@ -90,7 +104,10 @@ fn watch(directories: &BTreeSet<PathBuf>, changed: Arc<Notify>) -> notify::Resul
         }
     })?;
     for directory in directories {
-        watcher.watch(directory, RecursiveMode::NonRecursive)?;
+        // One that is not there keeps no other from being watched.
+        if let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) {
+            tracing::warn!(directory = %directory.display(), %error, "changes of component files in it are noticed late, within {POLL:?}");
+        }
     }
     Ok(watcher)
 }
@@ -98,5 +115,6 @@ fn watch(directories: &BTreeSet<PathBuf>, changed: Arc<Notify>) -> notify::Resul
 /// None where there is no file.
 fn look(path: &Path) -> Option<Seen> {
     let metadata = fs::metadata(path).ok()?;
-    Some(Seen { inode: metadata.ino(), bytes: metadata.len(), modified: metadata.modified().ok()? })
+    let changed = (metadata.ctime(), metadata.ctime_nsec());
+    Some(Seen { inode: metadata.ino(), bytes: metadata.len(), changed })
 }

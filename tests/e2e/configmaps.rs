@@ -1,0 +1,45 @@
+//! The ConfigMaps of a test, written through the API as any client would.
+
+use std::collections::BTreeMap;
+
+use informer::{config::Access, connect::connect};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use serde_json::json;
+
+/// Those of the namespace `default`.
+pub(crate) struct ConfigMaps(Api<ConfigMap>);
+
+impl ConfigMaps {
+    pub(crate) async fn at(url: &str) -> Self {
+        let connection = connect(&Access::Server(url.parse().unwrap())).await.unwrap();
+        Self(Api::namespaced(connection.client, "default"))
+    }
+
+    pub(crate) async fn create(&self, name: &str) {
+        let object = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+        self.0.create(&PostParams::default(), &object).await.unwrap();
+    }
+
+    /// Changes its data, so that it has a new resource version.
+    pub(crate) async fn update(&self, name: &str, round: usize) {
+        let patch = Patch::Merge(json!({"data": {"round": round.to_string()}}));
+        self.0.patch(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    pub(crate) async fn delete(&self, name: &str) {
+        self.0.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    /// What the server has: the resource version of each, by `namespace/name`.
+    pub(crate) async fn versions(&self) -> BTreeMap<String, u64> {
+        let list = self.0.list(&ListParams::default()).await.unwrap();
+        let metadata = list.items.into_iter().map(|object| object.metadata);
+        metadata
+            .map(|metadata| {
+                let version = metadata.resource_version.unwrap().parse().unwrap();
+                (format!("default/{}", metadata.name.unwrap()), version)
+            })
+            .collect()
+    }
+}
