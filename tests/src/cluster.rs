@@ -1,6 +1,6 @@
 //! A real kube-apiserver on a real etcd, for tests that must not take our own word for what Kubernetes does.
 //!
-//! Both are built from the Go modules in `tests/cluster` and kept in the user's cache. A test begins with [`require`],
+//! Both are built from the Go modules in `tests/cluster` and kept in the user's cache. A test begins with [`require()`],
 //! then starts a [`RealCluster`] of its own: it shares no port, no file and no process with any other.
 //!
 //! There is no kubelet and no scheduler: with [`Options::controllers`], pods appear and stay pending. Without, nothing
@@ -77,7 +77,7 @@ impl RealCluster {
     /// Starts a cluster and waits until `/readyz` of its API server says so. Builds missing programs first.
     ///
     /// # Errors
-    /// A program cannot be had ([`require`] tells beforehand), ended early, or was not ready in time; the error shows
+    /// A program cannot be had ([`require()`] tells beforehand), ended early, or was not ready in time; the error shows
     /// the end of the logs.
     ///
     /// # Cancel safety

@@ -47,7 +47,7 @@ async fn a_list_fails_when_its_answer_is_cut_in_the_middle() {
     let api = config_maps(cluster.client_through(User::Admin, proxy.address()).await.unwrap());
     create(&api, "one").await;
 
-    // Enough for the handshake's first flight, not for an answer.
+    // Less than the answer, and less than a handshake.
     proxy.set(Mode::CutAfter(100)).await.unwrap();
     let cut = api.list(&ListParams::default()).await;
     proxy.set(Mode::Pass).await.unwrap();

@@ -23,13 +23,13 @@ pub fn require() -> Result<(), Skip> {
     require_all(&[Program::Etcd, Program::KubeApiserver])
 }
 
-/// That the real kubectl can be had, as [`require`] does for the servers.
+/// That the real kubectl can be had, as [`require()`] does for the servers.
 ///
 /// # Errors
-/// As [`require`].
+/// As [`require()`].
 ///
 /// # Panics
-/// As [`require`].
+/// As [`require()`].
 pub fn require_kubectl() -> Result<(), Skip> {
     require_all(&[Program::Kubectl])
 }
