@@ -17,6 +17,9 @@ use crate::{Engine, Grants};
 const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
 
+/// How much of a file that is something else is shown, in bytes.
+const SHOWN: usize = 20;
+
 /// Compiled code of a plugin. Cheap to clone.
 #[derive(Clone)]
 pub struct Component {
@@ -106,11 +109,11 @@ fn check_preamble(bytes: &[u8]) -> Result<(), LoadError> {
         return Err(LoadError::CoreModule);
     }
     let found = match bytes {
-        [] => "it is empty".to_owned(),
-        [0, b'a', b's', b'm', ..] if bytes.len() < COMPONENT.len() => "it is cut off".to_owned(),
+        [] => "the file is empty".to_owned(),
+        [0, b'a', b's', b'm', ..] if start.is_none() => "the file is cut off".to_owned(),
         [0, b'a', b's', b'm', ..] => "it is WebAssembly of a version this host does not know".to_owned(),
         _ => {
-            let text: String = String::from_utf8_lossy(bytes).chars().take(20).collect();
+            let text = String::from_utf8_lossy(bytes.get(..SHOWN).unwrap_or(bytes));
             format!("it starts with {text:?}")
         }
     };

@@ -8,37 +8,55 @@ use crate::guest::Guest;
 /// Frames shown; the guest's own panic machinery takes some of them.
 const FRAMES: usize = 12;
 
+/// A longer message is cut: failures are kept as dead letters.
+const MESSAGE_BYTES: usize = 4 * 1024;
+
+/// Lines of stderr shown: the end of a Python traceback, or a panic message with its place.
+const LINES: usize = 8;
+
 /// The call outlived its deadline.
 #[derive(Debug, thiserror::Error)]
 #[error("the call outlived its deadline")]
 pub(crate) struct DeadlineExceeded;
 
+/// A failure with a message of bounded length.
+pub(crate) fn failure(kind: FailureKind, mut message: String) -> Failure {
+    if message.len() > MESSAGE_BYTES {
+        let cut = message.floor_char_boundary(MESSAGE_BYTES);
+        let more = message.len() - cut;
+        message.truncate(cut);
+        message.push_str(&format!("... ({more} bytes more)"));
+    }
+    Failure::new(kind, message)
+}
+
 /// Turns what wasmtime says about a failed call into a failure for people.
 pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
     let kind = kind(error, guest);
+    let said = said(&guest.output.last_words());
     let mut message = match kind {
         FailureKind::Deadline => {
-            format!("the call took longer than its deadline of {:?}", guest.limits.deadline)
+            format!("the call took longer than its deadline of {:?}", guest.call.allowed)
         }
         FailureKind::Memory => {
-            format!("the guest wanted more memory than its limit of {} bytes", guest.limits.memory_bytes)
+            let limit = guest.config.limits.memory_bytes;
+            format!("the guest wanted more memory than its limit of {limit} bytes")
         }
         _ => error.root_cause().to_string(),
     };
-    let last_words = guest.output.last_words();
-    if !last_words.is_empty() {
-        message = format!("{message}; the guest said: {last_words}");
+    if !said.is_empty() {
+        message = format!("{said} ({message})");
     }
     if let Some(frames) = frames(error) {
-        message = format!("{message}; in {frames}");
+        message.push_str(&format!("; in {frames}"));
     }
-    Failure::new(kind, message)
+    failure(kind, message)
 }
 
 fn kind(error: &wasmtime::Error, guest: &Guest) -> FailureKind {
     if error.downcast_ref::<DeadlineExceeded>().is_some() {
         FailureKind::Deadline
-    } else if guest.memory.refusals() > 0 {
+    } else if guest.memory.refused() {
         FailureKind::Memory
     } else if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
         FailureKind::Deadline
@@ -47,10 +65,63 @@ fn kind(error: &wasmtime::Error, guest: &Guest) -> FailureKind {
     }
 }
 
+/// The last lines of stderr as one line, without Rust's advice to set a variable no guest can see.
+fn said(last_words: &str) -> String {
+    let lines: Vec<&str> = last_words
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE"))
+        .collect();
+    lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join(" | ")
+}
+
 /// The names of the guest's functions, innermost first, where the component kept them.
 fn frames(error: &wasmtime::Error) -> Option<String> {
     let backtrace = error.downcast_ref::<WasmBacktrace>()?;
     let names: Vec<&str> =
         backtrace.frames().iter().filter_map(|frame| frame.func_name()).take(FRAMES).collect();
     (!names.is_empty()).then(|| names.join(" < "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_in_one_line_without_the_advice() {
+        let panic = "\nthread '<unnamed>' (1) panicked at src/lib.rs:3:5:\nno replicas\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+
+        assert_eq!(said(panic), "thread '<unnamed>' (1) panicked at src/lib.rs:3:5: | no replicas");
+    }
+
+    #[test]
+    fn of_many_lines_the_last_are_told() {
+        let lines: Vec<String> = (0..20).map(|line| format!("  line {line}")).collect();
+
+        let said = said(&lines.join("\n"));
+
+        assert!(said.starts_with("line 12 | ") && said.ends_with(" | line 19"), "{said}");
+    }
+
+    #[test]
+    fn the_guests_functions_are_named_innermost_first() {
+        let module = r#"(module (func $inner unreachable) (func $outer (export "f") call $inner))"#;
+        let engine = wasmtime::Engine::default();
+        let module = wasmtime::Module::new(&engine, module).unwrap();
+        let mut store = wasmtime::Store::new(&engine, ());
+        let instance = wasmtime::Instance::new(&mut store, &module, &[]).unwrap();
+        let function = instance.get_typed_func::<(), ()>(&mut store, "f").unwrap();
+
+        let trap = function.call(&mut store, ()).unwrap_err();
+
+        assert_eq!(frames(&trap).unwrap(), "inner < outer");
+    }
+
+    #[test]
+    fn a_message_without_end_is_cut_between_characters() {
+        let failure = failure(FailureKind::Handler, "ä".repeat(MESSAGE_BYTES));
+
+        assert!(failure.message.len() < MESSAGE_BYTES + 40);
+        assert!(failure.message.ends_with(&format!("ä... ({MESSAGE_BYTES} bytes more)")), "{failure}");
+    }
 }

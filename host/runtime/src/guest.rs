@@ -9,31 +9,34 @@ use wasmtime::{ResourceLimiter, component::ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
-    Grants, Limits, LogStream,
+    LogSink, LogStream, PluginConfig,
     capabilities::{ListerSource, lister::OpenLists, objects::Objects},
     output::Output,
+    stats::Counters,
 };
 
 /// Tables may hold so many functions: a large Python component has some ten thousand.
 const TABLE_ELEMENTS: usize = 1_000_000;
+
+/// Handles of WASI a guest may hold at a time; the runtimes of the languages hold a few dozen.
+const HANDLES: usize = 10_000;
 
 /// The data of a store.
 pub(crate) struct Guest {
     wasi: WasiCtx,
     table: ResourceTable,
     pub(crate) memory: MemoryLimit,
-    pub(crate) plugin: Arc<str>,
-    pub(crate) grants: Arc<Grants>,
-    pub(crate) limits: Limits,
+    pub(crate) config: Arc<PluginConfig>,
     pub(crate) lister: Arc<dyn ListerSource>,
     pub(crate) output: Output,
-    pub(crate) log_bytes_dropped: u64,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) call: Call,
 }
 
 /// The call in hand.
 pub(crate) struct Call {
-    /// When it has to be over.
+    /// How long it may take, and when it has to be over.
+    pub(crate) allowed: Duration,
     pub(crate) deadline: Instant,
     pub(crate) objects: Objects,
     pub(crate) lists: OpenLists,
@@ -45,36 +48,50 @@ pub(crate) struct Call {
 pub(crate) struct MemoryLimit {
     bytes: usize,
     used: usize,
-    refusals: u64,
+    refused: bool,
+    counters: Arc<Counters>,
 }
 
 // === impl Guest ===
 
 impl Guest {
     pub(crate) fn new(
-        plugin: Arc<str>,
-        grants: Arc<Grants>,
-        limits: Limits,
+        config: Arc<PluginConfig>,
         lister: Arc<dyn ListerSource>,
-        output: Output,
+        log: Arc<dyn LogSink>,
+        counters: Arc<Counters>,
     ) -> Self {
-        // No environment, no arguments, no directories, no network.
+        let output = Output::new(Arc::clone(&config.name), log, config.limits.log_bytes);
+        // No environment, no arguments, no directories; TCP, UDP and name lookup are off unless switched on.
         let wasi = WasiCtx::builder()
             .stdout(output.stream(LogStream::Stdout))
             .stderr(output.stream(LogStream::Stderr))
             .build();
-        Self {
-            wasi,
-            table: ResourceTable::new(),
-            memory: MemoryLimit { bytes: limits.memory_bytes, used: 0, refusals: 0 },
-            plugin,
-            grants,
-            limits,
-            lister,
-            output,
-            log_bytes_dropped: 0,
-            call: Call::idle(),
-        }
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(HANDLES);
+        let memory = MemoryLimit {
+            bytes: config.limits.memory_bytes,
+            used: 0,
+            refused: false,
+            counters: Arc::clone(&counters),
+        };
+        Self { wasi, table, memory, config, lister, output, counters, call: Call::idle() }
+    }
+
+    /// A call begins.
+    pub(crate) fn begin(&mut self, allowed: Duration, attempt: u32, queued: Duration) {
+        self.output.begin();
+        self.call.renew();
+        self.call.allowed = allowed;
+        self.call.deadline = Instant::now() + allowed;
+        self.call.attempt = attempt;
+        self.call.queued = queued;
+    }
+
+    /// The call is over: what it held is let go, and what it printed is in the log.
+    pub(crate) fn end(&mut self) {
+        self.counters.dropped_log(self.output.end());
+        self.call.renew();
     }
 }
 
@@ -90,6 +107,7 @@ impl Call {
     /// Between calls.
     fn idle() -> Self {
         Self {
+            allowed: Duration::ZERO,
             deadline: Instant::now(),
             objects: Objects::default(),
             lists: OpenLists::default(),
@@ -98,28 +116,28 @@ impl Call {
         }
     }
 
-    /// A call begins; tokens of earlier calls stay stale.
-    pub(crate) fn begin(&mut self, deadline: Instant, attempt: u32, queued: Duration) {
-        *self = Self { deadline, attempt, queued, objects: self.objects.renew(), lists: self.lists.renew() };
-    }
-
-    /// The call is over; its objects and lists are let go.
-    pub(crate) fn end(&mut self) {
-        self.begin(self.deadline, 0, Duration::ZERO);
+    fn renew(&mut self) {
+        self.objects.renew();
+        self.lists.renew();
+        self.attempt = 0;
+        self.queued = Duration::ZERO;
     }
 }
 
 // === impl MemoryLimit ===
 
 impl MemoryLimit {
-    /// Refusals since they were last taken.
-    pub(crate) fn refusals(&self) -> u64 {
-        self.refusals
+    /// True once the guest wanted more than it may have.
+    pub(crate) fn refused(&self) -> bool {
+        self.refused
     }
 
-    /// As [`MemoryLimit::refusals`], and counts from zero again.
-    pub(crate) fn take_refusals(&mut self) -> u64 {
-        std::mem::take(&mut self.refusals)
+    fn answer(&mut self, granted: bool) -> bool {
+        if !granted {
+            self.refused = true;
+            self.counters.refused_memory();
+        }
+        granted
     }
 }
 
@@ -129,15 +147,11 @@ impl ResourceLimiter for MemoryLimit {
         let granted = used <= self.bytes;
         if granted {
             self.used = used;
-        } else {
-            self.refusals += 1;
         }
-        Ok(granted)
+        Ok(self.answer(granted))
     }
 
     fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let granted = desired <= TABLE_ELEMENTS;
-        self.refusals += u64::from(!granted);
-        Ok(granted)
+        Ok(self.answer(desired <= TABLE_ELEMENTS))
     }
 }

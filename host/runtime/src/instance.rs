@@ -5,19 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Cause, Change, Delivery, Failure, FailureKind, Outcome};
+use informer_types::{Delivery, Failure, Outcome};
 use tokio::time::timeout;
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::{
-    bindings::{
-        EventHandlerWithLister,
-        exports::informer::plugin::{
-            handler::{self, EventObject},
-            plugin::Info,
-        },
-    },
-    capabilities::meta,
+    bindings::{EventHandlerWithLister, EventHandlerWithListerPre, exports::informer::plugin::plugin::Info},
+    call,
     failure::{DeadlineExceeded, classify},
     guest::Guest,
 };
@@ -25,179 +19,139 @@ use crate::{
 /// How long a healthy instance may take over `stop`.
 const STOP_WITHIN: Duration = Duration::from_millis(500);
 
-/// What the timeout around a call allows beyond the deadline: the epoch, which has better words, goes first.
+/// What the timeout around a call allows beyond the deadline: the epoch goes first, because it ends a guest where
+/// it runs and so knows the frames.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// A living instance. It is moved into each call, so a call that is dropped drops the instance.
+/// A living instance. Whoever makes a call owns it, so a call that is dropped drops the instance with it.
 pub(crate) struct Instance {
     store: Store<Guest>,
     exports: EventHandlerWithLister,
     /// Deliveries made into it.
     pub(crate) calls: u64,
     pub(crate) idle_since: Instant,
-}
-
-/// How a call into a guest ended, when the guest returned.
-pub(crate) type Called<T> = Result<T, Failure>;
-
-/// What one call left behind, for the counters.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
-    pub(crate) log_bytes_dropped: u64,
-    pub(crate) memory_refusals: u64,
+    /// A call is running, or ended in a way after which nothing may run in this store any more.
+    spoiled: bool,
 }
 
 // === impl Instance ===
 
 impl Instance {
-    /// Makes a store, instantiates, and asks who it is.
+    /// Makes a store and instantiates.
+    ///
+    /// # Errors
+    /// What the guest said, where its initialisation failed.
     pub(crate) async fn new(
         engine: &wasmtime::Engine,
-        linked: &crate::bindings::EventHandlerWithListerPre<Guest>,
+        linked: &EventHandlerWithListerPre<Guest>,
         guest: Guest,
-    ) -> Called<Self> {
-        let deadline = guest.limits.deadline;
+    ) -> Result<Self, Failure> {
+        let allowed = guest.config.limits.deadline;
         let mut store = Store::new(engine, guest);
         store.limiter(|guest| &mut guest.memory);
-        // One tick from now, and then each tick: the guest yields, and its deadline is checked.
-        store.set_epoch_deadline(1);
+        // At each tick the guest yields, and its deadline is checked.
         store.epoch_deadline_callback(|context| {
             if Instant::now() >= context.data().call.deadline {
                 return Err(DeadlineExceeded.into());
             }
             Ok(UpdateDeadline::Yield(1))
         });
-        begin(&mut store, deadline, 0, Duration::ZERO);
-        let instantiated = timeout(deadline + GRACE, linked.instantiate_async(&mut store)).await;
-        let exports = finish(&mut store, instantiated.map_err(|_| DeadlineExceeded.into()).flatten())?;
-        Ok(Self { store, exports, calls: 0, idle_since: Instant::now() })
+        begin(&mut store, allowed, 0, Duration::ZERO);
+        let instantiated = within(allowed, linked.instantiate_async(&mut store)).await;
+        let exports = finish(&mut store, instantiated)?;
+        store.data().counters.created();
+        Ok(Self { store, exports, calls: 0, idle_since: Instant::now(), spoiled: false })
     }
 
-    pub(crate) async fn describe(&mut self) -> Called<Info> {
+    /// Asks the guest who it is. After an error the instance is unusable.
+    pub(crate) async fn describe(&mut self) -> Result<Info, Failure> {
+        self.spoiled = true;
         let Self { store, exports, .. } = self;
-        let deadline = store.data().limits.deadline;
-        begin(store, deadline, 0, Duration::ZERO);
-        let result = within(deadline, exports.informer_plugin_plugin().call_describe(&mut *store)).await;
-        finish(store, result)
+        let allowed = store.data().config.limits.deadline;
+        begin(store, allowed, 0, Duration::ZERO);
+        let returned = within(allowed, exports.informer_plugin_plugin().call_describe(&mut *store)).await;
+        let info = finish(store, returned)?;
+        self.settle();
+        Ok(info)
     }
 
-    /// An error of the guest's own is in the inner result.
-    pub(crate) async fn start(&mut self, config: &str) -> Called<Result<(), String>> {
+    /// Starts the guest; an error of its own is in the inner result. After either error the instance is unusable.
+    pub(crate) async fn start(&mut self) -> Result<Result<(), String>, Failure> {
+        self.spoiled = true;
         let Self { store, exports, .. } = self;
-        let deadline = store.data().limits.deadline;
-        begin(store, deadline, 0, Duration::ZERO);
-        let result = within(deadline, exports.informer_plugin_plugin().call_start(&mut *store, config)).await;
-        finish(store, result)
+        let config = std::sync::Arc::clone(&store.data().config);
+        let allowed = config.limits.deadline;
+        begin(store, allowed, 0, Duration::ZERO);
+        let plugin = exports.informer_plugin_plugin();
+        let returned = within(allowed, plugin.call_start(&mut *store, &config.config_json)).await;
+        let started = finish(store, returned)?;
+        if started.is_ok() {
+            self.settle();
+        }
+        Ok(started)
     }
 
     /// Says goodbye. Whatever happens, the instance is gone afterwards.
     pub(crate) async fn stop(mut self) {
         let Self { store, exports, .. } = &mut self;
         begin(store, STOP_WITHIN, 0, Duration::ZERO);
-        let result = within(STOP_WITHIN, exports.informer_plugin_plugin().call_stop(&mut *store)).await;
-        if let Err(failure) = finish(store, result) {
-            tracing::warn!(plugin = %store.data().plugin, %failure, "stop failed");
+        let returned = within(STOP_WITHIN, exports.informer_plugin_plugin().call_stop(&mut *store)).await;
+        if let Err(failure) = finish(store, returned) {
+            tracing::warn!(plugin = %store.data().config.name, %failure, "a plugin did not stop cleanly");
         }
     }
 
-    /// Makes one delivery. `Err`: the instance is unusable.
-    pub(crate) async fn deliver(&mut self, delivery: &Delivery) -> Called<Outcome> {
+    /// Makes one delivery. After an error, or where [`Instance::usable`] says so, the instance is unusable.
+    pub(crate) async fn deliver(&mut self, delivery: &Delivery) -> Result<Outcome, Failure> {
         self.calls += 1;
+        self.spoiled = true;
         let Self { store, exports, .. } = self;
-        let deadline = store.data().limits.deadline;
-        begin(store, deadline, delivery.attempt, delivery.queued);
-        let handler = exports.informer_plugin_handler();
-        let result = within(deadline, call(handler, store, delivery)).await;
-        finish(store, result).map(|returned| match returned {
-            Ok(()) => Outcome::Acknowledged,
-            Err(failure) => outcome(failure),
-        })
+        let allowed = store.data().config.limits.deadline;
+        begin(store, allowed, delivery.attempt, delivery.queued);
+        let returned = within(allowed, call::make(exports.informer_plugin_handler(), store, delivery)).await;
+        let answer = finish(store, returned)?;
+        self.settle();
+        Ok(call::outcome(answer))
     }
 
-    /// What the calls since the last time this was asked left behind.
-    pub(crate) fn take_spent(&mut self) -> Spent {
-        let guest = self.store.data_mut();
-        Spent {
-            log_bytes_dropped: std::mem::take(&mut guest.log_bytes_dropped),
-            memory_refusals: guest.memory.take_refusals(),
-        }
+    /// False after a trap, a missed deadline, a refused allocation or an unfinished call.
+    pub(crate) fn usable(&self) -> bool {
+        !self.spoiled
     }
 
-    /// True where the guest was refused memory since the last [`Instance::take_spent`].
-    pub(crate) fn was_refused_memory(&self) -> bool {
-        self.store.data().memory.refusals() > 0
+    /// The call returned. A guest may survive a refused allocation, but what state it is in then nobody knows; and
+    /// tokens must not begin again.
+    fn settle(&mut self) {
+        let guest = self.store.data();
+        self.spoiled = guest.memory.refused() || guest.call.objects.exhausted();
     }
 }
 
-async fn call(
-    handler: &handler::Guest,
-    store: &mut Store<Guest>,
-    delivery: &Delivery,
-) -> wasmtime::Result<Result<(), handler::Failure>> {
-    let notification = &delivery.notification;
-    let gvr = notification.source.to_string();
-    let cause = cause(notification.cause);
-    let mut hold = |object: &std::sync::Arc<informer_types::Object>| {
-        store.data_mut().call.objects.hold(std::sync::Arc::clone(object))
-    };
-    let event =
-        |object: &informer_types::Object, id| EventObject { gvr: gvr.clone(), meta: meta::of(object), id };
-    match &notification.change {
-        Change::Added { object } => {
-            let event = event(object, hold(object));
-            handler.call_on_add(store, &event, cause).await
-        }
-        Change::Updated { old, new } => {
-            let old = hold(old);
-            let event = event(new, hold(new));
-            handler.call_on_update(store, old, &event, cause).await
-        }
-        Change::Deleted { object, final_state_known } => {
-            let event = event(object, hold(object));
-            handler.call_on_delete(store, &event, *final_state_known).await
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if self.spoiled {
+            self.store.data().counters.retired();
         }
     }
 }
 
-fn begin(store: &mut Store<Guest>, within: Duration, attempt: u32, queued: Duration) {
+fn begin(store: &mut Store<Guest>, allowed: Duration, attempt: u32, queued: Duration) {
+    // The next tick from now; ticks that passed while the instance was idle do not count.
+    store.set_epoch_deadline(1);
+    store.data_mut().begin(allowed, attempt, queued);
+}
+
+/// Ends the call and turns a trap into a failure.
+fn finish<T>(store: &mut Store<Guest>, returned: wasmtime::Result<T>) -> Result<T, Failure> {
     let guest = store.data_mut();
-    guest.output.begin();
-    guest.call.begin(Instant::now() + within, attempt, queued);
-}
-
-/// Lets go of what belonged to the call and turns a trap into a failure.
-fn finish<T>(store: &mut Store<Guest>, result: wasmtime::Result<T>) -> Called<T> {
-    let guest = store.data_mut();
-    guest.log_bytes_dropped += guest.output.end();
-    guest.call.end();
-    result.map_err(|error| classify(&error, guest))
+    guest.end();
+    returned.map_err(|error| classify(&error, guest))
 }
 
 /// The deadline, for a guest that waits in the host instead of running.
 async fn within<T>(
-    deadline: Duration,
+    allowed: Duration,
     call: impl Future<Output = wasmtime::Result<T>>,
 ) -> wasmtime::Result<T> {
-    timeout(deadline + GRACE, call).await.unwrap_or_else(|_| Err(DeadlineExceeded.into()))
-}
-
-fn outcome(failure: handler::Failure) -> Outcome {
-    let failed = |message| Failure::new(FailureKind::Handler, message);
-    match failure {
-        handler::Failure::Retry(message) => Outcome::Retry { after: None, failure: failed(message) },
-        handler::Failure::RetryAfter((message, millis)) => {
-            Outcome::Retry { after: Some(Duration::from_millis(millis.into())), failure: failed(message) }
-        }
-        handler::Failure::Permanent(message) => Outcome::Permanent { failure: failed(message) },
-    }
-}
-
-fn cause(cause: Cause) -> handler::Cause {
-    match cause {
-        Cause::Live => handler::Cause::Live,
-        Cause::Initial => handler::Cause::Initial,
-        Cause::Relist => handler::Cause::Relist,
-        Cause::Resync => handler::Cause::Resync,
-        Cause::Replay => handler::Cause::Replay,
-    }
+    timeout(allowed + GRACE, call).await.unwrap_or_else(|_| Err(DeadlineExceeded.into()))
 }

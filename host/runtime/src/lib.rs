@@ -15,6 +15,7 @@
 //! served in this version.
 
 mod bindings;
+mod call;
 pub mod capabilities;
 mod component;
 mod config;
@@ -25,9 +26,11 @@ mod instance;
 mod log_sink;
 mod output;
 mod plugin;
+mod stats;
 
 pub use component::{Component, LoadError};
 pub use config::{Grants, InstancePolicy, Limits, PluginConfig};
 pub use engine::{Engine, EngineConfig, EngineError};
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
-pub use plugin::{Plugin, PluginStats, VersionInfo};
+pub use plugin::{Plugin, VersionInfo};
+pub use stats::PluginStats;

@@ -35,6 +35,8 @@ struct State {
     sink: Arc<dyn LogSink>,
     limit: usize,
     left: usize,
+    /// Something was cut: nothing comes after it, or lines would be missing in the middle.
+    full: bool,
     dropped: u64,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
@@ -58,6 +60,7 @@ impl Output {
             sink,
             limit,
             left: limit,
+            full: false,
             dropped: 0,
             stdout,
             stderr,
@@ -74,19 +77,23 @@ impl Output {
         state.sink.enabled(&state.plugin, level)
     }
 
-    /// A line of `log.write`.
+    /// A line of `log.write`; its message is cut, and its fields left out, where the limit of the call ends.
     pub(crate) fn line(&self, level: LogLevel, message: &str, fields: &[(String, String)]) {
         let mut state = self.0.lock();
-        let bytes = message.len() + fields.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
-        if state.take(bytes) {
-            state.emit(LogStream::Log, level, message, fields);
-        }
+        let bytes = fields.iter().map(|(key, value)| key.len() + value.len()).sum();
+        let Some(message) = state.take(message) else {
+            state.dropped += bytes as u64;
+            return;
+        };
+        let fields = if state.take_whole(bytes) { fields } else { &[] };
+        state.emit(LogStream::Log, level, message, fields);
     }
 
     /// A new call: a fresh limit, and no last words yet.
     pub(crate) fn begin(&self) {
         let mut state = self.0.lock();
         state.left = state.limit;
+        state.full = false;
         state.last_words.clear();
     }
 
@@ -118,11 +125,16 @@ impl Output {
             state.remember(bytes);
         }
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let room = LINE_BYTES.saturating_sub(state.buffer(stream).len());
-            for part in piece.chunks(room.max(1)) {
+            let mut rest = piece;
+            while !rest.is_empty() {
+                let room = LINE_BYTES.saturating_sub(state.buffer(stream).len()).max(1);
+                let (part, more) = rest.split_at(room.min(rest.len()));
                 state.buffer(stream).extend_from_slice(part);
-                if part.ends_with(b"\n") || state.buffer(stream).len() >= LINE_BYTES {
+                rest = more;
+                if part.ends_with(b"\n") {
                     state.flush(stream);
+                } else if state.buffer(stream).len() >= LINE_BYTES {
+                    state.flush_full(stream);
                 }
             }
         }
@@ -144,23 +156,51 @@ impl State {
 
     fn flush(&mut self, stream: LogStream) {
         let bytes = std::mem::take(self.buffer(stream));
-        if bytes.is_empty() || !self.take(bytes.len()) {
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_end_matches(['\r', '\n']);
+        if bytes.is_empty() {
             return;
         }
-        let text = String::from_utf8_lossy(&bytes);
-        let level = if stream == LogStream::Stderr { LogLevel::Warn } else { LogLevel::Info };
-        self.emit(stream, level, text.trim_end_matches(['\r', '\n']), &[]);
+        if let Some(text) = self.take(text) {
+            let level = if stream == LogStream::Stderr { LogLevel::Warn } else { LogLevel::Info };
+            self.emit(stream, level, text, &[]);
+        }
     }
 
-    /// True where the line still fits into the limit of the call.
-    fn take(&mut self, bytes: usize) -> bool {
+    /// The line is too long: what is there is a line of its own, but for a character that is not complete yet.
+    fn flush_full(&mut self, stream: LogStream) {
+        let buffer = self.buffer(stream);
+        let incomplete = match std::str::from_utf8(buffer) {
+            Err(error) if error.error_len().is_none() => buffer.split_off(error.valid_up_to()),
+            _ => Vec::new(),
+        };
+        self.flush(stream);
+        *self.buffer(stream) = incomplete;
+    }
+
+    /// As much of the text as fits into the limit of the call; none where the limit was reached before. The rest
+    /// is counted.
+    fn take<'t>(&mut self, text: &'t str) -> Option<&'t str> {
+        if self.full {
+            self.dropped += text.len() as u64;
+            return None;
+        }
+        let fits = text.floor_char_boundary(self.left);
+        self.left -= fits;
+        self.full = fits < text.len();
+        self.dropped += (text.len() - fits) as u64;
+        (fits > 0 || text.is_empty()).then(|| text.get(..fits).unwrap_or_default())
+    }
+
+    /// True where all of it fits.
+    fn take_whole(&mut self, bytes: usize) -> bool {
         match self.left.checked_sub(bytes) {
             Some(left) => {
                 self.left = left;
                 true
             }
             None => {
-                self.left = 0;
+                self.full = true;
                 self.dropped += bytes as u64;
                 false
             }
@@ -224,3 +264,6 @@ impl AsyncWrite for GuestStream {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,19 +1,27 @@
-//! A plugin: the version in service, its instances, and the swap of a reload.
+//! A plugin: the version in service, and the swap of a reload.
 
-mod stats;
 mod version;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwapOption;
 use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::{MissedTickBehavior, interval},
+};
+use tokio_util::sync::CancellationToken;
 
-pub use stats::PluginStats;
 pub use version::VersionInfo;
 
-use crate::{Component, Engine, LoadError, LogSink, PluginConfig, capabilities::ListerSource};
-use stats::Counters;
+use crate::{
+    Component, Engine, InstancePolicy, LoadError, LogSink, PluginConfig, PluginStats,
+    capabilities::ListerSource, instance::Instance, stats::Counters,
+};
 use version::Version;
+
+/// How often idle instances are looked for at most and at least, whatever the idle timeout.
+const IDLE_CHECKS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
 
 /// One plugin of the host, from its first load to its removal.
 ///
@@ -21,34 +29,41 @@ use version::Version;
 /// A call that ends in a trap, a missed deadline or a refused allocation, and a call whose future is dropped,
 /// costs its instance and nothing else. A reload swaps versions between two calls: calls in hand finish on the
 /// old version, every later one starts on the new one, and a version that cannot be loaded changes nothing.
+///
+/// As many calls run at a time as [`PluginConfig::instances`] says; more wait, first come first served, for as long
+/// as their callers like.
 pub struct Plugin {
     engine: Engine,
     shared: Arc<Shared>,
     version: ArcSwapOption<Version>,
+    /// One for each call that may run.
+    calls: Semaphore,
     /// One load at a time, so that the last one asked for is the one in service.
-    loading: tokio::sync::Mutex<()>,
+    loading: Mutex<()>,
 }
 
 /// What all versions of a plugin share.
-pub(crate) struct Shared {
-    pub(crate) config: PluginConfig,
-    pub(crate) lister: Arc<dyn ListerSource>,
-    pub(crate) log: Arc<dyn LogSink>,
-    pub(crate) counters: Counters,
+struct Shared {
+    config: Arc<PluginConfig>,
+    lister: Arc<dyn ListerSource>,
+    log: Arc<dyn LogSink>,
+    counters: Arc<Counters>,
 }
 
 // === impl Plugin ===
 
 impl Plugin {
-    /// A plugin without a version: deliveries fail until one is loaded.
+    /// A plugin without a version: deliveries fail with [`FailureKind::Start`] until one is loaded.
     pub fn new(
         engine: Engine,
         config: PluginConfig,
         lister: Arc<dyn ListerSource>,
         log: Arc<dyn LogSink>,
     ) -> Self {
-        let shared = Arc::new(Shared { config, lister, log, counters: Counters::default() });
-        Self { engine, shared, version: ArcSwapOption::empty(), loading: tokio::sync::Mutex::default() }
+        let calls = Semaphore::new(config.instances.get().min(Semaphore::MAX_PERMITS));
+        let shared = Shared { config: Arc::new(config), lister, log, counters: Arc::default() };
+        let version = ArcSwapOption::empty();
+        Self { engine, shared: Arc::new(shared), version, calls, loading: Mutex::default() }
     }
 
     /// The name in the configuration.
@@ -56,7 +71,8 @@ impl Plugin {
         &self.shared.config.name
     }
 
-    /// Puts a component into service: checks it, links it, and starts a first instance; then swaps.
+    /// Puts a component into service: checks and links it, makes a first instance, asks it who it is and starts it,
+    /// and then swaps. The idle instances of the version before are stopped.
     ///
     /// # Errors
     /// [`LoadError`]; the version that served before goes on.
@@ -74,6 +90,14 @@ impl Plugin {
         Ok(info)
     }
 
+    /// Takes the plugin out of service: every idle instance is stopped, and one with a call in hand after it.
+    pub async fn unload(&self) {
+        let _one_at_a_time = self.loading.lock().await;
+        if let Some(old) = self.version.swap(None) {
+            old.retire().await;
+        }
+    }
+
     /// The version in service.
     pub fn version(&self) -> Option<VersionInfo> {
         self.version.load().as_ref().map(|version| version.info().clone())
@@ -85,47 +109,57 @@ impl Plugin {
         self.shared.counters.snapshot(idle)
     }
 
-    /// Drops instances that had no call for the idle timeout. Meant to be called now and then.
-    pub async fn drop_idle(&self) {
-        if let Some(version) = self.version.load_full() {
-            version.drop_idle().await;
+    /// Stops instances that had no call for the idle timeout, until `stop` is cancelled. To be run beside the
+    /// deliveries; without it, idle instances stay. Returns at once where instances are never kept.
+    pub async fn expire_idle(&self, stop: CancellationToken) {
+        let InstancePolicy::Warm { idle_timeout, .. } = self.shared.config.instance else { return };
+        let (shortest, longest) = IDLE_CHECKS;
+        let mut checks = interval((idle_timeout / 2).clamp(shortest, longest));
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let expire = async {
+            loop {
+                checks.tick().await;
+                if let Some(version) = self.version.load_full() {
+                    version.drop_idle(idle_timeout).await;
+                }
+            }
+        };
+        stop.run_until_cancelled(expire).await;
+    }
+
+    /// An instance, and the version it is given back to.
+    async fn lease(&self) -> Result<(Arc<Version>, Instance), Failure> {
+        loop {
+            let Some(version) = self.version.load_full() else {
+                return Err(Failure::new(FailureKind::Start, "no version of the plugin is loaded"));
+            };
+            // None: it was retired since, so there is another one.
+            if let Some(instance) = version.lease().await? {
+                return Ok((version, instance));
+            }
         }
     }
 
-    /// Takes the plugin out of service: every idle instance is stopped; one with a call in hand is stopped after
-    /// it.
-    pub async fn unload(&self) {
-        if let Some(old) = self.version.swap(None) {
-            old.retire().await;
-        }
-    }
-
-    async fn attempt(&self, delivery: &Delivery) -> Outcome {
-        let Some(version) = self.version.load_full() else {
-            let failure = Failure::new(FailureKind::Start, "the plugin has no working version");
-            return Outcome::Retry { after: None, failure };
-        };
-        let mut instance = match version.lease().await {
-            Ok(instance) => instance,
-            Err(failure) => return Outcome::Retry { after: None, failure },
-        };
-        let called = instance.deliver(delivery).await;
-        // A guest may survive a refused allocation; what state it is in then, nobody knows.
-        let healthy = called.is_ok() && !instance.was_refused_memory();
-        self.shared.counters.spent(instance.take_spent());
-        if healthy {
+    async fn attempt(&self, delivery: &Delivery) -> Result<Outcome, Failure> {
+        // Never closed.
+        let _permit = self.calls.acquire().await;
+        let (version, mut instance) = self.lease().await?;
+        let outcome = instance.deliver(delivery).await.map_err(|failure| {
+            let notification = &delivery.notification;
+            let (verb, gvr, key) = (notification.change.verb(), &notification.source, notification.key());
+            Failure::new(failure.kind, format!("{verb} of {gvr} {key}: {}", failure.message))
+        })?;
+        if instance.usable() {
             version.give_back(instance).await;
-        } else {
-            drop(instance);
-            self.shared.counters.retired();
         }
-        called.unwrap_or_else(|failure| Outcome::Retry { after: None, failure })
+        Ok(outcome)
     }
 }
 
 impl EventHandler for Plugin {
     async fn handle(&self, delivery: Delivery) -> Outcome {
         let outcome = self.attempt(&delivery).await;
+        let outcome = outcome.unwrap_or_else(|failure| Outcome::Retry { after: None, failure });
         self.shared.counters.called(&outcome);
         outcome
     }

@@ -1,1 +1,83 @@
-//! informer-guests.
+//! Builds guests on demand, for tests: the fixtures of `tests/guests/fixtures` and the Rust example.
+//!
+//! A test may build while it runs: cargo has let go of its lock by then, and takes it again for the nested build,
+//! so tests in several processes wait for one another. Nothing is built twice: cargo finds what is up to date.
+#![expect(clippy::panic, reason = "a guest that does not build is a failed test")]
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+const TARGET: &str = "wasm32-wasip2";
+
+/// The component of a fixture, by the name of its file in `tests/guests/fixtures/examples`.
+///
+/// # Panics
+/// With cargo's words, where the fixtures do not build or have no guest of this name.
+pub fn guest(name: &str) -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&["--package", "informer-fixture-guests", "--examples"]));
+    found(built.join("examples").join(format!("{name}.wasm")))
+}
+
+/// The component of `examples/deployments-rust`.
+///
+/// # Panics
+/// With cargo's words, where it does not build.
+pub fn deployments_rust() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&["--package", "deployments-rust", "--lib"]));
+    found(built.join("deployments_rust.wasm"))
+}
+
+/// Builds, and gives the directory of the artefacts.
+fn build(what: &[&str]) -> PathBuf {
+    add_target();
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--target", TARGET, "--profile", "plugin"]).args(what);
+    // Flags meant for the tests, such as those of a coverage run, do not fit a guest.
+    for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+        command.env_remove(flags);
+    }
+    run(command.current_dir(root()));
+    target_dir().join(TARGET).join("plugin")
+}
+
+/// Adds the wasm target where it is missing. Without rustup it must be there already.
+fn add_target() {
+    let libraries = run(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
+    if !Path::new(String::from_utf8_lossy(&libraries.stdout).trim()).is_dir() {
+        run(Command::new("rustup").args(["target", "add", TARGET]));
+    }
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => panic!("{command:?} does not run: {error}"),
+    };
+    if !output.status.success() {
+        panic!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    output
+}
+
+fn found(path: PathBuf) -> PathBuf {
+    if !path.is_file() {
+        panic!("there is no {}", path.display());
+    }
+    path
+}
+
+fn target_dir() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |set: OsString| root().join(set))
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}

@@ -4,8 +4,14 @@ use informer_types::{InvalidPointer, Pointer, locate};
 
 use crate::bindings::informer::plugin::types::Error;
 
+/// Pointers in one question: each of them is looked for at every key of the object.
+const POINTERS: usize = 256;
+
 /// Reads the pointers of one question.
 pub(super) fn pointers(texts: &[String]) -> Result<Vec<Pointer>, Error> {
+    if texts.len() > POINTERS {
+        return Err(Error::invalid(&format!("{} pointers in one call; at most {POINTERS}", texts.len())));
+    }
     let parsed: Result<Vec<Pointer>, InvalidPointer> = texts.iter().map(|text| text.parse()).collect();
     parsed.map_err(|problem| Error::invalid(&problem))
 }

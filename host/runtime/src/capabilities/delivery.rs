@@ -10,7 +10,7 @@ impl Host for Guest {
         DeliveryInfo {
             attempt: self.call.attempt,
             queued_ms: u32::try_from(self.call.queued.as_millis()).unwrap_or(u32::MAX),
-            plugin: self.plugin.to_string(),
+            plugin: self.config.name.to_string(),
             host_version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }

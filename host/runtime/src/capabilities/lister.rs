@@ -2,56 +2,70 @@
 
 mod pages;
 
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
 use informer_types::{Gvr, LabelSelector, Object, ObjectKey};
 
 pub(crate) use pages::OpenLists;
 
 use super::{
-    ListerQuery,
+    ListerQuery, ListerSource,
     answer::{Budget, pointers, values},
     meta,
 };
 use crate::{
     bindings::informer::plugin::{
         lister::{Fields, FieldsPage, Host, JsonPage, MetaPage, Page, Selector},
-        types::{self, Error},
+        types::{self, Error, ErrorCode},
     },
     guest::Guest,
 };
 
-impl types::Host for Guest {}
+/// A list that takes longer lets others run in between; the deadline is checked then.
+const RUN: Duration = Duration::from_millis(2);
 
 impl Guest {
     /// The resource, if the plugin may read it.
     fn readable(&self, gvr: &str) -> Result<Gvr, Error> {
         let gvr: Gvr = gvr.parse().map_err(|problem| Error::invalid(&problem))?;
-        let granted = self.grants.read.as_ref().is_some_and(|read| read.contains(&gvr));
+        let granted = self.config.grants.read.as_ref().is_some_and(|read| read.contains(&gvr));
         if granted { Ok(gvr) } else { Err(Error::not_granted(&gvr)) }
     }
 
-    /// One page, each object turned into what the guest asked for within the limit of one answer.
-    fn page<T>(
+    /// One page: each object turned into what the guest asked for. The page ends early where the next object would
+    /// exceed the limit of one answer.
+    async fn page<T>(
         &mut self,
         gvr: &str,
-        of: &Selector,
+        of: Selector,
         part: &Page,
         mut item: impl FnMut(&Object, &mut Budget) -> Result<T, Error>,
     ) -> Result<(Vec<T>, Option<String>), Error> {
         let gvr = self.readable(gvr)?;
-        let labels: LabelSelector = of.labels.parse().map_err(|problem| Error::invalid(&problem))?;
-        let Self { lister, call, limits, .. } = self;
-        let list = || {
-            let index = of.index.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
-            let namespace = of.namespace.as_deref();
-            Ok(lister.list(&gvr, &ListerQuery { namespace, labels: &labels, index })?)
-        };
-        let slice = call.lists.page(part, list)?;
-        let mut budget = Budget::new(limits.response_bytes);
-        let items: Result<Vec<T>, Error> =
-            slice.objects.iter().map(|object| item(object, &mut budget)).collect();
-        Ok((items?, slice.next))
+        let cursor = self.call.lists.open(gvr, of, part, |gvr, of| list(&*self.lister, gvr, of))?;
+        let mut budget = Budget::new(self.config.limits.response_bytes);
+        let mut items = Vec::new();
+        let mut running_since = Instant::now();
+        for object in cursor.objects() {
+            match item(object, &mut budget) {
+                Ok(item) => items.push(item),
+                Err(error) if error.code == ErrorCode::TooLarge && !items.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+            if running_since.elapsed() >= RUN {
+                tokio::task::yield_now().await;
+                running_since = Instant::now();
+            }
+        }
+        let next = self.call.lists.advance(cursor, items.len());
+        Ok((items, next))
     }
 }
+
+impl types::Host for Guest {}
 
 impl Host for Guest {
     fn get(&mut self, gvr: String, key: types::ObjectKey) -> Result<Option<String>, Error> {
@@ -60,7 +74,7 @@ impl Host for Guest {
             return Ok(None);
         };
         let json = object.json()?;
-        Budget::new(self.limits.response_bytes).spend(json.len())?;
+        Budget::new(self.config.limits.response_bytes).spend(json.len())?;
         Ok(Some(json.into_owned()))
     }
 
@@ -75,19 +89,21 @@ impl Host for Guest {
         let Some(object) = self.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))? else {
             return Ok(None);
         };
-        values(&object.json()?, &pointers, &mut Budget::new(self.limits.response_bytes)).map(Some)
+        values(&object.json()?, &pointers, &mut Budget::new(self.config.limits.response_bytes)).map(Some)
     }
 
-    fn list_meta(&mut self, gvr: String, of: Selector, part: Page) -> Result<MetaPage, Error> {
-        let (items, next) = self.page(&gvr, &of, &part, |object, budget| {
-            let meta = meta::of(object);
-            budget.spend(meta::bytes(&meta))?;
-            Ok(meta)
-        })?;
+    async fn list_meta(&mut self, gvr: String, of: Selector, part: Page) -> Result<MetaPage, Error> {
+        let (items, next) = self
+            .page(&gvr, of, &part, |object, budget| {
+                let meta = meta::of(object);
+                budget.spend(meta::bytes(&meta))?;
+                Ok(meta)
+            })
+            .await?;
         Ok(MetaPage { items, next })
     }
 
-    fn list_fields(
+    async fn list_fields(
         &mut self,
         gvr: String,
         of: Selector,
@@ -95,21 +111,27 @@ impl Host for Guest {
         part: Page,
     ) -> Result<FieldsPage, Error> {
         let pointers = pointers(&wanted)?;
-        let (items, next) = self.page(&gvr, &of, &part, |object, budget| {
-            let key =
-                types::ObjectKey { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
-            budget.spend(key.namespace.len() + key.name.len())?;
-            Ok(Fields { key, values: values(&object.json()?, &pointers, budget)? })
-        })?;
+        let (items, next) = self
+            .page(&gvr, of, &part, |object, budget| {
+                let key = types::ObjectKey {
+                    namespace: object.namespace().to_owned(),
+                    name: object.name().to_owned(),
+                };
+                budget.spend(key.namespace.len() + key.name.len())?;
+                Ok(Fields { key, values: values(&object.json()?, &pointers, budget)? })
+            })
+            .await?;
         Ok(FieldsPage { items, next })
     }
 
-    fn list_json(&mut self, gvr: String, of: Selector, part: Page) -> Result<JsonPage, Error> {
-        let (items, next) = self.page(&gvr, &of, &part, |object, budget| {
-            let json = object.json()?;
-            budget.spend(json.len())?;
-            Ok(json.into_owned())
-        })?;
+    async fn list_json(&mut self, gvr: String, of: Selector, part: Page) -> Result<JsonPage, Error> {
+        let (items, next) = self
+            .page(&gvr, of, &part, |object, budget| {
+                let json = object.json()?;
+                budget.spend(json.len())?;
+                Ok(json.into_owned())
+            })
+            .await?;
         Ok(JsonPage { items, next })
     }
 
@@ -117,4 +139,11 @@ impl Host for Guest {
         let gvr = self.readable(&gvr)?;
         Ok(self.lister.has_synced(&gvr)?)
     }
+}
+
+/// All matching objects, in one state of the cache.
+fn list(lister: &dyn ListerSource, gvr: &Gvr, of: &Selector) -> Result<Vec<Arc<Object>>, Error> {
+    let labels: LabelSelector = of.labels.parse().map_err(|problem| Error::invalid(&problem))?;
+    let index = of.index.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
+    Ok(lister.list(gvr, &ListerQuery { namespace: of.namespace.as_deref(), labels: &labels, index })?)
 }

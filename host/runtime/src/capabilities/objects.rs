@@ -16,6 +16,9 @@ use crate::{
     guest::Guest,
 };
 
+/// A call hands out the old and the new object of an update.
+const MOST_OF_A_CALL: u32 = 2;
+
 /// The objects of one call. Tokens count up for as long as the instance lives, so that one of an earlier call is
 /// never one of this call.
 #[derive(Default)]
@@ -33,22 +36,31 @@ struct Held {
 // === impl Objects ===
 
 impl Objects {
-    /// The objects of the next call: none yet.
-    pub(crate) fn renew(&self) -> Self {
-        let given = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
-        Self { first: self.first.wrapping_add(given), held: Vec::new() }
+    /// The call is over; its tokens are stale.
+    pub(crate) fn renew(&mut self) {
+        self.first = self.next();
+        self.held.clear();
+    }
+
+    /// True where the next call might need a token that was given before.
+    pub(crate) fn exhausted(&self) -> bool {
+        self.first > u32::MAX - MOST_OF_A_CALL
     }
 
     /// Holds an object for the call in hand; gives its token.
     pub(crate) fn hold(&mut self, object: Arc<Object>) -> u32 {
-        let given = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
+        let token = self.next();
         self.held.push(Held { object, json: OnceLock::new() });
-        self.first.wrapping_add(given)
+        token
+    }
+
+    fn next(&self) -> u32 {
+        self.first.saturating_add(u32::try_from(self.held.len()).unwrap_or(u32::MAX))
     }
 
     fn get(&self, id: u32) -> Result<&Held, Error> {
-        let index = usize::try_from(id.wrapping_sub(self.first)).unwrap_or(usize::MAX);
-        self.held.get(index).ok_or_else(|| {
+        let index = id.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.held.get(index)).ok_or_else(|| {
             let message =
                 format!("{id} is no object of the call in hand; tokens are good until the call returns");
             Error::new(ErrorCode::StaleToken, message)
@@ -79,7 +91,7 @@ impl objects::Host for Guest {
 
     fn json(&mut self, id: u32) -> Result<String, Error> {
         let json = self.call.objects.get(id)?.json()?;
-        Budget::new(self.limits.response_bytes).spend(json.len())?;
+        Budget::new(self.config.limits.response_bytes).spend(json.len())?;
         Ok(json.to_owned())
     }
 
@@ -90,7 +102,7 @@ impl objects::Host for Guest {
 
     fn get_many(&mut self, id: u32, wanted: Vec<String>) -> Result<Vec<Option<String>>, Error> {
         let json = self.call.objects.get(id)?.json()?;
-        values(json, &pointers(&wanted)?, &mut Budget::new(self.limits.response_bytes))
+        values(json, &pointers(&wanted)?, &mut Budget::new(self.config.limits.response_bytes))
     }
 
     fn differs(&mut self, old: u32, new: u32, wanted: Vec<String>) -> Result<bool, Error> {
@@ -100,5 +112,41 @@ impl objects::Host for Guest {
             return Ok(false);
         }
         Ok(differs(old.json()?, new.json()?, &pointers)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_types::{Body, Header};
+
+    use super::*;
+
+    fn object() -> Arc<Object> {
+        Arc::new(Object::new(&Header::default(), Body::Raw("{}".into())).unwrap())
+    }
+
+    #[test]
+    fn a_token_of_an_earlier_call_is_no_object_of_this_one() {
+        let mut objects = Objects::default();
+        let old = objects.hold(object());
+        objects.renew();
+        let new = objects.hold(object());
+
+        assert!(objects.get(new).is_ok());
+        for stale in [old, new + 1, u32::MAX] {
+            assert_eq!(objects.get(stale).err().unwrap().code, ErrorCode::StaleToken, "{stale}");
+        }
+    }
+
+    #[test]
+    fn tokens_run_out_instead_of_beginning_again() {
+        let mut objects = Objects { first: u32::MAX - 2, held: Vec::new() };
+        assert!(!objects.exhausted());
+
+        let (old, new) = (objects.hold(object()), objects.hold(object()));
+        assert_eq!((old, new), (u32::MAX - 2, u32::MAX - 1));
+        objects.renew();
+
+        assert!(objects.exhausted());
     }
 }

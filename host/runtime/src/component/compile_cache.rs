@@ -4,7 +4,7 @@
 //! it sound: only code that this host wrote is loaded, from a directory that only this user can write.
 
 use std::{
-    fs::{self, DirBuilder},
+    fs::{self, DirBuilder, File},
     hash::{DefaultHasher, Hash, Hasher},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
@@ -14,7 +14,9 @@ use std::{
 use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
 
-/// A directory of compiled components.
+use super::hex;
+
+/// A directory of compiled components: `<component>-<engine>.cwasm`, each with its checksum beside it.
 #[derive(Debug)]
 pub(crate) struct CompileCache {
     directory: PathBuf,
@@ -22,12 +24,15 @@ pub(crate) struct CompileCache {
     engine: u64,
 }
 
-/// The directory cannot be used.
+/// The directory, or a file in it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CacheError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: others may write to it, and whoever writes to it can run code in this process; make it mode 0700 and your own", path.display())]
+    #[error(
+        "{}: others may write to it, and whoever does can run code in this process; make it your own, with mode 0700",
+        path.display()
+    )]
     NotPrivate { path: PathBuf },
 }
 
@@ -39,8 +44,9 @@ impl CompileCache {
         let fail = |source| CacheError::Io { path: directory.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(fail)?;
         let metadata = fs::metadata(directory).map_err(fail)?;
-        let own = fs::metadata("/proc/self").map_or(metadata.uid(), |process| process.uid());
-        if metadata.permissions().mode() & 0o022 != 0 || metadata.uid() != own {
+        // Where there is no /proc, the mode alone has to do.
+        let user = fs::metadata("/proc/self").map_or(metadata.uid(), |process| process.uid());
+        if metadata.permissions().mode() & 0o022 != 0 || metadata.uid() != user {
             return Err(CacheError::NotPrivate { path: directory.to_owned() });
         }
         let mut hasher = DefaultHasher::new();
@@ -51,19 +57,22 @@ impl CompileCache {
     /// The compiled component, if it is here, whole, and fits this engine; anything else is as good as none.
     pub(crate) fn load(&self, engine: &wasmtime::Engine, digest: &str) -> Option<Component> {
         let path = self.path(digest);
-        let sealed = fs::read(&path).ok()?;
-        let Some(compiled) = unseal(&sealed) else {
-            tracing::warn!(path = %path.display(), "compiled code is damaged, compiling again");
+        let compiled = fs::read(&path).ok()?;
+        if fs::read_to_string(checksum_path(&path)).ok() != Some(checksum(&compiled)) {
+            tracing::warn!(path = %path.display(), "compiled code is damaged; compiling again");
             return None;
-        };
-        // SAFETY: these bytes were compiled by wasmtime in this or an earlier run of this host: the checksum
-        // shows that they are whole, and they come from a directory that only this user can write (see `open`).
-        // wasmtime itself refuses code of another version, of other settings or for another CPU.
+        }
+        // The file is mapped, not read: the code is shared with the page cache and loaded as it is used.
+        drop(compiled);
+        // SAFETY: the file was compiled by wasmtime in this or an earlier run of this host: the checksum shows that
+        // it is whole, and it lies in a directory that only this user can write (see `open`); it is replaced by
+        // renaming, never changed in place. wasmtime itself refuses code of another version, of other settings or
+        // for another CPU.
         #[expect(unsafe_code, reason = "see the module's documentation")]
-        let loaded = unsafe { Component::deserialize(engine, compiled) };
+        let loaded = unsafe { Component::deserialize_file(engine, &path) };
         loaded
             .inspect_err(|error| {
-                tracing::warn!(path = %path.display(), %error, "compiled code does not fit, compiling again");
+                tracing::warn!(path = %path.display(), %error, "compiled code does not fit; compiling again");
             })
             .ok()
     }
@@ -71,19 +80,9 @@ impl CompileCache {
     /// Keeps compiled code. Failing only costs the next start some time.
     pub(crate) fn store(&self, digest: &str, compiled: &[u8]) -> Result<(), CacheError> {
         let path = self.path(digest);
-        let partial = path.with_extension(format!("{}.partial", std::process::id()));
-        let write = || -> io::Result<()> {
-            let mut file = fs::File::create(&partial)?;
-            file.write_all(&Sha256::digest(compiled))?;
-            file.write_all(compiled)?;
-            file.sync_data()?;
-            fs::rename(&partial, &path)
-        };
-        write().map_err(|source| {
-            // Whatever is left of it is never read; the next attempt overwrites it.
-            drop(fs::remove_file(&partial));
-            CacheError::Io { path, source }
-        })
+        // The checksum goes last: code without one, or with an older one, is not loaded.
+        replace(&path, compiled)?;
+        replace(&checksum_path(&path), checksum(compiled).as_bytes())
     }
 
     fn path(&self, digest: &str) -> PathBuf {
@@ -91,8 +90,30 @@ impl CompileCache {
     }
 }
 
-/// What follows the checksum, if the checksum is right.
-fn unseal(sealed: &[u8]) -> Option<&[u8]> {
-    let (checksum, compiled) = sealed.split_at_checked(<Sha256 as Digest>::output_size())?;
-    (Sha256::digest(compiled).as_slice() == checksum).then_some(compiled)
+fn checksum(compiled: &[u8]) -> String {
+    hex(&Sha256::digest(compiled))
 }
+
+fn checksum_path(path: &Path) -> PathBuf {
+    path.with_extension("sha256")
+}
+
+/// Readers see the old content or all of the new one.
+fn replace(path: &Path, content: &[u8]) -> Result<(), CacheError> {
+    // Of this process only; within it one component is compiled at a time.
+    let partial = path.with_added_extension(format!("{}.partial", std::process::id()));
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&partial)?;
+        file.write_all(content)?;
+        file.sync_data()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|source| {
+        // Whatever is left of it is never read; the next attempt overwrites it.
+        drop(fs::remove_file(&partial));
+        CacheError::Io { path: path.to_owned(), source }
+    })
+}
+
+#[cfg(test)]
+mod tests;

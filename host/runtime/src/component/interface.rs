@@ -80,7 +80,7 @@ fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
                 return Err(LoadError::NotGranted { import: import.to_owned(), remedy });
             }
         } else {
-            let served = if ours { FREE.contains(&name.interface) } else { WASI.contains(&name.package) };
+            let served = if ours { FREE.contains(&name.interface) } else { name.is_wasi() };
             if !served {
                 not_served.push(import.to_owned());
             }
@@ -89,7 +89,7 @@ fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
     if not_served.is_empty() {
         return Ok(());
     }
-    let served = format!("{PACKAGE}/{{{}, lister}}@{VERSION} and {}", FREE.join(", "), WASI.join(", "));
+    let served = format!("{PACKAGE}/{{{}, lister}}@{VERSION}, and {} @0.2", FREE.join(", "), WASI.join(", "));
     Err(LoadError::NotServed { imports: not_served, served })
 }
 
@@ -98,5 +98,10 @@ impl<'a> Name<'a> {
         let (path, version) = name.split_once('@').unwrap_or((name, ""));
         let (package, interface) = path.split_once('/').unwrap_or((path, ""));
         Self { package, interface, version }
+    }
+
+    /// True for what the language runtimes may import; whether the interface exists is found when it is linked.
+    fn is_wasi(&self) -> bool {
+        WASI.contains(&self.package) && self.version.starts_with("0.2.")
     }
 }

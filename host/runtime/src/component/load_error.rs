@@ -25,7 +25,7 @@ pub enum LoadError {
     )]
     CoreModule,
     /// WebAssembly that does not validate.
-    #[error("the component does not compile: {0}")]
+    #[error("the component does not compile; the file may be cut off or damaged: {0}")]
     Compile(String),
     /// A component that is no plugin.
     #[error(
@@ -68,7 +68,10 @@ pub enum LoadError {
     /// It cannot be linked or instantiated.
     #[error("the component cannot be instantiated: {0}")]
     Instantiate(String),
-    /// `describe` or `start` failed.
+    /// `describe` failed.
+    #[error("the component does not say who it is: describe failed: {0}")]
+    Describe(String),
+    /// `start` failed, in the guest's own words.
     #[error("the component does not start: {0}")]
     Start(String),
 }

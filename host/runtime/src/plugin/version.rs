@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    time::{Instant, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use informer_types::{Failure, FailureKind};
@@ -13,9 +13,9 @@ use super::Shared;
 use crate::{
     Component, Engine, InstancePolicy, LoadError,
     bindings::{EventHandlerWithListerPre, informer::plugin as imports},
+    failure::failure,
     guest::Guest,
     instance::Instance,
-    output::Output,
 };
 
 /// Who is in service.
@@ -69,11 +69,11 @@ impl Version {
             idle: Mutex::new(Some(Vec::new())),
         };
         let mut instance = version.instantiate().await.map_err(|f| LoadError::Instantiate(f.message))?;
-        let described = instance.describe().await.map_err(|f| LoadError::Start(f.to_string()))?;
+        let described = instance.describe().await.map_err(|f| LoadError::Describe(f.message))?;
         version.info.name = described.name;
         version.info.version = described.version;
         version.info.sdk = described.sdk;
-        version.begin(&mut instance).await.map_err(|f| LoadError::Start(f.message))?;
+        version.begin(&mut instance).await.map_err(LoadError::Start)?;
         version.give_back(instance).await;
         Ok(version)
     }
@@ -86,40 +86,46 @@ impl Version {
         self.idle.lock().as_ref().map_or(0, Vec::len)
     }
 
-    /// A warm instance, or a new one that has started. It belongs to the caller until it is given back.
-    pub(super) async fn lease(&self) -> Result<Instance, Failure> {
-        let warm = self.idle.lock().as_mut().and_then(Vec::pop);
+    /// A warm instance, or a new one that has started; none where the version is retired. It belongs to the caller
+    /// until it is given back.
+    pub(super) async fn lease(&self) -> Result<Option<Instance>, Failure> {
+        let warm = match &mut *self.idle.lock() {
+            Some(idle) => idle.pop(),
+            None => return Ok(None),
+        };
         if let Some(instance) = warm {
-            return Ok(instance);
+            return Ok(Some(instance));
         }
-        let mut instance = self.instantiate().await.map_err(start_failure)?;
-        self.begin(&mut instance).await.map_err(start_failure)?;
-        Ok(instance)
+        // Whatever kept an instance from starting, it is the start that failed.
+        let failed = |message| Failure::new(FailureKind::Start, message);
+        let mut instance = self.instantiate().await.map_err(|f| failed(f.message))?;
+        self.begin(&mut instance).await.map_err(failed)?;
+        Ok(Some(instance))
     }
 
     /// Keeps a healthy instance for the next call, or stops it where it has lived long enough.
     pub(super) async fn give_back(&self, mut instance: Instance) {
         instance.idle_since = Instant::now();
-        let instance = {
-            let mut idle = self.idle.lock();
-            match &mut *idle {
-                Some(idle) if self.may_live(&instance) && idle.len() < self.shared.config.instances.get() => {
-                    idle.push(instance);
-                    return;
-                }
-                _ => instance,
+        let surplus = match &mut *self.idle.lock() {
+            Some(idle) if self.may_live(&instance) && idle.len() < self.shared.config.instances.get() => {
+                idle.push(instance);
+                None
             }
+            _ => Some(instance),
         };
-        instance.stop().await;
+        if let Some(instance) = surplus {
+            instance.stop().await;
+        }
     }
 
-    /// Stops the instances that were idle for longer than the policy allows.
-    pub(super) async fn drop_idle(&self) {
-        let InstancePolicy::Warm { idle_timeout, .. } = self.shared.config.instance else { return };
+    /// Stops the instances that were idle for longer than this.
+    pub(super) async fn drop_idle(&self, idle_timeout: Duration) {
         let now = Instant::now();
         let expired: Vec<Instance> = match &mut *self.idle.lock() {
-            Some(idle) => idle.extract_if(.., |instance| now - instance.idle_since >= idle_timeout).collect(),
-            None => Vec::new(),
+            Some(idle) => idle
+                .extract_if(.., |instance| now.saturating_duration_since(instance.idle_since) >= idle_timeout)
+                .collect(),
+            None => return,
         };
         for instance in expired {
             instance.stop().await;
@@ -146,30 +152,15 @@ impl Version {
 
     async fn instantiate(&self) -> Result<Instance, Failure> {
         let Shared { config, lister, log, counters } = &*self.shared;
-        let output = Output::new(Arc::clone(&config.name), Arc::clone(log), config.limits.log_bytes);
-        let guest = Guest::new(
-            Arc::clone(&config.name),
-            Arc::new(config.grants.clone()),
-            config.limits.clone(),
-            Arc::clone(lister),
-            output,
-        );
-        let instance = Instance::new(&self.engine, &self.linked, guest).await?;
-        counters.created();
-        Ok(instance)
+        let guest = Guest::new(Arc::clone(config), Arc::clone(lister), Arc::clone(log), Arc::clone(counters));
+        Instance::new(&self.engine, &self.linked, guest).await
     }
 
-    /// Runs `start`; the guest's own error is a failure like any other.
-    async fn begin(&self, instance: &mut Instance) -> Result<(), Failure> {
-        let started = instance.start(&self.shared.config.config_json).await;
-        self.shared.counters.spent(instance.take_spent());
-        started?.map_err(|message| Failure::new(FailureKind::Start, format!("start failed: {message}")))
+    /// Runs `start`; a trap and an error of the guest's own are told alike.
+    async fn begin(&self, instance: &mut Instance) -> Result<(), String> {
+        let started = instance.start().await.map_err(|failure| failure.message)?;
+        started.map_err(|message| failure(FailureKind::Start, message).message)
     }
-}
-
-/// Whatever kept an instance from starting, it is the start that failed.
-fn start_failure(failure: Failure) -> Failure {
-    Failure::new(FailureKind::Start, failure.message)
 }
 
 /// What a plugin may call. What it was not granted is not there.

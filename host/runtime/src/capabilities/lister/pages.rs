@@ -2,86 +2,115 @@
 
 use std::sync::Arc;
 
-use informer_types::Object;
+use informer_types::{Gvr, Object};
 
 use crate::bindings::informer::plugin::{
-    lister::Page,
+    lister::{Page, Selector},
     types::{Error, ErrorCode},
 };
 
-/// Objects a page where the guest leaves it to the host.
+/// Objects a page at most; also where the guest leaves it to the host.
 const PAGE: usize = 500;
 
-/// Lists one call may have open: beyond it the oldest is closed, so that a guest that never finishes a list
-/// holds no more than these snapshots.
+/// Lists one call may have open: beyond it the one used longest ago is closed, so that a guest that never finishes
+/// a list holds no more than these snapshots.
 const OPEN_AT_MOST: usize = 8;
 
-/// The open lists of one call.
+/// The open lists of one call, the one used last at the end.
 #[derive(Default)]
 pub(crate) struct OpenLists {
     /// Counts up for as long as the instance lives, so that a token of an earlier call is never one of this.
     next_id: u64,
-    open: Vec<OpenList>,
+    open: Vec<Snapshot>,
 }
 
-struct OpenList {
+/// One list: what was asked, and all of the answer.
+#[derive(Clone)]
+pub(super) struct Snapshot {
     id: u64,
-    at: usize,
-    objects: Snapshot,
+    gvr: Gvr,
+    of: Selector,
+    objects: Arc<[Arc<Object>]>,
 }
 
-/// All objects of one list, at one moment.
-type Snapshot = Vec<Arc<Object>>;
-
-/// One page.
-pub(super) struct Slice {
-    pub(super) objects: Vec<Arc<Object>>,
-    pub(super) next: Option<String>,
+/// Where a page begins.
+pub(super) struct Cursor {
+    snapshot: Snapshot,
+    at: usize,
+    limit: usize,
 }
 
 // === impl OpenLists ===
 
 impl OpenLists {
-    /// The lists of the next call: none yet.
-    pub(crate) fn renew(&self) -> Self {
-        Self { next_id: self.next_id, open: Vec::new() }
+    /// The call is over; its lists are closed.
+    pub(crate) fn renew(&mut self) {
+        self.open.clear();
     }
 
-    /// The first page of a new list, or the one that the token names.
-    pub(super) fn page(
+    /// The beginning of a new list, or the place that the token names.
+    pub(super) fn open(
         &mut self,
+        gvr: Gvr,
+        of: Selector,
         part: &Page,
-        list: impl FnOnce() -> Result<Snapshot, Error>,
-    ) -> Result<Slice, Error> {
-        let limit = if part.limit == 0 { PAGE } else { usize::try_from(part.limit).unwrap_or(PAGE) };
-        let (objects, at) = match &part.token {
-            Some(token) => self.resume(token)?,
-            None => (list()?, 0),
-        };
-        let end = at.saturating_add(limit).min(objects.len());
-        let page = objects.get(at..end).unwrap_or_default().to_vec();
-        let next = (end < objects.len()).then(|| self.keep(objects, end));
-        Ok(Slice { objects: page, next })
+        list: impl FnOnce(&Gvr, &Selector) -> Result<Vec<Arc<Object>>, Error>,
+    ) -> Result<Cursor, Error> {
+        let limit = usize::try_from(part.limit).unwrap_or(PAGE).min(PAGE);
+        let limit = if limit == 0 { PAGE } else { limit };
+        if let Some(token) = &part.token {
+            let (snapshot, at) = self.find(token)?;
+            if snapshot.gvr != gvr || snapshot.of != of {
+                let message = "the page token belongs to a list of another resource or selector";
+                return Err(Error::new(ErrorCode::Invalid, message));
+            }
+            return Ok(Cursor { snapshot: snapshot.clone(), at, limit });
+        }
+        let objects = list(&gvr, &of)?.into();
+        let id = self.next_id;
+        self.next_id += 1;
+        Ok(Cursor { snapshot: Snapshot { id, gvr, of, objects }, at: 0, limit })
     }
 
-    fn resume(&mut self, token: &str) -> Result<(Snapshot, usize), Error> {
-        let found = token.parse().ok().and_then(|id: u64| self.open.iter().position(|open| open.id == id));
-        let Some(position) = found else {
-            let message = "the page token is not of this call, was used already, or its list was closed because \
-                           too many were open; list again from the start";
-            return Err(Error::new(ErrorCode::StalePage, message));
-        };
-        let OpenList { objects, at, .. } = self.open.remove(position);
-        Ok((objects, at))
-    }
-
-    fn keep(&mut self, objects: Snapshot, at: usize) -> String {
+    /// The page ended after so many objects: gives the token of the next one, or closes the list.
+    pub(super) fn advance(&mut self, cursor: Cursor, taken: usize) -> Option<String> {
+        let Cursor { snapshot, at, .. } = cursor;
+        let next = at.saturating_add(taken);
+        self.open.retain(|open| open.id != snapshot.id);
+        if next >= snapshot.objects.len() {
+            return None;
+        }
         if self.open.len() >= OPEN_AT_MOST {
             self.open.remove(0);
         }
-        let id = self.next_id;
-        self.next_id += 1;
-        self.open.push(OpenList { id, at, objects });
-        id.to_string()
+        let token = format!("{}.{next}", snapshot.id);
+        self.open.push(snapshot);
+        Some(token)
+    }
+
+    fn find(&self, token: &str) -> Result<(&Snapshot, usize), Error> {
+        let parts = token.split_once('.').and_then(|(id, at)| Some((id.parse().ok()?, at.parse().ok()?)));
+        let found =
+            parts.and_then(|(id, at): (u64, usize)| Some((self.open.iter().find(|open| open.id == id)?, at)));
+        found.ok_or_else(|| {
+            let message = format!(
+                "the page token `{token}` is of no open list: the call it belongs to has returned, the list was \
+                 read to its end, or {OPEN_AT_MOST} other lists were begun since; list again from the start"
+            );
+            Error::new(ErrorCode::StalePage, message)
+        })
     }
 }
+
+// === impl Cursor ===
+
+impl Cursor {
+    /// What the page may show.
+    pub(super) fn objects(&self) -> &[Arc<Object>] {
+        let end = self.at.saturating_add(self.limit).min(self.snapshot.objects.len());
+        self.snapshot.objects.get(self.at..end).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,12 +8,10 @@ use std::{
 use informer_types::{Failure, FailureKind, Outcome};
 use parking_lot::Mutex;
 
-use crate::instance::Spent;
-
 /// A snapshot of a plugin's counters, since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginStats {
-    /// Calls made.
+    /// Calls that ended, one way or the other.
     pub calls: u64,
     /// Calls that returned ok.
     pub acknowledged: u64,
@@ -23,7 +21,8 @@ pub struct PluginStats {
     pub last_failure: Option<Failure>,
     /// Instances made.
     pub instances_created: u64,
-    /// Instances thrown away because of what a call did.
+    /// Instances thrown away because of what a call did: a trap, a missed deadline, a refused allocation, or a
+    /// call whose future was dropped.
     pub instances_retired: u64,
     /// Warm instances that wait for a call.
     pub instances_idle: usize,
@@ -62,9 +61,12 @@ impl Counters {
         }
     }
 
-    pub(crate) fn spent(&self, spent: Spent) {
-        self.memory_refusals.fetch_add(spent.memory_refusals, Relaxed);
-        self.log_bytes_dropped.fetch_add(spent.log_bytes_dropped, Relaxed);
+    pub(crate) fn refused_memory(&self) {
+        self.memory_refusals.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn dropped_log(&self, bytes: u64) {
+        self.log_bytes_dropped.fetch_add(bytes, Relaxed);
     }
 
     pub(crate) fn created(&self) {

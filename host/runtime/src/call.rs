@@ -1,0 +1,71 @@
+//! One delivery as a call of `handler`, and its answer as an outcome.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_types::{Cause, Change, Delivery, FailureKind, Object, Outcome};
+use wasmtime::Store;
+
+use crate::{
+    bindings::exports::informer::plugin::handler::{self, EventObject, Guest as Handler},
+    capabilities::meta,
+    failure::failure,
+    guest::Guest,
+};
+
+/// Makes the call: `on-add`, `on-update` or `on-delete`.
+pub(crate) async fn make(
+    handler: &Handler,
+    store: &mut Store<Guest>,
+    delivery: &Delivery,
+) -> wasmtime::Result<Result<(), handler::Failure>> {
+    let notification = &delivery.notification;
+    let cause = cause(notification.cause);
+    let gvr = notification.source.to_string();
+    let event = |store: &mut Store<Guest>, object: &Arc<Object>| EventObject {
+        gvr,
+        meta: meta::of(object),
+        id: hold(store, object),
+    };
+    match &notification.change {
+        Change::Added { object } => {
+            let object = event(store, object);
+            handler.call_on_add(store, &object, cause).await
+        }
+        Change::Updated { old, new } => {
+            let old = hold(store, old);
+            let new = event(store, new);
+            handler.call_on_update(store, old, &new, cause).await
+        }
+        Change::Deleted { object, final_state_known } => {
+            let object = event(store, object);
+            handler.call_on_delete(store, &object, *final_state_known).await
+        }
+    }
+}
+
+/// What the handler's answer means for the notification.
+pub(crate) fn outcome(answer: Result<(), handler::Failure>) -> Outcome {
+    let failed = |message| failure(FailureKind::Handler, message);
+    match answer {
+        Ok(()) => Outcome::Acknowledged,
+        Err(handler::Failure::Retry(message)) => Outcome::Retry { after: None, failure: failed(message) },
+        Err(handler::Failure::RetryAfter((message, millis))) => {
+            Outcome::Retry { after: Some(Duration::from_millis(millis.into())), failure: failed(message) }
+        }
+        Err(handler::Failure::Permanent(message)) => Outcome::Permanent { failure: failed(message) },
+    }
+}
+
+fn hold(store: &mut Store<Guest>, object: &Arc<Object>) -> u32 {
+    store.data_mut().call.objects.hold(Arc::clone(object))
+}
+
+fn cause(cause: Cause) -> handler::Cause {
+    match cause {
+        Cause::Live => handler::Cause::Live,
+        Cause::Initial => handler::Cause::Initial,
+        Cause::Relist => handler::Cause::Relist,
+        Cause::Resync => handler::Cause::Resync,
+        Cause::Replay => handler::Cause::Replay,
+    }
+}

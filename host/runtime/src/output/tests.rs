@@ -1,0 +1,121 @@
+use super::*;
+
+/// Keeps what it is given.
+#[derive(Default)]
+struct Kept(Mutex<Vec<(LogStream, String, usize)>>);
+
+impl LogSink for Kept {
+    fn enabled(&self, _: &str, _: LogLevel) -> bool {
+        true
+    }
+
+    fn line(&self, line: &LogLine<'_>) {
+        self.0.lock().push((line.stream, line.message.to_owned(), line.fields.len()));
+    }
+}
+
+fn output(limit: usize) -> (Output, Arc<Kept>) {
+    let kept = Arc::new(Kept::default());
+    (Output::new("p".into(), Arc::clone(&kept) as Arc<dyn LogSink>, limit), kept)
+}
+
+fn messages(kept: &Kept) -> Vec<String> {
+    kept.0.lock().iter().map(|(_, message, _)| message.clone()).collect()
+}
+
+#[test]
+fn what_is_printed_becomes_lines_wherever_the_writes_are_cut() {
+    let (output, kept) = output(1000);
+
+    for part in ["a", "b\nc\r\n", "", "\n", "d"] {
+        output.write(LogStream::Stdout, part.as_bytes());
+    }
+    assert_eq!(messages(&kept), ["ab", "c", ""]);
+    output.end();
+
+    assert_eq!(messages(&kept), ["ab", "c", "", "d"]);
+}
+
+#[test]
+fn the_two_streams_do_not_mix() {
+    let (output, kept) = output(1000);
+
+    output.write(LogStream::Stdout, b"out");
+    output.write(LogStream::Stderr, b"err\n");
+    output.end();
+
+    let streams: Vec<_> =
+        kept.0.lock().iter().map(|(stream, message, _)| (*stream, message.clone())).collect();
+    assert_eq!(streams, [(LogStream::Stderr, "err".to_owned()), (LogStream::Stdout, "out".to_owned())]);
+    assert_eq!(output.last_words(), "err");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_replaced() {
+    let (output, kept) = output(1000);
+
+    output.write(LogStream::Stdout, b"a\xffb\n");
+
+    assert_eq!(messages(&kept), ["a\u{fffd}b"]);
+}
+
+#[test]
+fn a_line_without_end_is_cut_between_characters() {
+    let (output, kept) = output(1 << 20);
+    let endless = format!("x{}", "ä".repeat(LINE_BYTES));
+
+    output.write(LogStream::Stdout, endless.as_bytes());
+    output.end();
+
+    assert!(kept.0.lock().len() > 1);
+    assert_eq!(messages(&kept).concat(), endless);
+}
+
+#[test]
+fn the_line_that_reaches_the_limit_is_cut_and_what_follows_is_counted() {
+    let (output, kept) = output(10);
+
+    output.write(LogStream::Stdout, b"12345\n678901234\n5\n");
+    output.line(LogLevel::Info, "67", &[("k".to_owned(), "v".to_owned())]);
+    let dropped = output.end();
+
+    assert_eq!(dropped, 4 + 1 + 2 + 2);
+    let said = "9 bytes of log dropped: the call exceeded its limit of 10 bytes";
+    assert_eq!(messages(&kept), ["12345", "67890", said]);
+}
+
+#[test]
+fn fields_that_do_not_fit_are_left_out() {
+    let (output, kept) = output(10);
+
+    output.line(LogLevel::Info, "hello", &[("key".to_owned(), "longer value".to_owned())]);
+
+    assert_eq!(*kept.0.lock(), [(LogStream::Log, "hello".to_owned(), 0)]);
+    assert_eq!(output.end(), 15);
+}
+
+#[test]
+fn each_call_has_the_whole_limit() {
+    let (output, kept) = output(4);
+
+    for _ in 0..2 {
+        output.begin();
+        output.write(LogStream::Stdout, b"1234\n");
+        assert_eq!(output.end(), 0);
+    }
+
+    assert_eq!(messages(&kept), ["1234", "1234"]);
+}
+
+#[test]
+fn of_the_last_words_the_end_is_kept() {
+    let (output, _) = output(10);
+    let words = format!("{}end", "x".repeat(2 * LAST_WORDS_BYTES));
+
+    output.write(LogStream::Stderr, words.as_bytes());
+
+    assert_eq!(output.last_words().len(), LAST_WORDS_BYTES);
+    assert!(output.last_words().ends_with("end"));
+    output.begin();
+    assert_eq!(output.last_words(), "");
+}

@@ -1,0 +1,70 @@
+//! Compiled code kept between runs.
+
+use std::{fs, path::Path, path::PathBuf};
+
+use informer_runtime::{Component, Engine, EngineConfig, Plugin};
+use tempfile::TempDir;
+
+use crate::host::Setup;
+
+fn engine(cache_dir: &Path) -> Engine {
+    Engine::new(&EngineConfig { cache_dir: Some(cache_dir.to_owned()) }).unwrap()
+}
+
+async fn component(engine: &Engine, guest: &'static str) -> Component {
+    let path = tokio::task::spawn_blocking(move || informer_guests::guest(guest)).await.unwrap();
+    Component::from_file(engine, &path).await.unwrap()
+}
+
+/// What becomes of this guest when it is loaded.
+async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
+    let component = component(engine, guest).await;
+    let running = Setup::new("{}").idle();
+    let plugin =
+        Plugin::new(engine.clone(), Setup::new("{}").config, running.cache.clone(), running.log.clone());
+    plugin.load(&component).await.map(drop).map_err(|error| error.to_string())
+}
+
+/// The files kept, with this extension.
+fn kept(directory: &TempDir, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|found| found == extension)).collect()
+}
+
+#[tokio::test]
+async fn a_second_engine_takes_the_code_the_first_one_compiled() {
+    let directory = tempfile::tempdir().unwrap();
+    load(&engine(directory.path()), "echo").await.unwrap();
+    let (code, checksum) = (kept(&directory, "cwasm").remove(0), kept(&directory, "sha256").remove(0));
+
+    // Whose code it is that runs shows when the code of another guest lies in its place.
+    let other = tempfile::tempdir().unwrap();
+    component(&engine(other.path()), "fail_start").await;
+    fs::copy(kept(&other, "cwasm").remove(0), &code).unwrap();
+    fs::copy(kept(&other, "sha256").remove(0), &checksum).unwrap();
+
+    let refused = load(&engine(directory.path()), "echo").await.unwrap_err();
+    assert!(refused.contains("there is no shop of that name"), "{refused}");
+}
+
+#[tokio::test]
+async fn damaged_code_is_compiled_again_and_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    load(&engine(directory.path()), "echo").await.unwrap();
+    let code = kept(&directory, "cwasm").remove(0);
+    let whole = fs::read(&code).unwrap();
+    fs::write(&code, b"garbage").unwrap();
+
+    load(&engine(directory.path()), "echo").await.unwrap();
+
+    assert_eq!(fs::read(&code).unwrap().len(), whole.len());
+}
+
+#[tokio::test]
+async fn a_cache_that_cannot_be_used_only_costs_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+
+    load(&engine(&file), "echo").await.unwrap();
+}

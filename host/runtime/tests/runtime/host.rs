@@ -1,0 +1,274 @@
+//! A host around a plugin: a cache of objects, a log that is kept, and deliveries made by hand.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    num::NonZeroUsize,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use informer_runtime::{
+    Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
+    LogStream, Plugin, PluginConfig,
+    capabilities::{ListError, ListerQuery, ListerSource},
+};
+use informer_types::{
+    Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object, ObjectKey,
+    Outcome, Source,
+};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+/// Nothing here takes long; a machine may.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One engine for all tests: the clock does not mind.
+pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(&EngineConfig::default()).unwrap());
+
+/// The component of a fixture, compiled once.
+pub(crate) async fn component(guest: &'static str) -> Component {
+    static COMPILED: Mutex<Option<HashMap<&str, Component>>> = Mutex::new(None);
+    if let Some(component) = COMPILED.lock().get_or_insert_default().get(guest) {
+        return component.clone();
+    }
+    let path = tokio::task::spawn_blocking(move || informer_guests::guest(guest)).await.unwrap();
+    let component = Component::from_file(&ENGINE, &path).await.unwrap();
+    COMPILED.lock().get_or_insert_default().insert(guest, component.clone());
+    component
+}
+
+/// A plugin to be.
+pub(crate) struct Setup {
+    pub(crate) config: PluginConfig,
+    pub(crate) cache: Arc<Cache>,
+}
+
+/// A plugin with everything around it.
+pub(crate) struct Running {
+    pub(crate) plugin: Arc<Plugin>,
+    pub(crate) log: Arc<Lines>,
+    pub(crate) cache: Arc<Cache>,
+}
+
+impl Setup {
+    /// A plugin with generous limits, one instance and no grants.
+    pub(crate) fn new(config_json: &str) -> Self {
+        let config = PluginConfig {
+            name: "fixture".into(),
+            config_json: config_json.to_owned(),
+            grants: Grants::default(),
+            limits: Limits { deadline: PATIENCE, ..Limits::default() },
+            instance: InstancePolicy::default(),
+            instances: NonZeroUsize::MIN,
+        };
+        Self { config, cache: Arc::default() }
+    }
+
+    pub(crate) fn deadline(mut self, deadline: Duration) -> Self {
+        self.config.limits.deadline = deadline;
+        self
+    }
+
+    pub(crate) fn instances(mut self, instances: usize) -> Self {
+        self.config.instances = NonZeroUsize::new(instances).unwrap();
+        self
+    }
+
+    pub(crate) fn policy(mut self, policy: InstancePolicy) -> Self {
+        self.config.instance = policy;
+        self
+    }
+
+    pub(crate) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.config.limits);
+        self
+    }
+
+    /// Grants the lister, for these resources.
+    pub(crate) fn read(mut self, gvrs: &[&str]) -> Self {
+        self.config.grants.read = Some(gvrs.iter().map(|gvr| gvr.parse().unwrap()).collect());
+        self
+    }
+
+    pub(crate) fn cache(mut self, gvr: &str, objects: Vec<Arc<Object>>) -> Self {
+        let cache = Arc::get_mut(&mut self.cache).unwrap();
+        cache.objects.insert(gvr.parse().unwrap(), objects);
+        self
+    }
+
+    /// Without a version.
+    pub(crate) fn idle(self) -> Running {
+        let Self { config, cache } = self;
+        let log = Arc::new(Lines::default());
+        let plugin = Plugin::new(ENGINE.clone(), config, Arc::clone(&cache) as _, Arc::clone(&log) as _);
+        Running { plugin: Arc::new(plugin), log, cache }
+    }
+
+    pub(crate) async fn load(self, guest: &'static str) -> Running {
+        let running = self.idle();
+        running.load(guest).await.unwrap();
+        running
+    }
+}
+
+impl Running {
+    pub(crate) async fn load(&self, guest: &'static str) -> Result<(), LoadError> {
+        self.plugin.load(&component(guest).await).await.map(drop)
+    }
+
+    pub(crate) async fn deliver(&self, delivery: Delivery) -> Outcome {
+        self.plugin.handle(delivery).await
+    }
+
+    /// Adds an object of this name.
+    pub(crate) async fn add(&self, name: &str) -> Outcome {
+        self.deliver(added(pod(name, "1"))).await
+    }
+
+    /// The failure of a call that is to be retried after the backoff.
+    pub(crate) async fn add_fails(&self, name: &str) -> Failure {
+        match self.add(name).await {
+            Outcome::Retry { after: None, failure } => failure,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A delivery that goes on by itself.
+    pub(crate) fn spawn_add(&self, name: &str) -> tokio::task::JoinHandle<Outcome> {
+        let (plugin, delivery) = (Arc::clone(&self.plugin), added(pod(name, "1")));
+        tokio::spawn(async move { plugin.handle(delivery).await })
+    }
+}
+
+/// An object of `default`, with a label of its own and little in it.
+pub(crate) fn pod(name: &str, rv: &str) -> Arc<Object> {
+    object("default", name, rv, &format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"node":"n-{rv}"}}}}"#))
+}
+
+pub(crate) fn object(namespace: &str, name: &str, rv: &str, json: &str) -> Arc<Object> {
+    let header = Header {
+        namespace: namespace.into(),
+        name: name.into(),
+        uid: format!("uid-{name}").into(),
+        resource_version: rv.into(),
+        labels: vec![("app".into(), name.into())],
+        ..Header::default()
+    };
+    Arc::new(Object::new(&header, Body::Raw(json.into())).unwrap())
+}
+
+pub(crate) fn added(object: Arc<Object>) -> Delivery {
+    delivery(Change::Added { object }, Cause::Live)
+}
+
+pub(crate) fn delivery(change: Change, cause: Cause) -> Delivery {
+    let source = Source::new(Gvr::new("", "v1", "pods"));
+    let notification = Notification { source, change, cause, initial: None, observed: Instant::now() };
+    Delivery { notification, attempt: 1, queued: Duration::ZERO }
+}
+
+/// A log that is kept.
+#[derive(Default)]
+pub(crate) struct Lines {
+    kept: Mutex<Vec<Line>>,
+    changed: Notify,
+}
+
+/// One line of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) stream: LogStream,
+    pub(crate) level: LogLevel,
+    pub(crate) message: String,
+    pub(crate) fields: Vec<(String, String)>,
+}
+
+impl Lines {
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        self.kept.lock().clone()
+    }
+
+    pub(crate) fn messages(&self) -> Vec<String> {
+        self.kept.lock().iter().map(|line| line.message.clone()).collect()
+    }
+
+    pub(crate) fn count(&self, message: &str) -> usize {
+        self.kept.lock().iter().filter(|line| line.message == message).count()
+    }
+
+    /// Forgets what was said so far.
+    pub(crate) fn clear(&self) {
+        self.kept.lock().clear();
+    }
+
+    /// Waits until a line was said as often as this.
+    pub(crate) async fn wait_for(&self, message: &str, times: usize) {
+        let said = async {
+            loop {
+                let changed = self.changed.notified();
+                if self.count(message) >= times {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        let waited = tokio::time::timeout(PATIENCE, said).await;
+        assert!(waited.is_ok(), "never heard {message:?}: {:?}", self.messages());
+    }
+}
+
+impl LogSink for Lines {
+    fn enabled(&self, _: &str, level: LogLevel) -> bool {
+        level >= LogLevel::Info
+    }
+
+    fn line(&self, line: &LogLine<'_>) {
+        assert_eq!(line.plugin, "fixture");
+        self.kept.lock().push(Line {
+            stream: line.stream,
+            level: line.level,
+            message: line.message.to_owned(),
+            fields: line.fields.to_vec(),
+        });
+        self.changed.notify_waiters();
+    }
+}
+
+/// A cache of objects. It counts how often it was listed.
+#[derive(Default)]
+pub(crate) struct Cache {
+    pub(crate) objects: BTreeMap<Gvr, Vec<Arc<Object>>>,
+    pub(crate) lists: AtomicUsize,
+    pub(crate) unsynced: AtomicBool,
+}
+
+impl Cache {
+    fn of(&self, gvr: &Gvr) -> Result<&Vec<Arc<Object>>, ListError> {
+        self.objects.get(gvr).ok_or_else(|| ListError::UnknownResource(gvr.clone()))
+    }
+}
+
+impl ListerSource for Cache {
+    fn get(&self, gvr: &Gvr, key: &ObjectKey) -> Result<Option<Arc<Object>>, ListError> {
+        Ok(self.of(gvr)?.iter().find(|object| object.key() == *key).cloned())
+    }
+
+    fn list(&self, gvr: &Gvr, query: &ListerQuery<'_>) -> Result<Vec<Arc<Object>>, ListError> {
+        self.lists.fetch_add(1, Ordering::Relaxed);
+        if let Some((index, value)) = query.index {
+            return Err(ListError::UnknownIndex(format!("no index {index} for {value}")));
+        }
+        let matching = self.of(gvr)?.iter().filter(|object| {
+            query.namespace.is_none_or(|namespace| namespace == object.namespace())
+                && query.labels.selects(object)
+        });
+        Ok(matching.cloned().collect())
+    }
+
+    fn has_synced(&self, gvr: &Gvr) -> Result<bool, ListError> {
+        self.of(gvr).map(|_| !self.unsynced.load(Ordering::Relaxed))
+    }
+}

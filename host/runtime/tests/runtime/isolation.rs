@@ -1,0 +1,125 @@
+//! What one call can cost: its instance, and nothing else.
+
+use std::time::{Duration, Instant};
+
+use informer_types::{FailureKind, Outcome};
+
+use crate::host::{PATIENCE, Setup};
+
+#[tokio::test]
+async fn a_panic_is_told_in_the_guests_words_with_the_key_and_costs_its_instance() {
+    let running = Setup::new(r#"{"only": "bad"}"#).load("trap").await;
+    assert_eq!(running.add("good").await, Outcome::Acknowledged);
+
+    let failure = running.add_fails("bad").await;
+
+    assert_eq!(failure.kind, FailureKind::Trap);
+    assert!(failure.message.starts_with("add of v1/pods default/bad: "), "{failure}");
+    assert!(failure.message.contains("no way: default/bad"), "{failure}");
+    assert!(failure.message.contains("trap.rs"), "{failure}");
+    assert!(!failure.message.contains('\n') && !failure.message.contains("wasmtime::"), "{failure}");
+    assert_eq!(running.add("good").await, Outcome::Acknowledged);
+    let stats = running.plugin.stats();
+    assert_eq!((stats.calls, stats.acknowledged, stats.failures[&FailureKind::Trap]), (3, 2, 1));
+    assert_eq!((stats.instances_created, stats.instances_retired, stats.instances_idle), (2, 1, 1));
+    assert_eq!(stats.last_failure, Some(failure));
+}
+
+#[tokio::test]
+async fn a_guest_that_never_returns_ends_at_its_deadline() {
+    let deadline = Duration::from_millis(200);
+    let running = Setup::new(r#"{"only": "bad"}"#).deadline(deadline).load("spin").await;
+
+    let begun = Instant::now();
+    let failure = running.add_fails("bad").await;
+
+    assert_eq!(failure.kind, FailureKind::Deadline);
+    assert!(failure.message.contains("200ms"), "{failure}");
+    assert!(begun.elapsed() >= deadline, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < deadline + Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(running.plugin.stats().instances_retired, 1);
+    assert_eq!(running.add("good").await, Outcome::Acknowledged);
+}
+
+#[tokio::test]
+async fn a_guest_that_waits_in_the_host_ends_at_its_deadline() {
+    let deadline = Duration::from_millis(200);
+    let running = Setup::new(r#"{"millis": 60000, "only": "bad"}"#).deadline(deadline).load("slow").await;
+
+    let begun = Instant::now();
+    let failure = running.add_fails("bad").await;
+
+    assert_eq!(failure.kind, FailureKind::Deadline);
+    assert!(begun.elapsed() >= deadline, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < deadline + Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(running.add("good").await, Outcome::Acknowledged);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn on_one_thread_others_are_served_while_a_guest_spins() {
+    let spinning = Setup::new("{}").deadline(PATIENCE).load("spin").await;
+    let neighbour = Setup::new("{}").load("echo").await;
+    let call = spinning.spawn_add("bad");
+
+    for _ in 0..5 {
+        assert_eq!(neighbour.add("good").await, Outcome::Acknowledged);
+        tokio::task::yield_now().await;
+    }
+
+    assert!(!call.is_finished(), "it spins all the while");
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled(), "and can be ended");
+    assert_eq!(spinning.plugin.stats().instances_retired, 1);
+}
+
+#[tokio::test]
+async fn a_guest_that_wants_too_much_memory_is_refused_and_retired() {
+    let running = Setup::new("{}").limits(|limits| limits.memory_bytes = 8 << 20).load("hog").await;
+
+    let failure = running.add_fails("any").await;
+
+    assert_eq!(failure.kind, FailureKind::Memory);
+    assert!(failure.message.contains("8388608 bytes"), "{failure}");
+    assert!(failure.message.contains("memory allocation of"), "the guest's own words: {failure}");
+    let stats = running.plugin.stats();
+    assert!(stats.memory_refusals >= 1, "{stats:?}");
+    assert_eq!((stats.instances_retired, stats.instances_idle), (1, 0));
+}
+
+#[tokio::test]
+async fn a_guest_that_survives_a_refusal_has_its_answer_counted_and_is_retired_all_the_same() {
+    let limit = |limits: &mut informer_runtime::Limits| limits.memory_bytes = 8 << 20;
+    let running = Setup::new(r#"{"survive": true}"#).limits(limit).load("hog").await;
+
+    assert_eq!(running.add("any").await, Outcome::Acknowledged);
+
+    let refused = running.log.messages().pop().unwrap();
+    assert!(refused.starts_with("refused after "), "{refused}");
+    let stats = running.plugin.stats();
+    assert!(stats.memory_refusals >= 1, "{stats:?}");
+    assert_eq!((stats.acknowledged, stats.instances_retired, stats.instances_idle), (1, 1, 0));
+}
+
+#[tokio::test]
+async fn endless_recursion_is_a_trap() {
+    let running = Setup::new(r#"{"only": "bad"}"#).load("recurse").await;
+
+    let failure = running.add_fails("bad").await;
+
+    assert_eq!(failure.kind, FailureKind::Trap);
+    assert_eq!(running.add("good").await, Outcome::Acknowledged);
+}
+
+#[tokio::test]
+async fn a_call_whose_future_is_dropped_costs_its_instance() {
+    let running = Setup::new(r#"{"millis": 60000, "only": "bad"}"#).load("slow").await;
+    let call = running.spawn_add("bad");
+    running.log.wait_for("begin default/bad", 1).await;
+
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+
+    assert_eq!(running.plugin.stats().instances_retired, 1);
+    assert_eq!(running.add("good").await, Outcome::Acknowledged);
+    assert_eq!(running.plugin.stats().instances_created, 2);
+}

@@ -1,0 +1,135 @@
+//! Reads of the cache, within the grants.
+
+use std::{sync::Arc, sync::atomic::Ordering};
+
+use informer_types::{Object, Outcome};
+
+use crate::host::{Running, Setup, object};
+
+fn pods() -> Vec<Arc<Object>> {
+    let pod = |namespace: &str, name: &str| {
+        let json = format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"of":"{namespace}"}}}}"#);
+        object(namespace, name, "1", &json)
+    };
+    vec![pod("a", "one"), pod("a", "two"), pod("b", "one"), pod("b", "three"), pod("c", "one")]
+}
+
+fn reader(config: &str) -> Setup {
+    Setup::new(&format!(r#"{{"gvr": "v1/pods", {config}}}"#)).read(&["v1/pods"]).cache("v1/pods", pods())
+}
+
+async fn answers(running: &Running) -> Vec<String> {
+    assert_eq!(running.add("web").await, Outcome::Acknowledged);
+    running.log.messages()
+}
+
+async fn ask(config: &str) -> Vec<String> {
+    answers(&reader(config).load("reader").await).await
+}
+
+#[tokio::test]
+async fn one_object_is_its_json_and_nothing_where_there_is_none() {
+    let there = ask(r#""what": "get", "namespace": "c", "name": "one""#).await;
+    assert_eq!(there, [r#"Some("{\"metadata\":{\"name\":\"one\"},\"spec\":{\"of\":\"c\"}}")"#]);
+
+    assert_eq!(ask(r#""what": "get", "namespace": "c", "name": "two""#).await, ["None"]);
+}
+
+#[tokio::test]
+async fn fields_of_one_object_are_found_by_pointer() {
+    let there = ask(r#""what": "get-fields", "namespace": "b", "name": "one", "pointer": "/spec/of""#).await;
+    assert_eq!(there, [r#"Some(Some("\"b\""))"#]);
+
+    let absent = ask(r#""what": "get-fields", "namespace": "b", "name": "one", "pointer": "/x""#).await;
+    assert_eq!(absent, ["Some(None)"]);
+    let nobody = ask(r#""what": "get-fields", "namespace": "b", "name": "two", "pointer": "/x""#).await;
+    assert_eq!(nobody, ["None"]);
+}
+
+#[tokio::test]
+async fn a_list_obeys_its_selector() {
+    assert_eq!(ask(r#""what": "list-meta""#).await, ["a/one", "a/two", "b/one", "b/three", "c/one"]);
+    assert_eq!(ask(r#""what": "list-meta", "namespace": "b""#).await, ["b/one", "b/three"]);
+    assert_eq!(ask(r#""what": "list-meta", "labels": "app!=one""#).await, ["a/two", "b/three"]);
+    let fields = ask(r#""what": "list-fields", "namespace": "c", "pointer": "/spec/of""#).await;
+    assert_eq!(fields, [r#"c/one Some("\"c\"")"#]);
+    let texts = ask(r#""what": "list-json", "namespace": "c""#).await;
+    assert_eq!(texts, [r#"{"metadata":{"name":"one"},"spec":{"of":"c"}}"#]);
+}
+
+#[tokio::test]
+async fn all_pages_of_a_list_come_from_one_snapshot() {
+    let running = reader(r#""what": "list-meta", "page-size": 2"#).load("reader").await;
+
+    assert_eq!(answers(&running).await, ["a/one", "a/two", "b/one", "b/three", "c/one"]);
+
+    assert_eq!(running.cache.lists.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_page_ends_where_the_next_object_would_exceed_the_limit() {
+    let one = r#"{"metadata":{"name":"one"},"spec":{"of":"a"}}"#.len();
+    let limits = move |limits: &mut informer_runtime::Limits| limits.response_bytes = 2 * one + 5;
+    let running = reader(r#""what": "list-json""#).limits(limits).load("reader").await;
+
+    assert_eq!(answers(&running).await.len(), 5, "no object is lost");
+
+    assert_eq!(running.cache.lists.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn an_object_that_alone_exceeds_the_limit_is_too_large() {
+    let limits = |limits: &mut informer_runtime::Limits| limits.response_bytes = 10;
+    for what in ["list-json", "get"] {
+        let config = format!(r#""what": "{what}", "namespace": "a", "name": "one""#);
+        let running = reader(&config).limits(limits).load("reader").await;
+
+        let answers = answers(&running).await;
+
+        assert_eq!(answers.len(), 1);
+        assert!(answers[0].starts_with("error: too-large: "), "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn has_synced_is_the_caches() {
+    assert_eq!(ask(r#""what": "has-synced""#).await, ["true"]);
+
+    let running = reader(r#""what": "has-synced""#).load("reader").await;
+    running.cache.unsynced.store(true, Ordering::Relaxed);
+    assert_eq!(answers(&running).await, ["false"]);
+}
+
+#[tokio::test]
+async fn a_resource_that_was_not_granted_cannot_be_read_in_any_way() {
+    for what in ["get", "get-fields", "list-meta", "list-fields", "list-json", "has-synced"] {
+        let config = format!(r#"{{"gvr": "v1/secrets", "what": "{what}", "name": "x"}}"#);
+        let setup = Setup::new(&config).read(&["v1/pods"]).cache("v1/secrets", pods());
+
+        let answers = answers(&setup.load("reader").await).await;
+
+        let refused = "error: not-granted: reading v1/secrets is not granted: \
+                       add it to `read` under [plugin.grant]";
+        assert_eq!(answers, [refused], "{what}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_cache_cannot_answer_is_said() {
+    let unknown = Setup::new(r#"{"gvr": "v1/pods", "what": "list-meta"}"#).read(&["v1/pods"]);
+    let refused = answers(&unknown.load("reader").await).await;
+    assert_eq!(
+        refused,
+        ["error: unknown-resource: this host does not watch v1/pods: add a [[watch]] for it"]
+    );
+
+    let index = ask(r#""what": "list-meta", "index": ["by-node", "n1"]"#).await;
+    assert_eq!(index, ["error: invalid: no index by-node for n1"]);
+
+    let selector = ask(r#""what": "list-meta", "labels": "app in""#).await;
+    assert!(selector[0].starts_with("error: invalid: `app in` is not a label selector"), "{selector:?}");
+
+    let gvr = Setup::new(r#"{"gvr": "pods", "what": "list-meta"}"#).read(&["v1/pods"]);
+    let refused = answers(&gvr.load("reader").await).await;
+    assert!(refused[0].starts_with("error: invalid: `pods` is not a resource"), "{refused:?}");
+}

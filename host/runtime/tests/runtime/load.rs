@@ -1,0 +1,182 @@
+//! What is refused at load, and in which words.
+
+use informer_runtime::{Component, LoadError};
+
+use crate::host::{ENGINE, Setup};
+
+/// Why these bytes are no plugin.
+async fn refusal(bytes: &[u8]) -> String {
+    let loaded = match Component::from_bytes(&ENGINE, bytes.to_vec()).await {
+        Ok(component) => Setup::new("{}").idle().plugin.load(&component).await.map(drop),
+        Err(error) => Err(error),
+    };
+    loaded.expect_err("it is refused").to_string()
+}
+
+async fn refusal_of_text(wat: &str) -> String {
+    refusal(&wat::parse_str(wat).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_file_that_is_missing_is_named() {
+    let refused = Component::from_file(&ENGINE, "no/such.wasm".as_ref()).await.unwrap_err();
+
+    assert!(matches!(refused, LoadError::Read { .. }));
+    assert_eq!(
+        refused.to_string(),
+        "cannot read the component no/such.wasm: No such file or directory (os error 2)"
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_webassembly_is_shown() {
+    let begin = "not a WebAssembly component: ";
+    for (bytes, found) in [
+        (&b""[..], "the file is empty"),
+        (b"<!DOCTYPE html><html>", "it starts with \"<!DOCTYPE html><html\""),
+        (b"\xff\xfe\x00", "it starts with \"\u{fffd}\u{fffd}\\0\""),
+        (b"\0as", "it starts with \"\\0as\""),
+        (b"\0asm\x0d", "the file is cut off"),
+        (b"\0asm\x09\0\x09\0", "it is WebAssembly of a version this host does not know"),
+    ] {
+        assert_eq!(refusal(bytes).await, format!("{begin}{found}"));
+    }
+}
+
+#[tokio::test]
+async fn a_component_that_is_cut_off_is_refused() {
+    let path = tokio::task::spawn_blocking(|| informer_guests::guest("echo")).await.unwrap();
+    let whole = std::fs::read(path).unwrap();
+
+    let refused = refusal(&whole[..whole.len() / 2]).await;
+
+    assert!(
+        refused.starts_with("the component does not compile; the file may be cut off or damaged: "),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_core_module_is_refused_with_the_way_to_make_a_component() {
+    let refused = refusal_of_text("(module)").await;
+
+    assert!(refused.starts_with("a core module, not a component: "), "{refused}");
+    assert!(refused.contains("wasm32-wasip2") && refused.contains("wasm-tools component new"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_component_that_is_no_plugin_is_told_what_is_missing_and_what_it_has() {
+    let refused = refusal_of_text(
+        r#"(component
+            (instance $i)
+            (export "wasi:cli/run@0.2.3" (instance $i))
+            (export "informer:plugin/plugin@0.1.0" (instance $i)))"#,
+    )
+    .await;
+
+    let missing = "the component does not export informer:plugin/handler@0.1.0; \
+                   it exports wasi:cli/run@0.2.3, informer:plugin/plugin@0.1.0. Build it against ";
+    assert!(refused.starts_with(missing), "{refused}");
+    let empty = refusal_of_text("(component)").await;
+    assert!(empty.contains("it exports nothing"), "{empty}");
+}
+
+#[tokio::test]
+async fn a_plugin_whose_functions_have_other_types_is_refused() {
+    let refused = refusal_of_text(
+        r#"(component
+            (instance $i)
+            (export "informer:plugin/handler@0.1.0" (instance $i))
+            (export "informer:plugin/plugin@0.1.0" (instance $i)))"#,
+    )
+    .await;
+
+    assert!(refused.starts_with("the component cannot be instantiated: "), "{refused}");
+    assert!(refused.contains("informer:plugin/"), "{refused}");
+}
+
+#[tokio::test]
+async fn another_version_of_the_interface_is_refused_with_the_one_served() {
+    let refused = refusal_of_text(
+        r#"(component (instance $i) (export "informer:plugin/handler@0.9.0" (instance $i)))"#,
+    )
+    .await;
+
+    let expected = "the component was built against informer:plugin/handler@0.9.0; \
+                    this host serves informer:plugin@0.1.0: build it against the wit/ of this host";
+    assert_eq!(refused, expected);
+}
+
+#[tokio::test]
+async fn an_import_that_is_not_served_is_named_with_what_is() {
+    for import in ["wasi:http/outgoing-handler@0.2.3", "wasi:cli/stdout@0.3.0", "acme:door/bell"] {
+        let refused = refusal_of_text(&format!(
+            r#"(component
+                (import "{import}" (instance))
+                (instance $i)
+                (export "informer:plugin/handler@0.1.0" (instance $i))
+                (export "informer:plugin/plugin@0.1.0" (instance $i)))"#,
+        ))
+        .await;
+
+        assert!(
+            refused.starts_with(&format!("the component imports {import}, which this host does not serve; ")),
+            "{refused}"
+        );
+        assert!(refused.contains("wasi:clocks"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn the_lister_without_a_grant_is_refused_with_the_line_to_add() {
+    let running = Setup::new(r#"{"gvr": "v1/pods", "what": "list-meta"}"#).idle();
+
+    let refused = running.load("reader").await.unwrap_err();
+
+    let expected = "the component imports informer:plugin/lister@0.1.0, which is not granted: \
+                    add `read = [\"apps/v1/deployments\"]` under [plugin.grant]";
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[tokio::test]
+async fn a_start_that_fails_is_told_in_the_guests_words() {
+    let running = Setup::new("{}").idle();
+
+    let refused = running.load("fail_start").await.unwrap_err();
+    assert_eq!(refused.to_string(), "the component does not start: there is no shop of that name");
+
+    let refused = running.load("trap_start").await.unwrap_err().to_string();
+    assert!(refused.starts_with("the component does not start: "), "{refused}");
+    assert!(refused.contains("nothing works here"), "{refused}");
+    let stats = running.plugin.stats();
+    assert_eq!((stats.instances_created, stats.instances_retired), (2, 2));
+}
+
+#[tokio::test]
+async fn a_configuration_the_plugin_does_not_know_is_refused_by_the_plugin() {
+    let refused = Setup::new(r#"{"tmies": 1}"#).idle().load("flaky").await.unwrap_err().to_string();
+
+    assert!(refused.contains("unknown field `tmies`"), "{refused}");
+}
+
+#[tokio::test]
+async fn memory_too_small_to_begin_with_is_said() {
+    let limit = |limits: &mut informer_runtime::Limits| limits.memory_bytes = 64 << 10;
+
+    let refused = Setup::new("{}").limits(limit).idle().load("echo").await.unwrap_err().to_string();
+
+    assert!(refused.starts_with("the component cannot be instantiated: "), "{refused}");
+    assert!(refused.contains("more memory than its limit of 65536 bytes"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_loaded_version_says_who_it_is() {
+    let running = Setup::new("{}").load("echo").await;
+
+    let version = running.plugin.version().unwrap();
+
+    assert_eq!(version.name, "informer-fixture-guests");
+    assert_eq!(version.version, env!("CARGO_PKG_VERSION"));
+    assert!(version.sdk.starts_with("informer-sdk-rust "), "{version:?}");
+    assert_eq!(version.digest.len(), 64);
+}

@@ -1,0 +1,63 @@
+//! What a plugin prints and logs.
+
+use informer_runtime::{LogLevel, LogStream};
+use informer_types::{Cause, Change, Outcome};
+
+use crate::host::{Line, Setup, delivery, pod};
+
+fn line(stream: LogStream, level: LogLevel, message: &str) -> Line {
+    Line { stream, level, message: message.to_owned(), fields: Vec::new() }
+}
+
+#[tokio::test]
+async fn stdout_is_info_and_the_log_keeps_its_level_and_fields() {
+    let running = Setup::new(r#"{"lines": 1, "bytes": 3}"#).load("chatty").await;
+
+    running.add("web").await;
+
+    let fields = vec![("line".to_owned(), "0".to_owned()), ("object".to_owned(), "default/web".to_owned())];
+    let logged = Line { fields, ..line(LogStream::Log, LogLevel::Error, "logged") };
+    assert_eq!(running.log.lines(), [line(LogStream::Stdout, LogLevel::Info, "xxx"), logged]);
+}
+
+#[tokio::test]
+async fn stderr_is_a_warning_and_an_unfinished_line_is_there_when_the_call_is_over() {
+    let running = Setup::new(r#"{"lines": 0, "bytes": 0}"#).load("chatty").await;
+    let update = Change::Updated { old: pod("web", "1"), new: pod("web", "2") };
+
+    assert_eq!(running.deliver(delivery(update, Cause::Live)).await, Outcome::Acknowledged);
+
+    let careful = line(LogStream::Stderr, LogLevel::Warn, "careful with default/web");
+    let replaced = line(LogStream::Stdout, LogLevel::Info, "not \u{fffd} text");
+    assert_eq!(running.log.lines(), [careful, replaced]);
+}
+
+#[tokio::test]
+async fn a_flood_is_cut_at_the_limit_of_the_call_counted_and_said_once() {
+    let flood = r#"{"lines": 1000, "bytes": 100}"#;
+    let running = Setup::new(flood).limits(|limits| limits.log_bytes = 1_000).load("chatty").await;
+
+    assert_eq!(running.add("web").await, Outcome::Acknowledged, "the guest does not notice");
+
+    let lines = running.log.lines();
+    assert!(lines.len() < 20, "{}", lines.len());
+    let dropped = running.plugin.stats().log_bytes_dropped;
+    let said = format!("{dropped} bytes of log dropped: the call exceeded its limit of 1000 bytes");
+    assert_eq!(lines.last(), Some(&line(LogStream::Host, LogLevel::Warn, &said)));
+    assert!(dropped > 90_000, "{dropped}");
+
+    running.log.clear();
+    running.add("web").await;
+    assert_eq!(running.log.lines().len(), lines.len(), "the next call has the whole limit again");
+}
+
+#[tokio::test]
+async fn a_panic_is_in_the_log_too() {
+    let running = Setup::new("{}").load("trap").await;
+
+    running.add("web").await;
+
+    let said = running.log.lines();
+    assert!(said.iter().all(|line| line.stream == LogStream::Stderr), "{said:?}");
+    assert!(said.iter().any(|line| line.message.contains("no way: default/web")), "{said:?}");
+}

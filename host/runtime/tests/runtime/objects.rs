@@ -1,0 +1,93 @@
+//! Objects by token.
+
+use informer_types::{Cause, Change, Outcome};
+
+use crate::host::{Running, Setup, added, delivery, object, pod};
+
+fn reader(what: &str, pointer: &str) -> Setup {
+    Setup::new(&format!(r#"{{"gvr": "v1/pods", "what": "{what}", "pointer": "{pointer}"}}"#)).read(&[])
+}
+
+async fn answer(running: &Running, json: &str) -> String {
+    running.log.clear();
+    assert_eq!(running.deliver(added(object("default", "web", "1", json))).await, Outcome::Acknowledged);
+    running.log.messages().join("\n")
+}
+
+#[tokio::test]
+async fn a_field_is_the_json_text_at_its_pointer() {
+    let running = reader("field", "/spec/a~1b").load("reader").await;
+
+    assert_eq!(answer(&running, r#"{"spec": {"a/b": "x"}}"#).await, r#"Some("\"x\"")"#);
+    assert_eq!(answer(&running, r#"{"spec": {"a/b": [1, 2]}}"#).await, r#"Some("[1, 2]")"#);
+    assert_eq!(answer(&running, r#"{"spec": {}}"#).await, "None");
+}
+
+#[tokio::test]
+async fn a_pointer_that_cannot_be_read_is_refused_with_the_remedy() {
+    let running = reader("field", "spec").load("reader").await;
+
+    let answer = answer(&running, "{}").await;
+
+    assert!(answer.starts_with("error: invalid: `spec` is not a JSON pointer"), "{answer}");
+}
+
+#[tokio::test]
+async fn the_whole_object_is_its_json_as_it_is_kept() {
+    let running = reader("json", "").load("reader").await;
+
+    assert_eq!(answer(&running, r#"{"kind":"Pod",  "x": 1}"#).await, r#"{"kind":"Pod",  "x": 1}"#);
+}
+
+#[tokio::test]
+async fn an_answer_beyond_the_limit_is_refused_but_its_fields_are_not() {
+    let large = format!(r#"{{"small": 1, "large": "{}"}}"#, "x".repeat(1_000));
+    let limit = |limits: &mut informer_runtime::Limits| limits.response_bytes = 500;
+
+    let whole = reader("json", "").limits(limit).load("reader").await;
+    let refused = answer(&whole, &large).await;
+    assert!(refused.starts_with("error: too-large: ") && refused.contains("limit is 500"), "{refused}");
+
+    let field = reader("field", "/small").limits(limit).load("reader").await;
+    assert_eq!(answer(&field, &large).await, r#"Some("1")"#);
+}
+
+#[tokio::test]
+async fn the_old_object_of_an_update_is_there_by_token_and_can_be_compared() {
+    let running = reader("field", "/spec/node").load("reader").await;
+    let (old, new) = (pod("web", "1"), pod("web", "2"));
+
+    for (old, new) in [(&old, &new), (&new, &new)] {
+        let update = Change::Updated { old: old.clone(), new: new.clone() };
+        assert_eq!(running.deliver(delivery(update, Cause::Live)).await, Outcome::Acknowledged);
+    }
+
+    assert_eq!(running.log.messages(), ["default/web 1 true", "default/web 2 false"]);
+}
+
+#[tokio::test]
+async fn what_belonged_to_an_earlier_call_is_stale_and_never_another_object() {
+    let pods = vec![pod("a", "1"), pod("b", "1")];
+    let running = Setup::new("{}").read(&["v1/pods"]).cache("v1/pods", pods).load("stale_token").await;
+
+    for name in ["first", "second"] {
+        assert_eq!(running.add(name).await, Outcome::Acknowledged);
+    }
+
+    let told: Vec<String> = running
+        .log
+        .messages()
+        .iter()
+        .map(|line| line.splitn(3, ": ").take(2).collect::<Vec<_>>().join(": "))
+        .collect();
+    let expected = [
+        "object in start: stale-token",
+        "invented object: stale-token",
+        "invented page: stale-page",
+        "bad pointer: invalid",
+        "old object: stale-token",
+        "old page: stale-page",
+        "bad pointer: invalid",
+    ];
+    assert_eq!(told, expected);
+}

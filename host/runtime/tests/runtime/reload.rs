@@ -1,0 +1,109 @@
+//! A new version takes over between two calls.
+
+use informer_runtime::Component;
+use informer_types::Outcome;
+
+use crate::host::{ENGINE, Setup, component};
+
+#[tokio::test]
+async fn the_new_version_serves_from_the_swap_on_and_the_old_one_is_stopped() {
+    let running = Setup::new(r#"{"millis": 0}"#).load("slow").await;
+    running.add("web").await;
+    let old = running.plugin.version().unwrap();
+
+    running.load("echo").await.unwrap();
+    assert_eq!(running.add("web").await, Outcome::Acknowledged);
+
+    let lines = [
+        "begin default/web",
+        "end default/web",
+        r#"start {"millis": 0}"#,
+        "stop",
+        "add default/web 1 live 1 1",
+    ];
+    assert_eq!(running.log.messages(), lines);
+    assert_ne!(running.plugin.version().unwrap().digest, old.digest);
+    assert_eq!(running.plugin.stats().instances_retired, 0, "the old one was healthy");
+}
+
+#[tokio::test]
+async fn a_call_in_hand_finishes_on_the_old_version() {
+    let running = Setup::new(r#"{"millis": 500, "only": "web"}"#).instances(2).load("slow").await;
+    let in_hand = running.spawn_add("web");
+    running.log.wait_for("begin default/web", 1).await;
+
+    running.load("echo").await.unwrap();
+    assert_eq!(running.add("other").await, Outcome::Acknowledged);
+    assert_eq!(running.log.count("end default/web"), 0, "the new version does not wait for it");
+
+    assert_eq!(in_hand.await.unwrap(), Outcome::Acknowledged);
+    assert_eq!(running.log.messages().last().unwrap(), "stop", "and then its instance is stopped");
+    assert_eq!(running.log.count("end default/web"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_is_lost_and_none_is_made_twice_while_versions_change_under_load() {
+    const CALLS: usize = 300;
+    let running = Setup::new(r#"{"millis": 1}"#).instances(4).load("slow").await;
+    let (slow, echo) = (component("slow").await, component("echo").await);
+
+    let calls: Vec<_> = (0..CALLS).map(|call| running.spawn_add(&format!("pod-{call}"))).collect();
+    for version in [&echo, &slow].repeat(5) {
+        running.plugin.load(version).await.unwrap();
+    }
+    for call in calls {
+        assert_eq!(call.await.unwrap(), Outcome::Acknowledged);
+    }
+
+    let messages = running.log.messages();
+    for call in 0..CALLS {
+        let (slow, echo) = (format!("end default/pod-{call}"), format!("add default/pod-{call} "));
+        let served = messages.iter().filter(|line| **line == slow || line.starts_with(&echo)).count();
+        assert_eq!(served, 1, "pod-{call}");
+    }
+    let stats = running.plugin.stats();
+    assert_eq!((stats.acknowledged, stats.failures.len()), (CALLS as u64, 0));
+    assert_eq!(stats.instances_retired, 0);
+}
+
+#[tokio::test]
+async fn a_version_that_does_not_start_changes_nothing() {
+    let running = Setup::new("{}").load("echo").await;
+    running.add("web").await;
+    let version = running.plugin.version();
+
+    for guest in ["fail_start", "trap_start", "reader"] {
+        running.load(guest).await.unwrap_err();
+        assert_eq!(running.plugin.version(), version);
+    }
+    let garbage = Component::from_bytes(&ENGINE, b"garbage".to_vec()).await;
+    assert!(garbage.is_err());
+    running.add("web").await;
+
+    assert_eq!(running.log.messages().last().unwrap(), "add default/web 1 live 1 2", "the same instance");
+    assert_eq!(running.log.count("stop"), 0);
+}
+
+#[tokio::test]
+async fn the_same_component_again_is_a_reload() {
+    let running = Setup::new("{}").load("echo").await;
+    running.add("web").await;
+
+    running.load("echo").await.unwrap();
+    running.add("web").await;
+
+    assert_eq!(running.log.messages().last().unwrap(), "add default/web 1 live 1 1", "a new instance");
+}
+
+#[tokio::test]
+async fn a_plugin_taken_out_of_service_is_stopped_and_can_come_back() {
+    let running = Setup::new("{}").load("echo").await;
+
+    running.plugin.unload().await;
+    assert_eq!(running.log.messages(), ["start {}", "stop"]);
+    assert_eq!(running.plugin.version(), None);
+    running.add_fails("web").await;
+
+    running.load("echo").await.unwrap();
+    assert_eq!(running.add("web").await, Outcome::Acknowledged);
+}
