@@ -93,8 +93,11 @@ impl TestHost {
     /// The status of one plugin.
     pub fn plugin(&self, name: &str) -> Value {
         let status = self.status();
-        let plugins = status["plugins"].as_array().cloned().unwrap_or_default();
-        plugins.into_iter().find(|plugin| plugin["name"] == name).unwrap_or_default()
+        let plugins = status.get("plugins").and_then(Value::as_array).cloned().unwrap_or_default();
+        plugins
+            .into_iter()
+            .find(|plugin| plugin.get("name").is_some_and(|own| own == name))
+            .unwrap_or_default()
     }
 
     /// Waits until the status satisfies the condition.
