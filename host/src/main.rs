@@ -94,7 +94,14 @@ fn stop_on_signals() -> CancellationToken {
     token
 }
 
+/// The error and its causes; a cause whose words an earlier one has already is left out.
 #[expect(clippy::print_stderr, reason = "the last words of the process")]
 fn complain(error: &anyhow::Error) {
-    eprintln!("informer: {error:#}");
+    let mut text = String::from("informer");
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    eprintln!("{text}");
 }

@@ -63,16 +63,6 @@ pub(crate) fn cargo(arguments: &[&str]) -> Run {
     Run::new(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()), arguments)
 }
 
-/// True where the program answers `--version` or `version`.
-pub(crate) fn is_installed(program: &str) -> bool {
-    ["--version", "version"].iter().any(|argument| Run::new(program, &[argument]).output().is_ok())
-}
-
-/// True on a build machine, where nothing may be skipped.
-pub(crate) fn is_ci() -> bool {
-    std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false")
-}
-
 /// The workspace's root.
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
