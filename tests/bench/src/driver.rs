@@ -175,6 +175,13 @@ fn progress(round: usize, Run { subject, synced, events }: &Run) {
 
 // === impl SubjectName ===
 
+impl SubjectName {
+    /// The goals are set against these.
+    fn is_kube_rs(self) -> bool {
+        matches!(self, Self::KubeDynamic | Self::KubeTyped)
+    }
+}
+
 impl fmt::Display for SubjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -10,6 +10,7 @@ use informer_cache::{FactoryConfig, InformerFactory, ListenerConfig, SharedInfor
 use informer_dispatch::{DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig, RetryConfig};
 use informer_types::{Delivery, EventHandler, Gvr, Outcome};
 use kube::Client;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use component::{compile, load};
@@ -33,6 +34,8 @@ struct Running {
     informer: SharedInformer,
     _factory: InformerFactory,
     _dispatcher: DispatcherHandle,
+    /// Lets the calls begin.
+    _opening: JoinSet<()>,
 }
 
 /// Counts what a handler acknowledged. Anything else ends the measurement: work that was not done, or was done
@@ -81,8 +84,10 @@ impl<H: EventHandler> Subject for Informer<H> {
             &CancellationToken::new(),
         );
         factory.start();
-        tokio::spawn(open(informer.clone(), queue, counter.clone()));
-        self.running = Some(Running { informer, _factory: factory, _dispatcher: dispatcher });
+        let mut opening = JoinSet::new();
+        opening.spawn(open(informer.clone(), queue, counter.clone()));
+        self.running =
+            Some(Running { informer, _factory: factory, _dispatcher: dispatcher, _opening: opening });
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use kube::{
     },
 };
 use serde::de::DeserializeOwned;
+use tokio::task::JoinSet;
 
 use crate::subject::{Counter, ManagedFields, Plan, Subject};
 
@@ -41,6 +42,8 @@ where
     config: watcher::Config,
     managed_fields: ManagedFields,
     store: Option<Store<K>>,
+    /// The one that watches and handles; it ends with this.
+    task: JoinSet<()>,
 }
 
 // === impl KubeRs ===
@@ -56,6 +59,7 @@ where
             config: watcher::Config::default().page_size(plan.page_size),
             managed_fields: plan.managed_fields,
             store: None,
+            task: JoinSet::new(),
         }
     }
 }
@@ -77,7 +81,7 @@ where
                 }
             })
             .reflect(writer);
-        tokio::spawn(handle(events, counter.clone()));
+        self.task.spawn(handle(events, counter.clone()));
         Ok(())
     }
 

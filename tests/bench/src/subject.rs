@@ -24,9 +24,10 @@ use usage::Usage;
 
 use crate::client;
 
-/// How often settling memory is looked at, and over how many looks it must keep still.
+/// How often settling memory is looked at, and over how many looks it must keep still: five seconds, half of
+/// the time in which jemalloc gives back what was freed.
 const LOOK: Duration = Duration::from_millis(500);
-const STILL_LOOKS: usize = 6;
+const STILL_LOOKS: usize = 10;
 /// Memory that changes by less than one part in so many keeps still.
 const STILL: u64 = 200;
 

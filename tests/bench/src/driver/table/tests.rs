@@ -96,3 +96,15 @@ fn growth_is_free_of_what_a_process_needs_anyway() {
         "Bytes for each object more, from 1000 to 3000 pods: informer 2000, kube-typed 40000 (ours is 0.050 of it).\n"
     );
 }
+
+#[test]
+fn a_goal_is_set_against_kube_rs_only() {
+    let arguments = ["bench", "--subjects", "informer,informer-native"];
+    let options = Arguments::try_parse_from(arguments).unwrap().options;
+    let runs =
+        vec![run(SubjectName::Informer, 3.0, 4_000_000), run(SubjectName::InformerNative, 2.0, 4_000_000)];
+
+    let text = render(&comparison(1_000, vec![runs]), &options);
+
+    assert!(text.contains("CPU per event 1.500") && !text.contains("goal"), "{text}");
+}
