@@ -19,6 +19,9 @@ use crate::{
 
 /// The media type in which kubectl asks for `/openapi/v2`.
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+/// The one it is answered in, as by kube-apiserver: with an `@` it is no media type, and Go refuses to read it.
+const V2_PROTOBUF_ANSWER: HeaderValue =
+    HeaderValue::from_static("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
 /// `swagger: "2.0"` and an empty `info`, in gnostic's protobuf: the least that is a document.
 const V2_DOCUMENT: &[u8] = b"\x0a\x032.0\x12\x00";
 
@@ -28,7 +31,7 @@ pub(crate) fn serve(api: &Api, path: &[&str], headers: &HeaderMap) -> ApiResult<
     let document = match path {
         ["v2"] if accept.contains(V2_PROTOBUF) => {
             let mut response = Response::new(Body::from(V2_DOCUMENT));
-            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(V2_PROTOBUF));
+            response.headers_mut().insert(header::CONTENT_TYPE, V2_PROTOBUF_ANSWER);
             return Ok(response);
         }
         ["v2"] => {

@@ -6,8 +6,12 @@ use serde_json::{Value, json};
 
 use crate::{base64, object::Object, registry::Resource};
 
+/// The collections of `ObjectMeta` that are `omitempty`: without items they are not there.
+const NEVER_EMPTY: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
+
 /// Fills in what the client left out.
 pub(super) fn apply(resource: &Resource, object: &mut Object) {
+    omit_empty(object);
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "namespaces") => namespace(object),
         ("", "pods") => {
@@ -37,6 +41,15 @@ pub(super) fn apply(resource: &Resource, object: &mut Object) {
     if resource.status && !resource.custom {
         object.default_at(&["status"], json!({}));
     }
+}
+
+fn omit_empty(object: &mut Object) {
+    let is_empty = |value: &Value| match value {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        other => other.is_null(),
+    };
+    object.metadata.retain(|field, value| !(NEVER_EMPTY.contains(&field.as_str()) && is_empty(value)));
 }
 
 fn namespace(object: &mut Object) {

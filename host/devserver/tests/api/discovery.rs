@@ -144,3 +144,13 @@ async fn an_address_that_is_taken_is_an_error() {
     assert!(refused.to_string().starts_with("cannot listen on 127.0.0.1:"), "{refused}");
     assert_eq!(cluster.send("PATCH", CONFIG_MAPS, "application/json", &empty()).await.code, 405);
 }
+
+#[tokio::test]
+async fn openapi_v2_is_answered_in_a_media_type_that_go_can_read() {
+    let cluster = Cluster::start().await;
+    let asked = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let headers = format!("accept: {asked}\r\n");
+    let answer = cluster.raw("GET", "/openapi/v2", &headers, b"").await;
+    let answered = "content-type: application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    assert!(answer.head.contains(answered), "{}", answer.head);
+}

@@ -42,6 +42,18 @@ async fn custom_resources_take_no_strategic_patch() {
 }
 
 #[tokio::test]
+async fn metadata_that_a_patch_empties_is_gone_as_where_go_omits_it() {
+    let cluster = Cluster::start().await;
+    cluster.create(CONFIG_MAPS, &config_map("a")).await;
+    let path = format!("{CONFIG_MAPS}/a");
+    let noted = json!({"metadata": {"annotations": {"note": "hello"}, "labels": {"a": "b"}}});
+    assert_eq!(cluster.patch(&path, MERGE, &noted).await.body["metadata"]["annotations"]["note"], "hello");
+    let emptied = json!({"metadata": {"annotations": {"note": null}, "labels": {"a": null}}});
+    let metadata = cluster.patch(&path, MERGE, &emptied).await.body["metadata"].clone();
+    assert_eq!((metadata.get("annotations"), metadata.get("labels")), (None, None), "{metadata}");
+}
+
+#[tokio::test]
 async fn a_patch_may_demand_a_version() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
