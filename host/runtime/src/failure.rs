@@ -5,8 +5,11 @@ use wasmtime::{Trap, WasmBacktrace};
 
 use crate::guest::Guest;
 
-/// Frames shown; the guest's own panic machinery takes some of them.
-const FRAMES: usize = 12;
+/// Frames shown, those that say nothing left out.
+const FRAMES: usize = 8;
+
+/// Where a panic goes through before the guest traps: what the names of such functions begin with.
+const MACHINERY: [&str; 6] = ["std::", "core::", "alloc::", "__rustc::", "rust_", "abort"];
 
 /// A longer message is cut: failures are kept as dead letters.
 const MESSAGE_BYTES: usize = 4 * 1024;
@@ -78,8 +81,13 @@ fn said(last_words: &str) -> String {
 /// The names of the guest's functions, innermost first, where the component kept them.
 fn frames(error: &wasmtime::Error) -> Option<String> {
     let backtrace = error.downcast_ref::<WasmBacktrace>()?;
-    let names: Vec<&str> =
-        backtrace.frames().iter().filter_map(|frame| frame.func_name()).take(FRAMES).collect();
+    let names: Vec<&str> = backtrace
+        .frames()
+        .iter()
+        .filter_map(|frame| frame.func_name())
+        .filter(|name| !MACHINERY.iter().any(|machinery| name.starts_with(machinery)))
+        .take(FRAMES)
+        .collect();
     (!names.is_empty()).then(|| names.join(" < "))
 }
 
@@ -104,8 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn the_guests_functions_are_named_innermost_first() {
-        let module = r#"(module (func $inner unreachable) (func $outer (export "f") call $inner))"#;
+    fn the_guests_own_functions_are_named_innermost_first() {
+        let module = r#"(module
+            (func $abort unreachable)
+            (func $std::panicking::panic call $abort)
+            (func $inner call $std::panicking::panic)
+            (func $outer (export "f") call $inner))"#;
         let engine = wasmtime::Engine::default();
         let module = wasmtime::Module::new(&engine, module).unwrap();
         let mut store = wasmtime::Store::new(&engine, ());

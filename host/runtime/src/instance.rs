@@ -23,6 +23,10 @@ const STOP_WITHIN: Duration = Duration::from_millis(500);
 /// it runs and so knows the frames.
 const GRACE: Duration = Duration::from_millis(50);
 
+/// What a guest may hand to the host in one call, in bytes: a list can name the same string a million times, and
+/// the host would copy each.
+const HANDED_OVER_BYTES: usize = 16 << 20;
+
 /// A living instance. Whoever makes a call owns it, so a call that is dropped drops the instance with it.
 pub(crate) struct Instance {
     store: Store<Guest>,
@@ -49,6 +53,7 @@ impl Instance {
         let allowed = guest.config.limits.deadline;
         let mut store = Store::new(engine, guest);
         store.limiter(|guest| &mut guest.memory);
+        store.set_hostcall_fuel(HANDED_OVER_BYTES);
         // At each tick the guest yields, and its deadline is checked.
         store.epoch_deadline_callback(|context| {
             if Instant::now() >= context.data().call.deadline {

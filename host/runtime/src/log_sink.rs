@@ -37,7 +37,8 @@ pub struct LogLine<'a> {
     pub stream: LogStream,
     /// How serious it is.
     pub level: LogLevel,
-    /// Without a line break at the end; invalid UTF-8 is replaced.
+    /// Invalid UTF-8 is replaced. What was printed is one line; what was given to `log.write` may hold line breaks,
+    /// so that a text log has to escape them, or a guest could forge lines.
     pub message: &'a str,
     /// Only `log.write` has any.
     pub fields: &'a [(String, String)],

@@ -23,6 +23,9 @@ const LINE_BYTES: usize = 8 * 1024;
 /// How much of stderr is kept for the text of a failure: a Python traceback fits.
 const LAST_WORDS_BYTES: usize = 4 * 1024;
 
+/// What a field counts besides its key and value: empty ones must have a limit too.
+const FIELD_BYTES: usize = 2;
+
 /// Room given to a write; a guest that asks for more writes again.
 const WRITE_BYTES: usize = 64 * 1024;
 
@@ -80,13 +83,12 @@ impl Output {
     /// A line of `log.write`; its message is cut, and its fields left out, where the limit of the call ends.
     pub(crate) fn line(&self, level: LogLevel, message: &str, fields: &[(String, String)]) {
         let mut state = self.0.lock();
-        let bytes = fields.iter().map(|(key, value)| key.len() + value.len()).sum();
-        let Some(message) = state.take(message) else {
-            state.dropped += bytes as u64;
-            return;
-        };
+        let bytes = fields.iter().map(|(key, value)| key.len() + value.len() + FIELD_BYTES).sum();
+        let message = state.take(message);
         let fields = if state.take_whole(bytes) { fields } else { &[] };
-        state.emit(LogStream::Log, level, message, fields);
+        if let Some(message) = message {
+            state.emit(LogStream::Log, level, message, fields);
+        }
     }
 
     /// A new call: a fresh limit, and no last words yet.
@@ -179,9 +181,9 @@ impl State {
     }
 
     /// As much of the text as fits into the limit of the call; none where the limit was reached before. The rest
-    /// is counted.
+    /// is counted. The line break counts too, or empty lines would have no limit.
     fn take<'t>(&mut self, text: &'t str) -> Option<&'t str> {
-        if self.full {
+        if !self.take_whole(1) {
             self.dropped += text.len() as u64;
             return None;
         }
@@ -189,17 +191,17 @@ impl State {
         self.left -= fits;
         self.full = fits < text.len();
         self.dropped += (text.len() - fits) as u64;
-        (fits > 0 || text.is_empty()).then(|| text.get(..fits).unwrap_or_default())
+        text.get(..fits)
     }
 
     /// True where all of it fits.
     fn take_whole(&mut self, bytes: usize) -> bool {
         match self.left.checked_sub(bytes) {
-            Some(left) => {
+            Some(left) if !self.full => {
                 self.left = left;
                 true
             }
-            None => {
+            _ => {
                 self.full = true;
                 self.dropped += bytes as u64;
                 false

@@ -79,9 +79,9 @@ fn the_line_that_reaches_the_limit_is_cut_and_what_follows_is_counted() {
     output.line(LogLevel::Info, "67", &[("k".to_owned(), "v".to_owned())]);
     let dropped = output.end();
 
-    assert_eq!(dropped, 4 + 1 + 2 + 2);
-    let said = "9 bytes of log dropped: the call exceeded its limit of 10 bytes";
-    assert_eq!(messages(&kept), ["12345", "67890", said]);
+    assert_eq!(dropped, 6 + 2 + 3 + 4, "with a byte for each line break and two for the field");
+    let said = "15 bytes of log dropped: the call exceeded its limit of 10 bytes";
+    assert_eq!(messages(&kept), ["12345", "678", said]);
 }
 
 #[test]
@@ -91,12 +91,12 @@ fn fields_that_do_not_fit_are_left_out() {
     output.line(LogLevel::Info, "hello", &[("key".to_owned(), "longer value".to_owned())]);
 
     assert_eq!(*kept.0.lock(), [(LogStream::Log, "hello".to_owned(), 0)]);
-    assert_eq!(output.end(), 15);
+    assert_eq!(output.end(), 17);
 }
 
 #[test]
 fn each_call_has_the_whole_limit() {
-    let (output, kept) = output(4);
+    let (output, kept) = output(5);
 
     for _ in 0..2 {
         output.begin();
@@ -118,4 +118,15 @@ fn of_the_last_words_the_end_is_kept() {
     assert!(output.last_words().ends_with("end"));
     output.begin();
     assert_eq!(output.last_words(), "");
+}
+
+#[test]
+fn empty_lines_have_a_limit_too() {
+    let (output, kept) = output(3);
+
+    output.write(LogStream::Stdout, &[b'\n'; 10]);
+    output.line(LogLevel::Info, "", &[]);
+
+    assert_eq!(output.end(), 8);
+    assert_eq!(kept.0.lock().len(), 3 + 1);
 }

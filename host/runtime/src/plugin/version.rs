@@ -18,6 +18,9 @@ use crate::{
     instance::Instance,
 };
 
+/// Longer names and versions are cut.
+const SHOWN_BYTES: usize = 256;
+
 /// Who is in service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionInfo {
@@ -70,9 +73,9 @@ impl Version {
         };
         let mut instance = version.instantiate().await.map_err(|f| LoadError::Instantiate(f.message))?;
         let described = instance.describe().await.map_err(|f| LoadError::Describe(f.message))?;
-        version.info.name = described.name;
-        version.info.version = described.version;
-        version.info.sdk = described.sdk;
+        version.info.name = shown(described.name);
+        version.info.version = shown(described.version);
+        version.info.sdk = shown(described.sdk);
         version.begin(&mut instance).await.map_err(LoadError::Start)?;
         version.give_back(instance).await;
         Ok(version)
@@ -161,6 +164,12 @@ impl Version {
         let started = instance.start().await.map_err(|failure| failure.message)?;
         started.map_err(|message| failure(FailureKind::Start, message).message)
     }
+}
+
+/// What a guest says about itself is kept for as long as it serves.
+fn shown(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(SHOWN_BYTES));
+    text
 }
 
 /// What a plugin may call. What it was not granted is not there.

@@ -1,4 +1,11 @@
 //! Real components in the sandbox: what a plugin may rely on, and what it cannot do to anybody.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the functions around the tests are tests too"
+)]
 
 mod compile_cache;
 mod host;
