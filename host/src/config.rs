@@ -34,7 +34,7 @@ pub use plugin::{
     Events, Grants, Initial, Instance, Limits, OnExhausted, Plugin, Queue, Relist, Retry, Subscription,
 };
 pub use problem::{ConfigError, Problem};
-pub use watch::{DROP, LEAST_RESYNC, Watch};
+pub use watch::{Compression, DROP, LEAST_RESYNC, Watch};
 
 use problem::{Fault, Problems};
 

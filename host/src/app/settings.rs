@@ -6,7 +6,9 @@ use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig};
 use informer_dispatch::{Backoff, Fate, RetryConfig};
 use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig};
 
-use crate::config::{Cluster, Instance, OnExhausted, Plugin, Relist, Retry, Subscription, Watch};
+use crate::config::{
+    Cluster, Compression, Instance, OnExhausted, Plugin, Relist, Retry, Subscription, Watch,
+};
 
 pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
     FactoryConfig {
@@ -24,6 +26,10 @@ pub(super) fn watch(watch: &Watch) -> WatchConfig {
         fields: watch.fields.clone(),
         drop: watch.drop.clone(),
         indexes: watch.indexes.clone(),
+        compression: match watch.compression {
+            Compression::Zstd => informer_cache::Compression::Zstd,
+            Compression::Off => informer_cache::Compression::Off,
+        },
         resync: watch.resync,
         ..WatchConfig::new(watch.gvr.clone())
     }

@@ -32,7 +32,7 @@ pub(super) use text::{LogFilter, PathText, Text};
 pub(super) use word::{EventKind, InstanceKind};
 
 use super::problem::{Fault, Problems};
-use crate::logging::LogFormat;
+use crate::{config::watch::Compression, logging::LogFormat};
 use table::Table;
 
 /// The parser allows 80 brackets within one another with 80 parts of a dotted key in each, and drops what it
@@ -78,6 +78,7 @@ pub(super) struct RawWatch {
     pub(super) fields: Option<Located<FieldSelector>>,
     pub(super) resync: Option<Located<Duration>>,
     pub(super) drop: Option<Located<Vec<Located<Pointer>>>>,
+    pub(super) compression: Option<Located<Compression>>,
     pub(super) index: Vec<(Name, Located<Pointer>)>,
 }
 
@@ -161,6 +162,7 @@ impl RawWatch {
             fields: table.get("fields"),
             resync: table.get("resync"),
             drop: table.list("drop"),
+            compression: table.get("compression"),
             index: table.map("index"),
         }
     }

@@ -6,7 +6,9 @@ mod native;
 use std::{num::NonZeroUsize, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
-use informer_cache::{FactoryConfig, InformerFactory, ListenerConfig, SharedInformer, WatchConfig};
+use informer_cache::{
+    Compression, FactoryConfig, InformerFactory, ListenerConfig, SharedInformer, WatchConfig,
+};
 use informer_dispatch::{DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig, RetryConfig};
 use informer_types::{Delivery, EventHandler, Gvr, Outcome};
 use kube::Client;
@@ -56,6 +58,8 @@ impl<H: EventHandler> Informer<H> {
             ..FactoryConfig::default()
         };
         let mut watch = WatchConfig::new(Gvr::new("", "v1", "pods"));
+        // As the host does unless told otherwise.
+        watch.compression = Compression::Zstd;
         if plan.managed_fields == ManagedFields::Keep {
             watch.drop.clear();
         }

@@ -30,7 +30,7 @@ pub(crate) static HOST: Section = Section {
 
 pub(crate) static WATCH: Section = Section {
     header: "[[watch]]",
-    keys: &["gvr", "namespaces", "labels", "fields", "resync", "drop", "index"],
+    keys: &["gvr", "namespaces", "labels", "fields", "resync", "drop", "compression", "index"],
     later: &["keep", "metadata-only"],
 };
 

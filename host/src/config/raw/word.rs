@@ -2,7 +2,10 @@
 
 use super::scalar::Choice;
 use crate::{
-    config::plugin::{Initial, OnExhausted, Relist},
+    config::{
+        plugin::{Initial, OnExhausted, Relist},
+        watch::Compression,
+    },
     logging::LogFormat,
 };
 
@@ -34,6 +37,10 @@ impl Choice for InstanceKind {
 
 impl Choice for Relist {
     const WORDS: &'static [(&'static str, Self)] = &[("changed", Self::Changed), ("all", Self::All)];
+}
+
+impl Choice for Compression {
+    const WORDS: &'static [(&'static str, Self)] = &[("zstd", Self::Zstd), ("off", Self::Off)];
 }
 
 impl Choice for Initial {

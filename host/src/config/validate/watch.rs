@@ -61,6 +61,7 @@ fn watch(gvr: Gvr, raw: RawWatch, context: &mut Context<'_, '_>) -> Watch {
         fields: raw.fields.map(|fields| fields.value.0).unwrap_or_default(),
         resync: raw.resync.and_then(|period| resync(&period, context)),
         drop: drop(raw.drop, context),
+        compression: raw.compression.map(|compression| compression.value).unwrap_or_default(),
         indexes: indexes(raw.index, context),
     }
 }
