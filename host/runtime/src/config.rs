@@ -34,7 +34,7 @@ pub struct Grants {
 pub struct Limits {
     /// Linear memory of one instance, in bytes.
     pub memory_bytes: usize,
-    /// Of one call, calls to the host included; also of `start`.
+    /// Of one call, calls to the host included; also of `start`. A day at most.
     pub deadline: Duration,
     /// Of the log, in bytes a call; what is more is dropped and counted.
     pub log_bytes: usize,

@@ -23,6 +23,9 @@ use version::Version;
 /// How often idle instances are looked for at most and at least, whatever the idle timeout.
 const IDLE_CHECKS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
 
+/// Keeps the sum of now and the deadline within what a clock can tell.
+const LONGEST_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// One plugin of the host, from its first load to its removal.
 ///
 /// # Promises
@@ -56,10 +59,11 @@ impl Plugin {
     /// A plugin without a version: deliveries fail with [`FailureKind::Start`] until one is loaded.
     pub fn new(
         engine: Engine,
-        config: PluginConfig,
+        mut config: PluginConfig,
         lister: Arc<dyn ListerSource>,
         log: Arc<dyn LogSink>,
     ) -> Self {
+        config.limits.deadline = config.limits.deadline.min(LONGEST_DEADLINE);
         let calls = Semaphore::new(config.instances.get().min(Semaphore::MAX_PERMITS));
         let shared = Shared { config: Arc::new(config), lister, log, counters: Arc::default() };
         let version = ArcSwapOption::empty();

@@ -133,3 +133,21 @@ async fn what_the_cache_cannot_answer_is_said() {
     let refused = answers(&gvr.load("reader").await).await;
     assert!(refused[0].starts_with("error: invalid: `pods` is not a resource"), "{refused:?}");
 }
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_long_list_lets_others_run_in_between() {
+    let large = object("a", "large", "1", &format!(r#"{{"spec":[{}0]}}"#, "1,".repeat(50_000)));
+    let running = reader(r#""what": "list-fields", "pointer": "/none""#).cache("v1/pods", vec![large; 100]);
+    let running = running.load("reader").await;
+    let call = running.spawn_add("web");
+
+    let mut turns = 0;
+    while !call.is_finished() {
+        tokio::task::yield_now().await;
+        turns += 1;
+    }
+
+    assert_eq!(call.await.unwrap(), Outcome::Acknowledged);
+    assert_eq!(running.log.messages().len(), 100);
+    assert!(turns > 20, "{turns}");
+}

@@ -1,5 +1,7 @@
 //! A new version takes over between two calls.
 
+use std::time::{Duration, Instant};
+
 use informer_runtime::Component;
 use informer_types::Outcome;
 
@@ -105,5 +107,45 @@ async fn a_plugin_taken_out_of_service_is_stopped_and_can_come_back() {
     running.add_fails("web").await;
 
     running.load("echo").await.unwrap();
+    assert_eq!(running.add("web").await, Outcome::Acknowledged);
+}
+
+#[tokio::test]
+async fn a_start_beyond_the_deadline_is_refused_and_the_old_version_goes_on() {
+    let config = r#"{"millis": 0, "start_millis": 60000}"#;
+    let running = Setup::new(config).deadline(Duration::from_millis(200)).load("echo").await;
+
+    let refused = running.load("slow").await.unwrap_err().to_string();
+
+    assert!(refused.contains("took longer than its deadline of 200ms"), "{refused}");
+    assert_eq!(running.add("web").await, Outcome::Acknowledged);
+    assert_eq!(running.plugin.stats().instances_retired, 1);
+}
+
+#[tokio::test]
+async fn a_load_whose_future_is_dropped_changes_nothing() {
+    let running = Setup::new(r#"{"millis": 0, "start_millis": 60000}"#).load("echo").await;
+    let version = running.plugin.version();
+    let (plugin, slow) = (running.plugin.clone(), component("slow").await);
+    let loading = tokio::spawn(async move { plugin.load(&slow).await });
+    running.log.wait_for("starting", 1).await;
+
+    loading.abort();
+    assert!(loading.await.unwrap_err().is_cancelled());
+
+    assert_eq!(running.plugin.version(), version);
+    assert_eq!(running.add("web").await, Outcome::Acknowledged);
+    running.load("echo").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_version_that_does_not_want_to_stop_holds_nobody_up_for_long() {
+    let running = Setup::new(r#"{"millis": 0, "stop_millis": 60000}"#).load("slow").await;
+
+    let begun = Instant::now();
+    running.load("echo").await.unwrap();
+
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert_eq!(running.log.count("stop"), 1);
     assert_eq!(running.add("web").await, Outcome::Acknowledged);
 }
