@@ -26,13 +26,19 @@ impl LogSink for PluginLog {
         let fields =
             line.fields.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ");
         let fields = (!fields.is_empty()).then_some(fields);
-        let (plugin, message) = (line.plugin, line.message);
-        match line.level {
-            LogLevel::Trace => tracing::trace!(target: TARGET, plugin, fields, "{message}"),
-            LogLevel::Debug => tracing::debug!(target: TARGET, plugin, fields, "{message}"),
-            LogLevel::Info => tracing::info!(target: TARGET, plugin, fields, "{message}"),
-            LogLevel::Warn => tracing::warn!(target: TARGET, plugin, fields, "{message}"),
-            LogLevel::Error => tracing::error!(target: TARGET, plugin, fields, "{message}"),
+        // A guest may put line breaks into a message; what follows one must not look like a line of the host's.
+        for message in line.message.lines() {
+            write(line.level, line.plugin, message, fields.as_deref());
         }
+    }
+}
+
+fn write(level: LogLevel, plugin: &str, message: &str, fields: Option<&str>) {
+    match level {
+        LogLevel::Trace => tracing::trace!(target: TARGET, plugin, fields, "{message}"),
+        LogLevel::Debug => tracing::debug!(target: TARGET, plugin, fields, "{message}"),
+        LogLevel::Info => tracing::info!(target: TARGET, plugin, fields, "{message}"),
+        LogLevel::Warn => tracing::warn!(target: TARGET, plugin, fields, "{message}"),
+        LogLevel::Error => tracing::error!(target: TARGET, plugin, fields, "{message}"),
     }
 }
