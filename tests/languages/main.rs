@@ -1,5 +1,18 @@
 //! The JavaScript and Python examples: the same story as the Rust example, the same lines.
 //!
-//! Run by `cargo xtask test --all`; builds the components with the scripts that the examples' READMEs name.
+//! Builds the components with the scripts that the examples' READMEs name, once for each state of their sources. Run
+//! by `cargo xtask test --all`.
+//!
+//! | module | what it shows |
+//! |---|---|
+//! | `same_lines` | one host, one plugin a language, one story: they say the same |
+//! | `resync` | each deployment comes again, unchanged, with the cause `resync` |
+//! | `configurations` | the host accepts the `informer.toml` of each example |
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends by panicking")]
 
-fn main() {}
+mod cluster;
+mod configurations;
+mod example;
+mod resync;
+mod same_lines;
+mod toolchain;

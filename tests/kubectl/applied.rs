@@ -1,0 +1,59 @@
+//! apply: what a manifest no longer has is removed, what it never had is kept.
+
+use crate::{client::manifest, stage::Stage};
+
+const SHOP_IMAGE: &str = ".spec.template.spec.containers[?(@.name=='shop')].image";
+const SHOP_VARIABLES: &str = ".spec.template.spec.containers[?(@.name=='shop')].env[*].name";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn client_side_apply_merges_the_last_manifest_the_new_one_and_the_live_object() {
+    let Ok(mut stage) = Stage::set().await else { return };
+    let (first, changed) = (manifest("shop.yaml"), manifest("shop-changed.yaml"));
+    stage.creates("shop", &["apply", "-f", &first], "deployment.apps/shop created\n").await;
+    assert_eq!(stage.kubectl.field("shop", SHOP_VARIABLES).await, "A B");
+
+    // Somebody else's, which no manifest speaks of.
+    let label = ["label", "deployment", "shop", "foreign=yes"];
+    stage.changes("shop", &label, "deployment.apps/shop labeled\n").await;
+    let differs = stage.kubectl.run(&["diff", "-f", &changed]).await;
+    assert_eq!(differs.status.code(), Some(1), "{differs:?}");
+    assert!(differs.stdout.contains("\n-    tier: web\n"), "{differs:?}");
+
+    stage.changes("shop", &["apply", "-f", &changed], "deployment.apps/shop configured\n").await;
+    let labels = stage.kubectl.field("shop", ".metadata.labels").await;
+    assert_eq!(labels, r#"{"app":"shop","foreign":"yes"}"#);
+    assert_eq!(stage.kubectl.field("shop", SHOP_VARIABLES).await, "A");
+    assert_eq!(stage.kubectl.field("shop", SHOP_IMAGE).await, "shop:2");
+    assert_eq!(stage.kubectl.field("shop", ".spec.replicas").await, "3");
+    let names = stage.kubectl.field("shop", ".spec.template.spec.containers[*].name").await;
+    assert_eq!(names, "shop proxy");
+
+    stage.changes_nothing(&["apply", "-f", &changed], "deployment.apps/shop unchanged\n").await;
+    stage.deletes("shop", &["delete", "-f", &changed]).await;
+    stage.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_side_apply_removes_what_its_manager_gave_up_and_refuses_what_is_another_s() {
+    let Ok(mut stage) = Stage::set().await else { return };
+    let (first, changed) = (manifest("shop.yaml"), manifest("shop-changed.yaml"));
+    let said = "deployment.apps/shop serverside-applied\n";
+    stage.creates("shop", &["apply", "--server-side", "-f", &first], said).await;
+    let label = ["label", "deployment", "shop", "foreign=yes"];
+    stage.changes("shop", &label, "deployment.apps/shop labeled\n").await;
+
+    stage.changes("shop", &["apply", "--server-side", "-f", &changed], said).await;
+    let labels = stage.kubectl.field("shop", ".metadata.labels").await;
+    assert_eq!(labels, r#"{"app":"shop","foreign":"yes"}"#);
+    assert_eq!(stage.kubectl.field("shop", SHOP_VARIABLES).await, "A");
+    assert_eq!(stage.kubectl.field("shop", SHOP_IMAGE).await, "shop:2");
+
+    let other = ["apply", "--server-side", "--field-manager=other", "-f", &first];
+    let conflict = stage.kubectl.complains(&other).await;
+    assert!(conflict.contains("Apply failed with 2 conflicts: conflicts with \"kubectl\""), "{conflict}");
+    assert!(conflict.contains("- .spec.replicas\n"), "{conflict}");
+    assert_eq!(stage.kubectl.field("shop", SHOP_IMAGE).await, "shop:2");
+    stage.changes("shop", &[&other[..], &["--force-conflicts"]].concat(), said).await;
+    assert_eq!(stage.kubectl.field("shop", SHOP_IMAGE).await, "shop:1");
+    stage.leave().await;
+}

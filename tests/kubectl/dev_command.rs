@@ -1,0 +1,145 @@
+//! The binary itself, as a person starts it: `informer dev`.
+
+use std::{env, path::PathBuf, process::Stdio};
+
+use informer_guests::deployments_rust;
+use informer_tests::host::PATIENCE;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines},
+    process::{Child, ChildStderr, ChildStdout, Command},
+    time::timeout,
+};
+
+use crate::client::Kubectl;
+
+/// A running `informer dev --output json --log-format json`. Dropping it kills it.
+struct Dev {
+    child: Child,
+    answer: Lines<BufReader<ChildStdout>>,
+    log: Lines<BufReader<ChildStderr>>,
+}
+
+impl Dev {
+    async fn start(directory: &TempDir, configuration: &str) -> Self {
+        let file = directory.path().join("informer.toml");
+        std::fs::write(&file, configuration).unwrap();
+        let mut child = Command::new(built().await)
+            .args(["dev", "--output", "json", "--log-format", "json", "--log", "info", "--config"])
+            .arg(file)
+            // There it leaves its kubeconfig.
+            .env("TMPDIR", directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let answer = BufReader::new(child.stdout.take().unwrap()).lines();
+        let log = BufReader::new(child.stderr.take().unwrap()).lines();
+        Self { child, answer, log }
+    }
+
+    /// The one line that it prints for programs.
+    async fn answer(&mut self) -> Value {
+        let line =
+            timeout(PATIENCE, self.answer.next_line()).await.expect("it does not say where it listens");
+        serde_json::from_str(&line.unwrap().expect("it ended")).unwrap()
+    }
+
+    /// Waits until the plugin says this.
+    async fn hears(&mut self, wanted: &str) {
+        let search = async {
+            while let Some(line) = self.log.next_line().await.unwrap() {
+                let line: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+                if line["message"] == wanted {
+                    assert_eq!(line["plugin"], "deployments", "{line}");
+                    return true;
+                }
+            }
+            false
+        };
+        let found = timeout(PATIENCE, search).await.unwrap_or_else(|_| panic!("nobody said {wanted:?}"));
+        assert!(found, "it ended before somebody said {wanted:?}");
+    }
+
+    /// Sends SIGTERM. It must end with status 0, and have printed nothing more.
+    async fn stop(mut self) {
+        let process = self.child.id().unwrap();
+        let kill = Command::new("sh").args(["-c", &format!("kill -TERM {process}")]).status().await.unwrap();
+        assert!(kill.success());
+        let status = timeout(PATIENCE, self.child.wait()).await.expect("it does not stop").unwrap();
+        let mut log = String::new();
+        self.log.into_inner().read_to_string(&mut log).await.unwrap();
+        assert_eq!(status.code(), Some(0), "{log}");
+        assert!(!log.contains(r#""level":"ERROR""#), "{log}");
+        assert_eq!(self.answer.next_line().await.unwrap(), None);
+    }
+}
+
+/// Builds the binary, or finds it built. An old one would tell of an old program.
+async fn built() -> PathBuf {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "build",
+            "--package",
+            "informer",
+            "--bin",
+            "informer",
+            "--message-format=json-render-diagnostics",
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .await
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let messages = String::from_utf8(output.stdout).unwrap();
+    let executable = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        message["executable"].as_str().map(PathBuf::from)
+    };
+    messages.lines().find_map(executable).expect("cargo names no executable")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn informer_dev_serves_kubectl_and_ends_at_sigterm() {
+    let component = tokio::task::spawn_blocking(deployments_rust).await.unwrap();
+    let directory = TempDir::new().unwrap();
+    let configuration = format!(
+        r#"
+        [host]
+        admin = "127.0.0.1:0"
+        cache-dir = {cache:?}
+
+        [[watch]]
+        gvr = "apps/v1/deployments"
+
+        [[plugin]]
+        name = "deployments"
+        source = {component:?}
+
+          [[plugin.on]]
+          watch = "apps/v1/deployments"
+
+          [plugin.grant]
+          read = ["apps/v1/deployments"]
+        "#,
+        cache = directory.path().join("compiled"),
+    );
+    let mut dev = Dev::start(&directory, &configuration).await;
+    let answer = dev.answer().await;
+    assert!(answer["url"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{answer}");
+    assert!(answer["admin"].is_string(), "{answer}");
+    let kubeconfig = std::fs::read_to_string(answer["kubeconfig"].as_str().unwrap()).unwrap();
+    let Ok(kubectl) = Kubectl::new(&kubeconfig).await else { return };
+
+    kubectl.prints(&["create", "deployment", "hello", "--image=nginx"]).await;
+    let version = kubectl.field("hello", ".metadata.resourceVersion").await;
+    dev.hears(&format!("added default/hello (rv {version}, live)")).await;
+    kubectl.prints(&["scale", "deployment", "hello", "--replicas=3"]).await;
+    let scaled = kubectl.field("hello", ".metadata.resourceVersion").await;
+    dev.hears(&format!("updated default/hello (rv {version} -> {scaled}, live)")).await;
+    dev.stop().await;
+}

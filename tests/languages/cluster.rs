@@ -1,0 +1,77 @@
+//! The embedded API server and its deployments.
+
+use informer_devserver::{Config, DevServer};
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::{
+    Api, Client,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+
+/// A server, and a client of its own.
+pub(crate) struct Cluster {
+    pub(crate) server: DevServer,
+    deployments: Api<Deployment>,
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    pub(crate) async fn start() -> Self {
+        let server = DevServer::start(Config::default()).await.unwrap();
+        let config = kube::Config::new(server.url().parse().unwrap());
+        let deployments = Api::namespaced(Client::try_from(config).unwrap(), "default");
+        Self { server, deployments }
+    }
+
+    /// Creates a deployment, and answers its resource version.
+    pub(crate) async fn create(&self, name: &str) -> String {
+        let labels = json!({"app": name});
+        let deployment = serde_json::from_value(json!({
+            "metadata": {"name": name, "labels": labels},
+            "spec": {
+                "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"containers": [{"name": name, "image": "nginx:1.29"}]},
+                },
+            },
+        }));
+        let created = self.deployments.create(&PostParams::default(), &deployment.unwrap()).await.unwrap();
+        created.metadata.resource_version.unwrap()
+    }
+
+    /// Patches a deployment, and answers its new resource version.
+    pub(crate) async fn patch(&self, name: &str, patch: Value) -> String {
+        let patch = Patch::Merge(patch);
+        let patched = self.deployments.patch(name, &PatchParams::default(), &patch).await.unwrap();
+        patched.metadata.resource_version.unwrap()
+    }
+
+    /// Deletes a deployment, and answers the version that the deletion made.
+    pub(crate) async fn delete(&self, name: &str) -> String {
+        self.deployments.delete(name, &DeleteParams::default()).await.unwrap();
+        self.server.resource_version().to_string()
+    }
+}
+
+/// The table of one plugin that hears of deployments.
+pub(crate) fn plugin(name: &str, source: &std::path::Path, subscription: &str) -> String {
+    format!(
+        r#"
+        [[plugin]]
+        name = "{name}"
+        source = {source:?}
+
+          [[plugin.on]]
+          watch = "apps/v1/deployments"
+          {subscription}
+
+          [plugin.grant]
+          read = ["apps/v1/deployments"]
+        "#
+    )
+}
+
+/// What all of them need.
+pub(crate) const WATCH: &str = "[[watch]]\ngvr = \"apps/v1/deployments\"\n";

@@ -1,0 +1,69 @@
+//! The examples' components.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use sha2::{Digest, Sha256};
+
+/// An example that a script builds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scripted {
+    JavaScript,
+    Python,
+}
+
+/// The directory of the examples.
+pub(crate) fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
+}
+
+// === impl Scripted ===
+
+impl Scripted {
+    /// The name of its folder.
+    pub(crate) fn folder(self) -> &'static str {
+        match self {
+            Self::JavaScript => "deployments-js",
+            Self::Python => "deployments-python",
+        }
+    }
+
+    /// The component, built now by the example's own script unless it was built from the same sources before: two
+    /// builds differ in some bytes, and the host would compile the 18 MB of Python anew. Blocks.
+    pub(crate) fn component(self) -> PathBuf {
+        let directory = examples().join(self.folder());
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("languages");
+        let component = kept.join(format!("{}-{}.wasm", self.folder(), digest(&directory)));
+        if component.is_file() {
+            return component;
+        }
+        // Renamed when complete, so that a killed build leaves no half component.
+        let partial = component.with_extension(format!("{}.partial", std::process::id()));
+        let output =
+            Command::new(directory.join("build.sh")).arg(&partial).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{self:?}: {}", String::from_utf8_lossy(&output.stderr));
+        fs::rename(&partial, &component).unwrap();
+        component
+    }
+}
+
+/// Of all that goes into a component: the example and the contract.
+fn digest(directory: &Path) -> String {
+    let mut sources = Vec::new();
+    for directory in [directory, &examples().join("../wit")] {
+        let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+        sources.extend(files.filter(|path| path.is_file()));
+    }
+    sources.sort();
+    let mut hash = Sha256::new();
+    for source in sources {
+        let text = fs::read(&source).unwrap();
+        // The length keeps two files apart from their concatenation.
+        hash.update(text.len().to_le_bytes());
+        hash.update(text);
+    }
+    hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}

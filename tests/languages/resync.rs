@@ -1,0 +1,28 @@
+//! Resync: what did not change comes again, and says so (P-16, D-5).
+
+use informer_guests::deployments_rust;
+use informer_tests::host::TestHost;
+
+use crate::cluster::{Cluster, WATCH, plugin};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_deployment_comes_again_as_an_update_that_changed_nothing() {
+    let component = tokio::task::spawn_blocking(deployments_rust).await.unwrap();
+    let cluster = Cluster::start().await;
+    let nginx = cluster.create("nginx").await;
+    let web = cluster.create("web").await;
+    let configuration = WATCH.to_owned() + &plugin("rust", &component, "resync = \"1s\"");
+    let host = TestHost::start(&cluster.server.url(), &configuration).await.unwrap();
+
+    let again = [
+        format!("updated default/nginx (rv {nginx} -> {nginx}, resync)"),
+        format!("updated default/web (rv {web} -> {web}, resync)"),
+    ];
+    let twice = |lines: &[String]| {
+        again.iter().all(|wanted| lines.iter().filter(|line| *line == wanted).count() >= 2)
+    };
+    host.lines.until("rust", "each resync line twice", twice).await;
+    let report = host.stop().await;
+    assert!(report.undelivered.is_empty(), "{report:?}");
+    cluster.server.shutdown().await;
+}

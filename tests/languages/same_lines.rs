@@ -1,0 +1,120 @@
+//! Three languages hear one story.
+
+use std::{path::PathBuf, time::Duration};
+
+use informer_guests::deployments_rust;
+use informer_tests::host::TestHost;
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    cluster::{Cluster, WATCH, plugin},
+    example::Scripted,
+    toolchain::{Skip, require},
+};
+
+/// How long the host may compile three components, of which Python's has 18 MB, on a busy build machine.
+const COMPILED_WITHIN: Duration = Duration::from_secs(600);
+
+/// The lines that list the deployments, at the start of the story.
+const LISTING: [&str; 3] = ["deployments in default: 2", "1 -> nginx", "2 -> web"];
+
+/// A host that runs all three, and what all of them had to say so far, but for the listing.
+struct Story {
+    plugins: [(&'static str, PathBuf); 3],
+    host: TestHost,
+    expected: Vec<String>,
+}
+
+// === impl Story ===
+
+impl Story {
+    /// Starts the host; waits until each plugin has said these lines.
+    async fn begin(plugins: [(&'static str, PathBuf); 3], cluster: &Cluster, expected: &[String]) -> Self {
+        let tables = plugins.iter().map(|(name, component)| plugin(name, component, ""));
+        let configuration = WATCH.to_owned() + &tables.collect::<String>();
+        let host = TestHost::start(&cluster.server.url(), &configuration).await.unwrap();
+        let compiled = async {
+            while !host.unready().is_empty() {
+                sleep(Duration::from_millis(100)).await;
+            }
+        };
+        let compiled = timeout(COMPILED_WITHIN, compiled).await;
+        assert!(compiled.is_ok(), "not ready: {:?}\n{:#}", host.unready(), host.status());
+        host.synced().await;
+        Self { plugins, host, expected: expected.to_vec() }
+    }
+
+    /// Waits until each plugin has said one line more. Before the next change: what is pending may be merged.
+    async fn continues(&mut self, line: String) {
+        self.expected.push(line);
+        let count = self.expected.len() + LISTING.len();
+        for (name, _) in &self.plugins {
+            let what = self.expected.last().unwrap();
+            self.host.lines.until(name, what, |lines| lines.len() >= count).await;
+        }
+    }
+
+    /// Compares everything said, after the last calls have returned.
+    async fn ends(self) {
+        let lines = self.host.lines.clone();
+        let report = self.host.stop().await;
+        assert!(report.undelivered.is_empty(), "{report:?}");
+        for (name, _) in &self.plugins {
+            let said = without_listing(name, &lines.of(name));
+            assert_eq!(said, self.expected, "what {name} said");
+        }
+    }
+}
+
+/// The components, by the names of their plugins.
+async fn components() -> Result<[(&'static str, PathBuf); 3], Skip> {
+    require(&["node", "npm", "python3"])?;
+    let build = || {
+        [
+            ("rust", deployments_rust()),
+            ("javascript", Scripted::JavaScript.component()),
+            ("python", Scripted::Python.component()),
+        ]
+    };
+    Ok(tokio::task::spawn_blocking(build).await.unwrap())
+}
+
+/// The listing stands in one piece, after the first notification and before whatever is not initial any more
+/// (`examples/README.md` promises no more).
+fn without_listing(plugin: &str, said: &[String]) -> Vec<String> {
+    let start = said.iter().position(|line| line == LISTING[0]);
+    let start = start.unwrap_or_else(|| panic!("{plugin} lists nothing: {said:#?}"));
+    let (before, from) = said.split_at(start);
+    let (listing, after) = from.split_at(LISTING.len().min(from.len()));
+    assert_eq!(listing, LISTING, "{plugin}");
+    assert!(
+        !before.is_empty() && before.iter().all(|line| line.ends_with(", initial)")),
+        "{plugin}: {said:#?}"
+    );
+    [before, after].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_story_makes_the_same_lines_in_every_language() {
+    let Ok(plugins) = components().await else { return };
+    let cluster = Cluster::start().await;
+    let mut initial = Vec::new();
+    for name in ["nginx", "web"] {
+        initial.push(format!("added default/{name} (rv {}, initial)", cluster.create(name).await));
+    }
+    let mut story = Story::begin(plugins, &cluster, &initial).await;
+
+    let created = cluster.create("api").await;
+    story.continues(format!("added default/api (rv {created}, live)")).await;
+    let scaled = cluster.patch("api", json!({"spec": {"replicas": 3}})).await;
+    story.continues(format!("updated default/api (rv {created} -> {scaled}, live)")).await;
+    let labelled = cluster.patch("api", json!({"metadata": {"labels": {"tier": "backend"}}})).await;
+    story.continues(format!("updated default/api (rv {scaled} -> {labelled}, live)")).await;
+    let deleted = cluster.delete("api").await;
+    story.continues(format!("deleted default/api (rv {deleted})")).await;
+    let again = cluster.create("api").await;
+    story.continues(format!("added default/api (rv {again}, live)")).await;
+    story.ends().await;
+    cluster.server.shutdown().await;
+}
