@@ -52,11 +52,12 @@ pub struct RequestError {
 /// What went wrong with one request. The texts go on from "the API server at URL".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
+    /// Not a source: the text says the only part of it that helps.
     #[error("cannot be reached: {}", innermost(.0.as_ref()))]
-    Transport(#[source] Box<dyn Error + Send + Sync>),
+    Transport(Box<dyn Error + Send + Sync>),
     #[error("was silent for {}", Seconds(*.0))]
     Silent(Duration),
-    #[error("answered {code}: {}", .status.message)]
+    #[error("answered {code}{}", said(*.code, &.status.message))]
     Status { code: StatusCode, status: Box<ApiStatus>, retry_after: Option<Duration> },
     #[error("answered with HTML, not JSON: is it an API server?")]
     Html,
@@ -248,6 +249,14 @@ fn innermost(mut error: &(dyn Error + 'static)) -> String {
         error = source;
     }
     error.to_string()
+}
+
+/// What a status adds to its code, if anything.
+fn said(code: StatusCode, message: &str) -> String {
+    if message.is_empty() || code.canonical_reason() == Some(message) {
+        return String::new();
+    }
+    format!(": {message}")
 }
 
 /// true where the peer itself refused the connection.

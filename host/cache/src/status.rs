@@ -180,16 +180,22 @@ impl fmt::Display for InformerStatus {
     /// One line: `v1/pods: watching, synced, 12 objects`, with the last error where it still matters.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let synced = if self.synced { "synced" } else { "not synced" };
-        write!(f, "{}: {}, {synced}, {} objects", self.key, self.phase, self.objects)?;
+        write!(f, "{}: {}, {synced}, {}", self.key, self.phase, counted(self.objects, "object"))?;
         for reflector in self.reflectors.iter().filter(|reflector| reflector.consecutive_failures > 0) {
             if let Some(error) = &reflector.last_error {
-                write!(f, "; failed {} times: {}", reflector.consecutive_failures, error.text)?;
+                write!(f, "; failed {}: {}", counted(reflector.consecutive_failures, "time"), error.text)?;
             }
         }
         let quarantined: usize = self.reflectors.iter().map(|reflector| reflector.quarantined.len()).sum();
         if quarantined > 0 {
-            write!(f, "; {quarantined} objects cannot be decoded")?;
+            write!(f, "; {} cannot be decoded", counted(quarantined, "object"))?;
         }
         Ok(())
     }
+}
+
+/// `1 object`, `2 objects`.
+fn counted<N: fmt::Display + PartialEq + From<u8> + Copy>(count: N, noun: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }

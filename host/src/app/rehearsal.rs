@@ -44,9 +44,12 @@ async fn verdict(informer: &SharedInformer) -> Option<String> {
         if status.synced {
             return None;
         }
-        let failed = status.reflectors.iter().any(|reflector| reflector.consecutive_failures > 0);
-        if failed || Instant::now() >= deadline {
-            return Some(format!("watch {status}"));
+        let mut errors = status.reflectors.iter().filter_map(|reflector| reflector.last_error.as_ref());
+        if let Some(error) = errors.next() {
+            return Some(format!("watch {}: {}", status.key, error.text));
+        }
+        if Instant::now() >= deadline {
+            return Some(format!("watch {status}; nothing came within {PATIENCE:?}"));
         }
         sleep(LOOK_EVERY).await;
     }
