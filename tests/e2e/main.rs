@@ -2,11 +2,17 @@
 //!
 //! | module | what it shows |
 //! |---|---|
+//! | `bad_input` | what is wrong is said in a sentence that helps, and the rest goes on |
+//! | `cli` | the built binary: what it prints, and how it exits |
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
 //! | `recordings` | what a real API server sent reaches a component, whatever it contains |
 //! | `reload` | a changed component takes over under load; a bad one never does |
 //! | `tidy` | the rules of ARCHITECTURE.md and CONVENTIONS.md that a compiler cannot check |
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
+mod answers;
+mod bad_input;
+mod cli;
 mod configmaps;
 mod echo;
 mod isolation;

@@ -1,0 +1,91 @@
+//! Watches of what the server does not have.
+
+use informer::{config::Access, connect::connect};
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::host::TestHost;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, PostParams};
+use serde_json::json;
+
+use super::configuration;
+use crate::configmaps::ConfigMaps;
+
+/// The other watch and its plugin, beside those of [`configuration`].
+fn with_watch(gvr: &str) -> String {
+    format!(
+        r#"
+        {configuration}
+        [[watch]]
+        gvr = "{gvr}"
+        [[plugin]]
+        name = "other"
+        source = {source:?}
+          [[plugin.on]]
+          watch = "{gvr}"
+        "#,
+        configuration = configuration(),
+        source = guest("echo"),
+    )
+}
+
+/// The host says this of the watch; the other one and its plugin work.
+async fn is_told_and_keeps_nobody(server: &DevServer, gvr: &str, expected: &str) -> TestHost {
+    let host = TestHost::start(&server.url(), &with_watch(gvr)).await.unwrap();
+    let told = |reason: &String| {
+        reason.starts_with(&format!("{gvr}: backing-off, not synced, 0 objects; failed "))
+            && reason.contains(expected)
+    };
+    host.until(
+        "the other watch alone to be told",
+        |_| matches!(&host.unready()[..], [reason] if told(reason)),
+    )
+    .await;
+
+    let name = "from-the-healthy-watch";
+    ConfigMaps::at(&server.url()).await.create(name).await;
+    host.lines.said("echo", &format!("add default/{name} "), "").await;
+    host
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_misspelt_resource_is_told_with_what_was_perhaps_meant() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let expected = ": apps/v1 has no resource `deploymnets`; did you mean `deployments`";
+
+    let host = is_told_and_keeps_nobody(&server, "apps/v1/deploymnets", expected).await;
+
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_nobody_serves_is_told_and_watched_once_its_crd_is_there() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let expected = format!(": {} has no API shop.example.com/v1", server.url());
+    let host = is_told_and_keeps_nobody(&server, "shop.example.com/v1/orders", &expected).await;
+
+    let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
+    let definition = json!({
+        "metadata": {"name": "orders.shop.example.com"},
+        "spec": {
+            "group": "shop.example.com", "scope": "Namespaced",
+            "names": {"plural": "orders", "singular": "order", "kind": "Order"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            }],
+        },
+    });
+    let definition = serde_json::from_value(definition).unwrap();
+    let definitions: Api<CustomResourceDefinition> = Api::all(connection.client);
+    definitions.create(&PostParams::default(), &definition).await.unwrap();
+    let order = json!({
+        "apiVersion": "shop.example.com/v1", "kind": "Order", "metadata": {"name": "first", "namespace": "default"},
+    });
+    server.load(vec![order]).unwrap();
+
+    host.lines.said("other", "add default/first ", "").await;
+    host.synced().await;
+    assert_eq!(host.unready(), Vec::<String>::new());
+    host.stop().await;
+}

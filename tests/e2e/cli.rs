@@ -1,0 +1,46 @@
+//! The built binary: what is typed, what is printed, how it exits.
+
+mod binary;
+mod check;
+mod demo;
+mod serve;
+
+use binary::informer;
+
+#[tokio::test]
+async fn help_names_every_command_and_a_way_to_begin() {
+    let help = informer(&["--help"]).await;
+
+    assert_eq!(help.status, Some(0));
+    for command in ["run", "dev", "demo", "apiserver", "check"] {
+        let listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command} ")));
+        assert!(listed, "{command} is not in:\n{}", help.stdout);
+    }
+    assert!(help.stdout.contains("informer dev  "), "{}", help.stdout);
+}
+
+#[tokio::test]
+async fn a_misspelt_flag_is_wrong_usage_and_told_with_what_was_meant() {
+    let refused = informer(&["run", "--confg", "x.toml"]).await;
+
+    assert_eq!(refused.status, Some(2));
+    assert!(refused.stderr.contains("'--config'"), "{}", refused.stderr);
+    assert_eq!(refused.stdout, "");
+}
+
+#[tokio::test]
+async fn run_without_a_configuration_says_where_it_looked_and_shows_one_that_works() {
+    let refused = informer(&["run"]).await;
+
+    assert_eq!((refused.status, refused.stdout.as_str()), (Some(1), ""));
+    let (reason, smallest) = refused.stderr.split_once("start with\n").unwrap();
+    assert!(reason.starts_with("informer: there is no configuration at /"), "{reason}");
+    for words in ["/informer.toml; ", "--config", "`informer dev`"] {
+        assert!(reason.contains(words), "{words} is not in: {reason}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    std::fs::write(&path, smallest).unwrap();
+    let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
+    assert_eq!(checked.status, Some(0), "{}", checked.stdout);
+}

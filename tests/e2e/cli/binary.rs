@@ -1,0 +1,132 @@
+//! The binary, and one run of it.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use informer_tests::host::PATIENCE;
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader, Lines},
+    process::{Child, ChildStderr, ChildStdout, Command},
+    sync::OnceCell,
+    time::timeout,
+};
+
+/// What a run that ended by itself left behind.
+pub(super) struct Finished {
+    pub(super) status: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+/// A run that ends when it is told to; killed when dropped.
+pub(super) struct Running {
+    child: Child,
+    stdout: Lines<BufReader<ChildStdout>>,
+    stderr: Lines<BufReader<ChildStderr>>,
+    /// Holds the files it writes.
+    _temporary: TempDir,
+}
+
+/// Built on demand: a test may build, since cargo has let go of its lock by the time tests run.
+async fn binary() -> &'static Path {
+    static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
+    BINARY.get_or_init(build).await
+}
+
+async fn build() -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "build",
+            "--package",
+            "informer",
+            "--bin",
+            "informer",
+            "--message-format",
+            "json-render-diagnostics",
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .await
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let messages = String::from_utf8(output.stdout).unwrap();
+    let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let mut executables = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+    executables.next_back().unwrap()
+}
+
+/// Without what the machine's user has set; in an empty directory.
+fn command(binary: &Path, arguments: &[&str], temporary: &TempDir) -> Command {
+    let mut command = Command::new(binary);
+    command
+        .args(arguments)
+        .env_clear()
+        .env("TMPDIR", temporary.path())
+        .env("HOME", temporary.path())
+        .env("XDG_CACHE_HOME", std::env::temp_dir().join("informer-tests-cache"))
+        .current_dir(temporary.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+/// Runs it to its end.
+pub(super) async fn informer(arguments: &[&str]) -> Finished {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut command = command(binary().await, arguments, &temporary);
+    let output = timeout(PATIENCE, command.output()).await.unwrap().unwrap();
+    Finished {
+        status: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Running {
+    pub(super) async fn start(arguments: &[&str]) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let mut child = command(binary().await, arguments, &temporary).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap()).lines();
+        let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+        Self { child, stdout, stderr, _temporary: temporary }
+    }
+
+    /// The next line on stdout.
+    pub(super) async fn line(&mut self) -> String {
+        timeout(PATIENCE, self.stdout.next_line()).await.unwrap().unwrap().unwrap()
+    }
+
+    /// Reads the log up to a line with these words.
+    pub(super) async fn logged(&mut self, words: &str) -> String {
+        let reading = async {
+            let mut read = Vec::new();
+            while let Some(line) = self.stderr.next_line().await.unwrap() {
+                if line.contains(words) {
+                    return line;
+                }
+                read.push(line);
+            }
+            panic!("the log ended without `{words}`: {read:#?}");
+        };
+        timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("nothing logged with `{words}`"))
+    }
+
+    /// Sends a signal, by its name without `SIG`.
+    pub(super) async fn signal(&self, name: &str) {
+        let process = self.child.id().unwrap().to_string();
+        let sent = Command::new("kill").args([&format!("-{name}"), &process]).status().await.unwrap();
+        assert!(sent.success());
+    }
+
+    /// Ends within so long.
+    pub(super) async fn ended(mut self, within: Duration) -> ExitStatus {
+        timeout(within, self.child.wait()).await.unwrap().unwrap()
+    }
+}

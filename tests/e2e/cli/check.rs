@@ -1,0 +1,131 @@
+//! `informer check`
+
+use std::{fs, path::PathBuf};
+
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::binary::informer;
+
+fn file(content: &str) -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    fs::write(&path, content).unwrap();
+    (directory, path)
+}
+
+/// One watch, and one plugin with this component.
+fn configuration(server: &str, gvr: &str, component: &str) -> String {
+    let source = guest(component);
+    format!(
+        "[cluster]\nserver = \"{server}\"\n[[watch]]\ngvr = \"{gvr}\"\n\
+         [[plugin]]\nname = \"some\"\nsource = {source:?}\n[[plugin.on]]\nwatch = \"{gvr}\"\n"
+    )
+}
+
+const NOBODY: &str = "http://127.0.0.1:1";
+
+const MISTAKES: &str = "\
+[[watch]]
+gvr = \"v1/configmaps\"
+
+[[plugin]]
+name = \"some\"
+sorce = \"some.wasm\"
+
+[[plugin.on]]
+  watch = \"v1/configmap\"
+";
+
+#[tokio::test]
+async fn everything_that_is_wrong_with_a_file_is_told_with_line_and_column() {
+    let (_directory, path) = file(MISTAKES);
+    let path = path.to_str().unwrap();
+
+    let checked = informer(&["check", "--config", path]).await;
+
+    assert_eq!(checked.status, Some(1), "{}", checked.stderr);
+    let problem = |place: &str, words: &[&str]| {
+        let found = checked.stdout.lines().find(|line| line.starts_with(&format!("{path}:{place}: ")));
+        let found = found.unwrap_or_else(|| panic!("nothing at {place}:\n{}", checked.stdout));
+        assert!(words.iter().all(|word| found.contains(word)), "{found}");
+    };
+    problem("6:1", &["sorce", "source"]);
+    problem("9:11", &["v1/configmap", "v1/configmaps"]);
+    assert!(checked.stdout.trim_end().ends_with(&format!("problems in {path}")), "{}", checked.stdout);
+}
+
+#[tokio::test]
+async fn a_program_gets_one_object_with_every_problem() {
+    let (_directory, path) = file(MISTAKES);
+
+    let checked = informer(&["check", "--output", "json", "--config", path.to_str().unwrap()]).await;
+
+    assert_eq!(checked.status, Some(1), "{}", checked.stderr);
+    let answer: Value = serde_json::from_str(&checked.stdout).unwrap();
+    let problems = answer["problems"].as_array().unwrap();
+    assert!(problems.iter().any(|problem| problem["line"] == 6 && problem["column"] == 1), "{answer:#}");
+}
+
+#[tokio::test]
+async fn a_sound_file_is_said_to_be_sound_without_a_cluster_and_without_components() {
+    let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "echo"));
+    let path = path.to_str().unwrap();
+
+    let checked = informer(&["check", "--config", path]).await;
+
+    assert_eq!((checked.status, checked.stdout), (Some(0), format!("{path}: no problems\n")));
+}
+
+#[tokio::test]
+async fn a_component_that_asks_for_more_than_it_is_granted_is_found_before_it_runs() {
+    let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "reader"));
+
+    let checked = informer(&["check", "--components", "--config", path.to_str().unwrap()]).await;
+
+    assert_eq!(checked.status, Some(1), "{}", checked.stderr);
+    assert_eq!(
+        checked.stdout,
+        "plugin some: the component imports informer:plugin/lister@0.1.0, which is not granted: \
+         add `read = [\"apps/v1/deployments\"]` under [plugin.grant]\n"
+    );
+}
+
+#[tokio::test]
+async fn a_resource_that_the_cluster_does_not_serve_is_found_before_it_is_watched() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let (_directory, wrong) = file(&configuration(&server.url(), "apps/v1/deployment", "echo"));
+    let (_other, right) = file(&configuration(&server.url(), "apps/v1/deployments", "echo"));
+
+    let checked = informer(&["check", "--cluster", "--config", wrong.to_str().unwrap()]).await;
+    assert_eq!(checked.status, Some(1), "{}", checked.stderr);
+    assert!(
+        checked.stdout.starts_with(
+            "watch apps/v1/deployment: apps/v1 has no resource `deployment`; did you mean `deployments`"
+        ),
+        "{}",
+        checked.stdout
+    );
+
+    let checked =
+        informer(&["check", "--cluster", "--components", "--config", right.to_str().unwrap()]).await;
+    assert_eq!(checked.status, Some(0), "{}{}", checked.stdout, checked.stderr);
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_down_is_told_at_once() {
+    let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "echo"));
+
+    let checked = informer(&["check", "--cluster", "--config", path.to_str().unwrap()]).await;
+
+    assert_eq!(checked.status, Some(1), "{}", checked.stderr);
+    assert_eq!(
+        checked.stdout,
+        format!(
+            "watch v1/configmaps: cannot find out what v1/configmaps is: the API server at {NOBODY} \
+             cannot be reached: Connection refused (os error 111) (GET /api/v1); is it running?\n"
+        )
+    );
+}
