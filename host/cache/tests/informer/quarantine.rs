@@ -109,3 +109,19 @@ async fn an_object_without_a_name_is_counted_and_nothing_else() {
     let status = world.informer.status();
     assert_eq!((status.counters.quarantined, status.reflectors[0].quarantined.len()), (1, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_shows_an_object_whole_ends_its_quarantine_d2() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[broken("a", "1"), broken("gone", "2")]));
+    let watch = script.live_watch();
+    script.list(Answer::list("20", &[pod("a", "15")]));
+    let world = World::start(script);
+    world.watches(1).await;
+    assert_eq!(world.informer.status().reflectors[0].quarantined.len(), 2);
+
+    watch.frame(&event("ERROR", status(410, "Expired", "x")));
+    world.caches(&["shop/a@15"]).await;
+
+    assert!(world.informer.status().reflectors[0].quarantined.is_empty());
+}
