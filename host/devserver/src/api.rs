@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -21,6 +22,9 @@ pub(crate) struct Api {
     /// Held for reading while an object is created in a namespace, for writing while a namespace is
     /// marked as terminating: nothing can slip into a namespace that is being emptied.
     pub(crate) namespace_gate: RwLock<()>,
+    /// Wakes the task that empties namespaces. A wake-up that nobody waits for is kept; more than one
+    /// are one, as the task looks at all namespaces.
+    pub(crate) namespace_marked: Notify,
     /// Cancelled when the server stops.
     pub(crate) shutdown: CancellationToken,
     open_watches: Mutex<CancellationToken>,
@@ -36,6 +40,7 @@ impl Api {
             registry: Registry::builtin(),
             storage,
             namespace_gate: RwLock::new(()),
+            namespace_marked: Notify::new(),
             open_watches: Mutex::new(shutdown.child_token()),
             shutdown,
         }

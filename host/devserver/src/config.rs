@@ -22,6 +22,10 @@ pub struct Config {
     /// How long a request for a version that is not there yet waits before it fails. Default 3 s,
     /// as kube-apiserver.
     pub future_version_patience: Duration,
+    /// How long a namespace that is being deleted keeps its content. kube-controller-manager waits
+    /// 5 s, and `kubectl delete -f` of a namespace and what is in it relies on some wait. Zero empties
+    /// it before the deletion is answered. Default 500 ms.
+    pub namespace_grace: Duration,
     /// Deletes what is owned by deleted objects, as kube-controller-manager's garbage collector
     /// does. Off by default: tests of informers want no events but their own.
     pub garbage_collection: bool,
@@ -48,6 +52,7 @@ impl Default for Config {
             history_limit: 10_000,
             gone: GoneStyle::default(),
             future_version_patience: Duration::from_secs(3),
+            namespace_grace: Duration::from_millis(500),
             garbage_collection: false,
         }
     }

@@ -1,6 +1,6 @@
 //! CustomResourceDefinitions: they start to serve when they are created and stop when they go.
 //!
-//! Schemas are published but not enforced: objects are stored as they are sent. There is no
+//! Schemas are neither published nor enforced: objects are stored as they are sent. There is no
 //! conversion but the change of `apiVersion` (strategy `None`).
 
 use std::sync::Arc;

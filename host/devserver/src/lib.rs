@@ -18,7 +18,7 @@
 //!
 //! What it does not do: authentication, authorization, TLS, admission webhooks, protobuf and CBOR
 //! answers (protobuf requests are read),
-//! schema validation, conversion webhooks, controllers other than namespace deletion, CRD
+//! schemas of custom resources (they are stored as sent), conversion webhooks, controllers other than namespace deletion, CRD
 //! establishment and (optional) garbage collection.
 //!
 //! It shares no code with the informer's own list and watch: the wire is all they have in common, or
@@ -51,6 +51,7 @@ mod protobuf;
 mod registry;
 mod rest;
 mod routes;
+mod schema;
 mod selector;
 mod server;
 mod status;

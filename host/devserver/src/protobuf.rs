@@ -1,16 +1,15 @@
 //! Protobuf request bodies, as client-go's typed clients send them whatever the server prefers.
 //!
 //! Only read, never written: every client that sends protobuf accepts JSON answers. The layout of
-//! the messages is data ([`schema`]), made from `k8s.io/api` by `tools/protobuf-schema`.
+//! the messages is data ([`schema`](crate::schema)).
 
 use bytes::Bytes;
 use jiff::{Timestamp, fmt::temporal::DateTimePrinter};
 use serde_json::{Map, Value};
 
-mod schema;
 mod wire;
 
-use schema::{Field, Message, Schema, Shape, Zero};
+use crate::schema::{Field, Message, Schema, Shape, Type, Zero};
 use wire::{Reader, Wire};
 
 /// The media type of the bodies read here.
@@ -153,7 +152,6 @@ fn decode_entry(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) ->
 const MISMATCH: ProtobufError = ProtobufError::Malformed("a field is not of the type it should be");
 
 fn decode_value(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) -> Result<Value> {
-    use schema::Type;
     Ok(match (&field.kind, wire) {
         (Type::Text, Wire::Bytes(text)) => text_of(text)?.into(),
         // Signed integers travel as two's complement.

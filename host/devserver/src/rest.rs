@@ -25,7 +25,7 @@ mod validate;
 pub(crate) use aftermath::{Removed, removed as settle};
 pub(crate) use create::{create, seed};
 pub(crate) use delete::{DeleteOptions, Deleted, Deletion, Propagation, delete, delete_alone};
-pub(crate) use namespace::INITIAL as INITIAL_NAMESPACES;
+pub(crate) use namespace::{INITIAL as INITIAL_NAMESPACES, run as run_namespaces};
 pub(crate) use update::{INTERNAL, Part, WriteOptions, update};
 
 /// How often a write that others overtake is tried again. Each failed try means that another write

@@ -12,6 +12,8 @@ use axum::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
 
+use parking_lot::Mutex;
+
 use crate::{
     api::Api,
     discovery, openapi,
@@ -49,6 +51,8 @@ struct ApiRequest {
     query: Query,
     headers: HeaderMap,
     body: Bytes,
+    /// What the client is told besides the answer.
+    warnings: Arc<Mutex<Vec<String>>>,
 }
 
 /// Everything the server answers.
@@ -91,9 +95,18 @@ async fn route(api: Arc<Api>, request: Request) -> ApiResult<Response> {
         query: Query::parse(&parts.uri)?,
         headers: parts.headers,
         body,
+        warnings: Arc::default(),
     };
     request.check_scope(&parts.method)?;
-    request.dispatch(&parts.method).await
+    let warnings = request.warnings.clone();
+    let mut response = request.dispatch(&parts.method).await?;
+    for warning in warnings.lock().iter() {
+        // A field name that no header can carry goes without a warning.
+        if let Ok(value) = HeaderValue::try_from(format!("299 - \"{warning}\"")) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+    Ok(response)
 }
 
 /// Discovery and OpenAPI: documents about the server; `None` when the path names none.

@@ -81,6 +81,7 @@ impl DevServer {
         let api = Arc::new(Api::new(config, stop.clone()));
         create_namespaces(&api).map_err(|error| StartError::Bootstrap(error.to_json().to_string()))?;
         let connections = TaskTracker::new();
+        connections.spawn(rest::run_namespaces(api.clone()));
         let router = routes::router(api.clone());
         connections.spawn(accept(listener, router, connections.clone(), stop.clone()));
         tracing::info!(%address, "development API server listens");

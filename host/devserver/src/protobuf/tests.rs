@@ -35,16 +35,16 @@ fn an_object_reads_as_the_json_that_says_the_same() {
 
 #[test]
 fn times_quantities_and_mixed_types_read_as_text() {
-    let of = |kind: schema::Type| Field { json: "x".into(), shape: Shape::One, kind, zero: Zero::Shown };
+    let of = |kind: Type| Field { json: "x".into(), shape: Shape::One, kind, zero: Zero::Shown };
     let read = |kind, bytes: &[u8]| decode_value(Schema::get(), &of(kind), Wire::Bytes(bytes), 0).unwrap();
 
-    assert_eq!(read(schema::Type::Time, &[8, 60]), json!("1970-01-01T00:01:00Z"));
-    assert_eq!(read(schema::Type::Time, &[]), Value::Null);
-    assert_eq!(read(schema::Type::MicroTime, &[8, 60]), json!("1970-01-01T00:01:00.000000Z"));
-    assert_eq!(read(schema::Type::Quantity, &field(1, b"10Mi")), json!("10Mi"));
-    assert_eq!(read(schema::Type::IntOrString, &[8, 0, 16, 80]), json!(80));
-    assert_eq!(read(schema::Type::IntOrString, &[vec![8, 1], field(3, b"25%")].concat()), json!("25%"));
-    assert_eq!(read(schema::Type::RawJson, &field(1, b"{\"a\":1}")), json!({"a": 1}));
+    assert_eq!(read(Type::Time, &[8, 60]), json!("1970-01-01T00:01:00Z"));
+    assert_eq!(read(Type::Time, &[]), Value::Null);
+    assert_eq!(read(Type::MicroTime, &[8, 60]), json!("1970-01-01T00:01:00.000000Z"));
+    assert_eq!(read(Type::Quantity, &field(1, b"10Mi")), json!("10Mi"));
+    assert_eq!(read(Type::IntOrString, &[8, 0, 16, 80]), json!(80));
+    assert_eq!(read(Type::IntOrString, &[vec![8, 1], field(3, b"25%")].concat()), json!("25%"));
+    assert_eq!(read(Type::RawJson, &field(1, b"{\"a\":1}")), json!({"a": 1}));
 }
 
 #[test]

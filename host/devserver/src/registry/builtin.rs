@@ -176,6 +176,13 @@ const ROWS: &[Row] = &[
         &[EVENT_FIELDS, StoredAs("events", EVENT_RENAMES)],
     ),
     row(
+        ("authentication.k8s.io", "v1"),
+        ("selfsubjectreviews", "SelfSubjectReview"),
+        &[],
+        CLUSTER,
+        &[Review],
+    ),
+    row(
         ("authorization.k8s.io", "v1"),
         ("selfsubjectaccessreviews", "SelfSubjectAccessReview"),
         &[],

@@ -1,8 +1,8 @@
 //! What follows from a write, inside the server: namespaces are emptied, definitions take effect,
 //! dependents are collected.
 //!
-//! In a cluster controllers do this some time later. Here it is done before the write is answered,
-//! so that a test sees one order of events. The work is a list, not a recursion: a chain of owners
+//! In a cluster controllers do this some time later. Here it is done before the write is answered
+//! (but for namespaces with a grace), so that a test sees one order of events. The work is a list, not a recursion: a chain of owners
 //! may be of any length.
 
 use std::sync::Arc;
@@ -23,8 +23,11 @@ pub(super) fn written(api: &Api, resource: &Arc<Resource>, object: &Arc<Stored>)
 /// After an object was marked for deletion and stayed.
 pub(super) fn marked(api: &Api, resource: &Arc<Resource>, object: &Arc<Stored>) {
     if resource.is("", "namespaces") {
-        removed(api, namespace::empty(api, &object.key.name));
-        report(namespace::release_if_empty(api, &object.key.name));
+        if api.config.namespace_grace.is_zero() {
+            empty_namespace(api, &object.key.name);
+        } else {
+            api.namespace_marked.notify_one();
+        }
     } else if resource.is(crd::GROUP, crd::PLURAL) {
         removed(api, crd::empty(api, resource, object));
         if let Some(id) = crd::collection_id(&object.decode(resource)) {
@@ -33,6 +36,12 @@ pub(super) fn marked(api: &Api, resource: &Arc<Resource>, object: &Arc<Stored>) 
     } else if api.config.garbage_collection {
         removed(api, gc::marked(api, resource, object));
     }
+}
+
+/// Deletes what is in a namespace, and the namespace when that is all.
+pub(super) fn empty_namespace(api: &Api, name: &str) {
+    removed(api, namespace::empty(api, name));
+    report(namespace::release_if_empty(api, name));
 }
 
 /// After objects are gone.

@@ -1,8 +1,12 @@
 //! Namespaces: they hold objects, and are emptied before they go.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::{DeleteOptions, Deleted, Deletion, INTERNAL, delete::delete_alone, update};
+use super::{
+    DeleteOptions, Deleted, Deletion, INTERNAL, aftermath::empty_namespace, delete::delete_alone, update,
+};
 use crate::{
     api::Api,
     object::Object,
@@ -59,6 +63,26 @@ pub(super) fn empty(api: &Api, name: &str) -> Vec<super::aftermath::Removed> {
     removed
 }
 
+/// Empties namespaces that are being deleted, each after the grace. Ends when the server stops.
+pub(crate) async fn run(api: Arc<Api>) {
+    let wait = async {
+        loop {
+            api.namespace_marked.notified().await;
+            tokio::time::sleep(api.config.namespace_grace).await;
+            let Ok(namespaces) = api.builtin("", "v1", "namespaces") else { return };
+            let all = api.collection(&namespaces).snapshot(None).objects;
+            for namespace in all.iter().filter(|namespace| namespace.is_deleting()) {
+                empty_namespace(&api, &namespace.key.name);
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        () = api.shutdown.cancelled() => {}
+        () = wait => {}
+    }
+}
+
 /// Lets a namespace go that is being deleted and empty.
 pub(super) fn release_if_empty(api: &Api, name: &str) -> ApiResult<()> {
     let namespaces = api.builtin("", "v1", "namespaces")?;
@@ -80,7 +104,7 @@ pub(super) fn release_if_empty(api: &Api, name: &str) -> ApiResult<()> {
 }
 
 /// One resource for every collection of namespaced objects.
-fn stored_resources(api: &Api) -> Vec<std::sync::Arc<Resource>> {
+fn stored_resources(api: &Api) -> Vec<Arc<Resource>> {
     let mut resources = api.registry.all();
     resources.retain(|resource| resource.namespaced);
     resources.dedup_by_key(|resource| resource.id());

@@ -60,7 +60,7 @@ pub(super) fn apply(request: &ApiRequest, name: &str) -> ApiResult<Response> {
 fn config(request: &ApiRequest, name: &str) -> ApiResult<Object> {
     let mut document = body::fields(&request.body)?;
     drop_nulls(&mut document);
-    let mut config = body::object(&request.resource, document)?;
+    let mut config = request.object(document)?;
     if config.metadata.contains_key("managedFields") {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }

@@ -6,11 +6,13 @@ use http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 
+use super::ApiRequest;
 use crate::{
     object::Object,
     protobuf,
     registry::Resource,
-    status::{ApiError, ApiResult},
+    schema::{self, Misfit},
+    status::{ApiError, ApiResult, Cause},
 };
 
 /// The largest body, as kube-apiserver's.
@@ -62,11 +64,11 @@ pub(super) fn fields(body: &Bytes) -> ApiResult<Value> {
     }
 }
 
-/// An object of this resource.
+/// An object of this resource, its fields not looked at.
 ///
 /// # Errors
 /// 400 when the document is not an object of this kind and version.
-pub(super) fn object(resource: &Resource, document: Value) -> ApiResult<Object> {
+fn untyped(resource: &Resource, document: Value) -> ApiResult<Object> {
     let kind = &resource.kind;
     let api_version = resource.api_version();
     let object = Object::from_value(document);
@@ -81,4 +83,62 @@ pub(super) fn object(resource: &Resource, document: Value) -> ApiResult<Object> 
         )));
     }
     Ok(object)
+}
+
+// === impl ApiRequest ===
+
+impl ApiRequest {
+    /// An object of the request's resource. Fields that its kind does not have are dropped, and
+    /// refused or reported as `fieldValidation` asks.
+    ///
+    /// # Errors
+    /// 400 when the document is not an object of this kind and version, or its fields are not of
+    /// their types.
+    pub(super) fn object(&self, mut document: Value) -> ApiResult<Object> {
+        let strict = match self.query.get("fieldValidation") {
+            Some("Strict") => true,
+            None | Some("Warn" | "Ignore") => false,
+            Some(other) => {
+                let cause =
+                    Cause::not_supported("fieldValidation", &other.into(), &["Ignore", "Strict", "Warn"]);
+                return Err(ApiError::invalid("meta.k8s.io", "Options", "", &[cause]));
+            }
+        };
+        let resource = &self.resource;
+        // The type is checked first: fields are those of a kind.
+        untyped(resource, document.clone())?;
+        let misfit = schema::conform(&resource.api_version(), &resource.kind, &mut document);
+        let kind = &resource.kind;
+        let refuse = |problem: &str| {
+            let version = &resource.version;
+            ApiError::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {kind}: {problem}"
+            ))
+        };
+        match misfit {
+            Ok(unknown) if strict && !unknown.is_empty() => {
+                let unknown: Vec<String> =
+                    unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+                return Err(refuse(&format!("strict decoding error: {}", unknown.join(", "))));
+            }
+            Ok(unknown) if self.query.get("fieldValidation") != Some("Ignore") => self.warn(unknown),
+            Ok(_) => {}
+            Err(Misfit { path, expected, found }) => {
+                return Err(refuse(&format!(
+                    "json: cannot unmarshal {found} into field {path} of type {expected}"
+                )));
+            }
+        }
+        untyped(resource, document)
+    }
+
+    fn warn(&self, unknown: Vec<String>) {
+        let mut warnings = self.warnings.lock();
+        for path in unknown {
+            let warning = format!("unknown field \\\"{path}\\\"");
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+    }
 }

@@ -10,7 +10,7 @@ pub(super) fn create(request: &ApiRequest) -> ApiResult<Response> {
     let view = negotiate::view(&request.headers)?;
     let resource = &request.resource;
     let document = body::document(&request.headers, &request.body)?;
-    let mut object = body::object(resource, document)?;
+    let mut object = request.object(document)?;
     // Owners are what this server saw, not what a client says it saw.
     object.metadata.remove("managedFields");
     let dry_run = request.query.dry_run()?;

@@ -34,7 +34,7 @@ pub(super) fn patch(request: &ApiRequest, name: &str) -> ApiResult<Response> {
     let dry_run = request.query.dry_run()?;
     let options = WriteOptions { part: request.part(), dry_run, manager: Some(request.manager()) };
     let patched = rest::update(&request.api, resource, &key, &options, |current| {
-        body::object(resource, patch.apply(&current.clone().into_value())?)
+        request.object(patch.apply(&current.clone().into_value())?)
     })?;
     Ok(json(encode::object(resource, view, &patched)))
 }

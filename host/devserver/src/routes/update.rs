@@ -15,7 +15,7 @@ use crate::{
 pub(super) fn update(request: &ApiRequest, name: &str) -> ApiResult<Response> {
     let view = negotiate::view(&request.headers)?;
     let resource = &request.resource;
-    let object = body::object(resource, body::document(&request.headers, &request.body)?)?;
+    let object = request.object(body::document(&request.headers, &request.body)?)?;
     check_name(&object, name)?;
     let key = ObjectKey::new(request.namespace(), name);
     let dry_run = request.query.dry_run()?;
@@ -27,7 +27,7 @@ pub(super) fn update(request: &ApiRequest, name: &str) -> ApiResult<Response> {
 /// `PUT /api/v1/namespaces/{name}/finalize` sets `spec.finalizers`, and nothing else.
 pub(super) fn finalize(request: &ApiRequest, name: &str) -> ApiResult<Response> {
     let resource = &request.resource;
-    let object = body::object(resource, body::document(&request.headers, &request.body)?)?;
+    let object = request.object(body::document(&request.headers, &request.body)?)?;
     check_name(&object, name)?;
     let finalizers = object.at(&["spec", "finalizers"]).cloned().unwrap_or_else(|| Value::Array(Vec::new()));
     let key = ObjectKey::new("", name);

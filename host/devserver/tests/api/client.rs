@@ -37,11 +37,16 @@ pub(crate) struct Watch {
     reader: BufReader<TcpStream>,
 }
 
+/// The default, but for what happens later: tests want it now.
+pub(crate) fn at_once() -> Config {
+    Config { namespace_grace: Duration::ZERO, ..Config::default() }
+}
+
 // === impl Cluster ===
 
 impl Cluster {
     pub(crate) async fn start() -> Self {
-        Self::with(Config::default()).await
+        Self::with(at_once()).await
     }
 
     pub(crate) async fn with(config: Config) -> Self {

@@ -119,6 +119,25 @@ async fn a_namespace_waits_for_finalizers_in_it_and_takes_nothing_new() {
     cluster.get("/api/v1/namespaces/shop").await.failure(404, "NotFound");
 }
 
+#[tokio::test]
+async fn within_the_grace_what_is_in_a_namespace_can_still_be_deleted() {
+    let grace = std::time::Duration::from_millis(300);
+    let cluster = Cluster::with(Config { namespace_grace: grace, ..Config::default() }).await;
+    let config_maps = "/api/v1/namespaces/shop/configmaps";
+    cluster.create(NAMESPACES, &namespace("shop")).await;
+    cluster.create(config_maps, &config_map("a")).await;
+    cluster.create(config_maps, &config_map("b")).await;
+    let rv = cluster.server.resource_version();
+    let mut watch = cluster.watch(&format!("{NAMESPACES}?watch=1&resourceVersion={rv}")).await;
+
+    assert_eq!(cluster.delete("/api/v1/namespaces/shop").await.code, 200);
+    assert_eq!(cluster.delete(&format!("{config_maps}/a")).await.code, 200);
+
+    assert_eq!(watch.event().await, event("MODIFIED", "shop"));
+    assert_eq!(watch.event().await, event("DELETED", "shop"));
+    assert!(cluster.get(config_maps).await.names().is_empty());
+}
+
 fn owned_by(name: &str, owners: &[&Value]) -> Value {
     let reference = |owner: &&Value| {
         json!({

@@ -106,7 +106,7 @@ async fn version_and_health_answer() {
 }
 
 #[tokio::test]
-async fn a_client_may_ask_what_it_may_do() {
+async fn a_client_may_ask_who_it_is_and_what_it_may_do() {
     let cluster = Cluster::start().await;
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     let review = json!({
@@ -115,6 +115,9 @@ async fn a_client_may_ask_what_it_may_do() {
     });
     let answer = cluster.create(path, &review).await;
     assert_eq!(answer["status"]["allowed"], true);
+    let who = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let answer = cluster.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", &who).await;
+    assert_eq!(answer["status"]["userInfo"]["username"], "developer");
     cluster.get(path).await.failure(405, "MethodNotAllowed");
 }
 

@@ -1,37 +1,46 @@
-//! The layout of the messages, read from a table made by `tools/protobuf-schema`.
+//! The fields of the built-in kinds: names, types, and numbers in protobuf.
+//!
+//! Read from a table that `tools/schema` makes from `k8s.io/api`.
 
 use std::{collections::HashMap, sync::LazyLock};
 
-const TABLE: &str = include_str!("schema.txt");
+mod conformance;
+
+pub(crate) use conformance::{Misfit, conform};
+
+const TABLE: &str = include_str!("schema/table.txt");
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::read(TABLE));
 
 /// Every message that can occur in a request.
 #[derive(Debug, Default)]
-pub(super) struct Schema {
+pub(crate) struct Schema {
     roots: HashMap<(String, String), String>,
     messages: HashMap<String, Message>,
 }
 
 /// The fields of a message, by number.
 #[derive(Debug, Default)]
-pub(super) struct Message {
+pub(crate) struct Message {
     fields: HashMap<u32, Field>,
+    /// From the JSON name to the number; fields of inlined messages are not among them.
+    names: HashMap<String, u32>,
+    inlined: Vec<String>,
 }
 
 /// How a field reads in JSON.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(crate) struct Field {
     /// Empty when the fields of the message stand in its parent.
-    pub(super) json: String,
-    pub(super) shape: Shape,
-    pub(super) kind: Type,
-    pub(super) zero: Zero,
+    pub(crate) json: String,
+    pub(crate) shape: Shape,
+    pub(crate) kind: Type,
+    pub(crate) zero: Zero,
 }
 
 /// How many values a field has.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     One,
     List,
     Map,
@@ -39,14 +48,14 @@ pub(super) enum Shape {
 
 /// Whether JSON shows a zero value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Zero {
+pub(crate) enum Zero {
     Shown,
     Omitted,
 }
 
 /// The type of a value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(crate) enum Type {
     Text,
     Integer,
     Boolean,
@@ -64,17 +73,17 @@ pub(super) enum Type {
 // === impl Schema ===
 
 impl Schema {
-    pub(super) fn get() -> &'static Self {
+    pub(crate) fn get() -> &'static Self {
         &SCHEMA
     }
 
     /// The message of a kind. Every group has the options of meta.
-    pub(super) fn root(&self, api_version: &str, kind: &str) -> Option<&Message> {
+    pub(crate) fn root(&self, api_version: &str, kind: &str) -> Option<&Message> {
         let api_version = if kind == "DeleteOptions" { "v1" } else { api_version };
         self.message(self.roots.get(&(api_version.to_owned(), kind.to_owned()))?)
     }
 
-    pub(super) fn message(&self, name: &str) -> Option<&Message> {
+    pub(crate) fn message(&self, name: &str) -> Option<&Message> {
         self.messages.get(name)
     }
 
@@ -92,8 +101,7 @@ impl Schema {
                     }
                 }
                 Some(name) => {
-                    let fields = words.filter_map(field).collect();
-                    schema.messages.insert(name.to_owned(), Message { fields });
+                    schema.messages.insert(name.to_owned(), words.filter_map(field).collect());
                 }
                 None => {}
             }
@@ -105,8 +113,32 @@ impl Schema {
 // === impl Message ===
 
 impl Message {
-    pub(super) fn field(&self, number: u32) -> Option<&Field> {
+    pub(crate) fn field(&self, number: u32) -> Option<&Field> {
         self.fields.get(&number)
+    }
+
+    /// The field of a JSON name, also when it is of an inlined message.
+    pub(crate) fn named<'s>(&'s self, schema: &'s Schema, name: &str) -> Option<&'s Field> {
+        if let Some(number) = self.names.get(name) {
+            return self.fields.get(number);
+        }
+        self.inlined.iter().find_map(|inner| schema.message(inner)?.named(schema, name))
+    }
+}
+
+impl FromIterator<(u32, Field)> for Message {
+    fn from_iter<I: IntoIterator<Item = (u32, Field)>>(fields: I) -> Self {
+        let mut message = Self::default();
+        for (number, field) in fields {
+            match &field.kind {
+                Type::Message(inner) if field.json.is_empty() => message.inlined.push(inner.clone()),
+                _ => {
+                    message.names.insert(field.json.clone(), number);
+                }
+            }
+            message.fields.insert(number, field);
+        }
+        message
     }
 }
 

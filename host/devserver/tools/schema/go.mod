@@ -1,4 +1,4 @@
-module informer/devserver/protobuf-schema
+module informer/devserver/schema
 
 go 1.26.0
 

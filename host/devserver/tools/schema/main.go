@@ -1,7 +1,8 @@
-// Command protobuf-schema writes the table by which the development server reads protobuf bodies:
-// for each message that can occur in a request, its fields with their numbers, JSON names and types.
+// Command schema writes the table by which the development server reads protobuf bodies and checks
+// JSON ones: for each message that can occur in a request, its fields with their numbers, JSON names
+// and types.
 //
-//	go run . > ../../src/protobuf/schema.txt
+//	go run . > ../../src/schema/table.txt
 //
 // One line is one message: its name, then `number:name:type` for each field. A type is
 //
@@ -21,6 +22,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	authnv1 "k8s.io/api/authentication/v1"
 	authv1 "k8s.io/api/authorization/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -52,6 +54,7 @@ var roots = []struct {
 	{"apps/v1", []any{
 		appsv1.ControllerRevision{}, appsv1.DaemonSet{}, appsv1.Deployment{}, appsv1.ReplicaSet{}, appsv1.StatefulSet{},
 	}},
+	{"authentication.k8s.io/v1", []any{authnv1.SelfSubjectReview{}}},
 	{"authorization.k8s.io/v1", []any{authv1.SelfSubjectAccessReview{}}},
 	{"autoscaling/v1", []any{autoscalingv1.Scale{}}},
 	{"autoscaling/v2", []any{autoscalingv2.HorizontalPodAutoscaler{}}},
@@ -126,6 +129,9 @@ func (s *schema) typ(t reflect.Type, options string) string {
 		}
 		return "[]" + s.typ(t.Elem(), "")
 	case reflect.Map:
+		if t.Elem().Kind() == reflect.Slice && t.Elem().Elem().Kind() == reflect.String {
+			return "{}R" // only in answers, so its form in protobuf does not matter
+		}
 		return "{}" + s.typ(t.Elem(), "")
 	case reflect.Struct:
 		return s.message(t) + suffix
@@ -135,7 +141,7 @@ func (s *schema) typ(t reflect.Type, options string) string {
 
 func main() {
 	s := &schema{messages: map[string]string{}}
-	fmt.Println("# Made by host/devserver/tools/protobuf-schema from k8s.io/api; do not edit.")
+	fmt.Println("# Made by host/devserver/tools/schema from k8s.io/api; do not edit.")
 	for _, group := range roots {
 		for _, object := range group.objects {
 			t := reflect.TypeOf(object)
