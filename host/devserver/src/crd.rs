@@ -11,7 +11,7 @@ use crate::{
     api::Api,
     object::Object,
     registry::{CollectionId, Resource},
-    rest::{self, DeleteOptions, Deleted, Deletion},
+    rest::{self, DeleteOptions, Done},
     status::{ApiError, ApiResult},
     storage::{ObjectKey, Stored},
 };
@@ -28,56 +28,54 @@ pub(crate) const PLURAL: &str = "customresourcedefinitions";
 const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// After a definition was created or changed: serves what it says now, and says so in its status.
-pub(crate) fn written(api: &Api, resource: &Arc<Resource>, stored: &Stored) {
+///
+/// # Errors
+/// As an update: the definition may have been deleted in the meantime.
+pub(crate) fn written(api: &Api, resource: &Arc<Resource>, stored: &Stored) -> ApiResult<Option<Done>> {
     let object = stored.decode(resource);
-    let Some(id) = collection_id(&object) else { return };
+    let Some(id) = collection_id(&object) else { return Ok(None) };
     api.registry.replace_custom(&id.group, &id.plural, definition::resources(&object));
-    let accepted = rest::update(api, resource, &stored.key, &rest::INTERNAL, |current| {
+    let accepted = rest::update_alone(api, resource, &stored.key, &rest::INTERNAL, |current| {
         let mut accepted = current.clone();
         definition::accept(&mut accepted);
         if !current.is_deleting() {
             accepted.add_finalizer(FINALIZER);
         }
         Ok(accepted)
-    });
-    // The definition may have been deleted in the meantime; then there is nothing to say.
-    if let Err(error) = accepted.map_err(|error| error.to_json()) {
-        tracing::debug!(name = stored.key.name, %error, "definition was not marked as established");
-    }
+    })?;
+    Ok(accepted.1)
 }
 
-/// Deletes the objects of a definition that is being deleted; returns what went at once.
-pub(crate) fn empty(api: &Api, resource: &Arc<Resource>, stored: &Stored) -> Vec<rest::Removed> {
+/// Deletes the objects of a definition that is being deleted.
+pub(crate) fn empty(api: &Api, resource: &Arc<Resource>, stored: &Stored) -> Vec<Done> {
     let object = stored.decode(resource);
-    let mut removed = Vec::new();
-    let served = collection_id(&object).and_then(|id| api.registry.by_id(&id));
-    if let Some(custom) = served {
+    let mut work = Vec::new();
+    if let Some(custom) = collection_id(&object).and_then(|id| api.registry.by_id(&id)) {
         for object in api.collection(&custom).snapshot(None).objects {
-            // Gone already, or overtaken by somebody else's deletion: both are what we want.
-            if let Ok(Deleted { how: Deletion::Done, object }) =
-                rest::delete_alone(api, &custom, &object.key, &DeleteOptions::default())
-            {
-                removed.push((custom.clone(), object));
-            }
+            let deleted = rest::delete_alone(api, &custom, &object.key, &DeleteOptions::default());
+            work.extend(rest::report(deleted.map(|(_, done)| done)));
         }
     }
-    removed
+    work
 }
 
 /// Lets the definition of these objects go, if it is being deleted and they are gone.
-pub(crate) fn release_if_empty(api: &Api, id: &CollectionId) -> ApiResult<()> {
+///
+/// # Errors
+/// As an update.
+pub(crate) fn release_if_empty(api: &Api, id: &CollectionId) -> ApiResult<Option<Done>> {
     let definitions = api.builtin(GROUP, "v1", PLURAL)?;
     let key = ObjectKey::new("", format!("{}.{}", id.plural, id.group));
-    let Some(stored) = api.collection(&definitions).get(&key) else { return Ok(()) };
+    let Some(stored) = api.collection(&definitions).get(&key) else { return Ok(None) };
     if !stored.is_deleting() || !api.storage.collection(id).is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    rest::update(api, &definitions, &key, &rest::INTERNAL, |current| {
+    let released = rest::update_alone(api, &definitions, &key, &rest::INTERNAL, |current| {
         let mut released = current.clone();
         released.remove_finalizer(FINALIZER);
         Ok(released)
     })?;
-    Ok(())
+    Ok(released.1)
 }
 
 /// After a definition is gone: its resource is served no more, watches of it end.

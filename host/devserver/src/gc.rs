@@ -1,7 +1,8 @@
 //! The garbage collector: what is owned goes with its last owner.
 //!
 //! Follows kube-controller-manager's rules, except that objects whose owners never existed are left
-//! alone.
+//! alone, and that objects that own one another in a circle wait for ever when one of them is deleted
+//! in the foreground.
 
 use std::sync::Arc;
 
@@ -11,8 +12,7 @@ use crate::{
     api::Api,
     object::Object,
     registry::Resource,
-    rest::{self, DeleteOptions, Deleted, Deletion, Propagation, Removed},
-    status::ApiResult,
+    rest::{self, DeleteOptions, Done, Propagation},
     storage::{ObjectKey, Stored},
 };
 
@@ -28,38 +28,37 @@ pub(crate) fn before_delete(object: &mut Object, propagation: Propagation) {
     }
 }
 
-/// After an object was marked for deletion: orphans its dependents or deletes them first. Returns
-/// what went at once.
-pub(crate) fn marked(api: &Api, resource: &Arc<Resource>, stored: &Arc<Stored>) -> Vec<Removed> {
+/// After an object was marked for deletion: orphans its dependents or deletes them first.
+pub(crate) fn marked(api: &Api, resource: &Arc<Resource>, stored: &Arc<Stored>) -> Vec<Done> {
     let object = stored.decode(resource);
     let finalizers = object.finalizers();
-    let mut removed = Vec::new();
+    let mut work = Vec::new();
     if finalizers.contains(&ORPHAN) {
         for (dependent, object) in dependents(api, &stored.uid) {
-            ignore_race(disown(api, &dependent, &object.key, &stored.uid));
+            work.extend(disown(api, &dependent, &object.key, &stored.uid));
         }
-        ignore_race(release(api, resource, &stored.key, ORPHAN));
+        work.extend(release(api, resource, &stored.key, ORPHAN));
     } else if finalizers.contains(&FOREGROUND) {
         for (dependent, object) in dependents(api, &stored.uid) {
-            removed.extend(collect(api, &dependent, &object, &stored.uid, Propagation::Foreground));
+            work.extend(collect(api, &dependent, &object, &stored.uid, Propagation::Foreground));
         }
-        release_foreground(api, resource, stored);
+        work.extend(release_foreground(api, resource, stored));
     }
-    removed
+    work
 }
 
 /// After an object is gone: deletes what it alone owned, and lets an owner go that waited for it.
-pub(crate) fn removed(api: &Api, gone: &Stored) -> Vec<Removed> {
-    let mut removed = Vec::new();
+pub(crate) fn removed(api: &Api, gone: &Stored) -> Vec<Done> {
+    let mut work = Vec::new();
     for (dependent, object) in dependents(api, &gone.uid) {
-        removed.extend(collect(api, &dependent, &object, &gone.uid, Propagation::Background));
+        work.extend(collect(api, &dependent, &object, &gone.uid, Propagation::Background));
     }
     for owner in gone.owners() {
         if let Some((resource, stored)) = find_owner(api, gone, owner) {
-            release_foreground(api, &resource, &stored);
+            work.extend(release_foreground(api, &resource, &stored));
         }
     }
-    removed
+    work
 }
 
 /// Deletes a dependent, or only takes this owner from it when it has others that live.
@@ -69,45 +68,36 @@ fn collect(
     stored: &Arc<Stored>,
     owner: &str,
     propagation: Propagation,
-) -> Option<Removed> {
-    let others = stored.owners().iter().filter(|uid| *uid != owner);
-    if others.filter(|uid| find_owner(api, stored, uid).is_some()).count() > 0 {
-        ignore_race(disown(api, resource, &stored.key, owner));
-        return None;
+) -> Option<Done> {
+    let mut others = stored.owners().iter().filter(|uid| *uid != owner);
+    if others.any(|uid| find_owner(api, stored, uid).is_some()) {
+        return disown(api, resource, &stored.key, owner);
     }
     let options = DeleteOptions { propagation, uid: Some(stored.uid.clone()), ..DeleteOptions::default() };
-    match rest::delete_alone(api, resource, &stored.key, &options) {
-        Ok(Deleted { how: Deletion::Done, object }) => Some((resource.clone(), object)),
-        Ok(Deleted { how: Deletion::Pending, object }) => {
-            // Its own dependents come first, and may be all that holds it.
-            if propagation == Propagation::Foreground {
-                rest::settle(api, marked(api, resource, &object));
-            }
-            None
-        }
-        Err(_) => None,
-    }
+    rest::report(rest::delete_alone(api, resource, &stored.key, &options).map(|(_, done)| done))
 }
 
 /// Lets an object go that waited for its dependents, if they are gone.
-fn release_foreground(api: &Api, resource: &Arc<Resource>, stored: &Stored) {
+fn release_foreground(api: &Api, resource: &Arc<Resource>, stored: &Stored) -> Option<Done> {
     let object = stored.decode(resource);
     let waits = object.is_deleting() && object.finalizers().contains(&FOREGROUND);
     if waits && dependents(api, &stored.uid).is_empty() {
-        ignore_race(release(api, resource, &stored.key, FOREGROUND));
+        return release(api, resource, &stored.key, FOREGROUND);
     }
+    None
 }
 
-fn release(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, finalizer: &str) -> ApiResult<Arc<Stored>> {
-    rest::update(api, resource, key, &rest::INTERNAL, |current| {
+fn release(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, finalizer: &str) -> Option<Done> {
+    let released = rest::update_alone(api, resource, key, &rest::INTERNAL, |current| {
         let mut released = current.clone();
         released.remove_finalizer(finalizer);
         Ok(released)
-    })
+    });
+    rest::report(released.map(|(_, done)| done))
 }
 
-fn disown(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, owner: &str) -> ApiResult<Arc<Stored>> {
-    rest::update(api, resource, key, &rest::INTERNAL, |current| {
+fn disown(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, owner: &str) -> Option<Done> {
+    let disowned = rest::update_alone(api, resource, key, &rest::INTERNAL, |current| {
         let mut changed = current.clone();
         if let Some(Value::Array(owners)) = changed.metadata.get_mut("ownerReferences") {
             owners.retain(|reference| reference.get("uid").and_then(Value::as_str) != Some(owner));
@@ -116,10 +106,14 @@ fn disown(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, owner: &str) -> 
             }
         }
         Ok(changed)
-    })
+    });
+    rest::report(disowned.map(|(_, done)| done))
 }
 
-fn dependents(api: &Api, uid: &str) -> Vec<Removed> {
+/// An object and how it is served.
+type Found = (Arc<Resource>, Arc<Stored>);
+
+fn dependents(api: &Api, uid: &str) -> Vec<Found> {
     let places = api.storage.owners().dependents(uid).into_iter();
     let found = places.filter_map(|(id, key)| {
         let resource = api.registry.by_id(&id)?;
@@ -130,18 +124,11 @@ fn dependents(api: &Api, uid: &str) -> Vec<Removed> {
 }
 
 /// The living owner of this UID that an object names.
-fn find_owner(api: &Api, dependent: &Stored, uid: &str) -> Option<Removed> {
+fn find_owner(api: &Api, dependent: &Stored, uid: &str) -> Option<Found> {
     let reference = dependent.owner_reference(uid)?;
     let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or_default();
     let resource = api.registry.by_kind(text("apiVersion"), text("kind"))?;
     let namespace = if resource.namespaced { dependent.key.namespace.as_str() } else { "" };
     let stored = api.collection(&resource).get(&ObjectKey::new(namespace, text("name")))?;
     (stored.uid == uid).then_some((resource, stored))
-}
-
-/// Somebody else changed or deleted the object first: what we wanted is done, or no longer wanted.
-fn ignore_race(result: ApiResult<Arc<Stored>>) {
-    if let Err(error) = result.map_err(|error| error.to_json()) {
-        tracing::debug!(%error, "garbage collection was overtaken");
-    }
 }

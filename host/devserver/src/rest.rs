@@ -22,11 +22,11 @@ mod strategy;
 mod update;
 mod validate;
 
-pub(crate) use aftermath::{Removed, removed as settle};
+pub(crate) use aftermath::{Done, report};
 pub(crate) use create::{create, seed};
 pub(crate) use delete::{DeleteOptions, Deleted, Deletion, Propagation, delete, delete_alone};
 pub(crate) use namespace::{INITIAL as INITIAL_NAMESPACES, run as run_namespaces};
-pub(crate) use update::{INTERNAL, Part, WriteOptions, update};
+pub(crate) use update::{INTERNAL, Part, WriteOptions, update, update_alone};
 
 /// How often a write that others overtake is tried again. Each failed try means that another write
 /// succeeded, so only a stampede on one object reaches this.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{aftermath, defaults, namespace, strategy, timestamp, validate};
+use super::{
+    aftermath::{self, Done, What},
+    defaults, namespace, strategy, timestamp, validate,
+};
 use crate::{
     api::Api,
     crd, name,
@@ -78,7 +81,8 @@ fn insert(api: &Api, resource: &Arc<Resource>, mut object: Object, dry_run: bool
         validate::created(resource, &object)?;
         if let Some(created) = commit(api, resource, &object, dry_run)? {
             if !dry_run {
-                aftermath::written(api, resource, &created);
+                let (resource, object) = (resource.clone(), created.clone());
+                aftermath::settle(api, vec![Done { what: What::Written, resource, object }]);
             }
             return Ok(created);
         }

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{MAX_TRIES, aftermath, current, namespace, strategy, timestamp};
+use super::{
+    MAX_TRIES,
+    aftermath::{self, Done, What},
+    current, namespace, strategy, timestamp,
+};
 use crate::{
     api::Api,
     gc,
@@ -59,12 +63,8 @@ pub(crate) fn delete(
     key: &ObjectKey,
     options: &DeleteOptions,
 ) -> ApiResult<Deleted> {
-    let deleted = delete_alone(api, resource, key, options)?;
-    if deleted.how == Deletion::Done && !options.dry_run {
-        aftermath::removed(api, vec![(resource.clone(), deleted.object.clone())]);
-    } else if deleted.how == Deletion::Pending && !options.dry_run {
-        aftermath::marked(api, resource, &deleted.object);
-    }
+    let (deleted, done) = delete_alone(api, resource, key, options)?;
+    aftermath::settle(api, done.into_iter().collect());
     Ok(deleted)
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn delete_alone(
     resource: &Arc<Resource>,
     key: &ObjectKey,
     options: &DeleteOptions,
-) -> ApiResult<Deleted> {
+) -> ApiResult<(Deleted, Option<Done>)> {
     let collection = api.collection(resource);
     for _ in 0..MAX_TRIES {
         let before = current(api, resource, key)?;
@@ -89,7 +89,7 @@ pub(crate) fn delete_alone(
         let held =
             !object.finalizers().is_empty() || resource.is("", "namespaces") && namespace::is_held(&object);
         if held && object.is_deleting() {
-            return Ok(Deleted { how: Deletion::Pending, object: before });
+            return Ok((Deleted { how: Deletion::Pending, object: before }, None));
         }
         if held {
             mark(resource, &mut object);
@@ -97,7 +97,7 @@ pub(crate) fn delete_alone(
         let how = if held { Deletion::Pending } else { Deletion::Done };
         let draft = Draft::new(resource, object);
         if options.dry_run {
-            return Ok(Deleted { how, object: Arc::new(draft.store(before.rv)) });
+            return Ok((Deleted { how, object: Arc::new(draft.store(before.rv)) }, None));
         }
         let _gate = resource.is("", "namespaces").then(|| api.namespace_gate.write());
         let written = match how {
@@ -105,7 +105,9 @@ pub(crate) fn delete_alone(
             Deletion::Pending => collection.replace(&before, draft),
         };
         if let Ok(object) = written {
-            return Ok(Deleted { how, object });
+            let what = if held { What::Marked } else { What::Removed };
+            let done = Done { what, resource: resource.clone(), object: object.clone() };
+            return Ok((Deleted { how, object }, Some(done)));
         }
     }
     Err(ApiError::stale(resource.group_resource(), &key.name))

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{
-    DeleteOptions, Deleted, Deletion, INTERNAL, aftermath::empty_namespace, delete::delete_alone, update,
+    DeleteOptions, INTERNAL,
+    aftermath::{Done, empty_namespace, report, settle},
+    delete::delete_alone,
+    update::update_alone,
 };
 use crate::{
     api::Api,
@@ -47,20 +50,16 @@ pub(super) fn is_held(namespace: &Object) -> bool {
     finalizers.is_some_and(|finalizers| !finalizers.is_empty())
 }
 
-/// Deletes what is in a namespace that is being deleted; returns what went at once.
-pub(super) fn empty(api: &Api, name: &str) -> Vec<super::aftermath::Removed> {
-    let mut removed = Vec::new();
+/// Deletes what is in a namespace that is being deleted.
+pub(super) fn empty(api: &Api, name: &str) -> Vec<Done> {
+    let mut work = Vec::new();
     for resource in stored_resources(api) {
         for object in api.collection(&resource).snapshot(Some(name)).objects {
-            // Gone already, or overtaken by somebody else's deletion: both are what we want.
-            if let Ok(Deleted { how: Deletion::Done, object }) =
-                delete_alone(api, &resource, &object.key, &DeleteOptions::default())
-            {
-                removed.push((resource.clone(), object));
-            }
+            let deleted = delete_alone(api, &resource, &object.key, &DeleteOptions::default());
+            work.extend(report(deleted.map(|(_, done)| done)));
         }
     }
-    removed
+    work
 }
 
 /// Empties namespaces that are being deleted, each after the grace. Ends when the server stops.
@@ -72,7 +71,7 @@ pub(crate) async fn run(api: Arc<Api>) {
             let Ok(namespaces) = api.builtin("", "v1", "namespaces") else { return };
             let all = api.collection(&namespaces).snapshot(None).objects;
             for namespace in all.iter().filter(|namespace| namespace.is_deleting()) {
-                empty_namespace(&api, &namespace.key.name);
+                settle(&api, empty_namespace(&api, &namespace.key.name));
             }
         }
     };
@@ -84,23 +83,22 @@ pub(crate) async fn run(api: Arc<Api>) {
 }
 
 /// Lets a namespace go that is being deleted and empty.
-pub(super) fn release_if_empty(api: &Api, name: &str) -> ApiResult<()> {
+pub(super) fn release_if_empty(api: &Api, name: &str) -> ApiResult<Option<Done>> {
     let namespaces = api.builtin("", "v1", "namespaces")?;
     let key = ObjectKey::new("", name);
-    let Some(namespace) = api.collection(&namespaces).get(&key) else { return Ok(()) };
-    if !namespace.is_deleting() {
-        return Ok(());
+    let Some(namespace) = api.collection(&namespaces).get(&key) else { return Ok(None) };
+    let holds = |resource: &Arc<Resource>| api.collection(resource).has_any_in(name);
+    if !namespace.is_deleting() || stored_resources(api).iter().any(holds) {
+        return Ok(None);
     }
-    if stored_resources(api).iter().all(|resource| !api.collection(resource).has_any_in(name)) {
-        update(api, &namespaces, &key, &INTERNAL, |current| {
-            let mut released = current.clone();
-            let finalizers = current.at(&["spec", "finalizers"]).and_then(Value::as_array);
-            let others = finalizers.into_iter().flatten().filter(|one| *one != "kubernetes").cloned();
-            released.set_at(&["spec", "finalizers"], others.collect());
-            Ok(released)
-        })?;
-    }
-    Ok(())
+    let released = update_alone(api, &namespaces, &key, &INTERNAL, |current| {
+        let mut released = current.clone();
+        let finalizers = current.at(&["spec", "finalizers"]).and_then(Value::as_array);
+        let others = finalizers.into_iter().flatten().filter(|one| *one != "kubernetes").cloned();
+        released.set_at(&["spec", "finalizers"], others.collect());
+        Ok(released)
+    })?;
+    Ok(released.1)
 }
 
 /// One resource for every collection of namespaced objects.

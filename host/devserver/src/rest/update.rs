@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{MAX_TRIES, aftermath, current, defaults, namespace, strategy, validate};
+use super::{
+    MAX_TRIES,
+    aftermath::{self, Done, What},
+    current, defaults, namespace, strategy, validate,
+};
 use crate::{
     api::Api,
     managed_fields::{self, Writer},
@@ -47,8 +51,24 @@ pub(crate) fn update(
     resource: &Arc<Resource>,
     key: &ObjectKey,
     options: &WriteOptions<'_>,
-    mut change: impl FnMut(&Object) -> ApiResult<Object>,
+    change: impl FnMut(&Object) -> ApiResult<Object>,
 ) -> ApiResult<Arc<Stored>> {
+    let (stored, done) = update_alone(api, resource, key, options, change)?;
+    aftermath::settle(api, done.into_iter().collect());
+    Ok(stored)
+}
+
+/// Updates the object and does nothing of what follows from it: that is the caller's.
+///
+/// # Errors
+/// As [`update`].
+pub(crate) fn update_alone(
+    api: &Api,
+    resource: &Arc<Resource>,
+    key: &ObjectKey,
+    options: &WriteOptions<'_>,
+    mut change: impl FnMut(&Object) -> ApiResult<Object>,
+) -> ApiResult<(Arc<Stored>, Option<Done>)> {
     for _ in 0..MAX_TRIES {
         let before = current(api, resource, key)?;
         let old = before.decode(resource);
@@ -66,10 +86,11 @@ pub(crate) fn update(
         let goes = old.is_deleting() && is_released(resource, &new);
         let draft = Draft::new(resource, new);
         if options.dry_run {
-            return Ok(Arc::new(draft.store(before.rv)));
+            return Ok((Arc::new(draft.store(before.rv)), None));
         }
-        if let Ok(stored) = commit(api, resource, &before, draft, goes) {
-            return Ok(stored);
+        if let Ok((stored, what)) = commit(api, resource, &before, draft, goes) {
+            let done = what.map(|what| Done { what, resource: resource.clone(), object: stored.clone() });
+            return Ok((stored, done));
         }
     }
     Err(ApiError::stale(resource.group_resource(), &key.name))
@@ -82,24 +103,21 @@ fn track(resource: &Resource, manager: &str, part: Part, old: &Object, new: &mut
     managed_fields::track(old, new, writer);
 }
 
+/// `None` when there was nothing to change.
 fn commit(
     api: &Api,
-    resource: &Arc<Resource>,
+    resource: &Resource,
     before: &Arc<Stored>,
     draft: Draft,
     goes: bool,
-) -> Result<Arc<Stored>, Stale> {
+) -> Result<(Arc<Stored>, Option<What>), Stale> {
     let collection = api.collection(resource);
     if goes {
-        let last = collection.remove(before, draft)?;
-        aftermath::removed(api, vec![(resource.clone(), last.clone())]);
-        return Ok(last);
+        return Ok((collection.remove(before, draft)?, Some(What::Removed)));
     }
     let stored = collection.replace(before, draft)?;
-    if !Arc::ptr_eq(&stored, before) {
-        aftermath::written(api, resource, &stored);
-    }
-    Ok(stored)
+    let changed = !Arc::ptr_eq(&stored, before);
+    Ok((stored, changed.then_some(What::Written)))
 }
 
 /// Whether nothing holds an object that is being deleted.

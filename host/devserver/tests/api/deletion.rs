@@ -199,6 +199,30 @@ async fn in_the_foreground_an_owner_goes_after_what_it_owns() {
 }
 
 #[tokio::test]
+async fn a_chain_of_owners_may_be_long_and_owners_may_form_a_circle() {
+    let cluster = collecting().await;
+    let owned = |n: usize| {
+        let mut object = config_map(&format!("n{n}"));
+        object["metadata"]["namespace"] = json!("default");
+        object["metadata"]["uid"] = json!(format!("uid-{n}"));
+        object["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": format!("n{}", n + 1), "uid": format!("uid-{}", n + 1)}]);
+        object
+    };
+    for policy in ["Foreground", "Background"] {
+        cluster.server.load((0..3000).map(owned).collect()).unwrap();
+        delete_with(&cluster, &format!("{CONFIG_MAPS}/n2999"), &json!({"propagationPolicy": policy})).await;
+        assert!(cluster.get(CONFIG_MAPS).await.names().is_empty(), "{policy}");
+    }
+
+    let mut last = owned(1);
+    last["metadata"]["ownerReferences"][0]["name"] = json!("n0");
+    last["metadata"]["ownerReferences"][0]["uid"] = json!("uid-0");
+    cluster.server.load(vec![owned(0), last]).unwrap();
+    cluster.delete(&format!("{CONFIG_MAPS}/n0")).await;
+    assert!(cluster.get(CONFIG_MAPS).await.names().is_empty());
+}
+
+#[tokio::test]
 async fn without_the_collector_what_is_owned_stays() {
     let cluster = Cluster::start().await;
     let owner = cluster.create(CONFIG_MAPS, &config_map("owner")).await;
