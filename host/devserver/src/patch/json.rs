@@ -7,6 +7,11 @@ use super::PatchError;
 
 /// The most operations in one patch, as kube-apiserver's.
 const MAX_OPERATIONS: usize = 10_000;
+/// The most that all copies of one patch may add, as kube-apiserver's: a few copies of copies would
+/// otherwise fill the memory.
+const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
+/// How deep an operation may build: what is read again must stay within the parser's 128.
+const MAX_DEPTH: usize = 120;
 
 /// A list of operations; all apply or none.
 #[derive(Debug, Clone)]
@@ -63,7 +68,14 @@ impl JsonPatch {
     /// [`PatchError::Unfit`] for a path that is not there or a test that fails.
     pub(crate) fn apply(&self, target: &Value) -> Result<Value, PatchError> {
         let mut patched = target.clone();
+        let mut copied = 0;
         for operation in &self.0 {
+            if let Operation::Copy { from, .. } = operation {
+                copied += patched.pointer(from).map_or(0, |value| value.to_string().len());
+            }
+            if copied > MAX_COPIED_BYTES {
+                return Err(PatchError::Unfit(format!("it copies more than {MAX_COPIED_BYTES} bytes")));
+            }
             operation.apply(&mut patched)?;
         }
         Ok(patched)
@@ -78,6 +90,7 @@ impl Operation {
             Self::Add { path, value } => add(document, path, value.clone()),
             Self::Remove { path } => remove(document, path).map(drop),
             Self::Replace { path, value } => {
+                check_depth(path, value)?;
                 *document.pointer_mut(path).ok_or_else(|| missing(path))? = value.clone();
                 Ok(())
             }
@@ -117,7 +130,23 @@ fn index(step: &str, path: &str) -> Result<usize, PatchError> {
     step.parse().ok().filter(|_| plain).ok_or_else(|| missing(path))
 }
 
+fn check_depth(path: &str, value: &Value) -> Result<(), PatchError> {
+    if path.matches('/').count() + depth(value) > MAX_DEPTH {
+        return Err(PatchError::Unfit(format!("it nests deeper than {MAX_DEPTH} levels")));
+    }
+    Ok(())
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 fn add(document: &mut Value, path: &str, value: Value) -> Result<(), PatchError> {
+    check_depth(path, &value)?;
     if path.is_empty() {
         *document = value;
         return Ok(());
@@ -176,6 +205,21 @@ mod tests {
         ] {
             assert_eq!(apply(&target, json!([operation])), Ok(result));
         }
+    }
+
+    #[test]
+    fn copies_of_copies_are_bounded_in_size_and_depth() {
+        let wide = json!({"op": "copy", "from": "/a", "path": "/a/-"});
+        let error = apply(&json!({"a": ["x".repeat(1000)]}), Value::Array(vec![wide; 40])).unwrap_err();
+        assert!(matches!(error, PatchError::Unfit(_)), "{error}");
+
+        let mut path = String::new();
+        let deeper = std::iter::repeat_with(|| {
+            path.push_str("/a");
+            json!({"op": "add", "path": path, "value": {}})
+        });
+        let error = apply(&json!({}), deeper.take(200).collect()).unwrap_err();
+        assert!(error.to_string().contains("nests deeper"), "{error}");
     }
 
     #[test]

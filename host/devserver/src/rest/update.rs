@@ -36,6 +36,9 @@ pub(crate) struct WriteOptions<'a> {
     pub(crate) manager: Option<&'a str>,
 }
 
+/// The largest object, as the largest body: patches must not build what no body could bring.
+const MAX_OBJECT_BYTES: usize = 3 * 1024 * 1024;
+
 /// A write of the server itself.
 pub(crate) const INTERNAL: WriteOptions<'static> =
     WriteOptions { part: Part::Whole, dry_run: false, manager: None };
@@ -85,6 +88,9 @@ pub(crate) fn update_alone(
         validate::updated(resource, &old, &new)?;
         let goes = old.is_deleting() && is_released(resource, &new);
         let draft = Draft::new(resource, new);
+        if draft.len() > MAX_OBJECT_BYTES {
+            return Err(ApiError::body_too_large(MAX_OBJECT_BYTES));
+        }
         if options.dry_run {
             return Ok((Arc::new(draft.store(before.rv)), None));
         }

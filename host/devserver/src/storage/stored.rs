@@ -84,6 +84,11 @@ impl Draft {
         &self.key
     }
 
+    /// The length of everything but the metadata, as JSON.
+    pub(crate) fn len(&self) -> usize {
+        self.rest.len()
+    }
+
     /// Whether writing this over `current` would change nothing but the version.
     pub(super) fn is_same(&self, current: &Stored) -> bool {
         self.rest == current.rest && self.metadata == current.metadata_fields()

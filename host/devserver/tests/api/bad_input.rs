@@ -175,3 +175,23 @@ async fn no_http_at_all_disturbs_nobody() {
     let _ = stream.read_to_end(&mut answer).await;
     assert_eq!(cluster.get(CONFIG_MAPS).await.code, 200);
 }
+
+#[tokio::test]
+async fn patches_cannot_build_what_no_body_could_bring() {
+    let cluster = Cluster::start().await;
+    cluster.create(CONFIG_MAPS, &config_map("a")).await;
+    let path = format!("{CONFIG_MAPS}/a");
+    let half = "x".repeat(1800 * 1024);
+    assert_eq!(cluster.patch(&path, MERGE, &json!({"data": {"one": half}})).await.code, 200);
+    let answer = cluster.patch(&path, MERGE, &json!({"data": {"two": half}})).await;
+    answer.failure(413, "RequestEntityTooLarge");
+    assert_eq!(cluster.get(&path).await.body["data"].get("two"), None);
+}
+
+#[tokio::test]
+async fn json_that_is_nested_without_end_is_refused() {
+    let cluster = Cluster::start().await;
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let answer = cluster.raw("POST", CONFIG_MAPS, "", deep.as_bytes()).await;
+    answer.failure(400, "BadRequest");
+}
