@@ -8,7 +8,10 @@
 //!     v
 //!   routes      path, query and body -> what is meant; negotiate: in which shape the answer is wanted
 //!     v  \--> discovery, openapi      documents about the server
-//!   rest        the life of an object: strategy, defaults, validation; patch: what a patch makes of it
+//!     |  \--> protobuf, schema        bodies read, their fields checked
+//!     |  \--> patch, managed_fields   what a patch or an apply makes of an object
+//!     v
+//!   rest        the life of an object: strategy, defaults, validation
 //!     v  \--> crd, gc                 what follows from a write
 //!   storage     collections, history, one revision
 //!     |
@@ -16,10 +19,11 @@
 //!     +--> encode, table              bytes of an answer
 //! ```
 //!
-//! What it does not do: authentication, authorization, TLS, admission webhooks, protobuf and CBOR
-//! answers (protobuf requests are read),
-//! schemas of custom resources (they are stored as sent), conversion webhooks, controllers other than namespace deletion, CRD
-//! establishment and (optional) garbage collection.
+//! What it does not do: authentication, authorization, TLS, admission webhooks; answers in protobuf or
+//! CBOR (protobuf requests are read); YAML bodies other than JSON; schemas of custom resources (their
+//! objects are stored as sent); conversion webhooks; validation of built-in specs beyond the names and
+//! types of their fields; controllers other than those that empty namespaces, establish definitions
+//! and, where asked, collect garbage.
 //!
 //! It shares no code with the informer's own list and watch: the wire is all they have in common, or
 //! both would share one misunderstanding.

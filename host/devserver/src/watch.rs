@@ -146,6 +146,10 @@ impl Watch {
             let Some((events, complete_to)) = self.collection.changes_after(self.cursor, BATCH) else {
                 return Some(self.fall_behind());
             };
+            if complete_to < self.cursor {
+                // The client asked from a version of the future: no bookmark may claim it.
+                return None;
+            }
             self.cursor = complete_to;
             if events.is_empty() {
                 break;

@@ -110,7 +110,8 @@ impl Collection {
     }
 
     /// Up to `max` changes after `rv`, and the version up to which they are complete. `None` when
-    /// the reader is so slow that what it needs next is forgotten.
+    /// the reader is so slow that what it needs next is forgotten. For a version of the future, that
+    /// version is yet to come and the answer stays below it.
     pub(crate) fn changes_after(&self, rv: u64, max: usize) -> Option<(Vec<Arc<Event>>, u64)> {
         let state = self.state.read();
         let events = state.history.after(rv, max)?;
@@ -118,7 +119,7 @@ impl Collection {
             Some(last) if events.len() == max => last.rv,
             _ => self.revision.current(),
         };
-        Some((events, complete_to.max(rv)))
+        Some((events, complete_to))
     }
 
     /// Wakes on every change of this collection.

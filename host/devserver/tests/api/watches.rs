@@ -251,3 +251,26 @@ async fn a_write_that_changes_nothing_is_no_event() {
     cluster.create(CONFIG_MAPS, &config_map("b")).await;
     assert_eq!(watch.event().await, event("ADDED", "b"));
 }
+
+#[tokio::test]
+async fn a_watch_from_the_future_is_silent_until_the_future_has_come() {
+    let config = Config { bookmark_interval: Duration::from_millis(10), ..Config::default() };
+    let cluster = Cluster::with(config).await;
+    let future = cluster.server.resource_version() + 2;
+    let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={future}&allowWatchBookmarks=true");
+    let mut watch = cluster.watch(&path).await;
+
+    for name in ["a", "b", "c"] {
+        cluster.create(CONFIG_MAPS, &config_map(name)).await;
+    }
+
+    loop {
+        let event = watch.next().await.unwrap();
+        let seen = version(&event["object"]);
+        assert!((future..=cluster.server.resource_version()).contains(&seen), "{event}");
+        if event["type"] == "ADDED" {
+            assert_eq!(event["object"]["metadata"]["name"], "c");
+            break;
+        }
+    }
+}
