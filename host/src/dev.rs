@@ -23,7 +23,12 @@ pub async fn run(
     output: Output,
     token: CancellationToken,
 ) -> anyhow::Result<()> {
-    let settings = informer_devserver::Config { address: listen, ..informer_devserver::Config::default() };
+    let settings = informer_devserver::Config {
+        address: listen,
+        // A person who deletes a Deployment expects what it owns to go too.
+        garbage_collection: true,
+        ..informer_devserver::Config::default()
+    };
     let server = DevServer::start(settings).await?;
     let app = match config {
         Some(config) => {
