@@ -9,6 +9,7 @@
 //! | added(a), unseen | deleted | nothing |
 //! | added(a), perhaps seen | deleted | deleted |
 //! | updated(a, b) | updated(_, c) | updated(a, c) |
+//! | updated(a, b) | updated(c, d) of another UID | updated(c, d) |
 //! | updated | deleted | deleted |
 //! | deleted | added(b) | both, in this order |
 //! | added or updated | added(b): a replay | added(b) |
@@ -115,7 +116,10 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
         (Change::Added { .. }, added @ Change::Added { .. }) => (added, stronger),
         (Change::Added { .. }, Change::Updated { new, .. }) => (Change::Added { object: new }, earlier.cause),
         (Change::Updated { .. }, added @ Change::Added { .. }) => (added, later.cause),
-        (Change::Updated { old, .. }, Change::Updated { new, .. }) => {
+        (Change::Updated { old, new: between }, Change::Updated { old: since, new }) => {
+            // Where a subscription leaves out additions and deletions, another object may have taken the name
+            // in between; what is told of it starts with itself (D-6).
+            let old = if between.uid() == new.uid() { old } else { since };
             (Change::Updated { old, new }, stronger)
         }
     };

@@ -68,6 +68,7 @@ fn every_pair_of_pending_entries_becomes_what_the_contract_says() {
         ("+a1", "+a2", "+a2"),
         // An update.
         ("a1>a2", "a2>a3", "a1>a3"),
+        ("a1>a2", "b3>b4", "b3>b4"),
         ("a1>a2", "-a2", "-a2"),
         ("a1>a2", "-a2?", "-a2?"),
         ("a1>a2", "+a2 replay", "+a2 replay"),
