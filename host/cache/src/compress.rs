@@ -31,7 +31,7 @@ pub enum Compression {
     /// As they came.
     #[default]
     Off,
-    /// Each by itself with zstd, level 1, and a dictionary trained on the watch's first objects. An object
+    /// Each by itself with zstd, level -3, and a dictionary trained on the watch's first objects. An object
     /// that does not shrink stays as it came.
     Zstd,
 }

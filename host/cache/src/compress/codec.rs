@@ -7,14 +7,21 @@ use zstd::bulk::{Compressor, Decompressor};
 /// Larger ones did not help on recorded objects.
 const DICTIONARY_BYTES: usize = 16 << 10;
 
-/// Each further level costs more time than it saves memory, with a dictionary.
-const LEVEL: i32 = 1;
+/// With a dictionary each further level costs more time than it saves memory: packing pods at level 1 took a seventh of
+/// all CPU time of an event more than at -3, for 5 % less memory.
+const LEVEL: i32 = -3;
+
+/// The compressor, and where it writes to: as long as the longest text so far could become.
+struct Packing {
+    compressor: Compressor<'static>,
+    scratch: Vec<u8>,
+}
 
 /// Packs and unpacks with one dictionary. Objects hold it for as long as they live.
 pub(super) struct Dictionary {
     bytes: Vec<u8>,
     /// Only the reflectors of one informer pack.
-    compressor: Mutex<Compressor<'static>>,
+    compressor: Mutex<Packing>,
     /// At most one for each reader that was ever at work at the same time.
     decompressors: Mutex<Vec<Decompressor<'static>>>,
 }
@@ -25,12 +32,18 @@ impl Dictionary {
     /// None where the samples have too little in common or are too few.
     pub(super) fn train(samples: &[Vec<u8>]) -> Option<Self> {
         let bytes = zstd::dict::from_samples(samples, DICTIONARY_BYTES).ok()?;
-        let compressor = Mutex::new(Compressor::with_dictionary(LEVEL, &bytes).ok()?);
+        let compressor = Compressor::with_dictionary(LEVEL, &bytes).ok()?;
+        let compressor = Mutex::new(Packing { compressor, scratch: Vec::new() });
         Some(Self { bytes, compressor, decompressors: Mutex::default() })
     }
 
     pub(super) fn pack(&self, text: &str) -> Option<Box<[u8]>> {
-        self.compressor.lock().compress(text.as_bytes()).ok().map(Vec::into_boxed_slice)
+        let Packing { compressor, scratch } = &mut *self.compressor.lock();
+        scratch.clear();
+        scratch.reserve(zstd::zstd_safe::compress_bound(text.len()));
+        compressor.compress_to_buffer(text.as_bytes(), scratch).ok()?;
+        // Kept for as long as the object lives: no longer than it is.
+        Some(Box::from(scratch.as_slice()))
     }
 }
 
