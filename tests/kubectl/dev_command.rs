@@ -1,9 +1,9 @@
 //! The binary itself, as a person starts it: `informer dev`.
 
-use std::{env, path::PathBuf, process::Stdio};
+use std::process::Stdio;
 
 use informer_guests::deployments_rust;
-use informer_tests::host::PATIENCE;
+use informer_tests::{binary, host::PATIENCE};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -25,7 +25,7 @@ impl Dev {
     async fn start(directory: &TempDir, configuration: &str) -> Self {
         let file = directory.path().join("informer.toml");
         std::fs::write(&file, configuration).unwrap();
-        let mut child = Command::new(built().await)
+        let mut child = Command::new(binary::informer().await)
             .args(["dev", "--output", "json", "--log-format", "json", "--log", "info", "--config"])
             .arg(file)
             // There it leaves its kubeconfig.
@@ -76,31 +76,6 @@ impl Dev {
         assert!(!log.contains(r#""level":"ERROR""#), "{log}");
         assert_eq!(self.answer.next_line().await.unwrap(), None);
     }
-}
-
-/// Builds the binary, or finds it built. An old one would tell of an old program.
-async fn built() -> PathBuf {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args([
-            "build",
-            "--package",
-            "informer",
-            "--bin",
-            "informer",
-            "--message-format=json-render-diagnostics",
-        ])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .await
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let messages = String::from_utf8(output.stdout).unwrap();
-    let executable = |line: &str| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        message["executable"].as_str().map(PathBuf::from)
-    };
-    messages.lines().find_map(executable).expect("cargo names no executable")
 }
 
 #[tokio::test(flavor = "multi_thread")]

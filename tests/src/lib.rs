@@ -1,6 +1,7 @@
-//! What the tests share: [`host`] is the whole host in this process, [`cluster`] a real kube-apiserver and etcd,
-//! [`proxy`] a connection that can be cut.
+//! What the tests share: [`host`] is the whole host in this process, [`binary`] the built program, [`cluster`] a real
+//! kube-apiserver and etcd, [`proxy`] a connection that can be cut.
 
+pub mod binary;
 pub mod cluster;
 pub mod host;
 pub mod proxy;

@@ -1,17 +1,16 @@
 //! The binary, and one run of it.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
 
-use informer_tests::host::PATIENCE;
+use informer_tests::{binary, host::PATIENCE};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
     process::{Child, ChildStderr, ChildStdout, Command},
-    sync::OnceCell,
     time::timeout,
 };
 
@@ -29,35 +28,6 @@ pub(super) struct Running {
     stderr: Lines<BufReader<ChildStderr>>,
     /// Holds the files it writes.
     _temporary: TempDir,
-}
-
-/// Built on demand: a test may build, since cargo has let go of its lock by the time tests run.
-async fn binary() -> &'static Path {
-    static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
-    BINARY.get_or_init(build).await
-}
-
-async fn build() -> PathBuf {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args([
-            "build",
-            "--package",
-            "informer",
-            "--bin",
-            "informer",
-            "--message-format",
-            "json-render-diagnostics",
-        ])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .await
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let messages = String::from_utf8(output.stdout).unwrap();
-    let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let mut executables = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
-    executables.next_back().unwrap()
 }
 
 /// Without what the machine's user has set; in an empty directory.
@@ -80,7 +50,7 @@ fn command(binary: &Path, arguments: &[&str], temporary: &TempDir) -> Command {
 /// Runs it to its end.
 pub(super) async fn informer(arguments: &[&str]) -> Finished {
     let temporary = tempfile::tempdir().unwrap();
-    let mut command = command(binary().await, arguments, &temporary);
+    let mut command = command(binary::informer().await, arguments, &temporary);
     let output = timeout(PATIENCE, command.output()).await.unwrap().unwrap();
     Finished {
         status: output.status.code(),
@@ -92,7 +62,7 @@ pub(super) async fn informer(arguments: &[&str]) -> Finished {
 impl Running {
     pub(super) async fn start(arguments: &[&str]) -> Self {
         let temporary = tempfile::tempdir().unwrap();
-        let mut child = command(binary().await, arguments, &temporary).spawn().unwrap();
+        let mut child = command(binary::informer().await, arguments, &temporary).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();
         let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
         Self { child, stdout, stderr, _temporary: temporary }

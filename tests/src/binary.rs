@@ -1,0 +1,43 @@
+//! The `informer` binary, as a user runs it.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use serde_json::Value;
+use tokio::{process::Command, sync::OnceCell};
+
+/// The binary of this tree, built on demand and once a process: an old one would tell of an old program. A test may
+/// build, since cargo has let go of its lock by the time tests run.
+///
+/// All members are selected, so that the dependencies are those the tests were built with.
+///
+/// # Panics
+/// With cargo's words, where it does not build.
+pub async fn informer() -> &'static Path {
+    static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
+    BINARY.get_or_init(build).await
+}
+
+#[expect(clippy::expect_used, clippy::panic, reason = "a binary that does not build is a failed test")]
+async fn build() -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--workspace", "--exclude", "informer-bench", "--bin", "informer"])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .output()
+        .await
+        .expect("cargo runs");
+    if !output.status.success() {
+        panic!("{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let executable = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        message.get("executable")?.as_str().map(PathBuf::from)
+    };
+    messages.lines().filter_map(executable).next_back().expect("cargo names the executable")
+}
