@@ -41,6 +41,24 @@ impl DeltaSender {
         let _ = self.0.send(delta).await;
     }
 
+    /// Appends deltas in their order and leaves `deltas` empty; the controller is woken once for as many as
+    /// there is room for. After the controller has gone it is harmless.
+    ///
+    /// # Cancel safety
+    /// A dropped future has pushed some of the first; they are no longer in `deltas`.
+    pub(crate) async fn push_all(&self, deltas: &mut Vec<Delta>) {
+        while !deltas.is_empty() {
+            let many = deltas.len().min(self.0.max_capacity());
+            let Ok(room) = self.0.reserve_many(many).await else {
+                deltas.clear();
+                return;
+            };
+            for (slot, delta) in room.zip(deltas.drain(..many)) {
+                slot.send(delta);
+            }
+        }
+    }
+
     pub(crate) fn gauge(&self) -> DeltaGauge {
         DeltaGauge(self.0.downgrade())
     }
@@ -106,6 +124,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_burst_beyond_the_bound_goes_through_in_order_and_never_exceeds_it_q20() {
+        let (sender, mut receiver) = delta_queue(NonZeroUsize::new(2).unwrap());
+        let mut burst: Vec<Delta> = ["1", "2", "3", "4", "5"].map(bookmark).into();
+        let mut batch = Vec::new();
+        {
+            let mut push = Box::pin(sender.push_all(&mut burst));
+            while push.as_mut().now_or_never().is_none() {
+                assert_eq!(receiver.pop(&mut batch, 10).await, 2);
+            }
+        }
+        receiver.pop(&mut batch, 10).await;
+
+        assert!(burst.is_empty());
+        assert_eq!(versions(&batch), ["1", "2", "3", "4", "5"]);
+    }
+
+    #[tokio::test]
     async fn what_was_queued_is_still_popped_after_the_close_q8() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::new(2).unwrap());
         sender.push(bookmark("1")).await;
@@ -135,5 +170,8 @@ mod tests {
 
         sender.push(bookmark("1")).await;
         sender.push(bookmark("2")).await;
+        let mut burst = vec![bookmark("3"), bookmark("4")];
+        sender.push_all(&mut burst).await;
+        assert!(burst.is_empty());
     }
 }

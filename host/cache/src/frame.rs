@@ -1,12 +1,15 @@
 //! Splits a byte stream into the lines of a watch.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 /// Takes chunks as they come, gives whole frames. A frame may be split at any byte and a chunk may hold many.
+///
+/// A frame that lies within one chunk is a slice of it; only one that spans chunks is copied.
 pub(crate) struct FrameBuffer {
-    buffer: BytesMut,
-    /// No newline lies before this offset, so that a frame of many chunks is searched once.
-    searched: usize,
+    /// What is left of the newest chunk.
+    chunk: Bytes,
+    /// The beginning of a frame, from earlier chunks; no newline is in it.
+    begun: Vec<u8>,
     max_bytes: usize,
 }
 
@@ -19,43 +22,52 @@ pub(crate) struct FrameTooLong(pub(crate) usize);
 
 impl FrameBuffer {
     pub(crate) fn new(max_bytes: usize) -> Self {
-        Self { buffer: BytesMut::new(), searched: 0, max_bytes }
+        Self { chunk: Bytes::new(), begun: Vec::new(), max_bytes }
     }
 
-    pub(crate) fn push(&mut self, chunk: &[u8]) {
-        self.buffer.extend_from_slice(chunk);
+    /// Appends a chunk.
+    pub(crate) fn push(&mut self, chunk: Bytes) {
+        self.keep_rest();
+        self.chunk = chunk;
     }
 
     /// The next whole frame, without its newline; none until more bytes come. Empty lines are skipped.
     pub(crate) fn next_frame(&mut self) -> Result<Option<Bytes>, FrameTooLong> {
-        loop {
-            let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
-            let Some(at) = memchr::memchr(b'\n', unsearched) else {
-                self.searched = self.buffer.len();
-                return if self.searched > self.max_bytes {
-                    Err(FrameTooLong(self.max_bytes))
-                } else {
-                    Ok(None)
-                };
-            };
-            let line = self.buffer.split_to(self.searched + at + 1).freeze();
-            self.searched = 0;
+        while let Some(at) = memchr::memchr(b'\n', &self.chunk) {
+            let end = self.chunk.split_to(at + 1);
+            let line = if self.begun.is_empty() { end } else { self.finish(&end) };
             let line = line.slice_ref(line.trim_ascii());
-            if line.len() > self.max_bytes {
-                return Err(FrameTooLong(self.max_bytes));
-            }
+            self.check(line.len())?;
             if !line.is_empty() {
                 return Ok(Some(line));
             }
         }
+        self.keep_rest();
+        self.check(self.begun.len())?;
+        Ok(None)
     }
 
     /// What is left when the stream ended: a last frame without its newline, or a broken one.
     pub(crate) fn rest(&mut self) -> Option<Bytes> {
-        self.searched = 0;
-        let rest = self.buffer.split().freeze();
+        let end = std::mem::take(&mut self.chunk);
+        let rest = self.finish(&end);
         let rest = rest.slice_ref(rest.trim_ascii());
         (!rest.is_empty()).then_some(rest)
+    }
+
+    /// The frame that was begun, with its end.
+    fn finish(&mut self, end: &[u8]) -> Bytes {
+        self.begun.extend_from_slice(end);
+        Bytes::from(std::mem::take(&mut self.begun))
+    }
+
+    /// Lets go of the chunk: the transport's buffer behind it may be much larger than what is left of it.
+    fn keep_rest(&mut self) {
+        self.begun.extend_from_slice(&std::mem::take(&mut self.chunk));
+    }
+
+    fn check(&self, len: usize) -> Result<(), FrameTooLong> {
+        if len > self.max_bytes { Err(FrameTooLong(self.max_bytes)) } else { Ok(()) }
     }
 }
 
@@ -71,11 +83,11 @@ mod tests {
     fn two_frames_in_a_chunk_and_one_over_three_chunks_come_out_whole() {
         let mut frames = FrameBuffer::new(100);
 
-        frames.push(b"one\ntwo\r\n\n thr");
+        frames.push(Bytes::from_static(b"one\ntwo\r\n\n thr"));
         assert_eq!(drain(&mut frames), ["one", "two"]);
-        frames.push(b"e");
+        frames.push(Bytes::from_static(b"e"));
         assert_eq!(drain(&mut frames), [""; 0]);
-        frames.push(b"e\nrest");
+        frames.push(Bytes::from_static(b"e\nrest"));
         assert_eq!(drain(&mut frames), ["three"]);
 
         assert_eq!(frames.rest().unwrap(), "rest");
@@ -86,10 +98,10 @@ mod tests {
     fn a_frame_beyond_the_limit_is_an_error_before_its_end_came() {
         let mut frames = FrameBuffer::new(4);
 
-        frames.push(b"1234\n1234");
+        frames.push(Bytes::from_static(b"1234\n1234"));
         assert_eq!(frames.next_frame().unwrap().unwrap(), "1234");
         assert_eq!(frames.next_frame(), Ok(None));
-        frames.push(b"5");
+        frames.push(Bytes::from_static(b"5"));
         assert_eq!(frames.next_frame(), Err(FrameTooLong(4)));
     }
 
@@ -97,7 +109,7 @@ mod tests {
     fn a_whole_frame_beyond_the_limit_is_an_error_too() {
         let mut frames = FrameBuffer::new(4);
 
-        frames.push(b"12345\n");
+        frames.push(Bytes::from_static(b"12345\n"));
 
         assert_eq!(frames.next_frame(), Err(FrameTooLong(4)));
     }

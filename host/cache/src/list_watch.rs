@@ -6,6 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use futures::FutureExt;
 use http::{Request, Response, header::RETRY_AFTER};
 use http_body_util::BodyExt;
 use kube::client::Body;
@@ -195,6 +196,9 @@ impl ListWatch {
 
 impl WatchStream {
     /// The next frame; waits for bytes no longer than `idle` and not beyond `deadline`.
+    ///
+    /// # Cancel safety
+    /// A dropped future has taken nothing.
     pub(crate) async fn next(&mut self, idle: Duration, deadline: Instant) -> Result<Next, FrameTooLong> {
         loop {
             if let Some(frame) = self.frames.next_frame()? {
@@ -206,11 +210,34 @@ impl WatchStream {
             }
             match timeout_at(deadline.min(Instant::now() + idle), self.body.frame()).await {
                 Err(_) => return Ok(Next::Silent),
-                Ok(None | Some(Err(_))) => self.ended = true,
-                Ok(Some(Ok(frame))) => {
-                    if let Some(data) = frame.data_ref() {
-                        self.frames.push(data);
-                    }
+                Ok(frame) => self.received(frame),
+            }
+        }
+    }
+
+    /// The next frame that is here already; none where one has to wait for it, or for the end.
+    pub(crate) fn ready(&mut self) -> Result<Option<Bytes>, FrameTooLong> {
+        loop {
+            if let Some(frame) = self.frames.next_frame()? {
+                return Ok(Some(frame));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            match self.body.frame().now_or_never() {
+                None => return Ok(None),
+                Some(frame) => self.received(frame),
+            }
+        }
+    }
+
+    fn received(&mut self, frame: Option<Result<http_body::Frame<Bytes>, kube::Error>>) {
+        match frame {
+            None | Some(Err(_)) => self.ended = true,
+            // Trailers say nothing here.
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    self.frames.push(data);
                 }
             }
         }

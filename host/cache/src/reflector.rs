@@ -38,6 +38,8 @@ pub(crate) struct Reflector {
     list_watch: ListWatch,
     decoder: Arc<Decoder>,
     deltas: DeltaSender,
+    /// What came in one go and was not pushed yet; empty between watches.
+    burst: Vec<Delta>,
     scope: Scope,
     cell: Arc<ReflectorCell>,
     state: ListState,
@@ -61,6 +63,7 @@ impl Reflector {
             list_watch,
             decoder,
             deltas,
+            burst: Vec::new(),
             scope,
             cell,
             state: ListState::new(config.page_size),

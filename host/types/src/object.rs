@@ -94,6 +94,38 @@ pub struct CodecError(pub String);
 #[error("a string in the object's metadata is longer than 2 MiB, or it has more than 65,535 labels")]
 pub struct ObjectTooLarge;
 
+// === impl Header ===
+
+impl Header<'_> {
+    /// Everything that [`Object`] keeps as one text, in its order.
+    fn each_text<E>(&self, mut push: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+        for value in [&self.uid, &self.resource_version, &self.creation_timestamp, &self.deletion_timestamp] {
+            push(value)?;
+        }
+        for (key, value) in &self.labels {
+            push(key)?;
+            push(value)?;
+        }
+        for owner in &self.owners {
+            push(if owner.controller { "c" } else { "" })?;
+            for value in [&owner.api_version, &owner.kind, &owner.name, &owner.uid] {
+                push(value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How long that text becomes: it is allocated once.
+    fn text_len(&self) -> usize {
+        let mut len = 0;
+        let _ = self.each_text(|value| {
+            len += TextWriter::len_of(value);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        len
+    }
+}
+
 // === impl Object ===
 
 impl Object {
@@ -102,22 +134,8 @@ impl Object {
     /// # Errors
     /// [`ObjectTooLarge`] where a string of the header exceeds 2 MiB or there are more than 65,535 labels.
     pub fn new(header: &Header<'_>, body: Body) -> Result<Self, ObjectTooLarge> {
-        let mut text = TextWriter::default();
-        for value in
-            [&header.uid, &header.resource_version, &header.creation_timestamp, &header.deletion_timestamp]
-        {
-            text.push(value)?;
-        }
-        for (key, value) in &header.labels {
-            text.push(key)?;
-            text.push(value)?;
-        }
-        for owner in &header.owners {
-            text.push(if owner.controller { "c" } else { "" })?;
-            for value in [&owner.api_version, &owner.kind, &owner.name, &owner.uid] {
-                text.push(value)?;
-            }
-        }
+        let mut text = TextWriter::with_capacity(header.text_len());
+        header.each_text(|value| text.push(value))?;
         Ok(Self {
             namespace: Arc::clone(&header.namespace),
             name: Arc::from(&*header.name),

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use informer_types::Object;
 use tokio::time::Instant;
 
@@ -23,6 +24,10 @@ const REOPEN_SPACING: Duration = Duration::from_secs(1);
 
 /// How much later than asked a server may end a watch before the connection counts as half open.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// Events that are pushed in one go where so many have come: enough that a wake-up costs each little, few enough
+/// that the first does not wait a millisecond for the last.
+const MAX_BURST: usize = 64;
 
 /// What follows a watch.
 pub(super) enum WatchEnd {
@@ -82,32 +87,54 @@ impl Reflector {
 
     async fn follow(&mut self, stream: &mut WatchStream, deadline: Instant, tally: &mut Tally) -> WatchEnd {
         loop {
-            let frame = match stream.next(self.idle_watch_timeout, deadline).await {
-                Ok(Next::Frame(frame)) => frame,
-                Ok(Next::Ended) => break,
+            let end = match stream.next(self.idle_watch_timeout, deadline).await {
+                Ok(Next::Frame(frame)) => self.burst(frame, stream, tally).await,
+                Ok(Next::Ended) => Some(self.ended(tally)),
                 Ok(Next::Silent) => {
                     tracing::warn!(resource = %self.resource(), "watch is silent, resuming on a new connection");
                     self.cell.watch_silent();
-                    break;
+                    Some(self.ended(tally))
                 }
-                Err(too_long) => return self.over(Problem::TooLong(too_long.0)),
+                Err(too_long) => Some(self.over(Problem::TooLong(too_long.0))),
             };
-            let event = match self.decoder.event(&frame) {
-                Ok(event) => event,
-                Err(EventError::Object { deleted, source }) => {
-                    self.refuse_event(deleted, source, tally).await;
-                    continue;
-                }
-                // The connection broke in the middle of this frame.
-                Err(_) if stream.has_ended() => break,
-                Err(EventError::NotJson(error)) => return self.over(Problem::NotJson(error)),
-                Err(unknown) => return self.over(Problem::Unexpected(unknown.to_string())),
-            };
-            self.decoder.train().await;
-            if let Some(end) = self.accept(event, tally).await {
+            if let Some(end) = end {
                 return end;
             }
         }
+    }
+
+    /// Takes in a frame and those that came with it; wakes the controller once for all of them.
+    async fn burst(&mut self, first: Bytes, stream: &mut WatchStream, tally: &mut Tally) -> Option<WatchEnd> {
+        let mut end = self.frame(&first, stream, tally);
+        while end.is_none() && self.burst.len() < MAX_BURST {
+            match stream.ready() {
+                Ok(Some(frame)) => end = self.frame(&frame, stream, tally),
+                Ok(None) => break,
+                Err(too_long) => end = Some(self.over(Problem::TooLong(too_long.0))),
+            }
+        }
+        // Whatever ended the watch, what came before it counts.
+        self.deltas.push_all(&mut self.burst).await;
+        self.decoder.train().await;
+        end
+    }
+
+    fn frame(&mut self, frame: &[u8], stream: &WatchStream, tally: &mut Tally) -> Option<WatchEnd> {
+        match self.decoder.event(frame) {
+            Ok(event) => self.accept(event, tally),
+            Err(EventError::Object { deleted, source }) => {
+                self.refuse_event(deleted, source, tally);
+                None
+            }
+            // The connection broke in the middle of this frame.
+            Err(_) if stream.has_ended() => Some(self.ended(tally)),
+            Err(EventError::NotJson(error)) => Some(self.over(Problem::NotJson(error))),
+            Err(unknown) => Some(self.over(Problem::Unexpected(unknown.to_string()))),
+        }
+    }
+
+    ///
+    fn ended(&self, tally: &Tally) -> WatchEnd {
         if tally.accepted == 0 && tally.opened.elapsed() < VERY_SHORT {
             return WatchEnd::Over(ReflectorError::VeryShortWatch { resource: self.resource() });
         }
@@ -115,39 +142,36 @@ impl Reflector {
     }
 
     ///
-    async fn accept(&mut self, event: WatchEvent, tally: &mut Tally) -> Option<WatchEnd> {
+    fn accept(&mut self, event: WatchEvent, tally: &mut Tally) -> Option<WatchEnd> {
         let scope = self.scope;
         match event {
             WatchEvent::Error(status) => return Some(self.error_event(status)),
             WatchEvent::Bookmark(version) => {
                 tally.accepted += 1;
                 tally.synthetic = false;
-                self.deltas.push(Delta::now(DeltaKind::Bookmark(scope, version.clone()))).await;
                 self.cell.bookmark(&version);
                 self.state.observe(&version);
+                self.burst.push(Delta::now(DeltaKind::Bookmark(scope, version)));
             }
-            WatchEvent::Added(object) => self.object(object, tally, |it| DeltaKind::Added(scope, it)).await,
+            WatchEvent::Added(object) => self.object(object, tally, |it| DeltaKind::Added(scope, it)),
             WatchEvent::Modified(object) => {
                 tally.synthetic = false;
-                self.object(object, tally, |it| DeltaKind::Updated(scope, it)).await;
+                self.object(object, tally, |it| DeltaKind::Updated(scope, it));
             }
             WatchEvent::Deleted(object) => {
                 tally.synthetic = false;
-                self.object(object, tally, |it| DeltaKind::Deleted(scope, it)).await;
+                self.object(object, tally, |it| DeltaKind::Deleted(scope, it));
             }
         }
         None
     }
 
-    /// Pushes first and only then counts the resource version as seen, so that a stop in between loses
-    /// nothing.
-    async fn object(
+    fn object(
         &mut self,
         object: Arc<Object>,
         tally: &mut Tally,
         kind: impl FnOnce(Arc<Object>) -> DeltaKind,
     ) {
-        self.deltas.push(Delta::now(kind(Arc::clone(&object)))).await;
         self.cell.release(|| object.key());
         tally.accepted += 1;
         tally.objects += 1;
@@ -157,16 +181,17 @@ impl Reflector {
             self.cell.event(object.resource_version());
             self.state.observe(object.resource_version());
         }
+        self.burst.push(Delta::now(kind(object)));
     }
 
     /// D-2: the event is not lost silently; what the cache has of the object stays until its next event.
-    async fn refuse_event(&mut self, deleted: bool, undecodable: Undecodable, tally: &mut Tally) {
+    fn refuse_event(&mut self, deleted: bool, undecodable: Undecodable, tally: &mut Tally) {
         let Some((key, version)) = self.refuse(undecodable) else {
             return;
         };
         if deleted {
-            self.deltas.push(Delta::now(DeltaKind::DeletedKey(self.scope, key.clone()))).await;
-            self.cell.release(|| key);
+            self.cell.release(|| key.clone());
+            self.burst.push(Delta::now(DeltaKind::DeletedKey(self.scope, key)));
         }
         tally.accepted += 1;
         tally.objects += 1;

@@ -6,10 +6,18 @@ use super::ObjectTooLarge;
 const PREFIX: usize = 3;
 
 /// Writes what [`Fields`] reads.
-#[derive(Default)]
 pub(super) struct TextWriter(String);
 
 impl TextWriter {
+    pub(super) fn with_capacity(len: usize) -> Self {
+        Self(String::with_capacity(len))
+    }
+
+    /// What a value takes.
+    pub(super) fn len_of(value: &str) -> usize {
+        PREFIX + value.len()
+    }
+
     pub(super) fn push(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
         let len = value.len();
         if len >= 1 << 21 {
