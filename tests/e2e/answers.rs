@@ -141,6 +141,10 @@ pub(crate) fn healthy(uri: &Uri) -> Answer {
                 "namespaced": true, "verbs": ["get", "list", "watch"],
             }],
         })),
+        // As a server on which streaming lists are switched off.
+        "/api/v1/configmaps" if uri.query().is_some_and(|query| query.contains("sendInitialEvents=")) => {
+            Answer::failure(422, "Invalid", "sendInitialEvents is forbidden for watch")
+        }
         "/api/v1/configmaps" if is_watch(uri) => Answer::watch(&[]),
         "/api/v1/configmaps" => list(&[configmap("good", "5")]),
         _ => Answer::failure(404, "NotFound", "the server could not find the requested resource"),

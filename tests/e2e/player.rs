@@ -131,6 +131,10 @@ fn answer(
     let Some(recording) = recordings.iter().find(|recording| recording.gvr == path) else {
         return respond(StatusCode::NOT_FOUND, Full::new(Bytes::new()).boxed_unsync());
     };
+    // As a server on which streaming lists are switched off.
+    if query.contains("sendInitialEvents=") {
+        return respond(StatusCode::UNPROCESSABLE_ENTITY, Full::new(Bytes::new()).boxed_unsync());
+    }
     if !query.contains("watch=") {
         return whole(recording.list.clone());
     }

@@ -31,6 +31,18 @@ pub struct WatchConfig {
     pub resync: Option<Duration>,
 }
 
+/// How the first state of a collection, and each one after a gap, is fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WatchListMode {
+    /// By a streaming list (KEP-3157), and by plain lists for an hour where that turned out not to work.
+    #[default]
+    Auto,
+    /// By a streaming list, tried anew each time; a plain list stands in where it fails.
+    On,
+    /// By plain lists.
+    Off,
+}
+
 /// How every informer of a factory talks to the API server.
 #[derive(Clone, Debug)]
 pub struct FactoryConfig {
@@ -38,12 +50,14 @@ pub struct FactoryConfig {
     pub server: String,
     /// Objects a list page; none: 500 where Kubernetes' own informers page, else one page.
     pub page_size: Option<u32>,
+    /// Streaming lists or plain ones.
+    pub watch_list: WatchListMode,
     /// How long a server may keep silent in the middle of an answer, or before it.
     pub request_timeout: Duration,
     /// A watch on which no byte arrived for so long is given up and resumed: the connection may be half open.
     pub idle_watch_timeout: Duration,
     /// The least time a watch is asked to last; the request says a random number up to twice that. Less than
-    /// five minutes counts as five minutes.
+    /// five minutes counts as five minutes, more than a day as a day.
     pub min_watch_timeout: Duration,
     /// For how long a watch that ends in an internal error is simply reopened; zero: not at all.
     pub internal_error_retry: Duration,
@@ -97,6 +111,7 @@ impl Default for FactoryConfig {
         Self {
             server: "the cluster's URL".to_owned(),
             page_size: None,
+            watch_list: WatchListMode::default(),
             // The API server gives itself 60 s for a list; more than that is silence.
             request_timeout: Duration::from_secs(90),
             idle_watch_timeout: Duration::from_secs(15 * 60),

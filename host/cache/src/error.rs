@@ -33,6 +33,8 @@ pub enum ErrorClass {
     Malformed,
     /// A watch ended within a second and without an event.
     VeryShortWatch,
+    /// A streaming list ended before its end mark.
+    UnfinishedList,
     /// The resource does not exist, or not in this form.
     UnknownResource,
     /// A bug of the host.
@@ -100,6 +102,12 @@ pub enum ReflectorError {
         /// What was watched.
         resource: String,
     },
+    ///
+    #[error("the streaming list of {resource} ended before the server marked its end")]
+    UnfinishedList {
+        /// What was listed.
+        resource: String,
+    },
     /// The resource cannot be watched.
     #[error(transparent)]
     Discovery(#[from] crate::discovery::DiscoveryError),
@@ -123,6 +131,7 @@ impl ErrorClass {
             Self::Server => "server",
             Self::Malformed => "malformed",
             Self::VeryShortWatch => "very-short-watch",
+            Self::UnfinishedList => "unfinished-list",
             Self::UnknownResource => "unknown-resource",
             Self::Bug => "bug",
         }
@@ -152,6 +161,24 @@ impl RequestError {
     ///
     pub(crate) fn has_reason_expired(&self) -> bool {
         matches!(&self.problem, Problem::Status { status, .. } if status.has_reason_expired())
+    }
+
+    /// the server no longer or not yet has the resource version asked for.
+    pub(crate) fn is_version_unavailable(&self) -> bool {
+        matches!(self.class(), ErrorClass::Expired | ErrorClass::TooLargeResourceVersion)
+    }
+
+    /// it passes by itself and leaves no gap, so the same request may be sent again.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self.class(), ErrorClass::Refused | ErrorClass::Throttled)
+    }
+
+    /// True where the server does not know what was asked for: 400 or 422.
+    pub(crate) fn is_unsupported(&self) -> bool {
+        matches!(
+            &self.problem,
+            Problem::Status { code: StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY, .. }
+        )
     }
 
     ///
@@ -215,6 +242,7 @@ impl ReflectorError {
         match self {
             Self::List { source, .. } | Self::Watch { source, .. } => source.class(),
             Self::VeryShortWatch { .. } => ErrorClass::VeryShortWatch,
+            Self::UnfinishedList { .. } => ErrorClass::UnfinishedList,
             Self::Discovery(source) => source.class(),
         }
     }
@@ -224,7 +252,7 @@ impl ReflectorError {
         match self {
             Self::List { source, .. } | Self::Watch { source, .. } => source.retry_after(),
             Self::Discovery(source) => source.retry_after(),
-            Self::VeryShortWatch { .. } => None,
+            Self::VeryShortWatch { .. } | Self::UnfinishedList { .. } => None,
         }
     }
 }

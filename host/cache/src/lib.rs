@@ -14,7 +14,7 @@
 //! An earlier stage never calls a later one. Rule numbers in the documentation (R-18, C-3, D-5 ...) are
 //! those of the informer-semantics checklist.
 //!
-//! Not built yet: streaming lists, following a CRD's coming and going, sharding.
+//! Not built yet: following a CRD's coming and going, sharding.
 #![forbid(unsafe_code)]
 
 mod api_status;
@@ -40,9 +40,10 @@ mod request;
 mod resync;
 mod shared_informer;
 mod status;
+mod watch_list_support;
 
 pub use compress::Compression;
-pub use config::{BackoffConfig, FactoryConfig, WatchConfig};
+pub use config::{BackoffConfig, FactoryConfig, WatchConfig, WatchListMode};
 pub use discovery::DiscoveryError;
 pub use error::{ErrorClass, ReflectorError, RequestError};
 pub use factory::InformerFactory;

@@ -17,7 +17,8 @@ use crate::{
     decode::{Decoder, ListDecoder, ListError, ListPage},
     error::{Problem, RequestError},
     frame::{FrameBuffer, FrameTooLong},
-    request::{Collection, ListOptions},
+    request::{Collection, ListOptions, WatchOptions},
+    watch_list_support::WatchListSupport,
 };
 
 /// An error answer of more than this is no `Status`.
@@ -30,11 +31,12 @@ pub(crate) struct Transport {
     pub(crate) server: Arc<str>,
     request_timeout: Duration,
     max_object_bytes: usize,
+    pub(crate) watch_list_support: Arc<WatchListSupport>,
 }
 
 /// Lists and watches one collection.
 pub(crate) struct ListWatch {
-    transport: Transport,
+    pub(crate) transport: Transport,
     pub(crate) collection: Collection,
 }
 
@@ -64,13 +66,14 @@ impl Transport {
             server: Arc::from(config.server.as_str()),
             request_timeout: config.request_timeout,
             max_object_bytes: config.max_object_bytes,
+            watch_list_support: Arc::default(),
         }
     }
 
     /// The whole answer to a small GET.
     pub(crate) async fn get(&self, path: &str) -> Result<Vec<u8>, RequestError> {
         let call = format!("GET {path}");
-        let mut body = self.open(&call, crate::request::get(path)).await?;
+        let mut body = self.open(&call, crate::request::get(path), self.request_timeout).await?;
         let mut answer = Vec::new();
         while let Some(chunk) = self.chunk(&call, &mut body, answer.len() as u64).await? {
             answer.extend_from_slice(&chunk);
@@ -81,16 +84,17 @@ impl Transport {
         Ok(answer)
     }
 
-    /// The body of a successful answer.
+    /// The body of a successful answer, which begins within `patience`.
     async fn open(
         &self,
         call: &str,
         request: Result<Request<Body>, http::Error>,
+        patience: Duration,
     ) -> Result<Body, RequestError> {
         let request = request.map_err(|error| self.error(call, Problem::Transport(Box::new(error))))?;
-        let response = timeout(self.request_timeout, self.client.send(request))
+        let response = timeout(patience, self.client.send(request))
             .await
-            .map_err(|_| self.error(call, Problem::Silent(self.request_timeout)))?
+            .map_err(|_| self.error(call, Problem::Silent(patience)))?
             .map_err(|error| self.error(call, Problem::Transport(Box::new(error))))?;
         if response.status().is_success() {
             return Ok(response.into_body());
@@ -158,7 +162,8 @@ impl ListWatch {
         decoder: &Decoder,
     ) -> Result<ListPage, RequestError> {
         let call = format!("LIST {}", self.collection.name());
-        let mut body = self.transport.open(&call, self.collection.list(options)).await?;
+        let patience = self.transport.request_timeout;
+        let mut body = self.transport.open(&call, self.collection.list(options), patience).await?;
         let mut list = ListDecoder::new(decoder);
         let mut read = 0;
         let problem = |error, read| self.transport.error(&call, list_problem(error, read));
@@ -170,14 +175,15 @@ impl ListWatch {
         list.finish().map_err(|error| problem(error, read))
     }
 
-    /// Opens a watch that the server is asked to end after `timeout`.
+    /// Opens a watch; the server must answer within `patience`, or within the time any request has.
     pub(crate) async fn watch(
         &self,
-        resource_version: &str,
-        timeout: Duration,
+        options: WatchOptions<'_>,
+        patience: Duration,
     ) -> Result<WatchStream, RequestError> {
-        let request = self.collection.watch(resource_version, timeout);
-        let body = self.transport.open(&self.watch_call(), request).await?;
+        let request = self.collection.watch(options);
+        let patience = patience.min(self.transport.request_timeout);
+        let body = self.transport.open(&self.watch_call(), request, patience).await?;
         let frames = FrameBuffer::new(self.transport.max_object_bytes);
         Ok(WatchStream { body, frames, ended: false })
     }
@@ -208,7 +214,8 @@ impl WatchStream {
                 // A last frame may come without its newline; the caller finds out whether it is whole.
                 return Ok(self.frames.rest().map_or(Next::Ended, Next::Frame));
             }
-            match timeout_at(deadline.min(Instant::now() + idle), self.body.frame()).await {
+            let until = Instant::now().checked_add(idle).map_or(deadline, |at| at.min(deadline));
+            match timeout_at(until, self.body.frame()).await {
                 Err(_) => return Ok(Next::Silent),
                 Ok(frame) => self.received(frame),
             }

@@ -9,6 +9,8 @@ mod backoff;
 mod internal_error;
 mod pager;
 mod state;
+mod streaming_list;
+mod temporary_store;
 mod watch;
 
 use std::{sync::Arc, time::Duration};
@@ -18,20 +20,23 @@ use informer_types::ObjectKey;
 pub(crate) use backoff::Backoff;
 use internal_error::InternalErrorWindow;
 use state::ListState;
-use watch::WatchEnd;
+use watch::{OpenWatch, WatchEnd};
 
 use crate::{
-    FactoryConfig,
+    FactoryConfig, WatchListMode,
     decode::{Decoder, ListPage, Undecodable},
     delta::{Delta, DeltaKind, Replacement, Scope},
     delta_queue::DeltaSender,
-    error::{ErrorClass, ReflectorError, RequestError, chain},
+    error::{ReflectorError, RequestError, chain},
     list_watch::ListWatch,
     status::{Phase, ReflectorCell},
 };
 
 /// client-go ignores shorter watches: the server pays for every reopening.
 const LEAST_WATCH_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// No API server lets a watch last longer.
+const MOST_WATCH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Lists and watches one collection, for as long as its future is polled.
 pub(crate) struct Reflector {
@@ -45,6 +50,7 @@ pub(crate) struct Reflector {
     state: ListState,
     backoff: Backoff,
     internal_errors: InternalErrorWindow,
+    watch_list: WatchListMode,
     min_watch_timeout: Duration,
     idle_watch_timeout: Duration,
 }
@@ -69,7 +75,8 @@ impl Reflector {
             state: ListState::new(config.page_size),
             backoff: Backoff::new(config.backoff),
             internal_errors: InternalErrorWindow::new(config.internal_error_retry),
-            min_watch_timeout: config.min_watch_timeout.max(LEAST_WATCH_TIMEOUT),
+            watch_list: config.watch_list,
+            min_watch_timeout: config.min_watch_timeout.clamp(LEAST_WATCH_TIMEOUT, MOST_WATCH_TIMEOUT),
             idle_watch_timeout: config.idle_watch_timeout,
         }
     }
@@ -87,11 +94,16 @@ impl Reflector {
 
     /// One run; returns why it ended.
     async fn list_and_watch(&mut self) -> ReflectorError {
-        if let Err(error) = self.list().await {
-            return error;
-        }
+        let mut streamed = match self.first_state().await {
+            Ok(streamed) => streamed,
+            Err(error) => return error,
+        };
         loop {
-            match self.watch().await {
+            let end = match streamed.take() {
+                Some(watch) => self.run_watch(watch).await,
+                None => self.watch().await,
+            };
+            match end {
                 WatchEnd::Resume => {}
                 WatchEnd::ResumeLater(error) => self.back_off(&error).await,
                 WatchEnd::Over(error) => return error,
@@ -99,29 +111,47 @@ impl Reflector {
         }
     }
 
+    /// Fetches the state to start from, by a streaming list if that is to be tried. The watch that it
+    /// came over goes on.
+    async fn first_state(&mut self) -> Result<Option<OpenWatch>, ReflectorError> {
+        if self.may_stream()
+            && let Some((list, watch)) = self.stream_list().await
+        {
+            self.replace_all(list, false).await;
+            self.cell.streamed(self.state.last_version());
+            return Ok(Some(watch));
+        }
+        let full = self.list().await?;
+        self.replace_all(full.list, full.paged).await;
+        self.cell.listed(self.state.last_version());
+        Ok(None)
+    }
+
     /// Lists, and lists again at once where the resource version asked for is not to be had.
-    async fn list(&mut self) -> Result<(), ReflectorError> {
+    async fn list(&mut self) -> Result<pager::FullList, ReflectorError> {
         self.cell.enter(Phase::Listing);
         let mut listed = self.list_once().await;
         if let Err(error) = &listed
-            && matches!(error.class(), ErrorClass::Expired | ErrorClass::TooLargeResourceVersion)
+            && error.is_version_unavailable()
         {
             tracing::debug!(resource = %self.resource(), error = %error, "resource version not available, listing the newest");
             self.state.version_unavailable();
             listed = self.list_once().await;
         }
-        let full = listed.map_err(|source| ReflectorError::List { resource: self.resource(), source })?;
-        self.state.listed(&full.list.resource_version, full.paged);
-        let replacement = self.replacement(full.list);
+        listed.map_err(|source| ReflectorError::List { resource: self.resource(), source })
+    }
+
+    /// Hands a whole list on; nothing of it is visible before.
+    async fn replace_all(&mut self, list: ListPage, paged: bool) {
+        self.state.listed(&list.resource_version, paged);
+        let replacement = self.replacement(list);
         tracing::info!(
             resource = %self.resource(),
             rv = %replacement.resource_version,
             objects = replacement.objects.len(),
             "listed"
         );
-        self.cell.listed(&replacement.resource_version);
         self.deltas.push(Delta::now(DeltaKind::ReplacedAll(self.scope, replacement))).await;
-        Ok(())
     }
 
     async fn list_once(&self) -> Result<pager::FullList, RequestError> {

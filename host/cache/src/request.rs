@@ -26,6 +26,17 @@ pub(crate) struct ListOptions<'a> {
     pub(crate) continue_token: &'a str,
 }
 
+/// What a watch asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WatchOptions<'a> {
+    /// Empty: the most recent state (A-3).
+    pub(crate) resource_version: &'a str,
+    /// When the server should end it.
+    pub(crate) timeout: Duration,
+    /// A streaming list first (R-41).
+    pub(crate) initial_events: bool,
+}
+
 // === impl Collection ===
 
 impl Collection {
@@ -51,18 +62,18 @@ impl Collection {
         get(&format!("{}?{}", self.path(), query.finish()))
     }
 
-    /// R-19.
-    pub(crate) fn watch(
-        &self,
-        resource_version: &str,
-        timeout: Duration,
-    ) -> Result<Request<Body>, http::Error> {
+    /// R-19, and R-41 with initial events.
+    pub(crate) fn watch(&self, options: WatchOptions<'_>) -> Result<Request<Body>, http::Error> {
         let mut query = self.selectors();
         query.append_pair("watch", "true");
         query.append_pair("allowWatchBookmarks", "true");
-        query.append_pair("timeoutSeconds", &timeout.as_secs().to_string());
-        if !resource_version.is_empty() {
-            query.append_pair("resourceVersion", resource_version);
+        query.append_pair("timeoutSeconds", &options.timeout.as_secs().to_string());
+        if options.initial_events {
+            query.append_pair("sendInitialEvents", "true");
+            query.append_pair("resourceVersionMatch", "NotOlderThan");
+        }
+        if !options.resource_version.is_empty() {
+            query.append_pair("resourceVersion", options.resource_version);
         }
         get(&format!("{}?{}", self.path(), query.finish()))
     }
@@ -135,7 +146,10 @@ mod tests {
 
     #[test]
     fn a_watch_asks_for_bookmarks_and_a_timeout_r19() {
-        let request = deployments().watch("7", Duration::from_secs(300)).unwrap();
+        let options =
+            WatchOptions { resource_version: "7", timeout: Duration::from_secs(300), initial_events: false };
+
+        let request = deployments().watch(options).unwrap();
 
         assert!(
             request
@@ -144,5 +158,18 @@ mod tests {
                 .unwrap()
                 .ends_with("watch=true&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=7")
         );
+    }
+
+    #[test]
+    fn a_streaming_list_asks_for_initial_events_not_older_than_the_version_r41() {
+        let options =
+            WatchOptions { resource_version: "", timeout: Duration::from_secs(300), initial_events: true };
+
+        let request = deployments().watch(options).unwrap();
+
+        assert!(request.uri().query().unwrap().ends_with(
+            "watch=true&allowWatchBookmarks=true&timeoutSeconds=300&sendInitialEvents=true\
+             &resourceVersionMatch=NotOlderThan"
+        ));
     }
 }

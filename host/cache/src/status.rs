@@ -45,6 +45,11 @@ pub struct ReflectorStatus {
     pub phase_age: Duration,
     /// The last failure, kept after recovery.
     pub last_error: Option<LastError>,
+    /// Why the cache does not have the first state, or the one after a gap, yet; none: it has, or what it
+    /// waits for is the answer to a request just sent.
+    pub unsynced_because: Option<String>,
+    /// Why plain lists are used although streaming lists are asked for.
+    pub plain_lists_because: Option<String>,
     /// Failures since something last went well.
     pub consecutive_failures: u32,
     /// Since the last event or bookmark.
@@ -97,6 +102,8 @@ pub struct Counters {
     pub lists: u64,
     /// Those of them that were not the first.
     pub relists: u64,
+    /// Those of them that were streaming lists.
+    pub streaming_lists: u64,
     /// Watches opened.
     pub watches: u64,
     /// Objects seen on watches.
@@ -161,6 +168,7 @@ impl std::ops::AddAssign for Counters {
     fn add_assign(&mut self, other: Self) {
         self.lists += other.lists;
         self.relists += other.relists;
+        self.streaming_lists += other.streaming_lists;
         self.watches += other.watches;
         self.events += other.events;
         self.bookmarks += other.bookmarks;
@@ -186,6 +194,14 @@ impl fmt::Display for InformerStatus {
                 write!(f, "; failed {}: {}", counted(reflector.consecutive_failures, "time"), error.text)?;
             }
         }
+        for reflector in &self.reflectors {
+            if let Some(reason) = &reflector.unsynced_because {
+                write!(f, "; unsynced because {reason}")?;
+            }
+            if let Some(reason) = &reflector.plain_lists_because {
+                write!(f, "; plain lists because {reason}")?;
+            }
+        }
         let quarantined: usize = self.reflectors.iter().map(|reflector| reflector.quarantined.len()).sum();
         if quarantined > 0 {
             write!(f, "; {} cannot be decoded", counted(quarantined, "object"))?;
@@ -195,7 +211,7 @@ impl fmt::Display for InformerStatus {
 }
 
 /// `1 object`, `2 objects`.
-fn counted<N: fmt::Display + PartialEq + From<u8> + Copy>(count: N, noun: &str) -> String {
+pub(crate) fn counted<N: fmt::Display + PartialEq + From<u8> + Copy>(count: N, noun: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }

@@ -15,7 +15,7 @@ mod server;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use informer_cache::{
-    FactoryConfig, InformerFactory, ListQuery, ListenerConfig, SharedInformer, WatchConfig,
+    FactoryConfig, InformerFactory, ListQuery, ListenerConfig, SharedInformer, WatchConfig, WatchListMode,
 };
 use informer_types::{Change, Gvr, LabelSelector, Notification, NotificationSink, Object};
 use parking_lot::Mutex;
@@ -262,7 +262,10 @@ fn by_name(objects: impl IntoIterator<Item = Arc<Object>>) -> BTreeMap<String, V
 
 async fn check(steps: Vec<Step>, cuts: Vec<usize>) {
     let (script, expected) = tell(&steps, &cuts);
-    let factory = InformerFactory::new(script.client(), FactoryConfig::default());
+    let factory = InformerFactory::new(
+        script.client(),
+        FactoryConfig { watch_list: WatchListMode::Off, ..FactoryConfig::default() },
+    );
     let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
     let informer = factory.informer(WatchConfig { indexes, ..WatchConfig::new(Gvr::new("", "v1", "pods")) });
     let config = || ListenerConfig { name: "recorder".to_owned(), resync: None, relist_all: false };

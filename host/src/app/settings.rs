@@ -2,18 +2,23 @@
 
 use std::{collections::BTreeSet, num::NonZeroU64, time::Duration};
 
-use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig};
+use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig, WatchListMode};
 use informer_dispatch::{Backoff, Fate, RetryConfig};
 use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig};
 
 use crate::config::{
-    Cluster, Compression, Instance, OnExhausted, Plugin, Relist, Retry, Subscription, Watch,
+    Cluster, Compression, Instance, OnExhausted, Plugin, Relist, Retry, Subscription, Watch, WatchList,
 };
 
 pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
     FactoryConfig {
         server,
         page_size: cluster.page_size.map(Into::into),
+        watch_list: match cluster.watch_list {
+            WatchList::Auto => WatchListMode::Auto,
+            WatchList::On => WatchListMode::On,
+            WatchList::Off => WatchListMode::Off,
+        },
         idle_watch_timeout: cluster.idle_watch_timeout,
         ..FactoryConfig::default()
     }

@@ -66,6 +66,8 @@ fn informer(status: &InformerStatus) -> Value {
                 "last-error": reflector.last_error.as_ref().map(|error| json!({
                     "text": error.text, "class": format!("{:?}", error.class), "age-ms": millis(error.age),
                 })),
+                "unsynced-because": reflector.unsynced_because,
+                "plain-lists-because": reflector.plain_lists_because,
                 "last-event-age-ms": reflector.last_event_age.map(millis),
                 "observed-version": reflector.observed_version,
                 "applied-version": reflector.applied_version,
@@ -84,7 +86,8 @@ fn informer(status: &InformerStatus) -> Value {
         "listeners": status.listeners.iter().map(|(name, synced)| json!({"name": name, "synced": synced})).collect::<Vec<_>>(),
         "reflectors": reflectors,
         "counters": {
-            "lists": counters.lists, "relists": counters.relists, "watches": counters.watches,
+            "lists": counters.lists, "relists": counters.relists,
+            "streaming-lists": counters.streaming_lists, "watches": counters.watches,
             "events": counters.events, "bookmarks": counters.bookmarks, "failures": counters.failures,
             "skipped": counters.skipped, "quarantined": counters.quarantined,
             "silent-watches": counters.silent_watches,

@@ -15,8 +15,22 @@ pub struct Cluster {
     pub access: Access,
     /// Objects a list page; none: as Kubernetes' own informers do, 500 or all at once.
     pub page_size: Option<NonZeroU32>,
+    /// Whether the first state comes as a streaming list or a plain one.
+    pub watch_list: WatchList,
     /// A watch on which nothing arrived for so long, not even a bookmark, is opened anew. Never zero.
     pub idle_watch_timeout: Duration,
+}
+
+/// How the first state of a collection, and each one after a gap, is fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WatchList {
+    /// By a streaming list (KEP-3157), and by plain lists for an hour where that turned out not to work.
+    #[default]
+    Auto,
+    /// By a streaming list, tried anew each time; a plain list stands in where it fails.
+    On,
+    /// By plain lists.
+    Off,
 }
 
 /// Where the API server is, and who we are there.
@@ -39,6 +53,11 @@ pub enum Access {
 
 impl Default for Cluster {
     fn default() -> Self {
-        Self { access: Access::Inferred, page_size: None, idle_watch_timeout: IDLE_WATCH_TIMEOUT }
+        Self {
+            access: Access::Inferred,
+            page_size: None,
+            watch_list: WatchList::default(),
+            idle_watch_timeout: IDLE_WATCH_TIMEOUT,
+        }
     }
 }

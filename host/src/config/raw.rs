@@ -32,7 +32,10 @@ pub(super) use text::{LogFilter, PathText, Text};
 pub(super) use word::{EventKind, InstanceKind};
 
 use super::problem::{Fault, Problems};
-use crate::{config::watch::Compression, logging::LogFormat};
+use crate::{
+    config::{cluster::WatchList, watch::Compression},
+    logging::LogFormat,
+};
 use table::Table;
 
 /// The parser allows 80 brackets within one another with 80 parts of a dotted key in each, and drops what it
@@ -56,6 +59,7 @@ pub(super) struct RawCluster {
     pub(super) kubeconfig: Option<Located<PathText>>,
     pub(super) server: Option<Located<ServerUrl>>,
     pub(super) page_size: Option<Located<Count>>,
+    pub(super) watch_list: Option<Located<WatchList>>,
     pub(super) idle_watch_timeout: Option<Located<Duration>>,
 }
 
@@ -132,6 +136,7 @@ impl RawCluster {
             kubeconfig: table.get("kubeconfig"),
             server: table.get("server"),
             page_size: table.get("page-size"),
+            watch_list: table.get("watch-list"),
             idle_watch_timeout: table.get("idle-watch-timeout"),
         }
     }

@@ -3,7 +3,7 @@ use std::{path::Path, time::Duration};
 use informer::{
     config::{
         Access, Cluster, Config, Events, Initial, Instance, Limits, OnExhausted, Queue, Relist, Retry,
-        SMALLEST,
+        SMALLEST, WatchList,
     },
     logging::LogFormat,
 };
@@ -53,6 +53,7 @@ fn every_key_is_heard() {
         context = "dev"
         kubeconfig = "~/dev.yaml"
         page-size = 100
+        watch-list = "off"
         idle-watch-timeout = "90s"
 
         [host]
@@ -88,6 +89,7 @@ fn every_key_is_heard() {
     let path = Some("/home/me/dev.yaml".into());
     assert_eq!(config.cluster.access, Access::Kubeconfig { path, context: Some("dev".to_owned()) });
     assert_eq!(config.cluster.page_size.map(u32::from), Some(100));
+    assert_eq!(config.cluster.watch_list, WatchList::Off);
     assert_eq!(config.cluster.idle_watch_timeout, Duration::from_secs(90));
     assert_eq!(config.host.admin, Some("[::1]:0".parse().unwrap()));
     assert_eq!(

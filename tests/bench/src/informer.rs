@@ -7,7 +7,7 @@ use std::{num::NonZeroUsize, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 use informer_cache::{
-    Compression, FactoryConfig, InformerFactory, ListenerConfig, SharedInformer, WatchConfig,
+    Compression, FactoryConfig, InformerFactory, ListenerConfig, SharedInformer, WatchConfig, WatchListMode,
 };
 use informer_dispatch::{DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig, RetryConfig};
 use informer_types::{Delivery, EventHandler, Gvr, Outcome};
@@ -55,6 +55,8 @@ impl<H: EventHandler> Informer<H> {
         let config = FactoryConfig {
             server: plan.server.to_string(),
             page_size: Some(plan.page_size),
+            // The server pages its list and does not stream it.
+            watch_list: WatchListMode::Off,
             ..FactoryConfig::default()
         };
         let mut watch = WatchConfig::new(Gvr::new("", "v1", "pods"));

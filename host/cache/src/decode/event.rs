@@ -1,6 +1,6 @@
 //! One frame of a watch.
 
-use std::sync::Arc;
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use informer_types::Object;
 use serde::Deserialize;
@@ -18,6 +18,8 @@ pub(crate) enum WatchEvent {
     Deleted(Arc<Object>),
     /// only the resource version means anything.
     Bookmark(String),
+    /// a bookmark, and the last of the initial events came before it.
+    InitialEventsEnd(String),
     /// ends the stream.
     Error(Box<ApiStatus>),
 }
@@ -35,12 +37,28 @@ pub(crate) enum EventError {
     Object { deleted: bool, source: Undecodable },
 }
 
+/// The annotation that marks the end of a streaming list.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(rename = "type")]
     kind: String,
     #[serde(borrow)]
     object: &'a RawValue,
+}
+
+/// What a bookmark may have that an object is not asked for.
+#[derive(Deserialize)]
+struct Mark<'a> {
+    #[serde(borrow)]
+    metadata: MarkMetadata<'a>,
+}
+
+#[derive(Deserialize)]
+struct MarkMetadata<'a> {
+    #[serde(borrow)]
+    annotations: Option<HashMap<Cow<'a, str>, Option<Cow<'a, str>>>>,
 }
 
 // === impl Decoder ===
@@ -92,8 +110,21 @@ impl Decoder {
             let source = Undecodable::Foreign("a bookmark has no resourceVersion".to_owned());
             return Err(EventError::Object { deleted: false, source });
         }
-        Ok(WatchEvent::Bookmark(parsed.resource_version().to_owned()))
+        let version = parsed.resource_version().to_owned();
+        Ok(if ends_initial_events(object) {
+            WatchEvent::InitialEventsEnd(version)
+        } else {
+            WatchEvent::Bookmark(version)
+        })
     }
+}
+
+/// the value counts, not the annotation. Annotations of another form are none.
+fn ends_initial_events(bookmark: &str) -> bool {
+    let mark: Result<Mark<'_>, _> = serde_json::from_str(bookmark);
+    mark.ok()
+        .and_then(|mark| mark.metadata.annotations)
+        .is_some_and(|all| all.get(INITIAL_EVENTS_END).is_some_and(|value| value.as_deref() == Some("true")))
 }
 
 /// What is no `Status` is an error nonetheless.

@@ -34,6 +34,12 @@ impl ListState {
         }
     }
 
+    /// The resource version of a streaming list: what was last seen, or the most recent state; never
+    /// "0", which would be any.
+    pub(crate) fn stream_version(&self) -> &str {
+        if self.unavailable { "" } else { &self.last_version }
+    }
+
     /// no limit at a concrete version, so that the server's watch cache can answer.
     pub(crate) fn page_limit(&self) -> Option<u32> {
         let any_state = matches!(self.list_version(), "0" | "");
@@ -51,9 +57,9 @@ impl ListState {
         self.last_version.push_str(resource_version);
     }
 
-    ///
-    pub(crate) fn version_unavailable(&mut self) {
-        self.unavailable = true;
+    /// True where this is news.
+    pub(crate) fn version_unavailable(&mut self) -> bool {
+        !std::mem::replace(&mut self.unavailable, true)
     }
 
     /// A list succeeded; `paged` says that it took more than one page.
@@ -91,6 +97,19 @@ mod tests {
 
         state.listed("20", true);
         assert_eq!((state.list_version(), state.page_limit()), ("20", None));
+    }
+
+    #[test]
+    fn a_streaming_list_asks_for_what_was_seen_or_for_the_newest_and_never_for_any_state_r41() {
+        let mut state = ListState::new(None);
+        assert_eq!(state.stream_version(), "");
+
+        state.listed("10", false);
+        assert_eq!(state.stream_version(), "10");
+
+        assert!(state.version_unavailable());
+        assert!(!state.version_unavailable());
+        assert_eq!(state.stream_version(), "");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::{
     delta::{Delta, DeltaKind},
     error::{ErrorClass, Problem, ReflectorError, RequestError},
     list_watch::{Next, WatchStream},
+    request::WatchOptions,
 };
 
 /// ending sooner, without an event, is an error.
@@ -39,16 +40,24 @@ pub(super) enum WatchEnd {
     Over(ReflectorError),
 }
 
+/// A watch that the server has answered.
+pub(super) struct OpenWatch {
+    pub(super) stream: WatchStream,
+    /// When the server must have ended it.
+    pub(super) deadline: Instant,
+    pub(super) tally: Tally,
+}
+
 /// What happened on one watch so far.
-struct Tally {
-    opened: Instant,
+pub(super) struct Tally {
+    pub(super) opened: Instant,
     /// Accepted events, bookmarks included.
-    accepted: u64,
+    pub(super) accepted: u64,
     /// Those that were objects.
-    objects: u64,
+    pub(super) objects: u64,
     /// the watch started without a resource version, and only ADDED came since; they may be a snapshot
     /// in any order.
-    synthetic: bool,
+    pub(super) synthetic: bool,
 }
 
 // === impl Reflector ===
@@ -56,22 +65,37 @@ struct Tally {
 impl Reflector {
     /// Opens a watch at the last resource version and follows it to its end.
     pub(super) async fn watch(&mut self) -> WatchEnd {
-        let timeout = random_timeout(self.min_watch_timeout);
         let version = self.state.last_version().to_owned();
-        let mut tally = Tally {
-            opened: Instant::now(),
-            accepted: 0,
-            objects: 0,
-            synthetic: matches!(version.as_str(), "" | "0"),
-        };
-        let mut stream = match self.list_watch.watch(&version, timeout).await {
-            Ok(stream) => stream,
+        let watch = match self.open_watch(&version, false, Duration::MAX).await {
+            Ok(watch) => watch,
             Err(source) => return self.not_opened(source),
         };
         self.cell.watch_opened();
-        self.backoff.healthy();
         tracing::debug!(resource = %self.resource(), rv = version, "watching");
-        let end = self.follow(&mut stream, tally.opened + timeout + GRACE, &mut tally).await;
+        self.run_watch(watch).await
+    }
+
+    /// Sends the request, with a streaming list first if `initial_events` says so.
+    pub(super) async fn open_watch(
+        &self,
+        resource_version: &str,
+        initial_events: bool,
+        patience: Duration,
+    ) -> Result<OpenWatch, RequestError> {
+        let timeout = random_timeout(self.min_watch_timeout);
+        let options = WatchOptions { resource_version, timeout, initial_events };
+        let stream = self.list_watch.watch(options, patience).await?;
+        let opened = Instant::now();
+        let synthetic = matches!(resource_version, "" | "0");
+        let tally = Tally { opened, accepted: 0, objects: 0, synthetic };
+        Ok(OpenWatch { stream, deadline: opened + timeout + GRACE, tally })
+    }
+
+    /// Follows a watch to its end.
+    pub(super) async fn run_watch(&mut self, watch: OpenWatch) -> WatchEnd {
+        let OpenWatch { mut stream, deadline, mut tally } = watch;
+        self.backoff.healthy();
+        let end = self.follow(&mut stream, deadline, &mut tally).await;
         if matches!(end, WatchEnd::Resume) && tally.objects == 0 {
             tokio::time::sleep_until(tally.opened + REOPEN_SPACING).await;
         }
@@ -80,7 +104,7 @@ impl Reflector {
 
     /// what passes by itself leaves no gap; after anything else a list is needed.
     fn not_opened(&self, source: RequestError) -> WatchEnd {
-        let resume = matches!(source.class(), ErrorClass::Refused | ErrorClass::Throttled);
+        let resume = source.is_passing();
         let error = ReflectorError::Watch { resource: self.resource(), source };
         if resume { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
     }
@@ -135,7 +159,7 @@ impl Reflector {
 
     ///
     fn ended(&self, tally: &Tally) -> WatchEnd {
-        if tally.accepted == 0 && tally.opened.elapsed() < VERY_SHORT {
+        if tally.is_very_short() {
             return WatchEnd::Over(ReflectorError::VeryShortWatch { resource: self.resource() });
         }
         WatchEnd::Resume
@@ -146,7 +170,7 @@ impl Reflector {
         let scope = self.scope;
         match event {
             WatchEvent::Error(status) => return Some(self.error_event(status)),
-            WatchEvent::Bookmark(version) => {
+            WatchEvent::Bookmark(version) | WatchEvent::InitialEventsEnd(version) => {
                 tally.accepted += 1;
                 tally.synthetic = false;
                 self.cell.bookmark(&version);
@@ -203,8 +227,7 @@ impl Reflector {
 
     ///
     fn error_event(&mut self, status: Box<ApiStatus>) -> WatchEnd {
-        let code = http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
-        let source = self.list_watch.watch_error(Problem::Status { code, status, retry_after: None });
+        let source = self.status_error(status);
         let throttled = source.class() == ErrorClass::Throttled;
         if source.is_internal_error() && self.internal_errors.may_retry() {
             tracing::debug!(resource = %self.resource(), error = %source, "reopening the watch");
@@ -214,9 +237,23 @@ impl Reflector {
         if throttled { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
     }
 
+    pub(super) fn status_error(&self, status: Box<ApiStatus>) -> RequestError {
+        let code = http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+        self.list_watch.watch_error(Problem::Status { code, status, retry_after: None })
+    }
+
     fn over(&self, problem: Problem) -> WatchEnd {
         let source = self.list_watch.watch_error(problem);
         WatchEnd::Over(ReflectorError::Watch { resource: self.resource(), source })
+    }
+}
+
+// === impl Tally ===
+
+impl Tally {
+    /// R-20, of a watch that has ended.
+    pub(super) fn is_very_short(&self) -> bool {
+        self.accepted == 0 && self.opened.elapsed() < VERY_SHORT
     }
 }
 

@@ -31,6 +31,8 @@ struct State {
     phase: Phase,
     since: Instant,
     last_error: Option<(String, ErrorClass, Instant)>,
+    unsynced_because: Option<String>,
+    plain_lists_because: Option<String>,
     consecutive_failures: u32,
     last_event: Option<Instant>,
     observed_version: String,
@@ -49,6 +51,8 @@ impl ReflectorCell {
                 phase: Phase::NotStarted,
                 since: Instant::now(),
                 last_error: None,
+                unsynced_because: None,
+                plain_lists_because: None,
                 consecutive_failures: 0,
                 last_event: None,
                 observed_version: String::new(),
@@ -82,7 +86,25 @@ impl ReflectorCell {
         let mut state = self.state.lock();
         state.counters.relists += u64::from(state.counters.lists > 0);
         state.counters.lists += 1;
+        state.unsynced_because = None;
         state.observe(resource_version);
+    }
+
+    /// A streaming list is complete; its watch goes on.
+    pub(crate) fn streamed(&self, resource_version: &str) {
+        self.listed(resource_version);
+        self.watch_opened();
+        let mut state = self.state.lock();
+        state.counters.streaming_lists += 1;
+        state.plain_lists_because = None;
+    }
+
+    pub(crate) fn unsynced_because(&self, reason: String) {
+        self.state.lock().unsynced_because = Some(reason);
+    }
+
+    pub(crate) fn plain_lists_because(&self, reason: String) {
+        self.state.lock().plain_lists_because = Some(reason);
     }
 
     pub(crate) fn watch_opened(&self) {
@@ -162,6 +184,8 @@ impl ReflectorCell {
                 class: *class,
                 age: at.elapsed(),
             }),
+            unsynced_because: state.unsynced_because.clone(),
+            plain_lists_because: state.plain_lists_because.clone(),
             consecutive_failures: state.consecutive_failures,
             last_event_age: state.last_event.map(|at| at.elapsed()),
             observed_version: state.observed_version.clone(),

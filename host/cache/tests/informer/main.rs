@@ -18,6 +18,7 @@ mod quarantine;
 mod recordings;
 mod relists;
 mod resync;
+mod streaming;
 mod transport;
 mod watches;
 mod world;

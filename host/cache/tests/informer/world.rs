@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use informer_cache::{
     BackoffConfig, ErrorClass, FactoryConfig, InformerFactory, ListQuery, ListenerConfig, Registration,
-    SharedInformer, WatchConfig,
+    SharedInformer, WatchConfig, WatchListMode,
 };
 use informer_types::{Cause, Change, Gvr, LabelSelector, Notification, NotificationSink, Object};
 use parking_lot::Mutex;
@@ -96,11 +96,13 @@ pub(crate) fn listener(name: &str) -> ListenerConfig {
     ListenerConfig { name: name.to_owned(), resync: None, relist_all: false }
 }
 
-/// Delays without jitter, so that a test can say how long they are.
+/// Delays without jitter, so that a test can say how long they are; plain lists, so that it is the list that it
+/// scripts.
 pub(crate) fn config() -> FactoryConfig {
     FactoryConfig {
         server: "http://scripted".to_owned(),
         backoff: BackoffConfig { jitter: 0.0, ..BackoffConfig::default() },
+        watch_list: WatchListMode::Off,
         ..FactoryConfig::default()
     }
 }

@@ -2,13 +2,13 @@
 
 use std::{
     convert::Infallible,
-    future::{Ready, ready},
+    future::pending,
     io,
     task::{Context, Poll},
 };
 
 use bytes::Bytes;
-use futures::stream;
+use futures::{FutureExt, future::BoxFuture, stream};
 use http_body::Frame;
 use http_body_util::StreamBody;
 use kube::client::Body;
@@ -33,7 +33,7 @@ struct Memory(Script);
 impl Service<http::Request<Body>> for Memory {
     type Response = http::Response<StreamBody<Chunks>>;
     type Error = io::Error;
-    type Future = Ready<Result<Self::Response, io::Error>>;
+    type Future = BoxFuture<'static, Result<Self::Response, io::Error>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), io::Error>> {
         Poll::Ready(Ok(()))
@@ -41,8 +41,9 @@ impl Service<http::Request<Body>> for Memory {
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let target = request.uri().path_and_query().unwrap().as_str().to_owned();
-        ready(match self.0.answer(&target) {
+        let answer = match self.0.answer(&target) {
             Answer::Refused => Err(io::ErrorKind::ConnectionRefused.into()),
+            Answer::Silent => return pending().boxed(),
             Answer::Http { status, headers, body } => {
                 let mut response = http::Response::builder().status(status);
                 for (name, value) in headers {
@@ -50,7 +51,8 @@ impl Service<http::Request<Body>> for Memory {
                 }
                 Ok(response.body(StreamBody::new(chunks(body))).unwrap())
             }
-        })
+        };
+        async { answer }.boxed()
     }
 }
 
@@ -63,7 +65,7 @@ fn chunks(body: mpsc::UnboundedReceiver<Step>) -> Chunks {
             Some(Step::Reset) => Some((Err(io::ErrorKind::ConnectionReset.into()), None)),
             Some(Step::Panic) => panic!("a bug of ours"),
             // Nobody writes any more: the answer stays open.
-            None => match std::future::pending::<Infallible>().await {},
+            None => match pending::<Infallible>().await {},
         }
     }))
 }

@@ -34,6 +34,8 @@ pub(crate) enum Step {
 pub(crate) enum Answer {
     /// Nobody listens.
     Refused,
+    /// The request is taken and never answered.
+    Silent,
     Http {
         status: u16,
         headers: Vec<(String, String)>,

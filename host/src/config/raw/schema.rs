@@ -18,8 +18,8 @@ pub(crate) static ROOT: Section =
 
 pub(crate) static CLUSTER: Section = Section {
     header: "[cluster]",
-    keys: &["context", "kubeconfig", "server", "page-size", "idle-watch-timeout"],
-    later: &["qps", "burst", "watch-list"],
+    keys: &["context", "kubeconfig", "server", "page-size", "watch-list", "idle-watch-timeout"],
+    later: &["qps", "burst"],
 };
 
 pub(crate) static HOST: Section = Section {

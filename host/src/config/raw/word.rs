@@ -3,6 +3,7 @@
 use super::scalar::Choice;
 use crate::{
     config::{
+        cluster::WatchList,
         plugin::{Initial, OnExhausted, Relist},
         watch::Compression,
     },
@@ -41,6 +42,11 @@ impl Choice for Relist {
 
 impl Choice for Compression {
     const WORDS: &'static [(&'static str, Self)] = &[("zstd", Self::Zstd), ("off", Self::Off)];
+}
+
+impl Choice for WatchList {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)];
 }
 
 impl Choice for Initial {

@@ -23,7 +23,8 @@ pub(super) fn cluster(raw: RawCluster, context: &mut Context<'_, '_>) -> Cluster
         IDLE_WATCH_TIMEOUT,
         (LEAST_IDLE_WATCH, MOST_IDLE_WATCH),
     );
-    Cluster { access: access(raw, context), page_size, idle_watch_timeout }
+    let watch_list = raw.watch_list.as_ref().map(|word| word.value).unwrap_or_default();
+    Cluster { access: access(raw, context), page_size, watch_list, idle_watch_timeout }
 }
 
 fn access(raw: RawCluster, context: &mut Context<'_, '_>) -> Access {
