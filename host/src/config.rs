@@ -26,7 +26,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use cluster::{Access, Cluster, IDLE_WATCH_TIMEOUT, WatchList};
+pub use cluster::{Access, BURST, Cluster, IDLE_WATCH_TIMEOUT, QPS, WatchList};
 pub use environment::Environment;
 pub use host::{ADMIN, Host, LOG, SHUTDOWN_TIMEOUT};
 pub use loopback::{NotLoopback, loopback};

@@ -142,7 +142,7 @@ pub(crate) fn healthy(uri: &Uri) -> Answer {
             }],
         })),
         // As a server on which streaming lists are switched off.
-        "/api/v1/configmaps" if uri.query().is_some_and(|query| query.contains("sendInitialEvents=")) => {
+        "/api/v1/configmaps" if has(uri, &["sendInitialEvents=true"]) => {
             Answer::failure(422, "Invalid", "sendInitialEvents is forbidden for watch")
         }
         "/api/v1/configmaps" if is_watch(uri) => Answer::watch(&[]),
@@ -153,11 +153,19 @@ pub(crate) fn healthy(uri: &Uri) -> Answer {
 
 /// True for a LIST of ConfigMaps.
 pub(crate) fn is_list(uri: &Uri) -> bool {
-    uri.path() == "/api/v1/configmaps" && !is_watch(uri)
+    uri.path() == "/api/v1/configmaps" && !has(uri, WATCH)
 }
 
+/// True for a WATCH that is no streaming list.
 pub(crate) fn is_watch(uri: &Uri) -> bool {
-    uri.query().is_some_and(|query| query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1")))
+    has(uri, WATCH) && !has(uri, &["sendInitialEvents=true"])
+}
+
+const WATCH: &[&str] = &["watch=true", "watch=1"];
+
+/// True where one of these parameters was sent.
+fn has(uri: &Uri, parameters: &[&str]) -> bool {
+    uri.query().is_some_and(|query| query.split('&').any(|pair| parameters.contains(&pair)))
 }
 
 /// The list of these ConfigMaps.

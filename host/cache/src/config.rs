@@ -1,6 +1,10 @@
 //! What an informer and a factory are told. Plain and already valid: only `host` reads TOML.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
+use std::{
+    collections::BTreeMap,
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
 
 use informer_types::{Gvr, LabelSelector, Pointer};
 
@@ -52,6 +56,14 @@ pub struct FactoryConfig {
     pub page_size: Option<u32>,
     /// Streaming lists or plain ones.
     pub watch_list: WatchListMode,
+    /// Requests a second that all informers together send at most, once `burst` is spent. A list counts once,
+    /// however many pages it has. Where the server asks to be left alone (429 with Retry-After), all do.
+    pub qps: NonZeroU32,
+    /// Requests that may be sent at once after a while without.
+    pub burst: NonZeroU32,
+    /// A test mode: after each streaming list a plain one at its resource version, and a failure of the
+    /// run, [`ErrorClass::Inconsistent`](crate::ErrorClass::Inconsistent), where they differ.
+    pub check_consistency: bool,
     /// How long a server may keep silent in the middle of an answer, or before it.
     pub request_timeout: Duration,
     /// A watch on which no byte arrived for so long is given up and resumed: the connection may be half open.
@@ -112,6 +124,10 @@ impl Default for FactoryConfig {
             server: "the cluster's URL".to_owned(),
             page_size: None,
             watch_list: WatchListMode::default(),
+            // The kubelet's numbers: no brake in ordinary life, and no storm after trouble.
+            qps: NonZeroU32::new(50).unwrap_or(NonZeroU32::MIN),
+            burst: NonZeroU32::new(100).unwrap_or(NonZeroU32::MIN),
+            check_consistency: false,
             // The API server gives itself 60 s for a list; more than that is silence.
             request_timeout: Duration::from_secs(90),
             idle_watch_timeout: Duration::from_secs(15 * 60),

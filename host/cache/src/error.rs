@@ -35,6 +35,8 @@ pub enum ErrorClass {
     VeryShortWatch,
     /// A streaming list ended before its end mark.
     UnfinishedList,
+    /// A streaming list and a plain one of the same resource version differ.
+    Inconsistent,
     /// The resource does not exist, or not in this form.
     UnknownResource,
     /// A bug of the host.
@@ -108,6 +110,18 @@ pub enum ReflectorError {
         /// What was listed.
         resource: String,
     },
+    ///
+    #[error(
+        "the streaming list of {resource} and a plain one, both at {resource_version}, differ: {difference}"
+    )]
+    Inconsistent {
+        /// What was listed.
+        resource: String,
+        /// At which resource version.
+        resource_version: String,
+        /// What each of them had.
+        difference: String,
+    },
     /// The resource cannot be watched.
     #[error(transparent)]
     Discovery(#[from] crate::discovery::DiscoveryError),
@@ -132,6 +146,7 @@ impl ErrorClass {
             Self::Malformed => "malformed",
             Self::VeryShortWatch => "very-short-watch",
             Self::UnfinishedList => "unfinished-list",
+            Self::Inconsistent => "inconsistent",
             Self::UnknownResource => "unknown-resource",
             Self::Bug => "bug",
         }
@@ -243,6 +258,7 @@ impl ReflectorError {
             Self::List { source, .. } | Self::Watch { source, .. } => source.class(),
             Self::VeryShortWatch { .. } => ErrorClass::VeryShortWatch,
             Self::UnfinishedList { .. } => ErrorClass::UnfinishedList,
+            Self::Inconsistent { .. } => ErrorClass::Inconsistent,
             Self::Discovery(source) => source.class(),
         }
     }
@@ -252,7 +268,7 @@ impl ReflectorError {
         match self {
             Self::List { source, .. } | Self::Watch { source, .. } => source.retry_after(),
             Self::Discovery(source) => source.retry_after(),
-            Self::VeryShortWatch { .. } | Self::UnfinishedList { .. } => None,
+            Self::VeryShortWatch { .. } | Self::UnfinishedList { .. } | Self::Inconsistent { .. } => None,
         }
     }
 }

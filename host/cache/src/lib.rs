@@ -37,6 +37,7 @@ mod lister;
 mod processor;
 mod reflector;
 mod request;
+mod request_budget;
 mod resync;
 mod shared_informer;
 mod status;

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::FutureExt;
-use http::{Request, Response, header::RETRY_AFTER};
+use http::{Request, Response, StatusCode, header::RETRY_AFTER};
 use http_body_util::BodyExt;
 use kube::client::Body;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -18,6 +18,7 @@ use crate::{
     error::{Problem, RequestError},
     frame::{FrameBuffer, FrameTooLong},
     request::{Collection, ListOptions, WatchOptions},
+    request_budget::RequestBudget,
     watch_list_support::WatchListSupport,
 };
 
@@ -31,6 +32,7 @@ pub(crate) struct Transport {
     pub(crate) server: Arc<str>,
     request_timeout: Duration,
     max_object_bytes: usize,
+    budget: Arc<RequestBudget>,
     pub(crate) watch_list_support: Arc<WatchListSupport>,
 }
 
@@ -66,6 +68,7 @@ impl Transport {
             server: Arc::from(config.server.as_str()),
             request_timeout: config.request_timeout,
             max_object_bytes: config.max_object_bytes,
+            budget: Arc::new(RequestBudget::new(config.qps, config.burst)),
             watch_list_support: Arc::default(),
         }
     }
@@ -73,6 +76,7 @@ impl Transport {
     /// The whole answer to a small GET.
     pub(crate) async fn get(&self, path: &str) -> Result<Vec<u8>, RequestError> {
         let call = format!("GET {path}");
+        self.budget.take().await;
         let mut body = self.open(&call, crate::request::get(path), self.request_timeout).await?;
         let mut answer = Vec::new();
         while let Some(chunk) = self.chunk(&call, &mut body, answer.len() as u64).await? {
@@ -122,6 +126,11 @@ impl Transport {
         if status.code == 0 {
             status.code = code.as_u16();
         }
+        if let Some(wanted) = retry_after
+            && code == StatusCode::TOO_MANY_REQUESTS
+        {
+            self.budget.pause(wanted);
+        }
         Problem::Status { code, status: Box::new(status), retry_after }
     }
 
@@ -161,7 +170,11 @@ impl ListWatch {
         options: ListOptions<'_>,
         decoder: &Decoder,
     ) -> Result<ListPage, RequestError> {
-        let call = format!("LIST {}", self.collection.name());
+        let call = self.list_call();
+        // A later page is asked for once the one before has come: the server sets the pace.
+        if options.continue_token.is_empty() {
+            self.transport.budget.take().await;
+        }
         let patience = self.transport.request_timeout;
         let mut body = self.transport.open(&call, self.collection.list(options), patience).await?;
         let mut list = ListDecoder::new(decoder);
@@ -181,6 +194,7 @@ impl ListWatch {
         options: WatchOptions<'_>,
         patience: Duration,
     ) -> Result<WatchStream, RequestError> {
+        self.transport.budget.take().await;
         let request = self.collection.watch(options);
         let patience = patience.min(self.transport.request_timeout);
         let body = self.transport.open(&self.watch_call(), request, patience).await?;
@@ -191,6 +205,15 @@ impl ListWatch {
     /// An error of the watch that is open.
     pub(crate) fn watch_error(&self, problem: Problem) -> RequestError {
         self.transport.error(&self.watch_call(), problem)
+    }
+
+    /// An error of an answer that is a list by itself.
+    pub(crate) fn list_error(&self, problem: Problem) -> RequestError {
+        self.transport.error(&self.list_call(), problem)
+    }
+
+    fn list_call(&self) -> String {
+        format!("LIST {}", self.collection.name())
     }
 
     fn watch_call(&self) -> String {
@@ -265,7 +288,7 @@ fn list_problem(error: ListError, read: u64) -> Problem {
         ListError::NotAList(what) => Problem::Unexpected(what),
         ListError::TooLong(bytes) => Problem::TooLong(bytes),
         ListError::Status(status) => Problem::Status {
-            code: http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR),
+            code: StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             status,
             retry_after: None,
         },

@@ -6,6 +6,7 @@
 //! whoever runs a reflector drops its future, at any await.
 
 mod backoff;
+mod consistency_check;
 mod internal_error;
 mod pager;
 mod state;
@@ -18,6 +19,7 @@ use std::{sync::Arc, time::Duration};
 use informer_types::ObjectKey;
 
 pub(crate) use backoff::Backoff;
+use consistency_check::ConsistencyCheck;
 use internal_error::InternalErrorWindow;
 use state::ListState;
 use watch::{OpenWatch, WatchEnd};
@@ -51,6 +53,7 @@ pub(crate) struct Reflector {
     backoff: Backoff,
     internal_errors: InternalErrorWindow,
     watch_list: WatchListMode,
+    check_consistency: bool,
     min_watch_timeout: Duration,
     idle_watch_timeout: Duration,
 }
@@ -76,6 +79,7 @@ impl Reflector {
             backoff: Backoff::new(config.backoff),
             internal_errors: InternalErrorWindow::new(config.internal_error_retry),
             watch_list: config.watch_list,
+            check_consistency: config.check_consistency,
             min_watch_timeout: config.min_watch_timeout.clamp(LEAST_WATCH_TIMEOUT, MOST_WATCH_TIMEOUT),
             idle_watch_timeout: config.idle_watch_timeout,
         }
@@ -117,8 +121,12 @@ impl Reflector {
         if self.may_stream()
             && let Some((list, watch)) = self.stream_list().await
         {
+            let check = self.check_consistency.then(|| ConsistencyCheck::new(&list));
             self.replace_all(list, false).await;
             self.cell.streamed(self.state.last_version());
+            if let Some(check) = check {
+                self.check_consistency(&check).await?;
+            }
             return Ok(Some(watch));
         }
         let full = self.list().await?;

@@ -21,6 +21,8 @@ pub(crate) struct Collection {
 pub(crate) struct ListOptions<'a> {
     /// Empty: the most recent state.
     pub(crate) resource_version: &'a str,
+    /// That resource version or an error.
+    pub(crate) exact: bool,
     pub(crate) limit: Option<u32>,
     /// Set on the second page and later.
     pub(crate) continue_token: &'a str,
@@ -58,6 +60,9 @@ impl Collection {
             query.append_pair("continue", options.continue_token);
         } else if !options.resource_version.is_empty() {
             query.append_pair("resourceVersion", options.resource_version);
+            if options.exact {
+                query.append_pair("resourceVersionMatch", "Exact");
+            }
         }
         get(&format!("{}?{}", self.path(), query.finish()))
     }
@@ -121,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_first_list_says_its_version_and_limit_and_the_selectors_r5_f6() {
-        let options = ListOptions { resource_version: "0", limit: Some(500), continue_token: "" };
+        let options = ListOptions { resource_version: "0", limit: Some(500), ..ListOptions::default() };
 
         let request = deployments().list(options).unwrap();
 
@@ -133,7 +138,12 @@ mod tests {
 
     #[test]
     fn a_later_page_sends_the_token_and_no_version_r12() {
-        let options = ListOptions { resource_version: "7", limit: Some(2), continue_token: "a=b" };
+        let options = ListOptions {
+            resource_version: "7",
+            limit: Some(2),
+            continue_token: "a=b",
+            ..ListOptions::default()
+        };
         let pods = Collection {
             gvr: Gvr::new("", "v1", "pods"),
             namespace: None,

@@ -104,6 +104,8 @@ pub struct Counters {
     pub relists: u64,
     /// Those of them that were streaming lists.
     pub streaming_lists: u64,
+    /// Those of them that were compared with a plain list and found equal.
+    pub consistent_lists: u64,
     /// Watches opened.
     pub watches: u64,
     /// Objects seen on watches.
@@ -169,6 +171,7 @@ impl std::ops::AddAssign for Counters {
         self.lists += other.lists;
         self.relists += other.relists;
         self.streaming_lists += other.streaming_lists;
+        self.consistent_lists += other.consistent_lists;
         self.watches += other.watches;
         self.events += other.events;
         self.bookmarks += other.bookmarks;

@@ -10,10 +10,16 @@ use crate::config::{
     Cluster, Compression, Instance, OnExhausted, Plugin, Relist, Retry, Subscription, Watch, WatchList,
 };
 
+/// client-go's name for the same test mode: each streaming list is compared with a plain one.
+const CHECK_CONSISTENCY: &str = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR";
+
 pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
     FactoryConfig {
         server,
         page_size: cluster.page_size.map(Into::into),
+        qps: cluster.qps,
+        burst: cluster.burst,
+        check_consistency: std::env::var(CHECK_CONSISTENCY).is_ok_and(|value| value == "true"),
         watch_list: match cluster.watch_list {
             WatchList::Auto => WatchListMode::Auto,
             WatchList::On => WatchListMode::On,

@@ -87,7 +87,7 @@ fn informer(status: &InformerStatus) -> Value {
         "reflectors": reflectors,
         "counters": {
             "lists": counters.lists, "relists": counters.relists,
-            "streaming-lists": counters.streaming_lists, "watches": counters.watches,
+            "streaming-lists": counters.streaming_lists, "consistent-lists": counters.consistent_lists, "watches": counters.watches,
             "events": counters.events, "bookmarks": counters.bookmarks, "failures": counters.failures,
             "skipped": counters.skipped, "quarantined": counters.quarantined,
             "silent-watches": counters.silent_watches,

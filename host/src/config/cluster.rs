@@ -8,6 +8,12 @@ use http::Uri;
 /// connection, also from a server that sends no bookmarks.
 pub const IDLE_WATCH_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
+/// Requests a second unless something else is said, and requests at once. The kubelet's numbers: no brake in
+/// ordinary life, and no storm after trouble.
+pub const QPS: NonZeroU32 = NonZeroU32::new(50).unwrap();
+/// See [`QPS`].
+pub const BURST: NonZeroU32 = NonZeroU32::new(100).unwrap();
+
 /// Which API server, and how it is talked to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
@@ -15,6 +21,10 @@ pub struct Cluster {
     pub access: Access,
     /// Objects a list page; none: as Kubernetes' own informers do, 500 or all at once.
     pub page_size: Option<NonZeroU32>,
+    /// Requests a second that all watches together send at most, once `burst` is spent.
+    pub qps: NonZeroU32,
+    /// Requests that may be sent at once after a while without.
+    pub burst: NonZeroU32,
     /// Whether the first state comes as a streaming list or a plain one.
     pub watch_list: WatchList,
     /// A watch on which nothing arrived for so long, not even a bookmark, is opened anew. Never zero.
@@ -56,6 +66,8 @@ impl Default for Cluster {
         Self {
             access: Access::Inferred,
             page_size: None,
+            qps: QPS,
+            burst: BURST,
             watch_list: WatchList::default(),
             idle_watch_timeout: IDLE_WATCH_TIMEOUT,
         }

@@ -59,6 +59,8 @@ pub(super) struct RawCluster {
     pub(super) kubeconfig: Option<Located<PathText>>,
     pub(super) server: Option<Located<ServerUrl>>,
     pub(super) page_size: Option<Located<Count>>,
+    pub(super) qps: Option<Located<Count>>,
+    pub(super) burst: Option<Located<Count>>,
     pub(super) watch_list: Option<Located<WatchList>>,
     pub(super) idle_watch_timeout: Option<Located<Duration>>,
 }
@@ -136,6 +138,8 @@ impl RawCluster {
             kubeconfig: table.get("kubeconfig"),
             server: table.get("server"),
             page_size: table.get("page-size"),
+            qps: table.get("qps"),
+            burst: table.get("burst"),
             watch_list: table.get("watch-list"),
             idle_watch_timeout: table.get("idle-watch-timeout"),
         }

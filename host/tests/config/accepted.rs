@@ -53,6 +53,8 @@ fn every_key_is_heard() {
         context = "dev"
         kubeconfig = "~/dev.yaml"
         page-size = 100
+        qps = 5
+        burst = 10
         watch-list = "off"
         idle-watch-timeout = "90s"
 
@@ -89,6 +91,7 @@ fn every_key_is_heard() {
     let path = Some("/home/me/dev.yaml".into());
     assert_eq!(config.cluster.access, Access::Kubeconfig { path, context: Some("dev".to_owned()) });
     assert_eq!(config.cluster.page_size.map(u32::from), Some(100));
+    assert_eq!((config.cluster.qps.get(), config.cluster.burst.get()), (5, 10));
     assert_eq!(config.cluster.watch_list, WatchList::Off);
     assert_eq!(config.cluster.idle_watch_timeout, Duration::from_secs(90));
     assert_eq!(config.host.admin, Some("[::1]:0".parse().unwrap()));

@@ -2,7 +2,7 @@
 
 use crate::{
     decode::{Decoder, ListPage},
-    error::RequestError,
+    error::{Problem, RequestError},
     list_watch::ListWatch,
     request::ListOptions,
 };
@@ -22,13 +22,18 @@ pub(crate) async fn list(
     resource_version: &str,
     limit: Option<u32>,
 ) -> Result<FullList, RequestError> {
-    let first = ListOptions { resource_version, limit, continue_token: "" };
-    let mut list = list_watch.page(first, decoder).await?;
+    let options = ListOptions { resource_version, limit, ..ListOptions::default() };
+    let mut list = list_watch.page(options, decoder).await?;
     let mut token = std::mem::take(&mut list.continue_token);
     let paged = !token.is_empty();
     while !token.is_empty() {
-        let options = ListOptions { resource_version: "", limit, continue_token: &token };
+        let options = ListOptions { limit, continue_token: &token, ..ListOptions::default() };
         match list_watch.page(options, decoder).await {
+            Ok(page) if page.continue_token == token => {
+                return Err(
+                    list_watch.list_error(Problem::Unexpected("the same continue token twice".to_owned()))
+                );
+            }
             Ok(page) => {
                 list.objects.extend(page.objects);
                 list.undecodable.extend(page.undecodable);
@@ -36,7 +41,8 @@ pub(crate) async fn list(
             }
             // the token has outlived its snapshot. What was read of it is of no use any more.
             Err(error) if error.has_reason_expired() => {
-                let whole = ListOptions { resource_version, limit: None, continue_token: "" };
+                drop(list);
+                let whole = ListOptions { resource_version, ..ListOptions::default() };
                 return Ok(FullList { list: list_watch.page(whole, decoder).await?, paged: true });
             }
             Err(error) => return Err(error),

@@ -39,12 +39,16 @@ impl TemporaryStore {
         self.undecodable.insert(key, undecodable);
     }
 
-    /// The list that it has become.
+    /// The list that it has become, in the order of a plain one.
     pub(super) fn into_list(self, resource_version: String) -> ListPage {
+        let mut objects: Vec<Arc<Object>> = self.objects.iter().cloned().collect();
+        objects.sort_unstable_by(|one, other| {
+            (one.namespace(), one.name()).cmp(&(other.namespace(), other.name()))
+        });
         ListPage {
             resource_version,
             continue_token: String::new(),
-            objects: self.objects.iter().cloned().collect(),
+            objects,
             undecodable: self.undecodable.into_values().collect(),
         }
     }

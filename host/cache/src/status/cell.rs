@@ -99,6 +99,11 @@ impl ReflectorCell {
         state.plain_lists_because = None;
     }
 
+    ///
+    pub(crate) fn consistent(&self) {
+        self.state.lock().counters.consistent_lists += 1;
+    }
+
     pub(crate) fn unsynced_because(&self, reason: String) {
         self.state.lock().unsynced_because = Some(reason);
     }

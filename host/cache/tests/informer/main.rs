@@ -7,6 +7,7 @@
     reason = "the helpers of tests are tests too"
 )]
 
+mod budget;
 mod compression;
 mod discovery;
 mod errors;

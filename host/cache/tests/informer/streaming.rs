@@ -1,5 +1,6 @@
-//! Streaming lists, and scenarios 1, 33 to 44 and 111.
+//! Streaming lists, and scenarios 1, 33 to 45 and 111.
 
+mod consistency;
 mod errors;
 mod fallback;
 mod marks;

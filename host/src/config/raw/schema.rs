@@ -18,8 +18,17 @@ pub(crate) static ROOT: Section =
 
 pub(crate) static CLUSTER: Section = Section {
     header: "[cluster]",
-    keys: &["context", "kubeconfig", "server", "page-size", "watch-list", "idle-watch-timeout"],
-    later: &["qps", "burst"],
+    keys: &[
+        "context",
+        "kubeconfig",
+        "server",
+        "page-size",
+        "qps",
+        "burst",
+        "watch-list",
+        "idle-watch-timeout",
+    ],
+    later: &[],
 };
 
 pub(crate) static HOST: Section = Section {

@@ -4,9 +4,9 @@ use std::{num::NonZeroU32, time::Duration};
 
 use super::Context;
 use crate::config::{
-    cluster::{Access, Cluster, IDLE_WATCH_TIMEOUT},
+    cluster::{Access, BURST, Cluster, IDLE_WATCH_TIMEOUT, QPS},
     problem::Fault,
-    raw::{Count, RawCluster},
+    raw::{Count, Located, RawCluster},
 };
 
 /// Less than a round trip or two would reopen watches for nothing.
@@ -15,16 +15,20 @@ const LEAST_IDLE_WATCH: Duration = Duration::from_millis(100);
 const MOST_IDLE_WATCH: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn cluster(raw: RawCluster, context: &mut Context<'_, '_>) -> Cluster {
-    let page_size = raw.page_size.as_ref().and_then(|page_size| {
-        NonZeroU32::new(context.within(Some(page_size), Count(1), (Count(1), Count(u32::MAX))).0)
-    });
+    let mut at_least_one = |count: Option<&Located<Count>>, default: NonZeroU32| {
+        let count = context.within(count, Count(default.get()), (Count(1), Count(u32::MAX)));
+        NonZeroU32::new(count.0).unwrap_or(default)
+    };
+    let page_size = raw.page_size.as_ref().map(|page_size| at_least_one(Some(page_size), NonZeroU32::MIN));
+    let qps = at_least_one(raw.qps.as_ref(), QPS);
+    let burst = at_least_one(raw.burst.as_ref(), BURST);
     let idle_watch_timeout = context.within(
         raw.idle_watch_timeout.as_ref(),
         IDLE_WATCH_TIMEOUT,
         (LEAST_IDLE_WATCH, MOST_IDLE_WATCH),
     );
     let watch_list = raw.watch_list.as_ref().map(|word| word.value).unwrap_or_default();
-    Cluster { access: access(raw, context), page_size, watch_list, idle_watch_timeout }
+    Cluster { access: access(raw, context), page_size, qps, burst, watch_list, idle_watch_timeout }
 }
 
 fn access(raw: RawCluster, context: &mut Context<'_, '_>) -> Access {

@@ -1,0 +1,129 @@
+//! A test mode: is what a streaming list brought what a plain list would have brought?
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use informer_types::{Object, ObjectKey};
+use serde_json::Value;
+
+use super::Reflector;
+use crate::{
+    decode::{ListPage, Undecodable},
+    error::{ErrorClass, ReflectorError},
+    request::ListOptions,
+};
+
+/// How often the plain list is tried, so many seconds apart.
+const TRIES: u32 = 10;
+const SPACING: Duration = Duration::from_secs(1);
+
+/// So many objects of each kind of difference are named.
+const NAMED: usize = 10;
+
+/// What a streaming list brought, kept to be compared.
+pub(super) struct ConsistencyCheck {
+    resource_version: String,
+    objects: Vec<Arc<Object>>,
+    undecodable: BTreeSet<ObjectKey>,
+}
+
+// === impl ConsistencyCheck ===
+
+impl ConsistencyCheck {
+    pub(super) fn new(streamed: &ListPage) -> Self {
+        Self {
+            resource_version: streamed.resource_version.clone(),
+            objects: streamed.objects.clone(),
+            undecodable: keys(&streamed.undecodable),
+        }
+    }
+
+    /// In what the lists differ, by key and with both resource versions; none: in nothing. What one of them
+    /// could not decode is left out.
+    fn difference(&self, listed: &ListPage) -> Option<String> {
+        let mut left_out = keys(&listed.undecodable);
+        left_out.extend(self.undecodable.iter().cloned());
+        let by_key = |objects: &[Arc<Object>]| -> BTreeMap<ObjectKey, Arc<Object>> {
+            let keyed = objects.iter().map(|object| (object.key(), Arc::clone(object)));
+            keyed.filter(|(key, _)| !left_out.contains(key)).collect()
+        };
+        let (streamed, mut listed) = (by_key(&self.objects), by_key(&listed.objects));
+        let (mut only_streamed, mut unlike) = (Vec::new(), Vec::new());
+        for (key, object) in &streamed {
+            match listed.remove(key) {
+                None => only_streamed.push(format!("{key}@{}", object.resource_version())),
+                Some(other) if content(object) == content(&other) => {}
+                Some(other) => unlike.push(format!(
+                    "{key} (streamed @{}, listed @{})",
+                    object.resource_version(),
+                    other.resource_version()
+                )),
+            }
+        }
+        let only_listed = listed.iter().map(|(key, object)| format!("{key}@{}", object.resource_version()));
+        let parts: Vec<String> =
+            [("only streamed", only_streamed), ("only listed", only_listed.collect()), ("unlike", unlike)]
+                .into_iter()
+                .filter(|(_, found)| !found.is_empty())
+                .map(|(what, found)| format!("{what}: {}", named(&found)))
+                .collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+// === impl Reflector ===
+
+impl Reflector {
+    /// Lists at exactly the version of the end mark and compares. Where the server cannot answer that any
+    /// more, nothing is found out.
+    pub(super) async fn check_consistency(&self, streamed: &ConsistencyCheck) -> Result<(), ReflectorError> {
+        let resource_version = streamed.resource_version.as_str();
+        if resource_version == "0" {
+            return Ok(());
+        }
+        for _ in 0..TRIES {
+            let options = ListOptions { resource_version, exact: true, ..ListOptions::default() };
+            match self.list_watch.page(options, &self.decoder).await {
+                Ok(listed) => {
+                    let Some(difference) = streamed.difference(&listed) else {
+                        self.cell.consistent();
+                        return Ok(());
+                    };
+                    let resource_version = resource_version.to_owned();
+                    return Err(ReflectorError::Inconsistent {
+                        resource: self.resource(),
+                        resource_version,
+                        difference,
+                    });
+                }
+                Err(error) if error.class() == ErrorClass::Expired => break,
+                Err(error) => tracing::debug!(resource = %self.resource(), error = %error, "checking again"),
+            }
+            tokio::time::sleep(SPACING).await;
+        }
+        tracing::warn!(resource = %self.resource(), rv = resource_version, "streaming list not checked");
+        Ok(())
+    }
+}
+
+fn keys(undecodable: &[Undecodable]) -> BTreeSet<ObjectKey> {
+    let key = |undecodable: &Undecodable| match undecodable {
+        Undecodable::Quarantined { key, .. } => key.clone(),
+        _ => None,
+    };
+    undecodable.iter().filter_map(key).collect()
+}
+
+/// Not the text: a list may leave out what an event says, and the order of fields means nothing.
+fn content(object: &Object) -> Option<Value> {
+    serde_json::from_str(&object.json().ok()?).ok()
+}
+
+fn named(found: &[String]) -> String {
+    let more = found.len().saturating_sub(NAMED);
+    let names = found.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{names} and {more} more") } else { names }
+}

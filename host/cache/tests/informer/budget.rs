@@ -1,0 +1,124 @@
+//! One request budget for all informers of a factory: A-13, Retry-After, weaknesses 21 and 22.
+
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
+
+use informer_cache::FactoryConfig;
+use tokio::time::Instant;
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, bookmark, config, event, listener, pod, pods, status},
+};
+
+fn slow(qps: u32, burst: u32) -> FactoryConfig {
+    let number = |number| NonZeroU32::new(number).unwrap();
+    FactoryConfig { qps: number(qps), burst: number(burst), ..config() }
+}
+
+/// One reflector for each of so many namespaces.
+fn namespaces(count: usize) -> informer_cache::WatchConfig {
+    let namespaces = (0..count).map(|number| format!("n{number}")).collect();
+    informer_cache::WatchConfig { namespaces, ..pods() }
+}
+
+fn at(world: &World) -> Vec<Instant> {
+    world.script.requests().iter().map(|request| request.at).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_reflectors_that_start_together_share_the_rate_a13_weakness_21() {
+    let script = Script::new();
+    (0..10).for_each(|_| script.list(Answer::list("10", &[])));
+    let world = World::start_with(script, slow(10, 4), namespaces(10));
+
+    world.watches(10).await;
+
+    // Discovery took the first of the four.
+    let at = at(&world);
+    let start = at[0];
+    let after: Vec<u128> = at.iter().map(|at| (*at - start).as_millis()).collect();
+    assert_eq!(&after[..3], [0, 0, 0]);
+    assert!(after[3..].windows(2).all(|pair| pair[1] - pair[0] >= 99), "{after:?}");
+    assert!(after[19] >= 1_690, "{after:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pages_of_a_list_count_once() {
+    let script = Script::new();
+    for page in 0..20 {
+        script.list(Answer::page("10", &format!("t{page}"), &[pod(&format!("p{page}"), "1")]));
+    }
+    script.list(Answer::page("10", "", &[]));
+    let world = World::start_with(script, slow(1, 3), pods());
+
+    world.watches(1).await;
+
+    let at = at(&world);
+    assert!(at[20] - at[0] < Duration::from_millis(100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_informer_is_told_to_wait_all_wait_retry_after_weakness_21() {
+    let script = Script::new();
+    let refusal = || Answer::error(429, "TooManyRequests", "slow down").with_header("Retry-After", "7");
+    script.path("/api/v1/namespaces/n0/pods", refusal());
+    (0..5).for_each(|_| script.list(Answer::list("10", &[])));
+    let start = Instant::now();
+    let world = World::start_with(script, slow(1_000, 1), namespaces(3));
+
+    world.watches(3).await;
+
+    // n0 is asked first, the others not before the seven seconds are over.
+    assert!(at(&world).iter().all(|at| *at - start >= Duration::from_secs(7)), "{:?}", at(&world));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_after_of_a_single_resource_holds_only_that_one_up() {
+    let script = Script::new();
+    let unavailable = Answer::error(503, "ServiceUnavailable", "the aggregated server is down")
+        .with_header("Retry-After", "20");
+    script.path("/api/v1/namespaces/n0/pods", unavailable);
+    (0..3).for_each(|_| script.list(Answer::list("10", &[])));
+    let start = Instant::now();
+    let world = World::start_with(script, config(), namespaces(2));
+
+    world.watches(2).await;
+
+    let requests = world.script.requests();
+    let first =
+        |namespace: &str| requests.iter().find(|request| request.path.contains(namespace)).unwrap().at;
+    assert!(first("n1") - start < Duration::from_secs(1));
+    assert!(first("n0") - start >= Duration::from_secs(20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_in_the_stream_may_ask_for_time_too() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let mut refusal = status(429, "TooManyRequests", "slow down");
+    refusal["details"] = serde_json::json!({"retryAfterSeconds": 9});
+    script.watch(Answer::watch(&[bookmark("11"), event("ERROR", refusal)]));
+    let world = World::start(script);
+
+    world.watches(2).await;
+
+    let at = at(&world);
+    assert!(at[2] - at[1] >= Duration::from_secs(9));
+    assert_eq!(world.watch_versions(), ["10", "11"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_the_budget_ends_with_a_stop_d4() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let world = World::start_with(script, slow(1, 1), namespaces(100));
+    let other = world.factory.informer(pods());
+    other.add_listener(listener("other"), Arc::clone(&world.recorder) as _).unwrap();
+    world.factory.start();
+    world.lists(1).await;
+    let before = Instant::now();
+
+    world.factory.shutdown().await;
+
+    assert!(before.elapsed() < Duration::from_millis(100));
+}
