@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::{
     api_status::ApiStatus,
     decode::{Decoder, ListDecoder, ListError, ListPage},
-    error::{Problem, RequestError},
+    error::{ErrorClass, Problem, RequestError},
     frame::{FrameBuffer, FrameTooLong},
     request::{Collection, ListOptions, WatchOptions},
     request_budget::RequestBudget,
@@ -126,11 +126,6 @@ impl Transport {
         if status.code == 0 {
             status.code = code.as_u16();
         }
-        if let Some(wanted) = retry_after
-            && code == StatusCode::TOO_MANY_REQUESTS
-        {
-            self.budget.pause(wanted);
-        }
         Problem::Status { code, status: Box::new(status), retry_after }
     }
 
@@ -152,8 +147,15 @@ impl Transport {
         }
     }
 
+    /// Every failure comes by here: what the server asks of one informer is heard by all.
     pub(crate) fn error(&self, call: &str, problem: Problem) -> RequestError {
-        RequestError::new(&self.server, call, problem)
+        let error = RequestError::new(&self.server, call, problem);
+        if error.class() == ErrorClass::Throttled
+            && let Some(wanted) = error.retry_after()
+        {
+            self.budget.pause(wanted);
+        }
+        error
     }
 }
 

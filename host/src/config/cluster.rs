@@ -4,9 +4,9 @@ use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
 use http::Uri;
 
-/// Bookmarks come about once a minute, and no watch lasts longer than ten: so much silence is a dead
-/// connection, also from a server that sends no bookmarks.
-pub const IDLE_WATCH_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+/// Bookmarks come about once a minute: so much silence is a dead connection, or a server that sends none, which
+/// costs one request.
+pub const IDLE_WATCH_TIMEOUT: Duration = Duration::from_secs(3 * 60);
 
 /// Requests a second unless something else is said, and requests at once. The kubelet's numbers: no brake in
 /// ordinary life, and no storm after trouble.

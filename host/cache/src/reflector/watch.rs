@@ -115,9 +115,9 @@ impl Reflector {
                 Ok(Next::Frame(frame)) => self.burst(frame, stream, tally).await,
                 Ok(Next::Ended) => Some(self.ended(tally)),
                 Ok(Next::Silent) => {
-                    tracing::warn!(resource = %self.resource(), "watch is silent, resuming on a new connection");
+                    tracing::info!(resource = %self.resource(), "watch is silent, resuming on a new connection");
                     self.cell.watch_silent();
-                    Some(self.ended(tally))
+                    Some(WatchEnd::Resume)
                 }
                 Err(too_long) => Some(self.over(Problem::TooLong(too_long.0))),
             };

@@ -196,8 +196,11 @@ async fn a_deletion_of_an_object_never_seen_is_told_d11() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_watch_is_given_up_a_little_after_its_timeout_and_resumed() {
-    let world = World::listing("10", &[]);
+async fn a_watch_that_the_server_does_not_end_is_given_up_a_little_after_its_timeout_and_resumed() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let config = informer_cache::FactoryConfig { idle_watch_timeout: Duration::MAX, ..config() };
+    let world = World::start_with(script, config, pods());
     world.watches(1).await;
     let opened = Instant::now();
     let timeout: u64 = world.script.watches()[0].get("timeoutSeconds").parse().unwrap();
@@ -223,6 +226,42 @@ async fn a_watch_may_be_idle_no_longer_than_configured() {
     tokio::time::sleep(Duration::from_secs(61)).await;
 
     assert_eq!(world.watch_versions(), ["10", "10"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bookmarks_keep_a_quiet_watch_and_three_minutes_without_one_end_it_weakness_23() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    for version in 11..15 {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        watch.frame(&bookmark(&version.to_string()));
+    }
+    tokio::time::sleep(Duration::from_secs(179)).await;
+    assert_eq!(world.watch_versions(), ["10"]);
+
+    tokio::time::sleep(Duration::from_secs(2)).await;
+
+    assert_eq!(world.watch_versions(), ["10", "14"]);
+    let status = world.informer.status();
+    assert_eq!((status.counters.silent_watches, status.counters.failures), (1, 0));
+    assert_eq!(world.list_versions().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_given_up_within_a_second_is_not_one_that_ended_within_a_second_r20() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let idle = Duration::from_millis(100);
+    let config = informer_cache::FactoryConfig { idle_watch_timeout: idle, ..config() };
+    let world = World::start_with(script, config, pods());
+
+    world.watches(3).await;
+
+    assert_eq!((world.list_versions().len(), world.informer.status().counters.failures), (1, 0));
+    let watches = world.script.watches();
+    assert!(watches[2].at - watches[1].at >= Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]

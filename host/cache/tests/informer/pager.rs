@@ -1,0 +1,144 @@
+//! Lists of several pages, the rows of TestListPager_List (scenario 113), scenarios 19, 20 and 24.
+
+use informer_cache::{ErrorClass, FactoryConfig};
+use serde_json::Value;
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, config, event, pod, pods, status},
+};
+
+fn paged(size: u32) -> FactoryConfig {
+    FactoryConfig { page_size: Some(size), ..config() }
+}
+
+fn some_pods(from: usize, count: usize) -> Vec<Value> {
+    (from..from + count).map(|number| pod(&format!("p{number:02}"), "1")).collect()
+}
+
+/// `version limit token` of every list so far.
+fn asked(world: &World) -> Vec<String> {
+    let mut asked = Vec::new();
+    for list in world.script.lists() {
+        asked.push([list.get("resourceVersion"), list.get("limit"), list.get("continue")].join(" "));
+    }
+    asked
+}
+
+/// Scripts so many pages of four, the last one with `last` objects.
+fn script_pages(script: &Script, pages: usize, last: usize) {
+    for page in 1..=pages {
+        let (token, count) = if page < pages { (format!("t{page}"), 4) } else { (String::new(), last) };
+        script.list(Answer::page(&(10 + page).to_string(), &token, &some_pods(4 * (page - 1), count)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn none_one_two_and_three_pages_are_one_list_r12_scenarios_19_and_113() {
+    for (pages, last, requests) in [
+        (1, 0, &["0 4 "][..]),
+        (1, 4, &["0 4 "]),
+        (2, 4, &["0 4 ", " 4 t1"]),
+        (3, 2, &["0 4 ", " 4 t1", " 4 t2"]),
+        // A token may lead to a page with nothing on it.
+        (2, 0, &["0 4 ", " 4 t1"]),
+    ] {
+        let script = Script::new();
+        script_pages(&script, pages, last);
+        let world = World::start_with(script, paged(4), pods());
+
+        world.watches(1).await;
+
+        assert_eq!(asked(&world), requests);
+        assert_eq!(world.objects().len(), 4 * (pages - 1) + last);
+        assert_eq!(world.watch_versions(), ["11"], "the version of the first page");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_limit_is_sent_at_a_concrete_version_r10_scenario_20() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    script.watch(Answer::watch(&[event("ERROR", status(410, "Expired", "too old"))]));
+    script.list(Answer::list("20", &[]));
+    let world = World::start(script);
+
+    world.watches(2).await;
+
+    assert_eq!(asked(&world), ["0 500 ", "10  "]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_that_expires_during_a_relist_leads_to_the_whole_list_at_that_version_r13_scenario_24() {
+    let script = Script::new();
+    script.list(Answer::list("10", &some_pods(0, 1)));
+    script.watch(Answer::watch(&[event("ERROR", status(410, "Expired", "too old"))]));
+    script.list(Answer::page("11", "t1", &some_pods(0, 4)));
+    script.list(Answer::error(410, "Expired", "the token is too old"));
+    script.list(Answer::list("12", &some_pods(0, 8)));
+    let world = World::start_with(script, paged(4), pods());
+
+    world.watches(2).await;
+
+    assert_eq!(asked(&world), ["0 4 ", "10 4 ", " 4 t1", "10  "]);
+    assert_eq!((world.objects().len(), world.watch_versions()[1].as_str()), (8, "12"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_the_whole_list_is_expired_too_the_newest_is_listed_at_once_r7_r13() {
+    let script = Script::new();
+    script.list(Answer::page("11", "t1", &some_pods(0, 4)));
+    script.list(Answer::error(410, "Expired", "the token is too old"));
+    script.list(Answer::error(410, "Expired", "and so is the version"));
+    script.list(Answer::list("20", &some_pods(0, 2)));
+    let world = World::start_with(script, paged(4), pods());
+
+    world.watches(1).await;
+
+    assert_eq!(asked(&world), ["0 4 ", " 4 t1", "0  ", " 4 "]);
+    assert_eq!(world.objects().len(), 2);
+    assert_eq!(world.informer.status().counters.failures, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_the_whole_list_fails_the_list_has_failed_r13() {
+    let script = Script::new();
+    script.list(Answer::page("11", "t1", &some_pods(0, 4)));
+    script.list(Answer::error(410, "Expired", "the token is too old"));
+    script.list(Answer::error(403, "Forbidden", "not any more"));
+    script.list(Answer::list("20", &[]));
+    let world = World::start_with(script, paged(4), pods());
+
+    world.fails(ErrorClass::Forbidden).await;
+
+    assert!(world.cached().is_empty() && world.told().is_empty());
+    world.watches(1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_reason_expired_means_that_the_token_is_too_old_r13() {
+    for (code, reason) in [(410, "Gone"), (429, "TooManyRequests"), (500, "InternalError")] {
+        let script = Script::new();
+        script.list(Answer::page("11", "t1", &some_pods(0, 4)));
+        script.list(Answer::error(code, reason, "no"));
+        script.list(Answer::list("20", &[]));
+        let world = World::start_with(script, paged(4), pods());
+
+        world.watches(1).await;
+
+        let third = if code == 410 { " 4 " } else { "0 4 " };
+        assert_eq!(asked(&world), ["0 4 ", " 4 t1", third], "{reason}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_sends_one_token_twice_is_not_asked_for_ever() {
+    let script = Script::new();
+    script.list(Answer::page("11", "t1", &some_pods(0, 4)));
+    script.list(Answer::page("11", "t1", &some_pods(0, 4)));
+    let world = World::start_with(script, paged(4), pods());
+
+    let text = world.fails(ErrorClass::Malformed).await;
+
+    assert!(text.contains("answered with the same continue token twice (LIST v1/pods)"), "{text}");
+}

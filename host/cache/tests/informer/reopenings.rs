@@ -1,0 +1,146 @@
+//! Watches that are opened again and again, scenarios 4 to 8, 15, 28 and 30.
+
+use std::time::Duration;
+
+use informer_cache::{BackoffConfig, ErrorClass, FactoryConfig};
+use serde_json::json;
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, bookmark, config, event, pod, pods, status},
+};
+
+fn internal() -> Answer {
+    Answer::watch(&[event("ERROR", status(500, "InternalError", "etcd"))])
+}
+
+/// The waits between the watches so far, in milliseconds.
+fn waits(world: &World) -> Vec<u128> {
+    let watches = world.script.watches();
+    watches.windows(2).map(|pair| (pair[1].at - pair[0].at).as_millis()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_lead_to_growing_waits_and_to_no_list_r2_r21_scenario_4() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    (0..9).for_each(|_| script.watch(Answer::Refused));
+    let world = World::start(script);
+
+    world.watches(10).await;
+
+    assert_eq!(waits(&world), [800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000, 30_000]);
+    assert_eq!(world.list_versions(), ["0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_waits_are_those_of_the_configuration_scenario_5() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    (0..5).for_each(|_| script.watch(Answer::Refused));
+    let backoff = BackoffConfig {
+        base: Duration::from_millis(10),
+        cap: Duration::from_millis(100),
+        ..config().backoff
+    };
+    let world = World::start_with(script, FactoryConfig { backoff, ..config() }, pods());
+
+    world.watches(6).await;
+
+    assert_eq!(waits(&world).iter().sum::<u128>(), 10 + 20 + 40 + 80 + 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_429_draws_once_and_none_lists_r3_r21_r22_scenarios_6_and_7() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    (0..3).for_each(|_| script.watch(Answer::error(429, "TooManyRequests", "slow down")));
+    script.watch(Answer::watch(&[event("ERROR", status(429, "TooManyRequests", "slow down"))]));
+    let world = World::start(script);
+
+    world.watches(5).await;
+
+    assert_eq!(waits(&world), [800, 1_600, 3_200, 6_400]);
+    assert_eq!(world.list_versions(), ["0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn internal_errors_are_retried_for_as_long_as_the_window_is_r23_scenario_8() {
+    for (window, retries) in [(0, 0), (30, 31)] {
+        let script = Script::new();
+        script.list(Answer::list("10", &[]));
+        (0..=retries).for_each(|_| script.watch(internal()));
+        script.list(Answer::list("20", &[]));
+        let internal_error_retry = Duration::from_secs(window);
+        let world = World::start_with(script, FactoryConfig { internal_error_retry, ..config() }, pods());
+
+        world.lists(2).await;
+        world.watches(retries + 2).await;
+
+        let versions = world.watch_versions();
+        assert!(versions[..=retries].iter().all(|version| version == "10"), "{versions:?}");
+        assert_eq!(versions[retries + 1], "20");
+        // client-go does not wait at all (weakness 22).
+        assert!(waits(&world)[..retries].iter().all(|wait| *wait >= 1_000));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_corrupt_object_that_was_force_deleted_goes_with_the_relist_r34_scenario_30() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("corrupt", "1"), pod("a", "2")]));
+    let unreadable = "unable to transform or decode the object: the object was deleted";
+    script.watch(Answer::watch(&[
+        event("ADDED", pod("b", "11")),
+        event("ERROR", status(500, "StoreReadError", unreadable)),
+    ]));
+    script.list(Answer::list("20", &[pod("a", "2"), pod("b", "11")]));
+    let world = World::start(script);
+
+    assert!(world.fails(ErrorClass::Server).await.contains(unreadable));
+    world.watches(2).await;
+
+    assert_eq!(world.cached(), ["shop/a@2", "shop/b@11"]);
+    assert_eq!(world.watch_versions(), ["10", "20"]);
+    assert_eq!(world.told()[3..], ["delete shop/corrupt@1 relist?"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_event_without_a_status_ends_the_stream_and_nothing_else_r22_scenario_15() {
+    for payload in
+        [pod("x", "1"), json!(null), json!("text"), json!([1]), json!({"kind": "Status", "code": "x"})]
+    {
+        let script = Script::new();
+        script.list(Answer::list("10", &[pod("a", "1")]));
+        let watch = script.live_watch();
+        script.list(Answer::list("20", &[pod("a", "1")]));
+        let world = World::start(script);
+        watch.frame(&event("ERROR", payload));
+
+        world.watches(2).await;
+
+        assert!(watch.is_closed());
+        assert_eq!((world.list_versions(), world.cached().len()), (vec!["0".to_owned(), "10".to_owned()], 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_version_follows_every_kind_of_event_r28_r30_r36_scenario_28() {
+    let script = Script::new();
+    script.list(Answer::list("5", &[]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+    let steps = [
+        (event("ADDED", pod("a", "10")), "10"),
+        (event("MODIFIED", pod("a", "20")), "20"),
+        (bookmark("30"), "30"),
+        (event("DELETED", pod("a", "40")), "40"),
+    ];
+    for (frame, expected) in steps {
+        watch.frame(&frame);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+
+        assert_eq!(world.informer.status().reflectors[0].observed_version, expected);
+    }
+}
