@@ -100,7 +100,13 @@ impl Controller {
             }
             DeltaKind::Deleted(scope, object) => {
                 self.applied(scope, object.resource_version());
-                self.indexer.remove(&object.key());
+                if let Some(stored) = self.indexer.remove(&object.key())
+                    && stored.uid() != object.uid()
+                {
+                    // D-6: it went unseen, and another object took its name.
+                    let change = Change::Deleted { object: stored, final_state_known: false };
+                    listeners.distribute(&change, Cause::Live, at);
+                }
                 // D-11: told even of an object that was never seen.
                 listeners.distribute(&Change::Deleted { object, final_state_known: true }, Cause::Live, at);
                 self.populated(scope, listeners);
