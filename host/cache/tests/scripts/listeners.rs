@@ -1,0 +1,70 @@
+//! The listeners of a script, and what holds of them at any time.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_cache::{ListenerConfig, Registration, SharedInformer};
+use informer_types::{Cause, Change, NotificationSink};
+
+use crate::{recorder::Recorder, script::Listener, world::cached};
+
+/// One listener.
+pub(crate) struct Joined {
+    pub(crate) config: Listener,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) registration: Registration,
+    /// It joined before the informer had synced.
+    pub(crate) early: bool,
+    pub(crate) left: bool,
+    had_synced: bool,
+}
+
+// === impl Joined ===
+
+impl Joined {
+    /// Joins, and holds the replay against the cache as it is (C-10, P-11).
+    pub(crate) fn join(informer: &SharedInformer, config: Listener) -> Self {
+        let recorder = Arc::new(Recorder::new(informer.clone(), config.holds));
+        let listener = ListenerConfig {
+            name: "recorder".to_owned(),
+            resync: (config.resync > 0).then(|| Duration::from_secs(config.resync.into())),
+            relist_all: config.relist_all,
+        };
+        let early = !informer.has_synced();
+        let sink: Arc<dyn NotificationSink> = Arc::clone(&recorder) as _;
+        let registration = informer.add_listener(listener, sink).unwrap();
+        let mut replay: Vec<_> = recorder
+            .told()
+            .into_iter()
+            .map(|told| {
+                assert_eq!(told.cause, Cause::Initial, "a replay is initial");
+                match told.change {
+                    Change::Added { object } => object,
+                    other => panic!("a replay adds, it does not {}", other.verb()),
+                }
+            })
+            .collect();
+        replay.sort_by_key(|object| object.key());
+        let cache = cached(informer);
+        assert_eq!(replay.len(), cache.len(), "the replay is the cache");
+        assert!(replay.iter().zip(&cache).all(|(told, cached)| Arc::ptr_eq(told, cached)));
+        Self { config, recorder, registration, early, left: false, had_synced: false }
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.registration.remove();
+        self.recorder.leave();
+        self.left = true;
+    }
+
+    /// P-16: synced after the informer, once nothing initial is held any more, and then for good.
+    pub(crate) fn check_sync(&mut self, informer: &SharedInformer) {
+        let synced = self.registration.has_synced();
+        assert!(synced || !self.had_synced, "synced only for a while");
+        if !self.had_synced && !self.left {
+            let due = informer.has_synced() && !self.recorder.holds_tokens();
+            assert_eq!(synced, due, "synced when the informer is and everything initial is settled");
+        }
+        self.had_synced = synced;
+        assert_eq!(self.recorder.wrong(), [""; 0]);
+    }
+}

@@ -1,0 +1,25 @@
+//! Shrunk scripts that once failed.
+
+use crate::{
+    script::{Key, Op, Script, Step, Wait},
+    world::play,
+};
+
+const POD: Key = Key { namespace: 1, name: 2 };
+
+fn change(op: Op) -> Step {
+    Step::Change { op, key: POD, hidden: false }
+}
+
+fn hidden(op: Op) -> Step {
+    Step::Change { op, key: POD, hidden: true }
+}
+
+fn play_steps(steps: impl Into<Vec<Step>>) {
+    play(&Script { steps: steps.into(), ..Script::default() });
+}
+
+#[test]
+fn the_deletion_of_a_second_object_tells_of_the_first_one_too_d6() {
+    play_steps([change(Op::Put), Step::Wait(Wait::Turn), hidden(Op::Recreate), change(Op::Delete)]);
+}

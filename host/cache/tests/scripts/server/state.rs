@@ -1,0 +1,131 @@
+//! What the server has.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+use tokio::{sync::mpsc, time::Instant};
+
+use super::{Reply, watch::Watch};
+use crate::{
+    body::Piece,
+    collection::Collection,
+    ledger::{Ledger, Scope},
+    script::{Failure, Fault, Setup, Streaming},
+};
+
+pub(crate) struct State {
+    pub(crate) collection: Collection,
+    /// Watches from before this version, and pages of lists from before, are 410.
+    pub(super) compacted: u64,
+    /// Where the watch cache stands still.
+    pub(super) lag: Option<u64>,
+    pub(super) streaming: Streaming,
+    pub(super) watches: Vec<Watch>,
+    /// Half open: never written to again.
+    pub(super) stalled: Vec<mpsc::UnboundedSender<Piece>>,
+    pub(crate) faults: Faults,
+    pub(super) ledgers: BTreeMap<Scope, Ledger>,
+    /// What the client did that it must not.
+    pub(crate) violations: Vec<String>,
+    pub(super) requests: usize,
+    pub(super) second: Instant,
+    /// Requests before it.
+    pub(super) second_starts_at: usize,
+    pub(super) latencies: InTurn<u8>,
+    chunks: InTurn<u16>,
+}
+
+/// What the next requests are answered with.
+#[derive(Default)]
+pub(crate) struct Faults {
+    pub(crate) list: VecDeque<Fault>,
+    pub(crate) page: VecDeque<Fault>,
+    pub(crate) watch: VecDeque<Fault>,
+}
+
+/// Values that come around again and again.
+pub(crate) struct InTurn<T> {
+    values: Vec<T>,
+    next: usize,
+}
+
+// === impl InTurn ===
+
+impl<T: Copy> InTurn<T> {
+    pub(super) fn next(&mut self) -> Option<T> {
+        let value = self.values.get(self.next % self.values.len().max(1)).copied();
+        self.next += 1;
+        value
+    }
+}
+
+// === impl State ===
+
+impl State {
+    pub(super) fn new(setup: &Setup) -> Self {
+        Self {
+            collection: Collection::new(),
+            compacted: 0,
+            lag: None,
+            streaming: setup.streaming,
+            watches: Vec::new(),
+            stalled: Vec::new(),
+            faults: Faults::default(),
+            ledgers: BTreeMap::new(),
+            violations: Vec::new(),
+            requests: 0,
+            second: Instant::now(),
+            second_starts_at: 0,
+            latencies: InTurn { values: setup.latencies.clone(), next: 0 },
+            chunks: InTurn { values: setup.chunks.clone(), next: 0 },
+        }
+    }
+
+    /// How far watches and lists at an old version see.
+    pub(super) fn horizon(&self) -> u64 {
+        self.lag.unwrap_or(self.collection.version())
+    }
+
+    pub(crate) fn compact(&mut self) {
+        self.compacted = self.collection.version();
+    }
+
+    pub(crate) fn fall_behind(&mut self) {
+        self.lag.get_or_insert(self.collection.version());
+    }
+
+    pub(crate) fn catch_up(&mut self) {
+        self.lag = None;
+        self.flush();
+    }
+
+    /// Everything works from now on, and every gap shows.
+    pub(crate) fn recover(&mut self) {
+        self.faults = Faults::default();
+        self.catch_up();
+        self.show_gaps();
+    }
+
+    /// The text in chunks of the script's sizes.
+    pub(super) fn chunks(&mut self, text: &str) -> Vec<Piece> {
+        let mut rest = text.as_bytes();
+        let mut chunks = Vec::new();
+        while !rest.is_empty() {
+            let size = self.chunks.next().map_or(rest.len(), usize::from).clamp(1, rest.len());
+            let (chunk, tail) = rest.split_at(size);
+            chunks.push(Piece::Bytes(Bytes::copy_from_slice(chunk)));
+            rest = tail;
+        }
+        chunks
+    }
+
+    pub(super) fn refusal(&mut self, failure: Failure) -> Reply {
+        let mut reply = self.text(failure.code(), &failure.text());
+        if let Reply::Http { retry_after, .. } = &mut reply
+            && failure == Failure::Throttled
+        {
+            *retry_after = Some(3);
+        }
+        reply
+    }
+}
