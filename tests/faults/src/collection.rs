@@ -145,11 +145,11 @@ impl Collection {
         state.into_values().collect()
     }
 
-    /// What watches tell of what happened after `version`, and the version that brings them to.
-    pub(crate) fn told_after(&self, version: u64) -> (Vec<Change>, u64) {
+    /// What watches tell of what happened after one version and up to another.
+    pub(crate) fn told_between(&self, after: u64, until: u64) -> Vec<Change> {
         let history = self.0.history.lock();
-        let after = history.changes.iter().filter(|change| change.version > version && !change.hidden);
-        (after.cloned().collect(), history.version)
+        let between = |change: &&Change| after < change.version && change.version <= until && !change.hidden;
+        history.changes.iter().filter(between).cloned().collect()
     }
 
     /// The resource version, as it grows.

@@ -7,7 +7,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Collection, Cut, Fault, Frame, On, Request, ReservedPort, StreamingLists, service::Service, watch::Order,
+    Collection, Cut, Fault, Frame, On, Request, ReservedPort, Status, StreamingLists, service::Service,
+    watch::Deed,
 };
 
 /// A Kubernetes API server on a loopback port of its own, with one collection of pods and as many faults as a
@@ -68,17 +69,25 @@ impl FaultServer {
 
     /// Cuts every watch that is open, after what happened so far was told. Answers how many those were.
     pub fn cut(&self, cut: Cut) -> usize {
-        self.service.order(&Order::Cut(cut))
+        self.service.order(&Deed::Cut(cut))
     }
 
-    /// Sends this frame on every watch that is open. Answers how many those were.
+    /// Sends this frame on every watch that is open, after what happened so far was told. Answers how many those
+    /// were. They stay open, whatever the frame says.
     pub fn send(&self, frame: Frame) -> usize {
-        self.service.order(&Order::Send(frame))
+        self.service.order(&Deed::Send(frame))
+    }
+
+    /// Ends every watch that is open with this ERROR event, after what happened so far was told. Answers how many
+    /// those were.
+    pub fn fail(&self, status: &Status) -> usize {
+        self.send(Frame::error(status));
+        self.cut(Cut::End)
     }
 
     /// Sends a bookmark on every watch that is open and asked for bookmarks. Answers how many are open.
     pub fn send_bookmark(&self) -> usize {
-        self.service.order(&Order::Bookmark)
+        self.service.order(&Deed::Bookmark)
     }
 
     /// How many watches are open and follow the collection; one that was cut does not.

@@ -22,7 +22,7 @@ use crate::{
     outlet::Outlet,
     plan::Plan,
     reply::Reply,
-    watch::{Order, Watch},
+    watch::{Deed, Order, Watch},
     wire::Control,
 };
 
@@ -101,11 +101,17 @@ impl Service {
         watches.len()
     }
 
-    /// Gives the order to every watch that is open; answers how many those were.
-    pub(crate) fn order(&self, order: &Order) -> usize {
+    /// Has it done to every watch that is open, once that has told what happened so far; answers how many those
+    /// were. A watch that is cut counts as open no more.
+    pub(crate) fn order(&self, deed: &Deed) -> usize {
+        let order = Order { version: self.collection.version(), deed: deed.clone() };
         let mut watches = self.watches.lock();
         watches.retain(|watch| watch.send(order.clone()).is_ok());
-        watches.len()
+        let count = watches.len();
+        if matches!(deed, Deed::Cut(cut) if *cut != Cut::GoAway) {
+            watches.clear();
+        }
+        count
     }
 
     fn good(&self, request: &Request) -> Good {

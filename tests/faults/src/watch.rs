@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::{mpsc, watch::Receiver as Versions},
+    time::Instant,
+};
 
 use crate::{
     Change, ChangeKind, Collection, Cut, Frame, Request, Status,
@@ -23,11 +26,16 @@ pub enum StreamingLists {
     Unmarked,
 }
 
-/// What a test does to a watch that is open.
+/// What a test does to a watch that is open, once it has told everything up to this version.
 #[derive(Clone, Debug)]
-pub(crate) enum Order {
+pub(crate) struct Order {
+    pub(crate) version: u64,
+    pub(crate) deed: Deed,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Deed {
     Send(Frame),
-    /// At the version the watch is at.
     Bookmark,
     Cut(Cut),
 }
@@ -116,7 +124,6 @@ impl Watch {
         }
         self.tell_state(outlet).await?;
         loop {
-            self.catch_up(outlet).await?;
             tokio::select! {
                 biased;
                 () = outlet.closed() => return Err(Over),
@@ -124,11 +131,22 @@ impl Watch {
                 order = orders.recv() => match order {
                     // The server stops.
                     None => return Err(Over),
-                    Some(order) => self.obey(order, outlet).await?,
+                    Some(order) => {
+                        self.catch_up(order.version, outlet).await?;
+                        self.obey(order.deed, outlet).await?;
+                    }
                 },
-                _ = versions.changed() => {}
+                () = self.is_behind(&mut versions) => {
+                    let version = *versions.borrow_and_update();
+                    self.catch_up(version, outlet).await?;
+                }
             }
         }
+    }
+
+    async fn is_behind(&self, versions: &mut Versions<u64>) {
+        // It fails where the collection is gone, and the server with it.
+        let _ = versions.wait_for(|version| *version > self.position).await;
     }
 
     /// The initial events, if any.
@@ -148,10 +166,10 @@ impl Watch {
         Ok(())
     }
 
-    /// What happened since.
-    async fn catch_up(&mut self, outlet: &mut Outlet) -> Result<(), Over> {
-        let (changes, position) = self.collection.told_after(self.position);
-        self.position = position;
+    /// What happened since, up to `version`.
+    async fn catch_up(&mut self, version: u64, outlet: &mut Outlet) -> Result<(), Over> {
+        let changes = self.collection.told_between(self.position, version);
+        self.position = self.position.max(version);
         for change in changes.into_iter().filter(|change| self.is_about(change)) {
             let kind = match change.kind {
                 ChangeKind::Added => "ADDED",
@@ -163,14 +181,12 @@ impl Watch {
         Ok(())
     }
 
-    async fn obey(&mut self, order: Order, outlet: &mut Outlet) -> Result<(), Over> {
-        // A change that was made before the order is told before it.
-        self.catch_up(outlet).await?;
-        match order {
-            Order::Send(frame) => outlet.frame(frame).await,
-            Order::Bookmark if self.bookmarks => outlet.frame(Frame::bookmark(self.position)).await,
-            Order::Bookmark => Ok(()),
-            Order::Cut(cut) => {
+    async fn obey(&self, deed: Deed, outlet: &mut Outlet) -> Result<(), Over> {
+        match deed {
+            Deed::Send(frame) => outlet.frame(frame).await,
+            Deed::Bookmark if self.bookmarks => outlet.frame(Frame::bookmark(self.position)).await,
+            Deed::Bookmark => Ok(()),
+            Deed::Cut(cut) => {
                 outlet.cut(cut).await;
                 if cut == Cut::GoAway { Ok(()) } else { Err(Over) }
             }

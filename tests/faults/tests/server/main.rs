@@ -1,5 +1,6 @@
 //! What the server itself promises, seen by the HTTP client that the informer has.
 #![allow(
+    clippy::expect_used,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

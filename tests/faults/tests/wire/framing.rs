@@ -1,0 +1,120 @@
+//! Where frames, chunks and objects begin and end is nobody's business but the decoder's.
+
+use std::time::Duration;
+
+use informer_cache::{ErrorClass, FactoryConfig};
+use informer_faults::{Cut, Fault, HttpVersion, On};
+use serde_json::json;
+
+use crate::world::{World, config, server, server_with};
+
+#[tokio::test]
+async fn lists_and_frames_may_be_split_anywhere() {
+    for http in HttpVersion::ALL {
+        for bytes in [1, 2, 3, 7, 64, 149, 150, 151] {
+            let server = server_with(On::list(), Fault::good().chunks(bytes));
+            server.plan(On::watch(), Fault::good().chunks(bytes));
+            server.collection().put_with("shop/ä", "text", json!("æøå 🦀 \"\\\n"));
+            let world = World::start(server, http);
+            world.watches().await;
+            world.server.collection().put_with("shop/ö", "text", json!("{}\n[]\u{2028}"));
+            world.server.collection().delete("shop/ä");
+
+            world.settles().await;
+
+            assert_eq!(world.asked(), ["list 0", "watch 13"], "{http:?} {bytes}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_chunk_may_hold_many_frames() {
+    for http in HttpVersion::ALL {
+        let world = World::start(server_with(On::watch(), Fault::good().joined(7)), http);
+        world.watches().await;
+        for _ in 0..10 {
+            for key in ["shop/a", "shop/b"] {
+                world.server.collection().put(key);
+            }
+        }
+
+        // 21 frames with the one that this puts: three chunks.
+        world.settles().await;
+
+        assert_eq!(world.history.told().len(), 23);
+        assert_eq!(world.asked(), ["list 0", "watch 12"]);
+    }
+}
+
+#[tokio::test]
+async fn a_slow_server_is_waited_for_as_long_as_bytes_come() {
+    for http in HttpVersion::ALL {
+        let slowly = Fault::good().chunks(40).pause(Duration::from_millis(30));
+        let server = server_with(On::list(), slowly.clone());
+        server.plan(On::watch(), slowly);
+        // A list takes longer than this, but no chunk of it does.
+        let patience = Duration::from_millis(200);
+        let config = FactoryConfig { request_timeout: patience, idle_watch_timeout: patience, ..config() };
+        let world = World::start_with(server, http, config);
+        world.watches().await;
+
+        world.catches_up().await;
+
+        assert_eq!(world.informer.status().counters.failures, 0);
+        assert_eq!(world.asked()[0], "list 0");
+        assert_eq!(world.informer.status().counters.lists, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_frame_that_the_stream_ends_in_is_not_an_error_and_not_lost_a11() {
+    for http in HttpVersion::ALL {
+        for cut in [Cut::End, Cut::Close, Cut::Reset] {
+            // Into the second of two events.
+            let server = server_with(On::watch(), Fault::good().joined(2).cut_after_bytes(200, cut));
+            let world = World::start(server, http);
+            world.watches().await;
+            world.server.collection().put("shop/a");
+            world.server.collection().put("shop/b");
+
+            world.settles().await;
+
+            assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"], "{http:?} {cut:?}");
+            assert_eq!(world.informer.status().counters.failures, 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn huge_objects_come_through_in_lists_and_on_watches() {
+    for http in HttpVersion::ALL {
+        let server = server();
+        // Beyond the windows of HTTP/2 and the buffers of the kernel.
+        let huge = json!("x".repeat(3 << 20));
+        server.collection().put_with("shop/listed", "text", huge.clone());
+        let world = World::start(server, http);
+        world.watches().await;
+        world.server.collection().put_with("shop/watched", "text", huge);
+
+        world.settles().await;
+
+        assert_eq!(world.asked(), ["list 0", "watch 13"]);
+    }
+}
+
+#[tokio::test]
+async fn an_object_beyond_the_limit_is_an_error_and_the_rest_stays() {
+    for http in HttpVersion::ALL {
+        let config = FactoryConfig { max_object_bytes: 10_000, ..config() };
+        let world = World::start_with(server(), http, config);
+        world.watches().await;
+        world.server.collection().put_with("shop/a", "text", json!("x".repeat(20_000)));
+
+        let text = world.fails(ErrorClass::Malformed).await;
+        assert!(text.contains("more than 10000 bytes"), "{text}");
+        assert_eq!(world.cached(), ["shop/a@11", "shop/b@12"]);
+
+        world.server.collection().put("shop/a");
+        world.settles().await;
+    }
+}

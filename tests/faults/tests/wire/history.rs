@@ -1,0 +1,91 @@
+//! What a listener was told, held against what happened.
+
+use std::collections::BTreeMap;
+
+use informer_faults::{ChangeKind, Collection};
+use informer_types::{Change, Notification, NotificationSink};
+use parking_lot::Mutex;
+
+/// Records what it is told.
+#[derive(Default)]
+pub(crate) struct History(Mutex<Vec<Notification>>);
+
+impl NotificationSink for History {
+    fn offer(&self, notification: Notification) {
+        self.0.lock().push(notification);
+    }
+}
+
+impl History {
+    /// `add shop/a@11 initial`, `update shop/a@11->12 live`, `delete shop/a@13 live`; a deletion whose final state
+    /// is not known ends in `?`.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.0.lock().iter().map(describe).collect()
+    }
+
+    /// What was told for this cause.
+    pub(crate) fn told_by(&self, cause: &str) -> Vec<String> {
+        let mut told = self.told();
+        told.retain(|told| told.trim_end_matches('?').ends_with(cause));
+        told
+    }
+
+    /// What was told of each object must be a subsequence of its states, in their order; additions, updates and
+    /// deletions must follow from one another, by UID; and they must lead to the state there is (C-14, C-17).
+    pub(crate) fn check(&self, collection: &Collection) {
+        let mut known: BTreeMap<String, (String, u64)> = BTreeMap::new();
+        let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+        let told = self.told();
+        for (notification, text) in self.0.lock().iter().zip(&told) {
+            let key = notification.key().to_string();
+            let object = notification.change.object();
+            let (uid, version) = (object.uid().to_owned(), object.resource_version().parse().unwrap());
+            let before = known.remove(&key);
+            match &notification.change {
+                Change::Added { .. } => assert_eq!(before, None, "{text} is known already: {told:?}"),
+                Change::Updated { old, .. } => {
+                    let old = (old.uid().to_owned(), old.resource_version().parse().unwrap());
+                    assert_eq!(before, Some(old.clone()), "{text} of another state: {told:?}");
+                    assert_eq!(uid, old.0, "{text} is another object: {told:?}");
+                }
+                Change::Deleted { .. } => {
+                    assert_eq!(
+                        before.map(|(uid, _)| uid),
+                        Some(uid.clone()),
+                        "{text} was not known: {told:?}"
+                    );
+                }
+            }
+            let deleted = matches!(notification.change, Change::Deleted { .. });
+            let missed = matches!(notification.change, Change::Deleted { final_state_known: false, .. });
+            let last = seen.insert(key.clone(), version);
+            assert!(last < Some(version) || missed && last == Some(version), "{text} goes back: {told:?}");
+            assert!(happened(collection, &key, version, deleted && !missed), "{text} never happened");
+            if !deleted {
+                known.insert(key, (uid, version));
+            }
+        }
+        let known: Vec<String> = known.iter().map(|(key, (_, version))| format!("{key}@{version}")).collect();
+        assert_eq!(known, collection.state(), "{told:?}");
+    }
+}
+
+fn happened(collection: &Collection, key: &str, version: u64, deleted: bool) -> bool {
+    collection.history().iter().any(|change| {
+        change.key == key && change.version == version && (change.kind == ChangeKind::Deleted) == deleted
+    })
+}
+
+fn describe(notification: &Notification) -> String {
+    let (key, verb, cause) = (notification.key(), notification.change.verb(), notification.cause);
+    match &notification.change {
+        Change::Added { object } => format!("{verb} {key}@{} {cause}", object.resource_version()),
+        Change::Updated { old, new } => {
+            format!("{verb} {key}@{}->{} {cause}", old.resource_version(), new.resource_version())
+        }
+        Change::Deleted { object, final_state_known } => {
+            let known = if *final_state_known { "" } else { "?" };
+            format!("{verb} {key}@{} {cause}{known}", object.resource_version())
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What only HTTP/2 can do to an informer: many answers on one connection.
+
+use std::time::Duration;
+
+use informer_cache::{ErrorClass, FactoryConfig};
+use informer_faults::{Call, Cut, Fault, HttpVersion, On, Reason};
+
+use crate::world::{PATIENCE, World, config, server, server_with};
+
+const HTTP: HttpVersion = HttpVersion::Http2;
+
+#[tokio::test]
+async fn all_requests_share_a_connection_and_a_reset_stream_leaves_it_open() {
+    for reason in [Reason::NO_ERROR, Reason::INTERNAL_ERROR, Reason::CANCEL, Reason::ENHANCE_YOUR_CALM] {
+        let world = World::start(server(), HTTP);
+        world.watches().await;
+        world.server.collection().put("shop/c");
+        world.catches_up().await;
+        world.server.cut(Cut::Stream(reason));
+        world.server.collection().delete("shop/a");
+
+        world.settles().await;
+
+        assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"], "{reason:?}");
+        assert!(world.server.requests().iter().all(|request| request.connection == 1), "{reason:?}");
+    }
+}
+
+#[tokio::test]
+async fn after_goaway_the_watch_goes_on_and_its_successor_takes_another_connection() {
+    let world = World::start(server(), HTTP);
+    world.watches().await;
+    world.server.cut(Cut::GoAway);
+    world.server.collection().put("shop/c");
+    world.catches_up().await;
+    assert_eq!(world.asked(), ["list 0", "watch 12"]);
+    world.server.cut(Cut::End);
+
+    world.settles().await;
+
+    assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"]);
+    assert_eq!(world.requests(Call::Watch, 2).await[1].connection, 2);
+    assert_eq!(world.informer.status().counters.failures, 0);
+}
+
+#[tokio::test]
+async fn goaway_before_and_in_a_list_does_no_harm() {
+    for fault in [
+        Fault::no_answer(Cut::GoAway),
+        Fault::good().cut_after_bytes(0, Cut::GoAway),
+        Fault::good().cut_after_bytes(100, Cut::GoAway),
+    ] {
+        let world = World::start(server_with(On::list(), fault), HTTP);
+
+        world.settles().await;
+
+        assert_eq!(world.asked(), ["list 0", "watch 12"]);
+        assert_eq!(world.requests(Call::Watch, 1).await[0].connection, 2);
+    }
+}
+
+#[tokio::test]
+async fn a_goaway_whose_connection_then_closes_is_a_normal_end_a11() {
+    let world = World::start(server(), HTTP);
+    world.watches().await;
+    world.server.collection().put("shop/c");
+    world.catches_up().await;
+    world.server.cut(Cut::GoAway);
+    world.server.cut(Cut::Close);
+    world.server.collection().delete("shop/b");
+
+    world.settles().await;
+
+    assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"]);
+}
+
+#[tokio::test]
+async fn a_stalled_answer_does_not_stop_the_others_of_its_connection() {
+    let config = FactoryConfig { request_timeout: PATIENCE, ..config() };
+    let world = World::start_with(server_with(On::list(), Fault::no_answer(Cut::Stall)), HTTP, config);
+
+    world.fails(ErrorClass::Silent).await;
+    world.settles().await;
+
+    assert!(world.server.requests().iter().all(|request| request.connection == 1));
+}
+
+#[tokio::test]
+async fn a_ping_finds_a_half_open_connection_and_the_watch_is_resumed_on_another_a14() {
+    let server = server();
+    let client = server.pinging_client(Duration::from_millis(200));
+    let world = World::start_on(server, client, config());
+    world.watches().await;
+    world.server.collection().put("shop/c");
+    world.catches_up().await;
+    assert_eq!(world.server.cut(Cut::HalfOpen), 1);
+    world.server.collection().delete("shop/a");
+
+    world.settles().await;
+
+    assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"]);
+    assert_eq!(world.requests(Call::Watch, 2).await[1].connection, 2);
+}
