@@ -7,7 +7,7 @@ use std::{
 
 use informer_cache::{
     BackoffConfig, ErrorClass, FactoryConfig, InformerFactory, ListQuery, ListenerConfig, SharedInformer,
-    WatchConfig,
+    WatchConfig, WatchListMode,
 };
 use informer_faults::{Call, Fault, FaultServer, HttpVersion, On, Request};
 use informer_types::{Gvr, LabelSelector};
@@ -29,12 +29,13 @@ pub(crate) struct World {
     _factory: InformerFactory,
 }
 
-/// What a test changes of this: patience, where nothing is to be waited out.
+/// Plain lists, short waits, and patience: a test that waits for silence takes less of it.
 pub(crate) fn config() -> FactoryConfig {
     FactoryConfig {
         server: "http://faulty".to_owned(),
         request_timeout: Duration::from_secs(10),
         idle_watch_timeout: Duration::from_secs(60),
+        watch_list: WatchListMode::Off,
         backoff: BackoffConfig { base: BACKOFF, cap: 4 * BACKOFF, jitter: 0.0, ..BackoffConfig::default() },
         ..FactoryConfig::default()
     }
