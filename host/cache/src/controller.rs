@@ -49,8 +49,9 @@ impl Controller {
         cells: &[Arc<ReflectorCell>],
         synced: watch::Sender<bool>,
     ) -> Self {
-        let scopes =
-            cells.iter().map(|cell| ScopeState { cell: Arc::clone(cell), populated: false }).collect();
+        // The lists of a resource that came back are nobody's first (C-11).
+        let populated = *synced.borrow();
+        let scopes = cells.iter().map(|cell| ScopeState { cell: Arc::clone(cell), populated }).collect();
         Self { deltas, indexer, processor, scopes, synced }
     }
 
@@ -94,12 +95,12 @@ impl Controller {
         let at = delta.observed;
         match delta.kind {
             DeltaKind::Added(scope, object) | DeltaKind::Updated(scope, object) => {
-                self.applied(scope, object.resource_version());
+                self.applied(scope, object.resource_version(), at);
                 tell(self.indexer.put(object), Cause::Live, at, listeners);
                 self.populated(scope, listeners);
             }
             DeltaKind::Deleted(scope, object) => {
-                self.applied(scope, object.resource_version());
+                self.applied(scope, object.resource_version(), at);
                 if let Some(stored) = self.indexer.remove(&object.key())
                     && stored.uid() != object.uid()
                 {
@@ -119,7 +120,7 @@ impl Controller {
                 self.populated(scope, listeners);
             }
             DeltaKind::ReplacedAll(scope, list) => {
-                self.applied(scope, &list.resource_version);
+                self.applied(scope, &list.resource_version, at);
                 self.replace(scope, list, at, listeners);
                 self.populated(scope, listeners);
             }
@@ -127,7 +128,7 @@ impl Controller {
                 listeners.resync(|| self.indexer.list(None), at);
                 self.processor.resync_done();
             }
-            DeltaKind::Bookmark(scope, version) => self.applied(scope, &version),
+            DeltaKind::Bookmark(scope, version) => self.applied(scope, &version, at),
         }
     }
 
@@ -161,9 +162,9 @@ impl Controller {
     }
 
     /// I-11.
-    fn applied(&self, scope: Scope, version: &str) {
+    fn applied(&self, scope: Scope, version: &str, observed: Instant) {
         if let Some(state) = self.scopes.get(scope) {
-            state.cell.applied(version);
+            state.cell.applied(version, observed);
         }
     }
 }

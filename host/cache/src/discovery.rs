@@ -206,6 +206,11 @@ impl DiscoveryError {
         }
     }
 
+    /// True where the server answered, and does not have the resource: a CRD may bring it.
+    pub(crate) fn is_unserved(&self) -> bool {
+        matches!(self, Self::UnknownApi { .. } | Self::UnknownResource { .. })
+    }
+
     /// How long the server asked to be left alone.
     pub fn retry_after(&self) -> Option<std::time::Duration> {
         match self {

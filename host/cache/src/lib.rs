@@ -9,12 +9,12 @@
 //! 5. `controller`: applies deltas; the store decides what each one is. Writes the `indexer`, then notifies.
 //! 6. `processor`, `listener`, `resync`: fan-out, joining late, resync, has-synced.
 //! 7. [`SharedInformer`] is the handle of all this, [`Lister`] its reading side, [`InformerFactory`] makes
-//!    one per resource and scope and owns every task.
+//!    one per resource and scope and owns every task, [`Subscription`] keeps one running.
 //!
 //! An earlier stage never calls a later one. Rule numbers in the documentation (R-18, C-3, D-5 ...) are
 //! those of the informer-semantics checklist.
 //!
-//! Not built yet: following a CRD's coming and going, sharding.
+//! Not built yet: sharding.
 #![forbid(unsafe_code)]
 
 mod api_status;
@@ -38,18 +38,22 @@ mod processor;
 mod reflector;
 mod request;
 mod request_budget;
+mod resource_version;
 mod resync;
 mod shared_informer;
 mod status;
+mod subscription;
 mod watch_list_support;
 
 pub use compress::Compression;
 pub use config::{BackoffConfig, FactoryConfig, WatchConfig, WatchListMode};
 pub use discovery::DiscoveryError;
 pub use error::{ErrorClass, ReflectorError, RequestError};
-pub use factory::InformerFactory;
+pub use factory::{FactoryStopped, InformerFactory, NotSynced};
 pub use informer_key::InformerKey;
 pub use listener::{ListenerConfig, Registration};
 pub use lister::{ListQuery, Lister, UnknownIndex};
-pub use shared_informer::{InformerStopped, SharedInformer};
+pub use resource_version::{IncomparableVersion, ResourceVersion};
+pub use shared_informer::{InformerStopped, SharedInformer, VersionError};
 pub use status::{Counters, InformerStatus, LastError, Phase, ReflectorStatus};
+pub use subscription::Subscription;

@@ -208,7 +208,7 @@ impl Reflector {
             "reflector backs off"
         );
         self.cell.failed(text, class);
-        self.cell.enter(Phase::BackingOff);
+        self.cell.back_off(delay);
         tokio::time::sleep(delay).await;
     }
 

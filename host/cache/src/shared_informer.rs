@@ -1,21 +1,25 @@
 //! The handle of one informer.
 
+mod presence;
 mod run;
+mod version;
 
 use std::{
     collections::BTreeMap,
     fmt,
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use informer_types::{NotificationSink, Pointer, Source};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use run::run;
+pub use version::VersionError;
 
 use crate::{
     ErrorClass, InformerKey, InformerStatus, ListenerConfig, Lister, Phase, Registration, WatchConfig,
@@ -67,6 +71,12 @@ use crate::{
 /// by its key: the last good state stays in the cache, the status shows the key and the reason, the next event
 /// or list tries again, and every other object goes on as before (D-2).
 ///
+/// **A resource that is not served** (its CRD is not installed, or not any more) is waited for, and
+/// [`status`](Self::status) says so (D-12). When a resource that was served is gone for good, every listener is
+/// told of the deletion of everything the cache still had, with `final_state_known` false and cause `relist`;
+/// when it comes back, what is in it is listed and told as added. [`has_synced`](Self::has_synced) stays as it
+/// was: an empty cache of a resource that does not exist is complete.
+///
 /// **Failures are retried for ever**, with backoff. The cache stays readable, with what it had
 /// last; [`status`](Self::status) says what is wrong and since when. [`has_synced`](Self::has_synced) says that
 /// the first list is in the cache, and nothing about now.
@@ -93,12 +103,16 @@ pub(crate) struct Inner {
     pub(crate) cells: Vec<Arc<ReflectorCell>>,
     pub(crate) synced: watch::Sender<bool>,
     pub(crate) started: AtomicBool,
+    /// The server does not serve the resource.
+    pub(crate) unserved: watch::Sender<bool>,
+    /// Nobody subscribes any more: at the end the cache is freed.
+    pub(crate) abandoned: AtomicBool,
     /// Asks every task of the informer to end.
     pub(crate) stop: CancellationToken,
     /// Every task has ended.
     pub(crate) ended: CancellationToken,
-    /// Set once the informer runs.
-    pub(crate) queue: OnceLock<DeltaGauge>,
+    /// Set while the resource is served and watched.
+    pub(crate) queue: Mutex<Option<DeltaGauge>>,
 }
 
 // === impl SharedInformer ===
@@ -120,9 +134,11 @@ impl SharedInformer {
             indexer,
             synced: watch::Sender::new(false),
             started: AtomicBool::new(false),
+            unserved: watch::Sender::new(false),
+            abandoned: AtomicBool::new(false),
             stop,
             ended: CancellationToken::new(),
-            queue: OnceLock::new(),
+            queue: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -173,6 +189,20 @@ impl SharedInformer {
         }
     }
 
+    /// As [`wait_synced`](Self::wait_synced), but it also returns, with false, as soon as the server says that
+    /// it does not serve the resource (D-12): for who wants complete caches and can do without what is not there.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub async fn wait_synced_or_unserved(&self) -> bool {
+        let mut unserved = self.inner.unserved.subscribe();
+        tokio::select! {
+            biased;
+            synced = self.wait_synced() => synced,
+            _ = unserved.wait_for(|unserved| *unserved) => self.has_synced(),
+        }
+    }
+
     /// How it is doing.
     pub fn status(&self) -> InformerStatus {
         let Inner { key, indexer, processor, cells, .. } = &*self.inner;
@@ -192,7 +222,7 @@ impl SharedInformer {
             synced: self.has_synced(),
             objects: indexer.len(),
             bytes: indexer.bytes(),
-            queued_deltas: self.inner.queue.get().map_or(0, DeltaGauge::len),
+            queued_deltas: self.inner.queue.lock().as_ref().map_or(0, DeltaGauge::len),
             listeners: processor.listeners(),
             reflectors,
             counters,
@@ -211,6 +241,11 @@ impl SharedInformer {
     /// True the first time it is called.
     pub(crate) fn claim_start(&self) -> bool {
         !self.inner.started.swap(true, Ordering::AcqRel)
+    }
+
+    /// True for a handle of this very informer.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     pub(crate) fn is_started(&self) -> bool {

@@ -52,6 +52,12 @@ pub struct ReflectorStatus {
     pub plain_lists_because: Option<String>,
     /// Failures since something last went well.
     pub consecutive_failures: u32,
+    /// Since the first of these failures.
+    pub failing_for: Option<Duration>,
+    /// Until the next try, where it waits for one.
+    pub retry_in: Option<Duration>,
+    /// For how long, at most, something that was seen has not been in the cache; zero while the cache has all.
+    pub lag: Duration,
     /// Since the last event or bookmark.
     pub last_event_age: Option<Duration>,
     /// The last resource version seen on the wire.
@@ -72,6 +78,8 @@ pub enum Phase {
     NotStarted,
     /// Asks what the resource is.
     Discovering,
+    /// The server does not serve the resource, as far as anybody can tell; waits for its CRD (D-12).
+    WaitingForResource,
     /// Lists.
     Listing,
     /// A watch is open: all is well.
@@ -136,6 +144,7 @@ impl Phase {
         match self {
             Self::NotStarted => "not-started",
             Self::Discovering => "discovering",
+            Self::WaitingForResource => "waiting-for-resource",
             Self::Listing => "listing",
             Self::Watching => "watching",
             Self::BackingOff => "backing-off",
@@ -151,9 +160,10 @@ impl Phase {
             Self::Listing => 1,
             Self::Discovering => 2,
             Self::NotStarted => 3,
-            Self::BackingOff => 4,
-            Self::Stopped => 5,
-            Self::Failed => 6,
+            Self::WaitingForResource => 4,
+            Self::BackingOff => 5,
+            Self::Stopped => 6,
+            Self::Failed => 7,
         }
     }
 }

@@ -1,82 +1,126 @@
-//! The life of an informer: discovery, then its tasks, then their end.
+//! The life of an informer: wait for the resource, watch it while it is served, and so on until the stop.
 
-use std::{any::Any, sync::Arc};
+use std::{
+    any::Any,
+    sync::{Arc, atomic::Ordering},
+};
 
-use tokio::task::JoinSet;
+use informer_types::{Cause, Change};
+use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
-use super::Inner;
+use super::{Inner, presence};
 use crate::{
-    ErrorClass, FactoryConfig, Phase, ReflectorError,
+    ErrorClass, FactoryConfig, Phase,
     controller::Controller,
     decode::Decoder,
     delta_queue::delta_queue,
-    discovery::{Resource, discover},
-    error::chain,
+    discovery::Resource,
     list_watch::{ListWatch, Transport},
-    reflector::{Backoff, Reflector},
+    reflector::Reflector,
     request::Collection,
     resync,
 };
+
+/// Why the watching ended.
+enum End {
+    Stopped,
+    /// The server does not serve the resource any more.
+    Gone,
+    /// A task panicked.
+    Failed,
+}
 
 /// Runs an informer until it is asked to stop; returns after every one of its tasks has ended (C-1, P-18).
 pub(crate) async fn run(inner: Arc<Inner>, transport: Transport, config: Arc<FactoryConfig>) {
     // Says "ended" however this future ends.
     let ended = inner.ended.clone().drop_guard();
-    let stop = inner.stop.clone();
     let mut phase = Phase::Stopped;
-    if let Some(resource) = stop.run_until_cancelled(find_resource(&inner, &transport, &config)).await {
-        let mut tasks = spawn(&inner, &transport, &config, &resource);
-        while let Some(task) = tasks.join_next().await {
-            if let Err(error) = task
-                && error.is_panic()
-            {
-                let text = format!("a task of the informer panicked: {}", words(error.into_panic().as_ref()));
-                tracing::error!(resource = %inner.key, error = text, "informer failed");
-                inner.failed(&text, ErrorClass::Bug);
+    while let Some(resource) =
+        inner.stop.run_until_cancelled(presence::served(&inner, &transport, &config)).await
+    {
+        let mut end = watch(&inner, &transport, &config, &resource).await;
+        if matches!(end, End::Gone) {
+            end = vanish(&inner).await;
+        }
+        match end {
+            End::Stopped => break,
+            End::Gone => {}
+            End::Failed => {
                 phase = Phase::Failed;
-                stop.cancel();
+                break;
             }
         }
     }
     inner.processor.close();
+    if inner.abandoned.load(Ordering::Acquire) {
+        inner.free();
+    }
     inner.enter(phase);
     drop(ended);
 }
 
-/// Asks until the server knows the resource: a CRD may come later.
-async fn find_resource(inner: &Inner, transport: &Transport, config: &FactoryConfig) -> Resource {
-    let mut backoff = Backoff::new(config.backoff);
+/// Follows a resource that is served, until the stop or until it is gone; then every task has ended, and what
+/// the reflectors had seen is in the cache and told.
+async fn watch(
+    inner: &Arc<Inner>,
+    transport: &Transport,
+    config: &FactoryConfig,
+    resource: &Resource,
+) -> End {
+    let halt = inner.stop.child_token();
+    let mut tasks = spawn(inner, transport, config, resource, &halt);
+    let mut gone = std::pin::pin!(presence::gone(inner, transport));
+    let mut end = End::Stopped;
     loop {
-        inner.enter(Phase::Discovering);
-        match discover(transport, &inner.key.gvr, !inner.key.namespaces.is_empty()).await {
-            Ok(resource) => return resource,
-            Err(error) => {
-                let error = ReflectorError::from(error);
-                let delay = backoff.draw(error.retry_after());
-                let (text, class) = (chain(&error), error.class());
-                tracing::warn!(resource = %inner.key, class = class.as_str(), error = text, "discovery backs off");
-                inner.failed(&text, class);
-                inner.enter(Phase::BackingOff);
-                tokio::time::sleep(delay).await;
+        tokio::select! {
+            biased;
+            task = tasks.join_next() => match task {
+                None => return end,
+                Some(Ok(())) => {}
+                Some(Err(error)) if error.is_panic() => {
+                    inner.panicked(error);
+                    end = End::Failed;
+                    halt.cancel();
+                }
+                Some(Err(_)) => {}
+            },
+            error = &mut gone, if !halt.is_cancelled() => {
+                tracing::warn!(resource = %inner.key, reason = %error, "the resource is not served any more");
+                inner.cells.iter().for_each(|cell| cell.vanished(&error.to_string()));
+                end = End::Gone;
+                halt.cancel();
             }
         }
     }
 }
 
-/// Starts the controller, the resync timer and a reflector for each namespace. When the stop comes the
+/// Empties the cache of a resource that is gone and tells the deletions. No controller runs.
+async fn vanish(inner: &Arc<Inner>) -> End {
+    let emptied = Arc::clone(inner);
+    // As heavy as a relist.
+    match spawn_blocking(move || emptied.vanish()).await {
+        Ok(()) => End::Gone,
+        Err(error) => {
+            inner.panicked(error);
+            End::Failed
+        }
+    }
+}
+
+/// Starts the controller, the resync timer and a reflector for each namespace. When the halt comes the
 /// producers are dropped, which closes the queue, and the controller ends once it is empty.
 fn spawn(
     inner: &Arc<Inner>,
     transport: &Transport,
     config: &FactoryConfig,
     resource: &Resource,
+    halt: &CancellationToken,
 ) -> JoinSet<()> {
     let (sender, receiver) = delta_queue(config.delta_queue_capacity);
     let mut tasks = JoinSet::new();
     let synced = inner.synced.clone();
-    // Only this task starts the informer, and it does so once.
-    let _ = inner.queue.set(sender.gauge());
+    *inner.queue.lock() = Some(sender.gauge());
     let controller = Controller::new(
         receiver,
         Arc::clone(&inner.indexer),
@@ -86,7 +130,7 @@ fn spawn(
     );
     tasks.spawn(controller.run());
     let timer = resync::run(Arc::clone(&inner.processor), sender.clone(), inner.synced.subscribe());
-    tasks.spawn(until_stopped(inner.stop.clone(), timer));
+    tasks.spawn(until(halt.clone(), timer));
     let decoder = Arc::new(Decoder::new(&resource.kind, &inner.config, config.max_object_bytes));
     for (scope, cell) in inner.cells.iter().enumerate() {
         let collection = Collection {
@@ -98,14 +142,43 @@ fn spawn(
         let list_watch = ListWatch::new(transport.clone(), collection);
         let scope = (scope, Arc::clone(cell));
         let reflector = Reflector::new(list_watch, Arc::clone(&decoder), sender.clone(), scope, config);
-        tasks.spawn(until_stopped(inner.stop.clone(), reflector.run()));
+        tasks.spawn(until(halt.clone(), reflector.run()));
     }
     tasks
 }
 
-/// The task, dropped at its next await once the informer is asked to stop.
-async fn until_stopped(stop: CancellationToken, task: impl Future<Output = ()>) {
-    stop.run_until_cancelled(task).await;
+/// The task, dropped at its next await once the halt comes.
+async fn until(halt: CancellationToken, task: impl Future<Output = ()>) {
+    halt.run_until_cancelled(task).await;
+}
+
+// === impl Inner ===
+
+impl Inner {
+    /// What the cache still has is gone with its resource: a relist of nothing (C-6).
+    fn vanish(&self) {
+        let observed = tokio::time::Instant::now().into_std();
+        let mut listeners = self.processor.lock();
+        for object in self.indexer.replace(None, Vec::new(), &[]).deleted {
+            let change = Change::Deleted { object, final_state_known: false };
+            listeners.distribute(&change, Cause::Relist, observed);
+        }
+    }
+
+    /// Nobody reads the cache any more: listers that are still held find it empty.
+    fn free(&self) {
+        let _listeners = self.processor.lock();
+        self.synced.send_replace(false);
+        self.indexer.replace(None, Vec::new(), &[]);
+    }
+
+    fn panicked(&self, error: JoinError) {
+        let words = error.try_into_panic().map(|panic| words(panic.as_ref()).to_owned());
+        let text =
+            format!("a task of the informer panicked: {}", words.as_deref().unwrap_or("it was cancelled"));
+        tracing::error!(resource = %self.key, error = text, "informer failed");
+        self.failed(&text, ErrorClass::Bug);
+    }
 }
 
 fn words(panic: &(dyn Any + Send)) -> &str {

@@ -8,7 +8,7 @@ use std::{
 
 use informer_types::ObjectKey;
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 use super::{Counters, LastError, Phase, ReflectorStatus};
 use crate::ErrorClass;
@@ -25,6 +25,10 @@ pub(crate) struct ReflectorCell {
     state: Mutex<State>,
     /// Spares every good event a look at an empty map.
     has_quarantined: AtomicBool,
+    /// A request was answered 404.
+    not_found: Notify,
+    /// The applied resource version has moved.
+    applied: Notify,
 }
 
 struct State {
@@ -34,9 +38,17 @@ struct State {
     unsynced_because: Option<String>,
     plain_lists_because: Option<String>,
     consecutive_failures: u32,
+    /// The first of them.
+    failing_since: Option<Instant>,
+    /// The end of a wait.
+    retry_at: Option<Instant>,
     last_event: Option<Instant>,
     observed_version: String,
     applied_version: String,
+    /// Since when the cache has not had what was seen.
+    behind_since: Option<Instant>,
+    /// When what was applied last had been seen.
+    applied_observed: Option<std::time::Instant>,
     quarantined: BTreeMap<ObjectKey, String>,
     counters: Counters,
 }
@@ -54,13 +66,19 @@ impl ReflectorCell {
                 unsynced_because: None,
                 plain_lists_because: None,
                 consecutive_failures: 0,
+                failing_since: None,
+                retry_at: None,
                 last_event: None,
                 observed_version: String::new(),
                 applied_version: String::new(),
+                behind_since: None,
+                applied_observed: None,
                 quarantined: BTreeMap::new(),
                 counters: Counters::default(),
             }),
             has_quarantined: AtomicBool::new(false),
+            not_found: Notify::new(),
+            applied: Notify::new(),
         }
     }
 
@@ -70,16 +88,50 @@ impl ReflectorCell {
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
+        self.state.lock().enter(phase);
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.state.lock().phase
+    }
+
+    /// Waits for so long after a failure.
+    pub(crate) fn back_off(&self, delay: Duration) {
         let mut state = self.state.lock();
-        (state.phase, state.since) = (phase, Instant::now());
+        state.enter(Phase::BackingOff);
+        state.retry_at = Some(Instant::now() + delay);
+    }
+
+    /// The server does not serve the resource; it is asked again after `delay`. That is no failure.
+    pub(crate) fn wait_for_resource(&self, reason: &str, delay: Duration) {
+        let mut state = self.state.lock();
+        state.wait_for_resource(reason);
+        state.retry_at = Some(Instant::now() + delay);
+    }
+
+    /// The server does not serve the resource any more: what is not applied by now never will be.
+    pub(crate) fn vanished(&self, reason: &str) {
+        self.release_all();
+        self.state.lock().wait_for_resource(reason);
+    }
+
+    /// Returns after a request was answered 404.
+    pub(crate) async fn not_found(&self) {
+        self.not_found.notified().await;
     }
 
     pub(crate) fn failed(&self, text: String, class: ErrorClass) {
+        let now = Instant::now();
         let mut state = self.state.lock();
         state.settle();
-        state.last_error = Some((text, class, Instant::now()));
+        state.last_error = Some((text, class, now));
         state.consecutive_failures = state.consecutive_failures.saturating_add(1);
+        state.failing_since.get_or_insert(now);
         state.counters.failures += 1;
+        drop(state);
+        if class == ErrorClass::NotFound {
+            self.not_found.notify_one();
+        }
     }
 
     pub(crate) fn listed(&self, resource_version: &str) {
@@ -114,7 +166,7 @@ impl ReflectorCell {
 
     pub(crate) fn watch_opened(&self) {
         let mut state = self.state.lock();
-        (state.phase, state.since) = (Phase::Watching, Instant::now());
+        state.enter(Phase::Watching);
         state.counters.watches += 1;
     }
 
@@ -141,10 +193,37 @@ impl ReflectorCell {
         self.state.lock().counters.skipped += 1;
     }
 
-    pub(crate) fn applied(&self, resource_version: &str) {
+    /// The cache has what was seen at `observed`.
+    pub(crate) fn applied(&self, resource_version: &str, observed: std::time::Instant) {
         let mut state = self.state.lock();
         state.applied_version.clear();
         state.applied_version.push_str(resource_version);
+        state.applied_observed = Some(observed);
+        if state.applied_version == state.observed_version {
+            state.behind_since = None;
+        }
+        drop(state);
+        self.applied.notify_waiters();
+    }
+
+    /// Waits until the applied resource version satisfies the condition, and gives what the condition said.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub(crate) async fn wait_applied<T>(&self, mut fits: impl FnMut(&str) -> Option<T>) -> T {
+        loop {
+            // Asked for before the look, so that a move after it is not missed.
+            let moved = self.applied.notified();
+            let found = fits(&self.state.lock().applied_version);
+            if let Some(found) = found {
+                return found;
+            }
+            moved.await;
+        }
+    }
+
+    pub(crate) fn applied_version(&self) -> String {
+        self.state.lock().applied_version.clone()
     }
 
     /// D-2: `key` is none where even that could not be read. True where this is news.
@@ -192,6 +271,9 @@ impl ReflectorCell {
             unsynced_because: state.unsynced_because.clone(),
             plain_lists_because: state.plain_lists_because.clone(),
             consecutive_failures: state.consecutive_failures,
+            failing_for: state.failing_since.map(|at| at.elapsed()),
+            retry_in: state.retry_at.map(|at| at.saturating_duration_since(Instant::now())),
+            lag: state.lag(),
             last_event_age: state.last_event.map(|at| at.elapsed()),
             observed_version: state.observed_version.clone(),
             applied_version: state.applied_version.clone(),
@@ -204,22 +286,53 @@ impl ReflectorCell {
 // === impl State ===
 
 impl State {
+    fn enter(&mut self, phase: Phase) {
+        (self.phase, self.since) = (phase, Instant::now());
+        self.retry_at = None;
+    }
+
+    fn wait_for_resource(&mut self, reason: &str) {
+        if self.phase != Phase::WaitingForResource {
+            self.enter(Phase::WaitingForResource);
+        }
+        self.recovered();
+        self.last_error = Some((reason.to_owned(), ErrorClass::UnknownResource, Instant::now()));
+    }
+
+    /// Both are the most it can be: since the cache first had less than was seen, and since what it has last
+    /// had been seen.
+    fn lag(&self) -> Duration {
+        let Some(behind) = self.behind_since.map(|since| since.elapsed()) else {
+            return Duration::ZERO;
+        };
+        let now = Instant::now().into_std();
+        behind.min(self.applied_observed.map_or(Duration::MAX, |at| now.saturating_duration_since(at)))
+    }
+
+    fn recovered(&mut self) {
+        self.consecutive_failures = 0;
+        self.failing_since = None;
+    }
+
     fn observe(&mut self, resource_version: &str) {
         if !resource_version.is_empty() {
             self.observed_version.clear();
             self.observed_version.push_str(resource_version);
+            if self.applied_version != resource_version {
+                self.behind_since.get_or_insert_with(Instant::now);
+            }
         }
     }
 
     fn heard(&mut self) {
         self.last_event = Some(Instant::now());
-        self.consecutive_failures = 0;
+        self.recovered();
     }
 
     /// Forgets failures once a watch has lived long enough.
     fn settle(&mut self) {
         if self.phase == Phase::Watching && self.since.elapsed() >= RECOVERED_AFTER {
-            self.consecutive_failures = 0;
+            self.recovered();
         }
     }
 }

@@ -16,13 +16,16 @@ mod listeners;
 mod lister;
 mod lists;
 mod pager;
+mod presence;
 mod quarantine;
 mod recordings;
 mod relists;
 mod reopenings;
 mod resync;
 mod streaming;
+mod subscriptions;
 mod transport;
+mod versions;
 mod watches;
 mod world;
 

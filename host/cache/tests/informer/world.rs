@@ -39,6 +39,11 @@ pub(crate) fn status(code: u16, reason: &str, message: &str) -> Value {
         "message": message, "reason": reason, "code": code})
 }
 
+/// What discovery says of `v1` where it has pods.
+pub(crate) fn core_v1() -> Value {
+    json!({"resources": [{"name": "pods", "kind": "Pod", "namespaced": true, "verbs": ["list", "watch"]}]})
+}
+
 /// Records what it is offered.
 #[derive(Default)]
 pub(crate) struct Recorder(Mutex<Vec<Notification>>);

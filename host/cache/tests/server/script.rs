@@ -56,6 +56,9 @@ struct State {
     lists: VecDeque<Answer>,
     watches: VecDeque<Answer>,
     fixed: HashMap<String, VecDeque<Answer>>,
+    served: HashMap<String, Value>,
+    /// Requests for something else than a list or a watch.
+    asked: Vec<String>,
     requests: Vec<Request>,
     /// Keeps bodies open that nobody writes to.
     open: Vec<Live>,
@@ -196,6 +199,27 @@ impl Script {
         self.0.lock().fixed.entry(path.to_owned()).or_default().push_front(answer);
     }
 
+    /// What every request for exactly this path is answered with from now on, where no single answer is left;
+    /// none: 404.
+    pub(crate) fn always(&self, path: &str, answer: Option<Value>) {
+        let mut state = self.0.lock();
+        state.fixed.remove(path);
+        match answer {
+            Some(answer) => state.served.insert(path.to_owned(), answer),
+            None => state.served.remove(path),
+        };
+    }
+
+    /// Takes back the answers to lists that were not asked for.
+    pub(crate) fn forget_lists(&self) {
+        self.0.lock().lists.clear();
+    }
+
+    /// How often this path was asked for without a query.
+    pub(crate) fn asked(&self, path: &str) -> usize {
+        self.0.lock().asked.iter().filter(|asked| *asked == path).count()
+    }
+
     /// Lists and watches, in their order.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.0.lock().requests.clone()
@@ -213,8 +237,14 @@ impl Script {
     pub(crate) fn answer(&self, target: &str) -> Answer {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let mut state = self.0.lock();
+        if query.is_empty() {
+            state.asked.push(path.to_owned());
+        }
         if let Some(answer) = state.fixed.get_mut(path).and_then(VecDeque::pop_front) {
             return answer;
+        }
+        if let Some(answer) = state.served.get(path).filter(|_| query.is_empty()) {
+            return Answer::json(answer);
         }
         if query.is_empty() {
             return Answer::status(404, "404 page not found");

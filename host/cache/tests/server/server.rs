@@ -5,5 +5,7 @@ mod memory;
 mod script;
 mod tcp;
 
+#[allow(unused_imports, reason = "not every test that includes this file writes to answers")]
+pub(crate) use script::Live;
 use script::Step;
 pub(crate) use script::{Answer, Script};

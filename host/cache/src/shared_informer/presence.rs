@@ -1,0 +1,103 @@
+//! Whether the API server serves the resource: waits for it to come, and notices that it has gone (D-12).
+//!
+//! Other than in client-go, where the informer of a removed CRD lists into a 404 for ever (F-9), what is not
+//! there is not listed: discovery is asked, seldom, until it is.
+
+use std::time::Duration;
+
+use futures::future::select_all;
+use tokio::time::sleep;
+
+use super::Inner;
+use crate::{
+    BackoffConfig, DiscoveryError, FactoryConfig, Phase, ReflectorError,
+    discovery::{Resource, discover},
+    error::chain,
+    list_watch::Transport,
+    reflector::Backoff,
+};
+
+/// The longest wait, before jitter, between two questions for a resource that is not served: the answer is
+/// small, and whoever installs a CRD looks whether it works.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// A resource is gone when the server denies it so often in a row ...
+const DENIALS: usize = 3;
+
+/// ... at this distance. One of several servers may lag behind the others, and one that has just started does
+/// not know every CRD yet; told deletions cannot be taken back.
+const BETWEEN_DENIALS: Duration = Duration::from_secs(2);
+
+/// Asks until the server serves the resource.
+pub(super) async fn served(inner: &Inner, transport: &Transport, config: &FactoryConfig) -> Resource {
+    let mut failing = Backoff::new(config.backoff);
+    let mut missing =
+        Backoff::new(BackoffConfig { cap: config.backoff.cap.min(LONGEST_WAIT), ..config.backoff });
+    let mut waiting = inner.cells.iter().any(|cell| cell.phase() == Phase::WaitingForResource);
+    loop {
+        if !waiting {
+            inner.enter(Phase::Discovering);
+        }
+        let delay = match ask(inner, transport).await {
+            Ok(resource) => {
+                if waiting {
+                    tracing::info!(resource = %inner.key, "the resource is served now");
+                }
+                inner.unserved.send_replace(false);
+                return resource;
+            }
+            Err(error) if error.is_unserved() => {
+                let delay = missing.draw(None);
+                if !waiting {
+                    tracing::warn!(resource = %inner.key, reason = %error, "the resource is not served, waiting for it");
+                }
+                waiting = true;
+                inner.unserved.send_replace(true);
+                inner.cells.iter().for_each(|cell| cell.wait_for_resource(&error.to_string(), delay));
+                delay
+            }
+            Err(error) => {
+                waiting = false;
+                let delay = failing.draw(error.retry_after());
+                back_off(inner, error, delay);
+                delay
+            }
+        };
+        sleep(delay).await;
+    }
+}
+
+/// Returns once a resource that was served is gone for good. Asks only after a list or a watch was answered
+/// 404; while all is well it costs nothing.
+///
+/// # Cancel safety
+/// A dropped future changes nothing.
+pub(super) async fn gone(inner: &Inner, transport: &Transport) -> DiscoveryError {
+    loop {
+        select_all(inner.cells.iter().map(|cell| Box::pin(cell.not_found()))).await;
+        if let Some(error) = denied(inner, transport).await {
+            return error;
+        }
+    }
+}
+
+/// None where the server is not sure, or cannot be asked.
+async fn denied(inner: &Inner, transport: &Transport) -> Option<DiscoveryError> {
+    for _ in 1..DENIALS {
+        ask(inner, transport).await.err().filter(DiscoveryError::is_unserved)?;
+        sleep(BETWEEN_DENIALS).await;
+    }
+    ask(inner, transport).await.err().filter(DiscoveryError::is_unserved)
+}
+
+async fn ask(inner: &Inner, transport: &Transport) -> Result<Resource, DiscoveryError> {
+    discover(transport, &inner.key.gvr, !inner.key.namespaces.is_empty()).await
+}
+
+fn back_off(inner: &Inner, error: DiscoveryError, delay: Duration) {
+    let error = ReflectorError::from(error);
+    let (text, class) = (chain(&error), error.class());
+    tracing::warn!(resource = %inner.key, class = class.as_str(), error = text, "discovery backs off");
+    inner.failed(&text, class);
+    inner.cells.iter().for_each(|cell| cell.back_off(delay));
+}

@@ -1,0 +1,99 @@
+//! How far the cache is: A-1, I-11; weakness 16 of client-go.
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use informer_cache::{VersionError, WatchConfig};
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, bookmark, config, pod, pods},
+};
+
+async fn settle() {
+    tokio::time::sleep(Duration::from_millis(10)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_writer_reads_its_own_write_once_the_cache_has_its_version() {
+    let script = Script::new();
+    script.list(Answer::list("9", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    assert_eq!(world.informer.last_synced_version(), Ok(None));
+    world.informer.wait_for_version("9", None).await.unwrap();
+    assert_eq!(world.informer.last_synced_version(), Ok(Some("9".to_owned())));
+
+    // As numbers: as texts "10" would be older than "9".
+    let mut written = Box::pin(world.informer.wait_for_version("10", None));
+    settle().await;
+    assert!((&mut written).now_or_never().is_none());
+    watch.event("MODIFIED", &pod("a", "10"));
+    written.await.unwrap();
+
+    assert_eq!(world.cached(), ["shop/a@10"]);
+    world.informer.wait_for_version("2", None).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_moves_the_version_on_i11() {
+    let script = Script::new();
+    script.list(Answer::list("9", &[]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.informer.wait_synced().await;
+
+    watch.frame(&bookmark("500"));
+    world.informer.wait_for_version("499", None).await.unwrap();
+
+    assert_eq!(world.informer.last_synced_version(), Ok(Some("500".to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_namespaces_the_oldest_counts_unless_one_is_named() {
+    let script = Script::new();
+    for version in ["10", "10"] {
+        script.list(Answer::list(version, &[]));
+    }
+    let watch = script.live_watch();
+    let namespaces = vec!["shop".to_owned(), "warehouse".to_owned()];
+    let world = World::start_with(script, config(), WatchConfig { namespaces, ..pods() });
+    world.watches(2).await;
+    let moved = world.script.watches()[0].path.contains("shop");
+    let (moved, other) = if moved { ("shop", "warehouse") } else { ("warehouse", "shop") };
+
+    watch.frame(&bookmark("20"));
+
+    world.informer.wait_for_version("20", Some(moved)).await.unwrap();
+    assert!(world.informer.wait_for_version("20", Some(other)).now_or_never().is_none());
+    assert!(world.informer.wait_for_version("20", None).now_or_never().is_none());
+    assert_eq!(world.informer.last_synced_version(), Ok(Some("10".to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_without_an_order_are_said_to_have_none_a1() {
+    let world = World::listing("v2-abc", &[]);
+    world.informer.wait_synced().await;
+
+    let error = world.informer.wait_for_version("7", None).await.unwrap_err();
+    assert!(error.to_string().contains("`v2-abc`") && error.to_string().contains("1.35"), "{error}");
+    let error = world.informer.wait_for_version("0", None).await.unwrap_err();
+    assert!(matches!(error, VersionError::Incomparable(_)), "{error}");
+    assert_eq!(world.informer.last_synced_version(), Ok(Some("v2-abc".to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_the_wait_for_a_version_r37() {
+    let world = World::listing("10", &[]);
+    world.informer.wait_synced().await;
+    let informer = world.informer.clone();
+    let waiting = tokio::spawn(async move { informer.wait_for_version("11", None).await });
+
+    world.factory.stop(&world.informer).await;
+
+    let error = waiting.await.unwrap().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the informer of v1/pods stopped before its cache had the resource version"
+    );
+}
