@@ -18,6 +18,9 @@ pub trait Probe: Send + Sync + 'static {
     /// Why the host is not ready, one sentence each; empty: it is.
     fn unready(&self) -> Vec<String>;
 
+    /// What is wrong although the host serves from what it had last, one sentence each; empty: all is well.
+    fn degraded(&self) -> Vec<String>;
+
     /// Every informer, plugin and queue, with its state and counters. No object bodies, no secrets.
     fn status(&self) -> Value;
 }
@@ -43,7 +46,9 @@ impl Admin {
     /// Listens at once; answers until the token is cancelled.
     ///
     /// - `GET /livez`: 200 while the process runs.
-    /// - `GET /readyz`: 200, or 503 with the reasons, one a line.
+    /// - `GET /readyz`: 200, or 503 with the reasons, one a line. `ok`, where something is wrong that does not keep
+    ///   the host from serving, is followed by what it is: a watch that fails after its first list does not make a
+    ///   host unready, for its plugins still have work and their caches.
     /// - `GET /status`: JSON.
     ///
     /// # Errors
@@ -87,9 +92,14 @@ impl Admin {
 async fn readyz(State(probe): State<Arc<dyn Probe>>) -> Response {
     let reasons = probe.unready();
     if reasons.is_empty() {
-        return "ok".into_response();
+        let degraded = probe.degraded();
+        return if degraded.is_empty() { "ok".into_response() } else { ok_but(&degraded).into_response() };
     }
     (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n")).into_response()
+}
+
+fn ok_but(degraded: &[String]) -> String {
+    format!("ok, but\n{}", degraded.join("\n"))
 }
 
 async fn status(State(probe): State<Arc<dyn Probe>>) -> Json<Value> {

@@ -6,10 +6,10 @@ mod settings;
 mod status;
 mod unit;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use futures::future::join_all;
-use informer_cache::{InformerFactory, Lister, SharedInformer};
+use informer_cache::{InformerFactory, Lister, SharedInformer, WatchConfig};
 use informer_dispatch::Backlog;
 use informer_runtime::{Engine, EngineConfig, EngineError, LogSink};
 use informer_types::Gvr;
@@ -21,12 +21,12 @@ use crate::{
     config::Config,
     connect::{ConnectError, Connection, connect},
     plugin_log::PluginLog,
-    wiring::CacheLister,
 };
 pub use rehearsal::{check_watches, component_grants};
 
 use reload::Reloader;
 use status::HostProbe;
+pub use unit::SubscribeError;
 use unit::Unit;
 
 /// What a test or a demo puts in place of the ordinary.
@@ -50,9 +50,9 @@ pub enum StartError {
     /// No admin endpoint.
     #[error(transparent)]
     Admin(#[from] AdminBindError),
-    /// A watch that cannot be listened to.
+    /// A watch that cannot be subscribed to.
     #[error(transparent)]
-    Informer(#[from] informer_cache::InformerStopped),
+    Subscribe(#[from] SubscribeError),
 }
 
 /// A running host.
@@ -89,7 +89,9 @@ impl Default for Options {
 
 impl App {
     /// Starts everything and returns at once: informers list, components are compiled, in the background. A plugin
-    /// that cannot be loaded keeps the others from nothing; it is shown, and loaded once its file is mended.
+    /// that cannot be loaded keeps the others from nothing; it is shown, and loaded once its file is mended. A
+    /// resource that the server does not serve (yet) keeps nobody from anything; it is shown, and followed once its
+    /// CRD is there. A watch runs if some plugin subscribes to it or may read it.
     ///
     /// # Errors
     /// [`StartError`] where nothing could run at all.
@@ -104,22 +106,30 @@ impl App {
             connection.client,
             settings::factory(&config.cluster, connection.server),
         ));
-        let informers: Vec<_> =
-            config.watches.iter().map(|watch| factory.informer(settings::watch(watch))).collect();
-        let lister = Arc::new(CacheLister::new(
-            informers.iter().map(|informer| (informer.key().gvr.clone(), informer.lister())),
-        ));
+        let watches: BTreeMap<Gvr, WatchConfig> =
+            config.watches.iter().map(|watch| (watch.gvr.clone(), settings::watch(watch))).collect();
         let abort = CancellationToken::new();
-        let parts = unit::Parts { engine, informers, lister, log: options.log, abort: abort.clone() };
+        let factory_of_units = Arc::clone(&factory);
+        let parts = unit::Parts {
+            engine,
+            factory: factory_of_units,
+            watches,
+            log: options.log,
+            abort: abort.clone(),
+        };
         let units: Result<Vec<Unit>, _> =
             config.plugins.into_iter().map(|plugin| Unit::new(plugin, &parts)).collect();
         let units: Arc<[Unit]> = units?.into();
+        warn_of_unused(&parts);
         let probe: Arc<dyn Probe> = Arc::new(HostProbe::new(Arc::clone(&factory), Arc::clone(&units)));
         let admin_stop = CancellationToken::new();
         let admin = match config.host.admin {
             Some(address) => Some(Admin::serve(address, probe, admin_stop.clone()).await?),
             None => None,
         };
+        if let Some(admin) = &admin {
+            tracing::info!(address = %admin.address(), "the admin endpoint listens");
+        }
         let app = Self {
             factory,
             units,
@@ -152,8 +162,7 @@ impl App {
     /// A dropped future changes nothing.
     pub async fn ready(&self) {
         join_all(self.units.iter().map(Unit::serving)).await;
-        join_all(self.factory.informers().iter().map(|informer| async { informer.wait_synced().await }))
-            .await;
+        join_all(self.factory.informers().iter().map(SharedInformer::wait_synced)).await;
     }
 
     /// As [`App::ready`], and until every plugin has settled every initial notification (P-16).
@@ -197,7 +206,6 @@ impl App {
     }
 
     fn run_background(&self) {
-        self.factory.start();
         for index in 0..self.units.len() {
             let (units, stop) = (Arc::clone(&self.units), self.stop.clone());
             self.tasks.spawn(async move {
@@ -213,6 +221,14 @@ impl App {
         self.tasks.spawn(async move {
             join_all(units.iter().map(|unit| unit.plugin().expire_idle(stop.clone()))).await;
         });
+    }
+}
+
+/// A watch that no plugin uses costs nothing, and says so.
+fn warn_of_unused(parts: &unit::Parts) {
+    let used = parts.factory.informers();
+    for gvr in parts.watches.keys().filter(|gvr| used.iter().all(|informer| informer.key().gvr != **gvr)) {
+        tracing::warn!(resource = %gvr, "no plugin subscribes to this watch or may read it, so it is not started");
     }
 }
 

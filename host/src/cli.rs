@@ -6,7 +6,7 @@ mod args;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use args::{ApiserverArgs, CheckArgs, DemoArgs, DevArgs, RunArgs};
+pub use args::{ApiserverArgs, CheckArgs, DemoArgs, DevArgs, RunArgs, StatusArgs};
 
 use crate::logging::LogFormat;
 
@@ -15,6 +15,7 @@ Examples:
   informer dev                          an API server of your own, no cluster needed
   informer check                        read informer.toml and say everything that is wrong with it
   informer run --config informer.toml   serve the plugins of the file
+  informer status                       how a running host is doing
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 
@@ -62,6 +63,9 @@ pub enum Command {
     /// Reads a configuration and says everything that is wrong with it.
     #[command(after_help = args::CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Asks a running host how every informer and plugin is doing, what is wrong and what would help.
+    #[command(after_help = args::STATUS_EXAMPLES)]
+    Status(StatusArgs),
 }
 
 /// How results are printed.

@@ -1,7 +1,7 @@
 //! The host: what `informer` is put together from.
 //!
 //! [`config`] says what is wanted, [`app`] puts it together and runs it, [`connect`] finds the API server,
-//! [`admin`] shows how it goes. [`dev`] and [`demo`] bring an API server of their own.
+//! [`admin`] shows how it goes and [`status`] asks it. [`dev`] and [`demo`] bring an API server of their own.
 
 pub mod admin;
 pub mod app;
@@ -14,4 +14,5 @@ pub mod dev;
 pub mod logging;
 pub mod plugin_log;
 pub mod shutdown;
+pub mod status;
 mod wiring;

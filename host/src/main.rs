@@ -10,12 +10,15 @@ use informer::{
     config::{self, Components, Config},
     demo, dev, logging,
     logging::LogFormat,
-    shutdown,
+    shutdown, status,
 };
 use tokio_util::sync::CancellationToken;
 
 /// The demo's screen belongs to the component; what goes wrong is shown all the same.
 const QUIET: &str = "warn";
+
+/// Whoever asks a host that does not answer is told so once.
+const ASKING: &str = "warn,kube_client=off";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -38,6 +41,10 @@ async fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Check(args) => {
             init_logging(&global, QUIET, LogFormat::Text)?;
             return check::run(args, global.output).await;
+        }
+        Command::Status(args) => {
+            init_logging(&global, ASKING, LogFormat::Text)?;
+            return status::run(args, global.output).await;
         }
         Command::Run(args) => {
             let config = load(&args.config, &global)?;

@@ -55,5 +55,5 @@ pub use listener::{ListenerConfig, Registration};
 pub use lister::{ListQuery, Lister, UnknownIndex};
 pub use resource_version::{IncomparableVersion, ResourceVersion};
 pub use shared_informer::{InformerStopped, SharedInformer, VersionError};
-pub use status::{Counters, InformerStatus, LastError, Phase, ReflectorStatus};
+pub use status::{Counters, InformerStatus, LastError, Phase, ReflectorStatus, Trouble};
 pub use subscription::Subscription;

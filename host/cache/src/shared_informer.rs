@@ -220,6 +220,7 @@ impl SharedInformer {
             key: key.clone(),
             phase: phases.max_by_key(|phase| phase.urgency()).unwrap_or(Phase::NotStarted),
             synced: self.has_synced(),
+            last_synced_version: self.last_synced_version().ok().flatten(),
             objects: indexer.len(),
             bytes: indexer.bytes(),
             queued_deltas: self.inner.queue.lock().as_ref().map_or(0, DeltaGauge::len),

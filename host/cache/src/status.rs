@@ -1,12 +1,16 @@
 //! How an informer is doing, in terms an operator can act on.
 
 mod cell;
+mod remedy;
+mod text;
+mod trouble;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use informer_types::ObjectKey;
 
 pub(crate) use cell::ReflectorCell;
+pub use trouble::Trouble;
 
 use crate::{ErrorClass, InformerKey};
 
@@ -20,6 +24,10 @@ pub struct InformerStatus {
     /// True once the first list of every namespace is in the cache (C-12). It says nothing about now: see
     /// `phase` and `reflectors`.
     pub synced: bool,
+    /// The resource version that the cache holds at least; none before the first list, or where several
+    /// namespaces are watched and the versions have no order. See
+    /// [`last_synced_version`](crate::SharedInformer::last_synced_version).
+    pub last_synced_version: Option<String>,
     /// Objects in the cache.
     pub objects: usize,
     /// Their memory in bytes, without the tables.
@@ -192,34 +200,6 @@ impl std::ops::AddAssign for Counters {
         self.suppressed_unchanged += other.suppressed_unchanged;
         self.sink_panics += other.sink_panics;
         self.index_failures += other.index_failures;
-    }
-}
-
-// === impl InformerStatus ===
-
-impl fmt::Display for InformerStatus {
-    /// One line: `v1/pods: watching, synced, 12 objects`, with the last error where it still matters.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let synced = if self.synced { "synced" } else { "not synced" };
-        write!(f, "{}: {}, {synced}, {}", self.key, self.phase, counted(self.objects, "object"))?;
-        for reflector in self.reflectors.iter().filter(|reflector| reflector.consecutive_failures > 0) {
-            if let Some(error) = &reflector.last_error {
-                write!(f, "; failed {}: {}", counted(reflector.consecutive_failures, "time"), error.text)?;
-            }
-        }
-        for reflector in &self.reflectors {
-            if let Some(reason) = &reflector.unsynced_because {
-                write!(f, "; unsynced because {reason}")?;
-            }
-            if let Some(reason) = &reflector.plain_lists_because {
-                write!(f, "; plain lists because {reason}")?;
-            }
-        }
-        let quarantined: usize = self.reflectors.iter().map(|reflector| reflector.quarantined.len()).sum();
-        if quarantined > 0 {
-            write!(f, "; {} cannot be decoded", counted(quarantined, "object"))?;
-        }
-        Ok(())
     }
 }
 

@@ -1,14 +1,17 @@
 //! The state of everything, for the admin endpoint.
 
+mod informer;
+
 use std::{sync::Arc, time::Duration};
 
-use informer_cache::{InformerFactory, InformerStatus, SharedInformer};
+use informer_cache::{InformerFactory, SharedInformer};
 use informer_dispatch::{DeadLetter, QueueStats};
 use informer_runtime::PluginStats;
 use serde_json::{Map, Value, json};
 
 use super::unit::Unit;
 use crate::admin::Probe;
+use informer::informer;
 
 /// Looks at a running host.
 pub(super) struct HostProbe {
@@ -37,64 +40,22 @@ impl Probe for HostProbe {
         waiting.chain(without).collect()
     }
 
+    fn degraded(&self) -> Vec<String> {
+        let informers = self.factory.informers();
+        let synced = informers.iter().filter(|informer| informer.has_synced()).map(SharedInformer::status);
+        synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string()).collect()
+    }
+
     fn status(&self) -> Value {
         let informers = self.factory.informers();
         json!({
             "version": env!("CARGO_PKG_VERSION"),
+            "unready": self.unready(),
+            "degraded": self.degraded(),
             "informers": informers.iter().map(SharedInformer::status).map(|status| informer(&status)).collect::<Vec<_>>(),
             "plugins": self.units.iter().map(plugin).collect::<Vec<_>>(),
         })
     }
-}
-
-fn informer(status: &InformerStatus) -> Value {
-    let counters = &status.counters;
-    let reflectors: Vec<Value> = status
-        .reflectors
-        .iter()
-        .map(|reflector| {
-            let quarantined: Map<String, Value> = reflector
-                .quarantined
-                .iter()
-                .map(|(key, why)| (key.to_string(), Value::from(why.as_str())))
-                .collect();
-            json!({
-                "namespace": reflector.namespace,
-                "phase": reflector.phase.as_str(),
-                "phase-age-ms": millis(reflector.phase_age),
-                "consecutive-failures": reflector.consecutive_failures,
-                "last-error": reflector.last_error.as_ref().map(|error| json!({
-                    "text": error.text, "class": format!("{:?}", error.class), "age-ms": millis(error.age),
-                })),
-                "unsynced-because": reflector.unsynced_because,
-                "plain-lists-because": reflector.plain_lists_because,
-                "last-event-age-ms": reflector.last_event_age.map(millis),
-                "observed-version": reflector.observed_version,
-                "applied-version": reflector.applied_version,
-                "quarantined": quarantined,
-            })
-        })
-        .collect();
-    json!({
-        "watch": status.key.to_string(),
-        "phase": status.phase.as_str(),
-        "synced": status.synced,
-        "text": status.to_string(),
-        "objects": status.objects,
-        "bytes": status.bytes,
-        "queued-deltas": status.queued_deltas,
-        "listeners": status.listeners.iter().map(|(name, synced)| json!({"name": name, "synced": synced})).collect::<Vec<_>>(),
-        "reflectors": reflectors,
-        "counters": {
-            "lists": counters.lists, "relists": counters.relists,
-            "streaming-lists": counters.streaming_lists, "consistent-lists": counters.consistent_lists, "watches": counters.watches,
-            "events": counters.events, "bookmarks": counters.bookmarks, "failures": counters.failures,
-            "skipped": counters.skipped, "quarantined": counters.quarantined,
-            "silent-watches": counters.silent_watches,
-            "suppressed-unchanged": counters.suppressed_unchanged,
-            "sink-panics": counters.sink_panics, "index-failures": counters.index_failures,
-        },
-    })
 }
 
 fn plugin(unit: &Unit) -> Value {

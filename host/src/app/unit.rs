@@ -1,13 +1,14 @@
 //! One plugin with everything that belongs to it: listeners, queue, workers, versions.
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use futures::future::join_all;
-use informer_cache::{InformerStopped, Registration, SharedInformer};
-use informer_dispatch::{Backlog, DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig};
-use informer_runtime::{
-    Component, Engine, LoadError, LogSink, Plugin, VersionInfo, capabilities::ListerSource,
+use informer_cache::{
+    FactoryStopped, InformerFactory, InformerStopped, Registration, Subscription, WatchConfig,
 };
+use informer_dispatch::{Backlog, DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig};
+use informer_runtime::{Component, Engine, LoadError, LogSink, Plugin, VersionInfo};
+use informer_types::Gvr;
 use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -15,16 +16,28 @@ use tokio_util::sync::CancellationToken;
 use super::settings;
 use crate::{
     config::{self, Initial},
-    wiring::SubscriptionFilter,
+    wiring::{CacheLister, SubscriptionFilter},
 };
 
 /// What all plugins of a host are made from.
 pub(super) struct Parts {
     pub(super) engine: Engine,
-    pub(super) informers: Vec<SharedInformer>,
-    pub(super) lister: Arc<dyn ListerSource>,
+    pub(super) factory: Arc<InformerFactory>,
+    /// Every `[[watch]]`.
+    pub(super) watches: BTreeMap<Gvr, WatchConfig>,
     pub(super) log: Arc<dyn LogSink>,
     pub(super) abort: CancellationToken,
+}
+
+/// Why a plugin cannot hear of its watches.
+#[derive(Debug, thiserror::Error)]
+pub enum SubscribeError {
+    /// The host is stopping.
+    #[error(transparent)]
+    Factory(#[from] FactoryStopped),
+    /// A bug of the host ended the informer.
+    #[error(transparent)]
+    Informer(#[from] InformerStopped),
 }
 
 /// One plugin of the running host. Its queue takes notifications in from the start; calls are made once its
@@ -36,7 +49,8 @@ pub(super) struct Unit {
     queue: Queue,
     /// Taken at the stop.
     dispatcher: Mutex<Option<DispatcherHandle>>,
-    informers: Vec<SharedInformer>,
+    /// What it hears of and what it may read: the informers run while some plugin has a claim (D-12).
+    subscriptions: BTreeMap<Gvr, Subscription>,
     registrations: Vec<Registration>,
     /// True once a version is in service; it stays so.
     loaded: watch::Sender<bool>,
@@ -46,14 +60,34 @@ pub(super) struct Unit {
     refused: Mutex<Option<String>>,
 }
 
+// === impl Parts ===
+
+impl Parts {
+    /// One claim on each informer that the plugin hears of or may read. The configuration was checked: all of them
+    /// are watched.
+    fn subscribe(&self, config: &config::Plugin) -> Result<BTreeMap<Gvr, Subscription>, FactoryStopped> {
+        let heard = config.subscriptions.iter().map(|on| &on.watch);
+        let wanted = heard.chain(config.grants.read.iter().flatten());
+        let mut subscriptions = BTreeMap::new();
+        for gvr in wanted {
+            if let Some(watch) = self.watches.get(gvr).filter(|_| !subscriptions.contains_key(gvr)) {
+                subscriptions.insert(gvr.clone(), self.factory.subscribe(watch.clone())?);
+            }
+        }
+        Ok(subscriptions)
+    }
+}
+
 // === impl Unit ===
 
 impl Unit {
-    pub(super) fn new(config: config::Plugin, parts: &Parts) -> Result<Self, InformerStopped> {
+    pub(super) fn new(config: config::Plugin, parts: &Parts) -> Result<Self, SubscribeError> {
+        let subscriptions = parts.subscribe(&config)?;
+        let listers = subscriptions.iter().map(|(gvr, subscription)| (gvr.clone(), subscription.lister()));
         let plugin = Arc::new(Plugin::new(
             parts.engine.clone(),
             settings::plugin(&config),
-            Arc::clone(&parts.lister),
+            Arc::new(CacheLister::new(listers)),
             Arc::clone(&parts.log),
         ));
         let queue = Queue::new(&QueueConfig::default());
@@ -64,17 +98,13 @@ impl Unit {
             retry: settings::retry(&config.retry),
         };
         let dispatcher = Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&plugin), &parts.abort);
-        let mut informers = Vec::new();
         let mut registrations = Vec::new();
-        for subscription in &config.subscriptions {
-            let wanted = |informer: &&SharedInformer| informer.key().gvr == subscription.watch;
-            // The configuration was checked: every subscription names a watch.
-            let Some(informer) = parts.informers.iter().find(wanted) else { continue };
-            let deliver_initial = subscription.initial == Initial::Deliver;
-            let sink = SubscriptionFilter::new(subscription.events, deliver_initial, queue.clone());
-            let listener = settings::listener(&config.name, subscription);
-            registrations.push(informer.add_listener(listener, Arc::new(sink))?);
-            informers.push(informer.clone());
+        for on in &config.subscriptions {
+            let Some(subscription) = subscriptions.get(&on.watch) else { continue };
+            let deliver_initial = on.initial == Initial::Deliver;
+            let sink = SubscriptionFilter::new(on.events, deliver_initial, queue.clone());
+            let listener = settings::listener(&config.name, on);
+            registrations.push(subscription.add_listener(listener, Arc::new(sink))?);
         }
         Ok(Self {
             config,
@@ -82,7 +112,7 @@ impl Unit {
             plugin,
             queue,
             dispatcher: Mutex::new(Some(dispatcher)),
-            informers,
+            subscriptions,
             registrations,
             loaded: watch::Sender::new(false),
             serving: watch::Sender::new(false),
@@ -111,10 +141,12 @@ impl Unit {
         self.refused.lock().clone()
     }
 
-    /// Waits until there is something to call and the caches are complete; then lets the calls begin.
+    /// Waits until there is something to call and the caches of what it hears of are complete; then lets the calls
+    /// begin. A resource that the server does not serve has nothing to wait for.
     pub(super) async fn open(&self) {
         let mut loaded = self.loaded.subscribe();
-        join_all(self.informers.iter().map(SharedInformer::wait_synced)).await;
+        let watched = self.config.subscriptions.iter().filter_map(|on| self.subscriptions.get(&on.watch));
+        join_all(watched.map(|subscription| subscription.informer().wait_synced_or_unserved())).await;
         if loaded.wait_for(|loaded| *loaded).await.is_ok() {
             self.queue.resume();
             self.serving.send_replace(true);

@@ -37,6 +37,14 @@ Examples:
   informer check --cluster              the cluster too: it must serve what is watched
   informer check --output json          one object: file, problems with line, column, key, message, remedy";
 
+pub(super) const STATUS_EXAMPLES: &str = "\
+Examples:
+  informer status                           the host that runs with the informer.toml here
+  informer status --admin 127.0.0.1:8080    the host with this admin address
+  informer status --output json             everything, for a program
+
+Exit status: 0 all is well, 1 something is wrong or no host answers.";
+
 /// `informer run`
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
@@ -87,4 +95,15 @@ pub struct CheckArgs {
     /// Compile the plugins' components, too, and compare what they import with their grants.
     #[arg(long)]
     pub components: bool,
+}
+
+/// `informer status`
+#[derive(Clone, Debug, Args)]
+pub struct StatusArgs {
+    /// The configuration of the running host; it names the admin address.
+    #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
+    pub config: PathBuf,
+    /// The admin address of the running host, on loopback; wins over the configuration.
+    #[arg(long, value_parser = loopback, value_name = "ADDRESS")]
+    pub admin: Option<SocketAddr>,
 }

@@ -33,8 +33,10 @@ fn with_watch(gvr: &str) -> String {
 async fn is_told_and_keeps_nobody(server: &DevServer, gvr: &str, expected: &str) -> TestHost {
     let host = TestHost::start(&server.url(), &with_watch(gvr)).await.unwrap();
     let told = |reason: &String| {
-        reason.starts_with(&format!("{gvr}: backing-off, not synced, 0 objects; failed "))
-            && reason.contains(expected)
+        let start = format!(
+            "{gvr}: waiting-for-resource, not synced, 0 objects; waiting for the resource to be served"
+        );
+        reason.starts_with(&start) && reason.contains(expected)
     };
     host.until(
         "the other watch alone to be told",

@@ -95,7 +95,12 @@ async fn lists_are_retried_with_growing_delays_r2() {
     assert_eq!(delays[..5], [800, 1600, 3200, 6400, 12800]);
     let status = world.informer.status();
     assert_eq!(status.phase, Phase::BackingOff);
-    assert!(status.to_string().starts_with("v1/pods: backing-off, not synced, 0 objects; failed 6 times: "));
+    assert_eq!(
+        status.to_string(),
+        "v1/pods: backing-off, not synced, 0 objects; cannot list v1/pods: the API server at http://scripted \
+         answered 500 Internal Server Error: the script has no more lists (LIST v1/pods); failed 6 times in 25 s; \
+         it is tried again in 26 s; what helps: look into the API server's log"
+    );
 }
 
 #[tokio::test(start_paused = true)]

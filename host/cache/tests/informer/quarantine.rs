@@ -27,7 +27,7 @@ async fn the_last_good_state_stays_and_the_next_good_event_ends_the_quarantine_d
     let (key, problem) = status.reflectors[0].quarantined.first_key_value().unwrap();
     assert_eq!(key.to_string(), "shop/a");
     assert!(problem.contains("its metadata cannot be read"), "{problem}");
-    assert!(status.to_string().contains("1 object cannot be decoded"), "{status}");
+    assert!(status.to_string().contains("; shop/a cannot be decoded: "), "{status}");
 
     watch.event("MODIFIED", &pod("a", "13"));
     world.caches(&["shop/a@13", "shop/b@12"]).await;

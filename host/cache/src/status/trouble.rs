@@ -1,0 +1,176 @@
+//! What is wrong with an informer now.
+
+use std::{fmt, time::Duration};
+
+use super::{InformerStatus, Phase, ReflectorStatus, remedy::remedy, text::Lasting};
+use crate::ErrorClass;
+
+/// An answer that takes longer than this is worth a word.
+const SLOW: Duration = Duration::from_secs(5);
+
+/// A cache that is behind what was seen for longer than this has a controller that does not keep up.
+const BEHIND: Duration = Duration::from_secs(2);
+
+/// One thing that is wrong with an informer now, told for an operator: what, since when, how often, what is tried
+/// again and when, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The namespace it is about; none: all, or the informer itself.
+    pub namespace: Option<String>,
+    /// What is wrong.
+    pub what: String,
+    /// Its class, where it is a failure.
+    pub class: Option<ErrorClass>,
+    /// For how long.
+    pub lasting: Duration,
+    /// How often it failed in a row; zero where it is not a failure.
+    pub failures: u32,
+    /// When it is tried again.
+    pub retry_in: Option<Duration>,
+    /// What would help.
+    pub remedy: Option<String>,
+}
+
+// === impl InformerStatus ===
+
+impl InformerStatus {
+    /// Everything that is wrong now; empty where all is well, or nothing was started. It may be that the cache is
+    /// served all the same, from what it had last.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        let mut troubles: Vec<Trouble> =
+            self.reflectors.iter().filter_map(|reflector| self.trouble(reflector)).collect();
+        // Several namespaces that wait for one resource wait for one thing.
+        if self.phase == Phase::WaitingForResource {
+            troubles.truncate(1);
+        }
+        troubles.extend(self.reflectors.iter().filter_map(quarantine));
+        troubles.extend(self.behind());
+        troubles
+    }
+
+    /// Why there is no complete cache yet; none once there is one (C-12).
+    pub fn unsynced_because(&self) -> Option<String> {
+        if self.synced {
+            return None;
+        }
+        if self.phase == Phase::NotStarted || self.phase == Phase::Stopped {
+            return Some(format!("the informer is {}", self.phase));
+        }
+        let unlisted = self.reflectors.iter().filter(|reflector| reflector.applied_version.is_empty());
+        let reasons: Vec<String> = unlisted
+            .map(|reflector| match self.trouble(reflector) {
+                Some(trouble) => trouble.what,
+                None => reflector
+                    .unsynced_because
+                    .clone()
+                    .unwrap_or_else(|| format!("{} is not complete yet", first_list(self, reflector))),
+            })
+            .collect();
+        match &*reasons {
+            [] => Some("its first list is being put into the cache".to_owned()),
+            [first, rest @ ..] if rest.iter().all(|reason| reason == first) => Some(first.clone()),
+            reasons => Some(reasons.join("; ")),
+        }
+    }
+
+    fn trouble(&self, reflector: &ReflectorStatus) -> Option<Trouble> {
+        let trouble = |what: String, lasting| Trouble {
+            namespace: reflector.namespace.clone(),
+            what,
+            class: None,
+            lasting,
+            failures: reflector.consecutive_failures,
+            retry_in: reflector.retry_in,
+            remedy: None,
+        };
+        let error = reflector.last_error.as_ref();
+        match reflector.phase {
+            Phase::WaitingForResource => {
+                let error = error?;
+                let what = format!("waiting for the resource to be served: {}", error.text);
+                let remedy = remedy(error.class, &self.key);
+                Some(Trouble { class: Some(error.class), remedy, ..trouble(what, reflector.phase_age) })
+            }
+            _ if reflector.consecutive_failures > 0 => {
+                let error = error?;
+                let lasting = reflector.failing_for.unwrap_or(error.age);
+                let remedy = remedy(error.class, &self.key);
+                Some(Trouble { class: Some(error.class), remedy, ..trouble(error.text.clone(), lasting) })
+            }
+            Phase::Discovering | Phase::Listing if reflector.phase_age > SLOW => {
+                let what = match reflector.phase {
+                    Phase::Discovering => {
+                        format!("the API server has not yet said what {} is", self.key.gvr)
+                    }
+                    _ => {
+                        format!("the API server is slow: {} is not complete yet", first_list(self, reflector))
+                    }
+                };
+                Some(trouble(what, reflector.phase_age))
+            }
+            _ => None,
+        }
+    }
+
+    fn behind(&self) -> Option<Trouble> {
+        let lag = self.reflectors.iter().map(|reflector| reflector.lag).max().filter(|lag| *lag > BEHIND)?;
+        Some(Trouble {
+            namespace: None,
+            what: format!("the cache is behind: {} changes wait to be applied", self.queued_deltas),
+            class: None,
+            lasting: lag,
+            failures: 0,
+            retry_in: None,
+            remedy: Some("give this host more CPU".to_owned()),
+        })
+    }
+}
+
+/// An object that is set aside stays so until somebody mends it (D-2).
+fn quarantine(reflector: &ReflectorStatus) -> Option<Trouble> {
+    let (key, reason) = reflector.quarantined.first_key_value()?;
+    let count = reflector.quarantined.len();
+    let what = match count {
+        1 => format!("{key} cannot be decoded: {reason}"),
+        _ => format!("{count} objects cannot be decoded, {key} for one: {reason}"),
+    };
+    Some(Trouble {
+        namespace: reflector.namespace.clone(),
+        what,
+        class: None,
+        lasting: Duration::ZERO,
+        failures: 0,
+        retry_in: None,
+        remedy: Some("mend it; its last good state is kept, and its next event is tried".to_owned()),
+    })
+}
+
+fn first_list(status: &InformerStatus, reflector: &ReflectorStatus) -> String {
+    let which = if reflector.applied_version.is_empty() { "the first list" } else { "a list" };
+    match &reflector.namespace {
+        Some(namespace) => format!("{which} of {} in namespace {namespace}", status.key.gvr),
+        None => format!("{which} of {}", status.key.gvr),
+    }
+}
+
+impl fmt::Display for Trouble {
+    /// One sentence without its full stop.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match self.failures {
+            0 if self.lasting.is_zero() => {}
+            0 => write!(f, "; for {}", Lasting(self.lasting))?,
+            1 => write!(f, "; failed once, {} ago", Lasting(self.lasting))?,
+            failures => write!(f, "; failed {failures} times in {}", Lasting(self.lasting))?,
+        }
+        match self.retry_in {
+            Some(wait) if wait.is_zero() => f.write_str("; it is tried again now")?,
+            Some(wait) => write!(f, "; it is tried again in {}", Lasting(wait))?,
+            None => {}
+        }
+        match &self.remedy {
+            Some(remedy) => write!(f, "; what helps: {remedy}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What an operator reads: what is wrong, since when, how often, what is tried again when, and what to do
+//! (weaknesses 7 and 20 of client-go).
+
+use std::time::Duration;
+
+use informer_cache::{ErrorClass, InformerStatus, Phase, WatchConfig};
+use serde_json::json;
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, config, core_v1, event, pod, pods, status},
+};
+
+/// The informer's line once it has failed so often in a row.
+async fn failed(world: &World, times: u32) -> String {
+    let status = || world.informer.status();
+    crate::world::eventually(
+        &format!("{times} failures"),
+        || status().reflectors[0].consecutive_failures == times && status().phase == Phase::BackingOff,
+        || status().to_string(),
+    )
+    .await;
+    status().to_string()
+}
+
+fn only_trouble(status: &InformerStatus) -> String {
+    let troubles = status.troubles();
+    assert_eq!(troubles.len(), 1, "{troubles:?}");
+    troubles[0].to_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_down() {
+    let script = Script::new();
+    for _ in 0..3 {
+        script.path("/api/v1", Answer::Refused);
+    }
+    let world = World::start(script);
+
+    assert_eq!(
+        failed(&world, 3).await,
+        "v1/pods: backing-off, not synced, 0 objects; cannot find out what v1/pods is: the API server at \
+         http://scripted cannot be reached: connection refused (GET /api/v1); is it running?; failed 3 times in \
+         3 s; it is tried again in 4 s; what helps: start the API server, or correct its address"
+    );
+    let status = world.informer.status();
+    let because = status.unsynced_because().unwrap();
+    assert!(because.starts_with("cannot find out what v1/pods is"), "{because}");
+    let trouble = &status.troubles()[0];
+    assert_eq!((trouble.class, trouble.failures), (Some(ErrorClass::Refused), 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_goes_down_under_a_complete_cache() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    for _ in 0..9 {
+        world.script.watch(Answer::Refused);
+    }
+    watch.reset();
+
+    assert_eq!(
+        failed(&world, 2).await,
+        "v1/pods: backing-off, synced, 1 object; cannot watch v1/pods: the API server at http://scripted cannot \
+         be reached: connection refused (WATCH v1/pods); is it running?; failed 2 times in 1 s; it is tried again \
+         in 2 s; what helps: start the API server, or correct its address"
+    );
+    assert_eq!(world.informer.status().unsynced_because(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_slow() {
+    let script = Script::new();
+    let (_list, answer) = Answer::live(200);
+    script.list(answer);
+    let world = World::start(script);
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(world.informer.status().troubles().is_empty());
+    assert_eq!(
+        world.informer.status().to_string(),
+        "v1/pods: listing, not synced, 0 objects; unsynced because the first list of v1/pods is not complete yet"
+    );
+
+    tokio::time::sleep(Duration::from_secs(41)).await;
+    assert_eq!(
+        only_trouble(&world.informer.status()),
+        "the API server is slow: the first list of v1/pods is not complete yet; for 45 s"
+    );
+
+    // R-37: and then it is given up.
+    tokio::time::sleep(Duration::from_millis(45_200)).await;
+    assert_eq!(
+        only_trouble(&world.informer.status()),
+        "cannot list v1/pods: the API server at http://scripted was silent for 90 s (LIST v1/pods); failed once, \
+         1 s ago; it is tried again in 1 s; what helps: the API server, or a proxy before it, is overloaded or \
+         holds answers back"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_forbids_it_with_the_rule_that_is_missing() {
+    let script = Script::new();
+    let words = "pods is forbidden: User \"jane\" cannot list resource \"pods\"";
+    script.list(Answer::error(403, "Forbidden", words));
+    let world =
+        World::start_with(script, config(), WatchConfig { namespaces: vec!["shop".to_owned()], ..pods() });
+
+    assert_eq!(
+        failed(&world, 1).await,
+        format!(
+            "v1/pods in shop: backing-off, not synced, 0 objects; cannot list v1/pods in namespace shop: the API \
+             server at http://scripted answered 403 Forbidden: {words} (LIST v1/pods in namespace shop); grant \
+             get, list and watch on it to this identity; failed once, 1 s ago; it is tried again in 1 s; what \
+             helps: bind this identity to a Role in namespace shop with the rule {{apiGroups: [\"\"], resources: \
+             [\"pods\"], verbs: [\"list\", \"watch\"]}}"
+        )
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_compacts_its_history() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+
+    watch.frame(&event("ERROR", status(410, "Expired", "too old resource version: 10 (99)")));
+
+    assert_eq!(
+        failed(&world, 1).await,
+        "v1/pods: backing-off, synced, 1 object; cannot watch v1/pods: the API server at http://scripted answered \
+         410 Gone: too old resource version: 10 (99) (WATCH v1/pods); failed once, 1 s ago; it is tried again in \
+         1 s; what helps: its history was compacted; everything is listed anew and nothing but intermediate \
+         states is missed"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_speaks_nonsense() {
+    let script = Script::new();
+    script.list(Answer::ok("OK, but no JSON"));
+    let world = World::start(script);
+
+    let line = failed(&world, 1).await;
+
+    assert!(
+        line.contains("answered with a text that is not JSON: expected value at line 1 column 1"),
+        "{line}"
+    );
+    assert!(
+        line.ends_with(
+            "what helps: make sure that the address is an API server's and that no proxy changes its answers"
+        ),
+        "{line}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_is_not_served() {
+    let script = Script::new();
+    let world =
+        World::start_with(script, config(), WatchConfig::new("shop.example.com/v1/orders".parse().unwrap()));
+    world.fails(ErrorClass::UnknownResource).await;
+    tokio::time::sleep(Duration::from_secs(130)).await;
+
+    let line = world.informer.status().to_string();
+
+    let (before, after) = line.split_once("; it is tried again in ").unwrap();
+    assert_eq!(
+        before,
+        "shop.example.com/v1/orders: waiting-for-resource, not synced, 0 objects; waiting for the resource to be \
+         served: http://scripted has no API shop.example.com/v1; for 2 min 11 s"
+    );
+    assert!(
+        after.ends_with(
+            "; what helps: install the CRD orders.shop.example.com that serves v1, or correct the gvr"
+        ),
+        "{after}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_does_not_decode() {
+    let mut bad = pod("bad", "2");
+    bad["metadata"]["labels"] = json!(7);
+    let world = World::listing("10", &[pod("a", "1"), bad]);
+    world.informer.wait_synced().await;
+
+    let line = only_trouble(&world.informer.status());
+
+    assert!(line.starts_with("shop/bad cannot be decoded: its metadata cannot be read: "), "{line}");
+    assert!(
+        line.ends_with("; what helps: mend it; its last good state is kept, and its next event is tried"),
+        "{line}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_is_well_again_after_an_event_or_a_second_of_watching() {
+    let script = Script::new();
+    script.always("/api/v1", Some(core_v1()));
+    script.list(Answer::error(500, "InternalError", "etcd is busy"));
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let world = World::start(script);
+    failed(&world, 1).await;
+    world.watches(1).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+
+    let status = world.informer.status();
+
+    assert_eq!(status.to_string(), "v1/pods: watching, synced, 1 object");
+    assert!(status.troubles().is_empty());
+    let reflector = &status.reflectors[0];
+    assert_eq!((reflector.consecutive_failures, reflector.failing_for, reflector.retry_in), (0, None, None));
+    // What happened last is kept.
+    assert_eq!(reflector.last_error.as_ref().unwrap().class, ErrorClass::Server);
+    assert_eq!(status.last_synced_version.as_deref(), Some("10"));
+    assert_eq!(reflector.lag, Duration::ZERO);
+}

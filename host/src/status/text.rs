@@ -1,0 +1,151 @@
+//! The answer of the admin endpoint, for a person.
+
+use std::{fmt::Write, net::SocketAddr};
+
+use serde_json::Value;
+
+/// The entries of a list of sentences.
+pub(super) fn sentences<'a>(status: &'a Value, list: &str) -> impl Iterator<Item = &'a str> {
+    status.get(list).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The host, its watches and its plugins, one line each; below each what is wrong with it.
+pub(super) fn text(status: &Value, address: SocketAddr) -> String {
+    let well = ["unready", "degraded"].map(|list| sentences(status, list).next().is_none());
+    let verdict = match well {
+        [true, true] => "all is well",
+        [true, false] => "ready, but not everything works",
+        [false, _] => "not ready",
+    };
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "informer {} at {address}: {verdict}", word(status, "version"));
+    for informer in entries(status, "informers") {
+        let _ = writeln!(text, "watch {}", watch(informer));
+        for trouble in entries(informer, "troubles") {
+            let _ = writeln!(text, "  {}", word(trouble, "text"));
+        }
+        let silent = entries(informer, "troubles").next().is_none();
+        if let Some(reason) = informer.get("unsynced-because").and_then(Value::as_str).filter(|_| silent) {
+            let _ = writeln!(text, "  {reason}");
+        }
+    }
+    for one in entries(status, "plugins") {
+        let _ = writeln!(text, "plugin {}", plugin(one));
+    }
+    text
+}
+
+/// `v1/pods: watching, synced, 12 objects, resource version 345, last event 7 s ago`
+fn watch(informer: &Value) -> String {
+    let synced = informer.get("synced") == Some(&Value::Bool(true));
+    let mut text = format!(
+        "{}: {}, {}, {} objects",
+        word(informer, "watch"),
+        word(informer, "phase"),
+        if synced { "synced" } else { "not synced" },
+        number(informer, "objects"),
+    );
+    if let Some(version) = informer.get("last-synced-version").and_then(Value::as_str) {
+        let _ = write!(text, ", resource version {version}");
+    }
+    let ages =
+        entries(informer, "reflectors").filter_map(|reflector| reflector.get("last-event-age-ms")?.as_u64());
+    if let Some(age) = ages.min() {
+        let _ = write!(text, ", last event {} s ago", age / 1_000);
+    }
+    text
+}
+
+/// `echo: version 1 of echo, 12 calls acknowledged, 3 waiting, 0 dead letters`
+fn plugin(plugin: &Value) -> String {
+    let null = Value::Null;
+    let at = |key: &str| plugin.get(key).unwrap_or(&null);
+    let mut text = format!("{}: ", word(plugin, "name"));
+    let version = at("version");
+    if version.is_null() {
+        text.push_str("no version in service");
+    } else {
+        let _ = write!(text, "{} {} in service", word(version, "guest"), word(version, "version"));
+    }
+    let queue = at("queue");
+    let _ = write!(
+        text,
+        ", {} calls acknowledged, {} notifications pending, {} dead letters",
+        number(at("calls"), "acknowledged"),
+        number(queue, "pending"),
+        number(queue, "dead-letters"),
+    );
+    if let Some(refused) = at("refused").as_str() {
+        let _ = write!(text, "\n  its file is refused: {refused}");
+    }
+    if let Some(failure) = at("calls").get("last-failure").and_then(Value::as_str) {
+        let _ = write!(text, "\n  its last failed call: {failure}");
+    }
+    text
+}
+
+fn entries<'a>(of: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
+    of.get(list).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn word<'a>(of: &'a Value, key: &str) -> &'a str {
+    of.get(key).and_then(Value::as_str).unwrap_or("?")
+}
+
+fn number(of: &Value, key: &str) -> u64 {
+    of.get(key).and_then(Value::as_u64).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(status: &Value) -> Vec<String> {
+        text(status, ([127, 0, 0, 1], 8080).into()).lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_is_wrong_stands_below_what_it_is_wrong_with() {
+        let status = json!({
+            "version": "0.1.0", "unready": ["v1/pods: ..."], "degraded": [],
+            "informers": [
+                {"watch": "v1/pods", "phase": "backing-off", "synced": false, "objects": 0,
+                 "unsynced-because": "cannot list v1/pods", "troubles": [{"text": "cannot list v1/pods; failed once"}]},
+                {"watch": "v1/nodes", "phase": "listing", "synced": false, "objects": 0, "troubles": [],
+                 "unsynced-because": "the first list of v1/nodes is not complete yet"},
+                {"watch": "v1/secrets", "phase": "watching", "synced": true, "objects": 3, "troubles": [],
+                 "last-synced-version": "77", "reflectors": [{"last-event-age-ms": 9000}, {"last-event-age-ms": 7900}]},
+            ],
+            "plugins": [
+                {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0}, "queue": {"pending": 2}},
+                {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
+                 "calls": {"acknowledged": 12, "last-failure": "trap: unreachable"}, "queue": {"pending": 0, "dead-letters": 1}},
+            ],
+        });
+
+        assert_eq!(
+            told(&status),
+            [
+                "informer 0.1.0 at 127.0.0.1:8080: not ready",
+                "watch v1/pods: backing-off, not synced, 0 objects",
+                "  cannot list v1/pods; failed once",
+                "watch v1/nodes: listing, not synced, 0 objects",
+                "  the first list of v1/nodes is not complete yet",
+                "watch v1/secrets: watching, synced, 3 objects, resource version 77, last event 7 s ago",
+                "plugin echo: no version in service, 0 calls acknowledged, 2 notifications pending, 0 dead letters",
+                "  its file is refused: not a component",
+                "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 1 dead letters",
+                "  its last failed call: trap: unreachable",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_answer_of_another_version_is_told_as_far_as_it_is_understood() {
+        assert_eq!(told(&json!({})), ["informer ? at 127.0.0.1:8080: all is well"]);
+        assert_eq!(told(&json!({"informers": [7], "plugins": "none"})).len(), 2);
+    }
+}

@@ -1,0 +1,187 @@
+//! `informer status`, and what it says while the API server is at fault.
+
+use std::{fs, net::TcpListener};
+
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::{
+    host::PATIENCE,
+    proxy::{FaultProxy, Mode},
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::binary::{Running, informer};
+use crate::{
+    answers::{Answer, Answers, healthy, is_list, is_watch},
+    configmaps::ConfigMaps,
+};
+
+/// A running host, and where to ask it.
+struct Host {
+    running: Running,
+    admin: String,
+    _directory: TempDir,
+}
+
+impl Host {
+    /// Serves `echo` with what the API server at `url` has of ConfigMaps.
+    async fn start(url: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("informer.toml");
+        let configuration = format!(
+            "[cluster]\nserver = \"{url}\"\n[host]\nadmin = \"127.0.0.1:0\"\n[[watch]]\ngvr = \"v1/configmaps\"\n\
+             [[plugin]]\nname = \"echo\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n",
+            guest("echo"),
+        );
+        fs::write(&path, configuration).unwrap();
+        let mut running = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
+        let line = running.logged("the admin endpoint listens").await;
+        let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
+        Self { running, admin, _directory: directory }
+    }
+
+    /// Asks until the answer has these words; gives it with its exit status.
+    async fn says(&self, words: &str) -> (Option<i32>, String) {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let asked = informer(&["status", "--admin", &self.admin]).await;
+            if asked.stdout.contains(words) {
+                return (asked.status, asked.stdout);
+            }
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "never said `{words}`; at the end: {}{}",
+                asked.stdout,
+                asked.stderr
+            );
+        }
+    }
+
+    async fn json(&self) -> Value {
+        let asked = informer(&["status", "--output", "json", "--admin", &self.admin]).await;
+        serde_json::from_str(&asked.stdout).unwrap()
+    }
+
+    async fn stop(self) {
+        self.running.signal("TERM").await;
+        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_is_well_says_so_and_a_server_that_goes_down_is_told_and_told_no_more_d12() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let proxy = FaultProxy::start(server.address()).unwrap();
+    ConfigMaps::at(&server.url()).await.create("something").await;
+    let host = Host::start(&format!("http://{}", proxy.address())).await;
+    let (status, text) = host.says("1 calls acknowledged").await;
+    assert_eq!(status, Some(0), "{text}");
+    assert!(
+        text.contains(": all is well\nwatch v1/configmaps: watching, synced, 1 objects, resource version ")
+    );
+
+    proxy.set(Mode::Refuse).await.unwrap();
+    proxy.cut().await;
+    let (status, text) = host.says("failed 2 times in ").await;
+
+    assert_eq!(status, Some(1));
+    assert!(text.contains(": ready, but not everything works\n"), "{text}");
+    for words in [
+        "watch v1/configmaps: backing-off, synced, 1 objects",
+        "cannot be reached: Connection refused",
+        "it is tried again in ",
+        "what helps: start the API server, or correct its address",
+    ] {
+        assert!(text.contains(words), "{words} is not in: {text}");
+    }
+
+    proxy.set(Mode::Pass).await.unwrap();
+    let (status, _) = host.says(": all is well\n").await;
+    assert_eq!(status, Some(0));
+    let json = host.json().await;
+    assert_eq!(json["informers"][0]["troubles"], serde_json::json!([]));
+    assert_eq!(json["informers"][0]["reflectors"][0]["lag-ms"], 0);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_answer_is_told_as_slow() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let proxy = FaultProxy::start(server.address()).unwrap();
+    proxy.set(Mode::Stall).await.unwrap();
+    let host = Host::start(&format!("http://{}", proxy.address())).await;
+
+    let (status, text) =
+        host.says("  the API server has not yet said what v1/configmaps is; for 6 s\n").await;
+
+    assert_eq!(status, Some(1));
+    assert!(text.contains(": not ready\n"), "{text}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_permission_is_told_with_the_rule_to_write() {
+    let server = Answers::with(|uri| {
+        if is_list(uri) {
+            Answer::failure(403, "Forbidden", "configmaps is forbidden: User \"jane\" cannot list it")
+        } else {
+            healthy(uri)
+        }
+    })
+    .await;
+    let host = Host::start(&server.url()).await;
+
+    let (status, text) = host.says("failed 2 times in ").await;
+
+    assert_eq!(status, Some(1));
+    assert!(text.contains("403 Forbidden: configmaps is forbidden: User \"jane\" cannot list it"), "{text}");
+    assert!(
+        text.contains(
+            "what helps: bind this identity to a ClusterRole with the rule {apiGroups: [\"\"], resources: \
+             [\"configmaps\"], verbs: [\"list\", \"watch\"]}\n"
+        ),
+        "{text}"
+    );
+    let json = host.json().await;
+    assert_eq!(json["informers"][0]["troubles"][0]["class"], "forbidden");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compacted_history_and_nonsense_are_told_as_what_they_are() {
+    let server = Answers::with(|uri| match is_watch(uri) {
+        true => Answer::failure(410, "Expired", "too old resource version: 10 (99)"),
+        false => healthy(uri),
+    })
+    .await;
+    let host = Host::start(&server.url()).await;
+    let (_, text) = host.says("what helps: its history was compacted; everything is listed anew").await;
+    assert!(text.contains("answered 410 Gone: too old resource version: 10 (99)"), "{text}");
+    assert!(text.contains(": ready, but not everything works\n"), "{text}");
+
+    server.change(|_| Answer::new(200, "text/html", "<!doctype html><title>Log in</title>"));
+    let (_, text) = host.says("answered with HTML, not JSON: is it an API server?").await;
+
+    assert!(
+        text.contains(
+            "what helps: make sure that the address is an API server's and that no proxy changes its answers"
+        ),
+        "{text}"
+    );
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn no_host_is_told_with_what_to_look_at() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+
+    let asked = informer(&["status", "--admin", &address.to_string()]).await;
+
+    assert_eq!((asked.status, asked.stdout.as_str()), (Some(1), ""));
+    let start = format!("informer: no host answers at {address}; is `informer run` running");
+    assert!(asked.stderr.starts_with(&start), "{}", asked.stderr);
+
+    let elsewhere = informer(&["status", "--admin", "192.0.2.1:80"]).await;
+    assert_eq!(elsewhere.status, Some(2), "{}", elsewhere.stderr);
+}
