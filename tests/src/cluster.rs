@@ -21,7 +21,7 @@ mod site;
 mod user;
 
 pub use build::Unavailable;
-pub use require::{Skip, kubectl, require, require_kubectl};
+pub use require::{Skip, kubectl, oracle, require, require_kubectl, require_oracle};
 pub use user::User;
 
 use process::{POLL, Process};

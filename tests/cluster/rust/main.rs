@@ -10,6 +10,7 @@
 
 mod faults;
 mod host;
+mod oracle;
 mod restarts;
 mod servers;
 mod support;

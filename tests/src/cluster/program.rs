@@ -11,6 +11,8 @@ use sha2::{Digest, Sha256};
 const KUBERNETES: &str = "v1.36.3";
 /// The release of etcd that `tests/cluster/etcd/go.mod` requires.
 const ETCD: &str = "v3.6.16";
+/// The release of client-go that `tests/cluster/oracle/go.mod` requires: the one that goes with [`KUBERNETES`].
+const CLIENT_GO: &str = "v0.36.3";
 
 /// What `/version` and `kubectl version` say; without them a module build calls itself v0.0.0-master.
 const KUBERNETES_LINKING: &str = "-s -w \
@@ -26,6 +28,7 @@ pub(super) enum Program {
     KubeApiserver,
     KubeControllerManager,
     Kubectl,
+    Oracle,
 }
 
 // === impl Program ===
@@ -37,23 +40,32 @@ impl Program {
             Self::KubeApiserver => "kube-apiserver",
             Self::KubeControllerManager => "kube-controller-manager",
             Self::Kubectl => "kubectl",
+            Self::Oracle => "oracle",
         }
     }
 
     pub(super) fn version(self) -> &'static str {
-        if self == Self::Etcd { ETCD } else { KUBERNETES }
+        match self {
+            Self::Etcd => ETCD,
+            Self::Oracle => CLIENT_GO,
+            _ => KUBERNETES,
+        }
     }
 
     /// The directory of the program's `go.mod`.
     pub(super) fn module(self) -> PathBuf {
-        let module = if self == Self::Etcd { "etcd" } else { "kubernetes" };
+        let module = match self {
+            Self::Etcd => "etcd",
+            Self::Oracle => "oracle",
+            _ => "kubernetes",
+        };
         Path::new(env!("CARGO_MANIFEST_DIR")).join("cluster").join(module)
     }
 
     /// The arguments of `go`, but for the output.
     pub(super) fn build_arguments(self) -> [&'static str; 6] {
         let (linking, package) = match self {
-            Self::Etcd => ("-s -w", "."),
+            Self::Etcd | Self::Oracle => ("-s -w", "."),
             Self::KubeApiserver => (KUBERNETES_LINKING, "./kube-apiserver"),
             Self::KubeControllerManager => (KUBERNETES_LINKING, "./kube-controller-manager"),
             Self::Kubectl => (KUBERNETES_LINKING, "k8s.io/kubernetes/cmd/kubectl"),

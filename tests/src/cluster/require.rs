@@ -34,6 +34,26 @@ pub fn require_kubectl() -> Result<(), Skip> {
     require_all(&[Program::Kubectl])
 }
 
+/// That the real cluster can be had, as [`require()`] does, and client-go to be compared with.
+///
+/// # Errors
+/// As [`require()`].
+///
+/// # Panics
+/// As [`require()`].
+pub fn require_oracle() -> Result<(), Skip> {
+    require_all(&[Program::Etcd, Program::KubeApiserver, Program::Oracle])
+}
+
+/// The program on client-go's shared informers that says what they do (`tests/cluster/oracle`), built now if it is not
+/// in the cache. Blocks as [`kubectl()`] does.
+///
+/// # Errors
+/// As [`kubectl()`].
+pub fn oracle() -> Result<PathBuf, Unavailable> {
+    Builder::from_env()?.obtain(Program::Oracle)
+}
+
 /// The real kubectl of the API server's release, built now if it is not in the cache.
 ///
 /// Blocks while Go builds it (a few minutes, once for a machine); asynchronous callers use `spawn_blocking`.

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+type informer struct {
+	gvr schema.GroupVersionResource
+	cache.SharedIndexInformer
+}
+
+// start makes one shared informer a resource, as a controller would, and runs them until ctx is done.
+func start(ctx context.Context, options options, out *lines) ([]informer, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", options.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", options.kubeconfig, err)
+	}
+	// The faults are to be met by the informers, not by a limit of the client.
+	config.QPS = -1
+	config.Wrap(observe(out))
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	selected := func(list *metav1.ListOptions) { list.LabelSelector = options.selector }
+	namespaced := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, options.namespace, nil)
+	cluster := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, metav1.NamespaceAll, selected)
+
+	var informers []informer
+	register := func(factory dynamicinformer.DynamicSharedInformerFactory, resources []schema.GroupVersionResource) error {
+		for _, gvr := range resources {
+			shared := factory.ForResource(gvr).Informer()
+			if _, err := shared.AddEventHandler(handler{gvr: name(gvr), out: out}); err != nil {
+				return fmt.Errorf("register a handler of %s: %w", name(gvr), err)
+			}
+			informers = append(informers, informer{gvr, shared})
+		}
+		factory.Start(ctx.Done())
+		return nil
+	}
+	if err := register(namespaced, options.namespaced); err != nil {
+		return nil, err
+	}
+	return informers, register(cluster, options.cluster)
+}
+
+func (i informer) cache() cached {
+	objects := []*unstructured.Unstructured{}
+	for _, object := range i.GetStore().List() {
+		objects = append(objects, object.(*unstructured.Unstructured))
+	}
+	sort.Slice(objects, func(left, right int) bool { return key(objects[left]) < key(objects[right]) })
+	return cached{Cache: name(i.gvr), Synced: i.HasSynced(), RV: i.LastSyncResourceVersion(), Objects: objects}
+}
+
+func key(object metav1.Object) string {
+	return cache.MetaObjectToName(object).String()
+}

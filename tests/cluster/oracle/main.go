@@ -1,0 +1,50 @@
+// Command oracle runs client-go's shared informers and says what they do, for ours to be compared with.
+//
+//	oracle -kubeconfig <file> -namespace <name> -selector <labels> -namespaced <gvr>... -cluster <gvr>...
+//
+// A gvr is written group/version/resource, or version/resource for the core group. Namespaced resources are watched in
+// the namespace, cluster-scoped ones by the selector.
+//
+// Each call of a handler, and each list or watch requested, is one JSON line on standard output. The line "dump" on
+// standard input asks for the caches, one JSON line a resource; the end of standard input ends the process.
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "oracle:", err)
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string) error {
+	options, err := parse(arguments)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	out := &lines{}
+	informers, err := start(ctx, options, out)
+	if err != nil {
+		return err
+	}
+	commands := bufio.NewScanner(os.Stdin)
+	for commands.Scan() {
+		if commands.Text() != "dump" {
+			return fmt.Errorf("unknown command %q", commands.Text())
+		}
+		for _, it := range informers {
+			out.print(it.cache())
+		}
+	}
+	return commands.Err()
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+type options struct {
+	kubeconfig string
+	namespace  string
+	selector   string
+	namespaced []schema.GroupVersionResource
+	cluster    []schema.GroupVersionResource
+}
+
+func parse(arguments []string) (options, error) {
+	var it options
+	flags := flag.NewFlagSet("oracle", flag.ContinueOnError)
+	flags.StringVar(&it.kubeconfig, "kubeconfig", "", "how to reach the API server")
+	flags.StringVar(&it.namespace, "namespace", "", "where namespaced resources are watched; all namespaces if empty")
+	flags.StringVar(&it.selector, "selector", "", "the labels by which cluster-scoped resources are watched")
+	flags.Func("namespaced", "a namespaced resource to watch", appendTo(&it.namespaced))
+	flags.Func("cluster", "a cluster-scoped resource to watch", appendTo(&it.cluster))
+	if err := flags.Parse(arguments); err != nil {
+		return it, err
+	}
+	if it.kubeconfig == "" || len(it.namespaced)+len(it.cluster) == 0 {
+		return it, errors.New("-kubeconfig and a resource are needed")
+	}
+	return it, nil
+}
+
+func appendTo(list *[]schema.GroupVersionResource) func(string) error {
+	return func(text string) error {
+		parts := strings.Split(text, "/")
+		switch len(parts) {
+		case 2:
+			parts = append([]string{""}, parts...)
+		case 3:
+		default:
+			return fmt.Errorf("%q is not group/version/resource", text)
+		}
+		*list = append(*list, schema.GroupVersionResource{Group: parts[0], Version: parts[1], Resource: parts[2]})
+		return nil
+	}
+}
+
+// name is the form in which a resource is given and printed.
+func name(gvr schema.GroupVersionResource) string {
+	if gvr.Group == "" {
+		return gvr.Version + "/" + gvr.Resource
+	}
+	return gvr.Group + "/" + gvr.Version + "/" + gvr.Resource
+}

@@ -1,0 +1,133 @@
+//! The other side: client-go's shared informers, in a process of their own (`tests/cluster/oracle`).
+
+use std::{collections::BTreeMap, fs::File, path::Path, process::Stdio};
+
+use informer_tests::{cluster::oracle, host::PATIENCE};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
+    process::{Child, ChildStdin, ChildStdout, Command},
+    sync::mpsc,
+    task::JoinHandle,
+    time::timeout,
+};
+
+use super::{
+    journal::{Call, Journal, State, What, Why},
+    resource::{RUN_LABEL, Resource},
+};
+
+/// Killed when dropped.
+pub(super) struct ClientGo {
+    process: Child,
+    commands: ChildStdin,
+    caches: mpsc::Receiver<(Resource, Cache)>,
+    reading: JoinHandle<Lists>,
+}
+
+/// What one of its informers holds, and whether it has synced.
+pub(super) struct Cache {
+    pub(super) objects: BTreeMap<String, Value>,
+    pub(super) synced: bool,
+    pub(super) version: String,
+}
+
+/// Lists requested, streaming ones included, whether or not they succeeded.
+pub(super) type Lists = BTreeMap<Resource, u64>;
+
+/// Sorts the lines that the process prints.
+struct Reader {
+    journal: Journal,
+    caches: mpsc::Sender<(Resource, Cache)>,
+    lists: Lists,
+}
+
+// === impl ClientGo ===
+
+impl ClientGo {
+    pub(super) async fn start(directory: &Path, kubeconfig: &str, run: &str, journal: &Journal) -> Self {
+        let program = tokio::task::spawn_blocking(oracle).await.unwrap().unwrap();
+        let file = directory.join(format!("{run}.kubeconfig"));
+        std::fs::write(&file, kubeconfig).unwrap();
+        let mut command = Command::new(program);
+        command.arg("-kubeconfig").arg(file).args(["-namespace", run]);
+        command.arg("-selector").arg(format!("{RUN_LABEL}={run}"));
+        for resource in Resource::ALL {
+            let scope = if resource.is_namespaced() { "-namespaced" } else { "-cluster" };
+            command.args([scope, resource.gvr()]);
+        }
+        let log = File::create(directory.join(format!("{run}.client-go.log"))).unwrap();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
+        let mut process = command.spawn().unwrap();
+        let commands = process.stdin.take().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let (sender, caches) = mpsc::channel(Resource::ALL.len());
+        let reader = Reader { journal: journal.clone(), caches: sender, lists: Lists::new() };
+        let reading = tokio::spawn(reader.read(lines));
+        Self { process, commands, caches, reading }
+    }
+
+    /// Asks for the caches, and ends the process.
+    pub(super) async fn finish(mut self) -> (BTreeMap<Resource, Cache>, Lists) {
+        self.commands.write_all(b"dump\n").await.unwrap();
+        let mut caches = BTreeMap::new();
+        while caches.len() < Resource::ALL.len() {
+            let cache = timeout(PATIENCE, self.caches.recv()).await.expect("client-go shows no cache");
+            caches.extend(cache);
+        }
+        drop(self.commands);
+        let status = timeout(PATIENCE, self.process.wait()).await.expect("client-go does not end").unwrap();
+        assert!(status.success(), "client-go ended with {status}");
+        (caches, self.reading.await.unwrap())
+    }
+}
+
+// === impl Reader ===
+
+impl Reader {
+    async fn read(mut self, mut lines: Lines<BufReader<ChildStdout>>) -> Lists {
+        while let Some(line) = lines.next_line().await.unwrap() {
+            let line: Value = serde_json::from_str(&line).unwrap();
+            let text = |field: &str| line[field].as_str().unwrap_or_default();
+            if let Some(call) = call(&line) {
+                self.journal.push(call);
+            } else if let Some(resource) = Resource::of_gvr(text("cache")) {
+                self.caches.send((resource, cache(&line))).await.unwrap();
+            } else if matches!(text("request"), "list" | "watch-list") {
+                let resource = Resource::of_gvr(text("gvr")).unwrap();
+                *self.lists.entry(resource).or_default() += 1;
+            }
+        }
+        self.lists
+    }
+}
+
+fn call(line: &Value) -> Option<Call> {
+    let text = |field: &str| line[field].as_str().unwrap_or_default();
+    let state = |uid, version| State { uid: text(uid).to_owned(), version: text(version).parse().unwrap() };
+    let flag = |name: &str| line[name].as_bool().unwrap_or_default();
+    let what = match text("call") {
+        "add" => What::Add(state("uid", "rv")),
+        "update" => What::Update { old: state("oldUid", "oldRv"), new: state("uid", "rv") },
+        "delete" => What::Delete { state: state("uid", "rv"), known: !flag("tombstone") },
+        _ => return None,
+    };
+    let id = (Resource::of_gvr(text("gvr")).unwrap(), text("key").to_owned());
+    Some(Call { id, what, why: Why::Unsaid { initial: flag("initial") } })
+}
+
+fn cache(line: &Value) -> Cache {
+    let objects = line["objects"].as_array().unwrap().iter();
+    Cache {
+        objects: objects.map(|object| (key(object), object.clone())).collect(),
+        synced: line["synced"] == true,
+        version: line["rv"].as_str().unwrap().to_owned(),
+    }
+}
+
+/// `namespace/name`, or the name alone.
+pub(super) fn key(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let name = metadata["name"].as_str().unwrap();
+    metadata["namespace"].as_str().map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
+}

@@ -1,0 +1,120 @@
+//! Holds what both sides told against what there was, and against each other.
+//!
+//! Each side alone must tell a possible story of each object ([`Story`]), and may leave out only what a list of its own
+//! explains. Then whatever differs has a name ([`Difference`]); what has none is a finding.
+
+use std::{collections::BTreeMap, fmt};
+
+mod difference;
+mod lists;
+mod story;
+
+pub(super) use difference::Differences;
+
+use super::{
+    journal::Call,
+    resource::Resource,
+    truth::{Id, Life, Truth},
+};
+use lists::Lists;
+use story::{End, Rules, Story, Told};
+
+/// What one side told.
+pub(super) struct Side {
+    pub(super) calls: BTreeMap<Resource, Vec<Call>>,
+    /// How often it listed each resource.
+    pub(super) lists: BTreeMap<Resource, u64>,
+}
+
+/// A difference, or a story, that nothing documented explains.
+#[derive(Debug)]
+pub(super) struct Finding {
+    pub(super) id: Id,
+    pub(super) text: String,
+}
+
+/// Compares everything that was told with the truth.
+pub(super) fn compare(truth: &Truth, theirs: &Side, ours: &Side) -> (Differences, Vec<Finding>) {
+    let mut differences = Differences::default();
+    let mut findings = Vec::new();
+    let known = |id: &Id| truth.objects().any(|(other, _)| other == id);
+    for side in [theirs, ours] {
+        let strangers = side.calls.values().flatten().filter(|call| !known(&call.id));
+        let finding = |call: &Call| Finding { id: call.id.clone(), text: "nobody wrote this object".into() };
+        findings.extend(strangers.map(finding));
+    }
+    for resource in Resource::ALL {
+        let [their_lists, our_lists] = [theirs, ours].map(|side| {
+            let lists = side.lists.get(&resource).copied().unwrap_or_default();
+            Lists::of(side.calls_of(resource), lists)
+        });
+        for (id, lives) in truth.objects().filter(|((of, _), _)| *of == resource) {
+            let their = tell(theirs.calls_about(id), Rules::ClientGo, lives, &their_lists);
+            let our = tell(ours.calls_about(id), Rules::Ours, lives, &our_lists);
+            if let (Ok(their), Ok(our)) = (&their, &our) {
+                differences.of(lives, their, our);
+            }
+            let failed = [("client-go", their.err()), ("ours", our.err())].into_iter();
+            findings.extend(failed.filter_map(|(side, text)| {
+                text.map(|text| Finding { id: id.clone(), text: format!("{side}: {text}") })
+            }));
+        }
+    }
+    (differences, findings)
+}
+
+/// One side's story of one object, if it is a possible one.
+fn tell<'a>(
+    calls: impl Iterator<Item = &'a Call>,
+    rules: Rules,
+    lives: &[Life],
+    lists: &Lists,
+) -> Result<Story, String> {
+    let story = Story::of(calls, rules)?;
+    story.agrees_with(lives)?;
+    for life in lives {
+        let Some(told) = story.life(&life.uid) else {
+            if lists.passed_over(life) {
+                continue;
+            }
+            return Err(format!("{} was never told, and no list explains that", life.uid));
+        };
+        // client-go does not say what a list told.
+        let unsaid = rules == Rules::ClientGo && lists.silent;
+        let missed = |version: &&u64| !told.states.contains(version) && !told.passed_over(**version);
+        if let Some(version) = life.versions.iter().find(missed).filter(|_| !unsaid) {
+            return Err(format!("version {version} was never told, and no list explains that"));
+        }
+    }
+    Ok(story)
+}
+
+// === impl Side ===
+
+impl Side {
+    fn calls_of(&self, resource: Resource) -> &[Call] {
+        self.calls.get(&resource).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn calls_about<'a>(&'a self, id: &'a Id) -> impl Iterator<Item = &'a Call> {
+        self.calls_of(id.0).iter().filter(move |call| call.id == *id)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.calls.values().map(Vec::len).sum()
+    }
+
+    /// Lists after the first, of all resources.
+    pub(super) fn relists(&self) -> u64 {
+        self.lists.values().map(|lists| lists.saturating_sub(1)).sum()
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.id.0, self.id.1, self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

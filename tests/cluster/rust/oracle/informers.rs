@@ -1,0 +1,115 @@
+//! Our side: the informers of this project, in this process.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use informer_cache::{
+    FactoryConfig, InformerFactory, ListQuery, ListenerConfig, SharedInformer, WatchConfig,
+};
+use informer_types::{Cause, Change, LabelSelector, Notification, NotificationSink, Object};
+use kube::{Client, Config, config::Kubeconfig};
+use serde_json::Value;
+
+use super::{
+    journal::{Call, Journal, State, What, Why},
+    resource::{RUN_LABEL, Resource},
+};
+
+pub(super) struct Informers {
+    factory: InformerFactory,
+    informers: BTreeMap<Resource, SharedInformer>,
+}
+
+/// Writes down what it is offered.
+struct Recorder {
+    resource: Resource,
+    journal: Journal,
+}
+
+// === impl Informers ===
+
+impl Informers {
+    /// Starts one informer a resource, with nothing dropped, so that caches can be compared.
+    pub(super) async fn start(kubeconfig: &str, namespace: &str, run: &str, journal: &Journal) -> Self {
+        let kubeconfig = Kubeconfig::from_yaml(kubeconfig).unwrap();
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+        // The reflectors do both, and show it.
+        config.default_retry = false;
+        config.read_timeout = None;
+        let server = config.cluster_url.to_string();
+        let client = Client::try_from(config).unwrap();
+        let factory = InformerFactory::new(client, FactoryConfig { server, ..FactoryConfig::default() });
+        let informers = Resource::ALL.map(|resource| {
+            let mut watch = WatchConfig::new(resource.gvr().parse().unwrap());
+            watch.drop = Vec::new();
+            if resource.is_namespaced() {
+                watch.namespaces = vec![namespace.to_owned()];
+            } else {
+                watch.labels = format!("{RUN_LABEL}={run}").parse().unwrap();
+            }
+            let informer = factory.informer(watch);
+            let listener = ListenerConfig { name: "oracle".into(), resync: None, relist_all: false };
+            let recorder = Recorder { resource, journal: journal.clone() };
+            informer.add_listener(listener, Arc::new(recorder)).unwrap();
+            (resource, informer)
+        });
+        factory.start();
+        Self { factory, informers: informers.into() }
+    }
+
+    /// Every object in the cache, by key.
+    pub(super) fn cache(&self, resource: Resource) -> BTreeMap<String, Value> {
+        let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
+        let objects = self.informers[&resource].lister().list(&query).unwrap();
+        let parsed = |object: &Arc<Object>| serde_json::from_str(&object.json().unwrap()).unwrap();
+        objects.iter().map(|object| (object.key().to_string(), parsed(object))).collect()
+    }
+
+    /// Lists that succeeded.
+    pub(super) fn lists(&self, resource: Resource) -> u64 {
+        self.informers[&resource].status().counters.lists
+    }
+
+    /// Unchanged objects that were not told, of all resources (D-5).
+    pub(super) fn suppressed(&self) -> u64 {
+        self.informers.values().map(|informer| informer.status().counters.suppressed_unchanged).sum()
+    }
+
+    pub(super) fn synced(&self) -> bool {
+        self.informers.values().all(SharedInformer::has_synced)
+    }
+
+    /// How they are doing, for whoever has to find out.
+    pub(super) fn status(&self) -> String {
+        self.informers.values().map(|informer| format!("{}\n", informer.status())).collect()
+    }
+
+    pub(super) async fn stop(self) {
+        self.factory.shutdown().await;
+    }
+}
+
+// === impl Recorder ===
+
+impl NotificationSink for Recorder {
+    fn offer(&self, notification: Notification) {
+        let id = (self.resource, notification.key().to_string());
+        let why = match notification.cause {
+            Cause::Initial => Why::Listed { initial: true, at: notification.observed },
+            Cause::Relist => Why::Listed { initial: false, at: notification.observed },
+            Cause::Live => Why::Live,
+            other => panic!("nobody asked for {other}"),
+        };
+        let what = match &notification.change {
+            Change::Added { object } => What::Add(state(object)),
+            Change::Updated { old, new } => What::Update { old: state(old), new: state(new) },
+            Change::Deleted { object, final_state_known } => {
+                What::Delete { state: state(object), known: *final_state_known }
+            }
+        };
+        self.journal.push(Call { id, what, why });
+    }
+}
+
+fn state(object: &Object) -> State {
+    State { uid: object.uid().to_owned(), version: object.resource_version().parse().unwrap() }
+}
