@@ -4,7 +4,7 @@ use informer_cache::ErrorClass;
 use informer_faults::{Call, Cut, Fault, Frame, HttpVersion, On, Status};
 use serde_json::json;
 
-use crate::world::{BACKOFF, World, gaps, server, server_with};
+use crate::world::{BACKOFF, World, at_once, gaps, server, server_with};
 
 #[tokio::test]
 async fn an_error_event_relists_at_the_last_version_seen_r22() {
@@ -117,6 +117,17 @@ async fn events_that_come_twice_are_told_once_p6() {
 }
 
 #[tokio::test]
+async fn a_deletion_that_comes_twice_is_told_twice_d11() {
+    let world = World::start(server_with(On::watch(), Fault::good().twice()), HttpVersion::Http1);
+    world.watches().await;
+    world.server.collection().delete("shop/a");
+    world.catches_up().await;
+
+    let told = || world.history.told_by("live");
+    world.eventually("both", || told() == ["delete shop/a@13 live", "delete shop/a@13 live"]).await;
+}
+
+#[tokio::test]
 async fn events_of_two_objects_in_the_wrong_order_do_no_harm() {
     let world = World::start(server_with(On::watch(), Fault::good().swapped()), HttpVersion::Http1);
     world.watches().await;
@@ -187,7 +198,7 @@ async fn an_object_that_was_replaced_unseen_is_told_as_deleted_and_added_d6() {
 
 #[tokio::test]
 async fn a_bookmark_moves_the_place_a_watch_is_resumed_at_r30() {
-    for http in HttpVersion::ALL {
+    at_once(HttpVersion::ALL, async |http| {
         let world = World::start(server(), http);
         world.watches().await;
         world.server.collection().pass_time();
@@ -203,7 +214,8 @@ async fn a_bookmark_moves_the_place_a_watch_is_resumed_at_r30() {
 
         assert_eq!(world.asked(), ["list 0", "watch 12", "watch 14"]);
         assert_eq!(world.history.told().len(), 3);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]

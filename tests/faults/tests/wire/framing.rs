@@ -1,12 +1,12 @@
 //! Where frames, chunks and objects begin and end is nobody's business but the decoder's.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use informer_cache::{ErrorClass, FactoryConfig};
 use informer_faults::{Cut, Fault, HttpVersion, On};
 use serde_json::json;
 
-use crate::world::{World, config, server, server_with};
+use crate::world::{PATIENCE, World, at_once, config, server, server_with};
 
 #[tokio::test]
 async fn lists_and_frames_may_be_split_anywhere() {
@@ -48,22 +48,21 @@ async fn a_chunk_may_hold_many_frames() {
 
 #[tokio::test]
 async fn a_slow_server_is_waited_for_as_long_as_bytes_come() {
-    for http in HttpVersion::ALL {
-        let slowly = Fault::good().chunks(40).pause(Duration::from_millis(30));
+    at_once(HttpVersion::ALL, async |http| {
+        let slowly = Fault::good().chunks(8).pause(Duration::from_millis(25));
         let server = server_with(On::list(), slowly.clone());
         server.plan(On::watch(), slowly);
-        // A list takes longer than this, but no chunk of it does.
-        let patience = Duration::from_millis(200);
-        let config = FactoryConfig { request_timeout: patience, idle_watch_timeout: patience, ..config() };
-        let world = World::start_with(server, http, config);
+        let started = Instant::now();
+        let world = World::start_with(server, http, FactoryConfig { request_timeout: PATIENCE, ..config() });
+
         world.watches().await;
+        assert!(started.elapsed() > PATIENCE, "the list took {:?}", started.elapsed());
+        world.settles().await;
 
-        world.catches_up().await;
-
+        assert_eq!(world.asked(), ["list 0", "watch 12"]);
         assert_eq!(world.informer.status().counters.failures, 0);
-        assert_eq!(world.asked()[0], "list 0");
-        assert_eq!(world.informer.status().counters.lists, 1);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]

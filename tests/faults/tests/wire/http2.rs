@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use informer_cache::{ErrorClass, FactoryConfig};
+use informer_cache::{ErrorClass, FactoryConfig, WatchConfig};
 use informer_faults::{Call, Cut, Fault, HttpVersion, On, Reason};
 
-use crate::world::{PATIENCE, World, config, server, server_with};
+use crate::world::{PATIENCE, World, config, pods, server, server_with};
 
 const HTTP: HttpVersion = HttpVersion::Http2;
 
@@ -100,4 +100,29 @@ async fn a_ping_finds_a_half_open_connection_and_the_watch_is_resumed_on_another
 
     assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"]);
     assert_eq!(world.requests(Call::Watch, 2).await[1].connection, 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_takes_every_watch_with_it_and_each_is_resumed_a11() {
+    let server = server();
+    server.collection().put("ship/c");
+    let watch = WatchConfig { namespaces: vec!["shop".to_owned(), "ship".to_owned()], ..pods() };
+    let client = server.client(HTTP).unwrap();
+    let world = World::start_watch(server, client, config(), watch);
+    let watches = || world.asked().iter().filter(|asked| asked.starts_with("watch")).count();
+    world.eventually("two watches", || watches() == 2 && world.server.open_watches() == 2).await;
+    world.server.collection().put("shop/a");
+    world.server.collection().put("ship/c");
+    world.catches_up().await;
+    assert_eq!(world.server.cut(Cut::Reset), 2);
+    world.server.collection().delete("shop/b");
+    world.server.collection().delete("ship/c");
+
+    world.eventually("two more", || watches() == 4 && world.server.open_watches() == 2).await;
+    world.catches_up().await;
+
+    world.history.check(world.server.collection());
+    let mut asked = world.asked();
+    asked.sort();
+    assert_eq!(asked, ["list 0", "list 0", "watch 13", "watch 13", "watch 14", "watch 15"]);
 }

@@ -15,5 +15,6 @@ mod http2;
 mod lists;
 mod refusals;
 mod silence;
+mod streaming;
 mod transport;
 mod world;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use informer_cache::ErrorClass;
 use informer_faults::{Call, Fault, HttpVersion, On, Status};
 
-use crate::world::{BACKOFF, World, gaps, server, server_with};
+use crate::world::{BACKOFF, World, at_once, gaps, server, server_with};
 
 const REFUSALS: [(u16, ErrorClass); 8] = [
     (400, ErrorClass::Server),
@@ -20,7 +20,7 @@ const REFUSALS: [(u16, ErrorClass); 8] = [
 
 #[tokio::test]
 async fn a_list_that_is_refused_is_retried_at_the_same_version_with_backoff_r16() {
-    for (code, class) in REFUSALS {
+    at_once(REFUSALS, async |(code, class)| {
         let world = World::start(server_with(On::list().times(2), Fault::status(code)), HttpVersion::Http2);
 
         let text = world.fails(class).await;
@@ -30,7 +30,8 @@ async fn a_list_that_is_refused_is_retried_at_the_same_version_with_backoff_r16(
         assert_eq!(world.asked(), ["list 0", "list 0", "list 0", "watch 12"], "{code}");
         let gaps = gaps(&world.requests(Call::List, 3).await);
         assert!(gaps[0] >= BACKOFF && gaps[1] >= 2 * BACKOFF, "{code}: {gaps:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -48,7 +49,7 @@ async fn a_watch_that_is_refused_with_anything_but_429_relists_at_the_last_versi
 
 #[tokio::test]
 async fn a_watch_that_is_throttled_is_reopened_after_the_wait_the_server_asks_for_r21() {
-    for http in HttpVersion::ALL {
+    at_once(HttpVersion::ALL, async |http| {
         let world = World::start(server_with(On::watch(), Fault::status(429).retry_after(1)), http);
 
         world.fails(ErrorClass::Throttled).await;
@@ -57,12 +58,13 @@ async fn a_watch_that_is_throttled_is_reopened_after_the_wait_the_server_asks_fo
         assert_eq!(world.asked(), ["list 0", "watch 12", "watch 12"], "{http:?}");
         let gap = gaps(&world.requests(Call::Watch, 2).await)[0];
         assert!(gap >= Duration::from_secs(1), "{gap:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_list_that_is_throttled_is_retried_after_the_wait_the_server_asks_for() {
-    for code in [429, 503] {
+    at_once([429, 503], async |code| {
         let world =
             World::start(server_with(On::list(), Fault::status(code).retry_after(1)), HttpVersion::Http1);
 
@@ -71,7 +73,8 @@ async fn a_list_that_is_throttled_is_retried_after_the_wait_the_server_asks_for(
         assert_eq!(world.asked(), ["list 0", "list 0", "watch 12"]);
         let gap = gaps(&world.requests(Call::List, 2).await)[0];
         assert!(gap >= Duration::from_secs(1), "{code}: {gap:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use informer_cache::{ErrorClass, FactoryConfig};
 use informer_faults::{Call, Cut, Fault, HttpVersion, On};
 
-use crate::world::{PATIENCE, World, config, gaps, server, server_with};
+use crate::world::{PATIENCE, World, at_once, config, gaps, server, server_with};
 
 const SILENCES: [Cut; 2] = [Cut::Stall, Cut::HalfOpen];
 
@@ -20,23 +20,24 @@ fn restless() -> FactoryConfig {
 
 #[tokio::test]
 async fn a_list_whose_answer_does_not_come_or_stops_is_given_up_and_retried_r16() {
-    for cut in SILENCES {
-        for fault in [Fault::no_answer(cut), Fault::good().cut_after_bytes(250, cut)] {
-            let world = World::start_with(server_with(On::list(), fault), HttpVersion::Http1, impatient());
+    let faults = |cut| [Fault::no_answer(cut), Fault::good().cut_after_bytes(250, cut)];
+    at_once(SILENCES.into_iter().flat_map(faults), async |fault| {
+        let name = format!("{fault:?}");
+        let world = World::start_with(server_with(On::list(), fault), HttpVersion::Http1, impatient());
 
-            let text = world.fails(ErrorClass::Silent).await;
-            world.settles().await;
+        let text = world.fails(ErrorClass::Silent).await;
+        world.settles().await;
 
-            assert!(text.contains("was silent for 0.3 s"), "{text}");
-            assert_eq!(world.asked(), ["list 0", "list 0", "watch 12"], "{cut:?}");
-            assert!(gaps(&world.requests(Call::List, 2).await)[0] >= PATIENCE);
-        }
-    }
+        assert!(text.contains("was silent for 1 s"), "{text}");
+        assert_eq!(world.asked(), ["list 0", "list 0", "watch 12"], "{name}");
+        assert!(gaps(&world.requests(Call::List, 2).await)[0] >= PATIENCE);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_watch_whose_headers_do_not_come_is_given_up_and_leads_to_a_list_r21() {
-    for cut in SILENCES {
+    at_once(SILENCES, async |cut| {
         let world = World::start_with(
             server_with(On::watch(), Fault::no_answer(cut)),
             HttpVersion::Http1,
@@ -47,7 +48,8 @@ async fn a_watch_whose_headers_do_not_come_is_given_up_and_leads_to_a_list_r21()
         world.settles().await;
 
         assert_eq!(world.asked(), ["list 0", "watch 12", "list 12", "watch 12"], "{cut:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -61,7 +63,7 @@ async fn an_error_answer_whose_body_does_not_come_is_an_error_nevertheless() {
 
 #[tokio::test]
 async fn a_watch_that_falls_silent_is_resumed_where_it_was_r18() {
-    for cut in SILENCES {
+    at_once(SILENCES, async |cut| {
         let world = World::start_with(server(), HttpVersion::Http1, restless());
         world.watches().await;
         world.server.collection().put("shop/c");
@@ -77,12 +79,13 @@ async fn a_watch_that_falls_silent_is_resumed_where_it_was_r18() {
         assert_eq!(asked[..2], ["list 0", "watch 12"], "{cut:?}");
         assert!(asked[2..].iter().all(|asked| asked == "watch 13" || asked == "watch 14"), "{asked:?}");
         assert!(asked.contains(&"watch 13".to_owned()), "{asked:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_watch_that_falls_silent_in_the_middle_of_an_event_loses_nothing_r18() {
-    for cut in SILENCES {
+    at_once(SILENCES, async |cut| {
         let fault = Fault::good().joined(2).cut_after_bytes(200, cut);
         let world = World::start_with(server_with(On::watch(), fault), HttpVersion::Http1, restless());
         world.watches().await;
@@ -93,5 +96,6 @@ async fn a_watch_that_falls_silent_in_the_middle_of_an_event_loses_nothing_r18()
 
         world.history.check(world.server.collection());
         assert_eq!(world.asked()[..3], ["list 0", "watch 12", "watch 13"], "{cut:?}");
-    }
+    })
+    .await;
 }

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::future::join_all;
 use informer_cache::{
     BackoffConfig, ErrorClass, FactoryConfig, InformerFactory, ListQuery, ListenerConfig, SharedInformer,
     WatchConfig, WatchListMode,
@@ -17,7 +18,7 @@ use crate::history::History;
 /// The first delay of the backoff.
 pub(crate) const BACKOFF: Duration = Duration::from_millis(20);
 /// How long the informer bears silence before and in an answer, and on a watch.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(300);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a condition is waited for.
 const DEADLINE: Duration = Duration::from_secs(15);
 
@@ -39,6 +40,11 @@ pub(crate) fn config() -> FactoryConfig {
         backoff: BackoffConfig { base: BACKOFF, cap: 4 * BACKOFF, jitter: 0.0, ..BackoffConfig::default() },
         ..FactoryConfig::default()
     }
+}
+
+/// Every pod.
+pub(crate) fn pods() -> WatchConfig {
+    WatchConfig::new(Gvr::new("", "v1", "pods"))
 }
 
 /// A server with pods a and b of the namespace shop, at 11 and 12.
@@ -67,8 +73,17 @@ impl World {
     }
 
     pub(crate) fn start_on(server: FaultServer, client: kube::Client, config: FactoryConfig) -> Self {
+        Self::start_watch(server, client, config, pods())
+    }
+
+    pub(crate) fn start_watch(
+        server: FaultServer,
+        client: kube::Client,
+        config: FactoryConfig,
+        watch: WatchConfig,
+    ) -> Self {
         let factory = InformerFactory::new(client, config);
-        let informer = factory.informer(WatchConfig::new(Gvr::new("", "v1", "pods")));
+        let informer = factory.informer(watch);
         let history = Arc::new(History::default());
         informer.add_listener(listener("from the start"), Arc::clone(&history) as _).unwrap();
         factory.start();
@@ -160,6 +175,14 @@ fn describe(request: &Request) -> Option<String> {
         Call::List => Some(format!("list {version}")),
         Call::Discovery | Call::Other => None,
     }
+}
+
+/// Tries all cases at the same time: most of a test is waiting.
+pub(crate) async fn at_once<T, F: Future<Output = ()>>(
+    cases: impl IntoIterator<Item = T>,
+    test: impl Fn(T) -> F,
+) {
+    join_all(cases.into_iter().map(test)).await;
 }
 
 /// The time between one request and the next.
