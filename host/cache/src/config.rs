@@ -27,6 +27,14 @@ pub struct WatchConfig {
     pub fields: String,
     /// What is cut out of every object before it is kept. `/metadata/managedFields` by default.
     pub drop: Vec<Pointer>,
+    /// What alone is kept of every object, besides what identifies it (apiVersion, kind, name, namespace, uid,
+    /// resourceVersion, generation, timestamps, labels, owners); none: everything. A pointer into an array keeps the
+    /// whole array. `drop` holds within it.
+    pub keep: Vec<Pointer>,
+    /// True: the server is asked for the metadata alone (`PartialObjectMetadata`), in lists and in watches. Objects
+    /// are delivered with the apiVersion and kind that the server gives them then. A server that sends all of an
+    /// object nevertheless is taken at its metadata.
+    pub metadata_only: bool,
     /// Named indexes (I-5): the scalar at the pointer, or each scalar of the array there, is a value.
     pub indexes: BTreeMap<String, Pointer>,
     /// How bodies are kept in memory.
@@ -111,6 +119,8 @@ impl WatchConfig {
             labels: LabelSelector::default(),
             fields: String::new(),
             drop: MANAGED_FIELDS.parse().into_iter().collect(),
+            keep: Vec::new(),
+            metadata_only: false,
             indexes: BTreeMap::new(),
             compression: Compression::Off,
             resync: None,

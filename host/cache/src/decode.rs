@@ -6,6 +6,7 @@
 
 mod event;
 mod header;
+mod keep;
 mod list;
 mod namespaces;
 mod scan;
@@ -22,9 +23,13 @@ pub(crate) use namespaces::Namespaces;
 
 use crate::{Compression, WatchConfig, compress::Packer};
 use header::{KeyText, ObjectText};
+use keep::Keep;
 
 /// `metadata.managedFields` is found by the header's own pass; other pointers cost a second one.
 const MANAGED_FIELDS: &str = "/metadata/managedFields";
+
+/// How a server writes an object of which only the metadata was asked for (A-10).
+const PARTIAL: [&str; 2] = ["meta.k8s.io/v1", "PartialObjectMetadata"];
 
 /// Knows what one informer's objects look like and what is cut out of them.
 pub(crate) struct Decoder {
@@ -32,6 +37,9 @@ pub(crate) struct Decoder {
     kind: String,
     drop_managed_fields: bool,
     drop: Vec<Pointer>,
+    /// None: all of it.
+    keep: Option<Keep>,
+    metadata_only: bool,
     namespaces: Namespaces,
     packer: Option<Arc<Packer>>,
     max_object_bytes: usize,
@@ -76,6 +84,8 @@ impl Decoder {
             kind: kind.to_owned(),
             drop_managed_fields: !managed.is_empty(),
             drop,
+            keep: keep(watch),
+            metadata_only: watch.metadata_only,
             namespaces: Namespaces::default(),
             packer: (watch.compression == Compression::Zstd).then(Arc::default),
             max_object_bytes,
@@ -125,6 +135,9 @@ impl Decoder {
         if fits(parsed.kind(), &self.kind) && fits(parsed.api_version(), &self.api_version) {
             return Ok(());
         }
+        if self.metadata_only && [parsed.api_version(), parsed.kind()] == PARTIAL {
+            return Ok(());
+        }
         Err(Undecodable::Foreign(format!(
             "expected {} {}, found {} {}",
             self.api_version,
@@ -146,14 +159,28 @@ impl Decoder {
         if !self.drop.is_empty() {
             cuts.extend(locate(text, &self.drop)?.into_iter().flatten());
         }
+        if let Some(keep) = &self.keep {
+            cuts.extend(keep.cuts(text)?);
+        }
+        let [api_version, kind] =
+            if self.metadata_only { PARTIAL } else { [self.api_version.as_str(), self.kind.as_str()] };
         let mut prefix = String::new();
         if parsed.kind().is_empty() {
-            prefix.push_str(&format!(r#""kind":"{}","#, self.kind));
+            prefix.push_str(&format!(r#""kind":"{kind}","#));
         }
         if parsed.api_version().is_empty() {
-            prefix.push_str(&format!(r#""apiVersion":"{}","#, self.api_version));
+            prefix.push_str(&format!(r#""apiVersion":"{api_version}","#));
         }
         Ok(splice::splice(text, &prefix, cuts))
+    }
+}
+
+/// A server that was asked for metadata alone may still send all (A-10).
+fn keep(watch: &WatchConfig) -> Option<Keep> {
+    match &*watch.keep {
+        [] if watch.metadata_only => Some(Keep::new(&["/metadata".parse().ok()?])),
+        [] => None,
+        pointers => Some(Keep::new(pointers)),
     }
 }
 
@@ -167,6 +194,10 @@ fn not_utf8(repaired: &str) -> Undecodable {
 
 /// Reads just the key of an object that does not decode.
 fn quarantine(text: &str, problem: ObjectProblem) -> Undecodable {
+    // A parser that finds a value of the wrong type looks no further.
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        return Undecodable::NotJson(error);
+    }
     let parsed: KeyText<'_> = serde_json::from_str(text).unwrap_or_default();
     Undecodable::Quarantined {
         key: parsed.key(),

@@ -6,7 +6,7 @@ use informer_types::Gvr;
 
 use crate::WatchConfig;
 
-/// Resource, namespaces and selectors: a factory has one informer for each (F-1).
+/// Resource, namespaces, selectors and how much of the objects is asked for: a factory has one informer for each (F-1).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InformerKey {
     /// The resource.
@@ -17,6 +17,8 @@ pub struct InformerKey {
     pub labels: String,
     /// The field selector; empty selects everything.
     pub fields: String,
+    /// Only the metadata of the objects is asked for.
+    pub metadata_only: bool,
 }
 
 // === impl InformerKey ===
@@ -32,6 +34,7 @@ impl From<&WatchConfig> for InformerKey {
             namespaces,
             labels: config.labels.to_string(),
             fields: config.fields.clone(),
+            metadata_only: config.metadata_only,
         }
     }
 }
@@ -47,6 +50,9 @@ impl fmt::Display for InformerKey {
         }
         if !self.fields.is_empty() {
             write!(f, " with fields {}", self.fields)?;
+        }
+        if self.metadata_only {
+            f.write_str(", metadata only")?;
         }
         Ok(())
     }

@@ -6,6 +6,14 @@ use http::Request;
 use informer_types::Gvr;
 use kube::client::Body;
 
+const JSON: &str = "application/json";
+
+/// Servers that cannot cut objects down send them whole.
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+const LIST_OF_METADATA: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+
 /// One collection as one reflector sees it: a resource, one namespace or all, and the server-side selectors,
 /// which go on every request (F-6).
 #[derive(Clone, Debug)]
@@ -14,6 +22,8 @@ pub(crate) struct Collection {
     pub(crate) namespace: Option<String>,
     pub(crate) labels: String,
     pub(crate) fields: String,
+    /// Only the metadata of the objects is asked for.
+    pub(crate) metadata_only: bool,
 }
 
 /// What a list asks for.
@@ -64,7 +74,7 @@ impl Collection {
                 query.append_pair("resourceVersionMatch", "Exact");
             }
         }
-        get(&format!("{}?{}", self.path(), query.finish()))
+        self.get(&query.finish(), LIST_OF_METADATA)
     }
 
     /// with initial events.
@@ -80,7 +90,12 @@ impl Collection {
         if !options.resource_version.is_empty() {
             query.append_pair("resourceVersion", options.resource_version);
         }
-        get(&format!("{}?{}", self.path(), query.finish()))
+        self.get(&query.finish(), METADATA)
+    }
+
+    fn get(&self, query: &str, metadata: &'static str) -> Result<Request<Body>, http::Error> {
+        let accept = if self.metadata_only { metadata } else { JSON };
+        accepting(accept, &format!("{}?{query}", self.path()))
     }
 
     fn path(&self) -> String {
@@ -108,7 +123,11 @@ impl Collection {
 
 /// A GET that wants JSON and nothing else.
 pub(crate) fn get(path: &str) -> Result<Request<Body>, http::Error> {
-    Request::get(path).header(http::header::ACCEPT, "application/json").body(Body::empty())
+    accepting(JSON, path)
+}
+
+fn accepting(accept: &'static str, path: &str) -> Result<Request<Body>, http::Error> {
+    Request::get(path).header(http::header::ACCEPT, accept).body(Body::empty())
 }
 
 #[cfg(test)]
@@ -121,7 +140,26 @@ mod tests {
             namespace: Some("shop".to_owned()),
             labels: "app in (a,b)".to_owned(),
             fields: String::new(),
+            metadata_only: false,
         }
+    }
+
+    #[test]
+    fn metadata_alone_is_asked_for_in_lists_and_in_watches_with_the_whole_as_second_choice_a10() {
+        let collection = Collection { metadata_only: true, ..deployments() };
+        let watch =
+            WatchOptions { resource_version: "7", timeout: Duration::from_secs(300), initial_events: false };
+        let accepted = |request: Request<Body>| request.headers()["accept"].to_str().unwrap().to_owned();
+
+        assert_eq!(
+            accepted(collection.list(ListOptions::default()).unwrap()),
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+        );
+        assert_eq!(
+            accepted(collection.watch(watch).unwrap()),
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+        );
+        assert_eq!(accepted(deployments().watch(watch).unwrap()), "application/json");
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub(super) fn watch(watch: &Watch) -> WatchConfig {
         labels: watch.labels.clone(),
         fields: watch.fields.clone(),
         drop: watch.drop.clone(),
+        keep: watch.keep.clone(),
+        metadata_only: watch.metadata_only,
         indexes: watch.indexes.clone(),
         compression: match watch.compression {
             Compression::Zstd => informer_cache::Compression::Zstd,

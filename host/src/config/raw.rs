@@ -84,6 +84,8 @@ pub(super) struct RawWatch {
     pub(super) fields: Option<Located<FieldSelector>>,
     pub(super) resync: Option<Located<Duration>>,
     pub(super) drop: Option<Located<Vec<Located<Pointer>>>>,
+    pub(super) keep: Option<Located<Vec<Located<Pointer>>>>,
+    pub(super) metadata_only: Option<Located<bool>>,
     pub(super) compression: Option<Located<Compression>>,
     pub(super) index: Vec<(Name, Located<Pointer>)>,
 }
@@ -171,6 +173,8 @@ impl RawWatch {
             fields: table.get("fields"),
             resync: table.get("resync"),
             drop: table.list("drop"),
+            keep: table.list("keep"),
+            metadata_only: table.get("metadata-only"),
             compression: table.get("compression"),
             index: table.map("index"),
         }

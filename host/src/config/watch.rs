@@ -36,8 +36,14 @@ pub struct Watch {
     pub resync: Option<Duration>,
     /// What is cut out of every object before it is kept; never what an informer itself needs.
     pub drop: Vec<Pointer>,
+    /// What alone is kept of every object, besides what identifies it; none: everything. Never together with a
+    /// `drop` of its own.
+    pub keep: Vec<Pointer>,
+    /// Only the metadata of the objects is asked for.
+    pub metadata_only: bool,
     /// How the objects are kept in memory.
     pub compression: Compression,
-    /// Indexes by name: the scalar at the pointer, or each scalar of the array there.
+    /// Indexes by name: the scalar at the pointer, or each scalar of the array there. All of them are of what is
+    /// kept.
     pub indexes: BTreeMap<String, Pointer>,
 }

@@ -29,6 +29,7 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     assert!(watch.indexes.is_empty());
     assert_eq!(watch.resync, None);
     assert_eq!(watch.drop, ["/metadata/managedFields".parse().unwrap()]);
+    assert!(watch.keep.is_empty() && !watch.metadata_only);
 
     let [plugin] = config.plugins.as_slice() else { panic!("{config:?}") };
     assert_eq!(plugin.source, Path::new("/etc/informer/hello.wasm"));
@@ -193,4 +194,30 @@ fn a_file_reads_equal_to_itself_so_that_a_reload_sees_only_what_changed() {
     assert_eq!(before, same);
     assert_eq!(before.watches, after.watches);
     assert_ne!(before.plugins, after.plugins);
+}
+
+#[test]
+fn a_watch_may_keep_a_part_of_its_objects_or_their_metadata_alone() {
+    let config = good(
+        r#"
+        [[watch]]
+        gvr = "v1/pods"
+        keep = ["/spec/nodeName", "/status/phase"]
+        index = { by-node = "/spec/nodeName", by-app = "/metadata/labels/app" }
+        [[watch]]
+        gvr = "v1/secrets"
+        metadata-only = true
+        keep = ["/metadata/annotations"]
+        [[plugin]]
+        name = "p"
+        source = "/opt/p.wasm"
+        on = [{ watch = "v1/pods" }]
+        "#,
+    );
+
+    let [pods, secrets] = &config.watches[..] else { panic!("{:?}", config.watches) };
+    assert_eq!(pods.keep, ["/spec/nodeName".parse().unwrap(), "/status/phase".parse().unwrap()]);
+    assert_eq!(pods.indexes.len(), 2);
+    assert!(!pods.metadata_only && secrets.metadata_only);
+    assert_eq!(secrets.keep, ["/metadata/annotations".parse().unwrap()]);
 }

@@ -45,7 +45,7 @@ resync = "10"
 [[watch]]
 gvr = "v1/pods"
 drop = ["metadata"]
-metadata-only = true
+metadata-only = 1
 
 [[plugin]]
 name = "deployment-logger"
@@ -69,7 +69,7 @@ source = "deployment-logger.wasm"
 9:20: host.shutdown-timeout: expected a duration, found the number 25; write for example "30s"
 13:10: watch[0].resync: `10` is not a duration; write numbers with the units h, m, s or ms, like "30s", "1h30m" or "500ms"
 17:9: watch[1].drop[0]: `metadata` is not a JSON pointer: it must start with `/`, as in `/spec/replicas`
-18:1: watch[1].metadata-only: `metadata-only` is not supported by this version; remove it
+18:17: watch[1].metadata-only: expected true or false, found the number 1; write for example true
 25:11: plugin.deployment-logger.on[0].watch: `apps/v1/deployment` is not watched; did you mean `apps/v1/deployments`?
 26:20: plugin.deployment-logger.on[0].events[1]: unknown value `modify`; write "add" or "update" or "delete"
 27:3: plugin.deployment-logger.on[0].when: `when` is not supported by this version; remove it
@@ -271,6 +271,53 @@ fn a_bad_watch_is_told_apart_from_a_dangerous_one() {
 8:11: watch[0].index: `A b` is not a name; write at most 63 lower-case letters, digits and `-`, with no `-` at either end
 8:29: watch[0].index.c: the whole object cannot be an index; write the pointer of a field, like "/spec/nodeName"
 8:37: watch[0].index.d: expected a JSON pointer, found the number 3; write for example "/spec/nodeName"
+"#
+    );
+}
+
+#[test]
+fn what_is_kept_of_an_object_must_not_contradict_itself() {
+    assert_eq!(
+        watch_problems(
+            "drop = [\"/status\"]\nkeep = [\"\", \"/spec\", \"/spec\"]\nindex = { a = \"/data\" }\n"
+        ),
+        r#"4:8: watch[0].keep: `keep` says all that stays, and `drop` on line 3 what does not; remove one of them
+4:9: watch[0].keep[0]: "" is the whole object; leave `keep` out to keep everything
+4:22: watch[0].keep[2]: `/spec` is listed twice; remove one
+"#
+    );
+    assert_eq!(
+        watch_problems("keep = []\nmetadata-only = \"yes\"\n"),
+        r#"3:8: watch[0].keep: the list is empty; leave the key out for everything
+4:17: watch[0].metadata-only: expected true or false, found the text "yes"; write for example true
+"#
+    );
+    assert_eq!(
+        watch_problems("metadata-only = true\nkeep = [\"/spec\"]\n"),
+        r#"4:9: watch[0].keep[0]: nothing is at "/spec" with metadata-only = true; remove it, or keep something below "/metadata"
+"#
+    );
+}
+
+#[test]
+fn an_index_over_what_is_not_kept_is_refused() {
+    assert_eq!(
+        watch_problems(
+            "keep = [\"/spec/a\"]\nindex = { b = \"/spec/b\", c = \"/spec/a/x\", d = \"/metadata/labels/x\" }\n"
+        ),
+        r#"4:15: watch[0].index.b: nothing is at "/spec/b" in what is kept of the objects; add "/spec/b" to `keep`
+"#
+    );
+    assert_eq!(
+        watch_problems("drop = [\"/spec\"]\nindex = { b = \"/spec/b\" }\n"),
+        r#"4:15: watch[0].index.b: nothing is at "/spec/b" in what is kept of the objects; remove "/spec" from `drop`
+"#
+    );
+    assert_eq!(
+        watch_problems(
+            "metadata-only = true\nindex = { b = \"/spec/b\", c = \"/metadata/annotations/x\" }\n"
+        ),
+        r#"4:15: watch[0].index.b: nothing is at "/spec/b" in what is kept of the objects; remove metadata-only, or index something below "/metadata"
 "#
     );
 }

@@ -138,6 +138,7 @@ fn spawn(
             namespace: cell.namespace().map(str::to_owned),
             labels: inner.key.labels.clone(),
             fields: inner.key.fields.clone(),
+            metadata_only: inner.key.metadata_only,
         };
         let list_watch = ListWatch::new(transport.clone(), collection);
         let scope = (scope, Arc::clone(cell));

@@ -17,6 +17,7 @@ mod listeners;
 mod lister;
 mod lists;
 mod pager;
+mod parts;
 mod presence;
 mod quarantine;
 mod recordings;

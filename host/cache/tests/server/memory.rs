@@ -41,7 +41,9 @@ impl Service<http::Request<Body>> for Memory {
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let target = request.uri().path_and_query().unwrap().as_str().to_owned();
-        let answer = match self.0.answer(&target) {
+        let accept =
+            request.headers().get("accept").and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+        let answer = match self.0.answer(&target, accept) {
             Answer::Refused => Err(io::ErrorKind::ConnectionRefused.into()),
             Answer::Silent => return pending().boxed(),
             Answer::Http { status, headers, body } => {

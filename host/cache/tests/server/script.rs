@@ -14,6 +14,8 @@ use tokio::sync::mpsc;
 pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) query: HashMap<String, String>,
+    /// The media types; not known over TCP.
+    pub(crate) accept: String,
     /// When, on the test's clock.
     pub(crate) at: tokio::time::Instant,
 }
@@ -234,7 +236,7 @@ impl Script {
     }
 
     /// Records the request and gives its answer.
-    pub(crate) fn answer(&self, target: &str) -> Answer {
+    pub(crate) fn answer(&self, target: &str, accept: &str) -> Answer {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let mut state = self.0.lock();
         if query.is_empty() {
@@ -250,7 +252,8 @@ impl Script {
             return Answer::status(404, "404 page not found");
         }
         let query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-        let request = Request { path: path.to_owned(), query, at: tokio::time::Instant::now() };
+        let accept = accept.to_owned();
+        let request = Request { path: path.to_owned(), query, accept, at: tokio::time::Instant::now() };
         let is_watch = request.is_watch();
         state.requests.push(request);
         if !is_watch {

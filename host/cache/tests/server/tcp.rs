@@ -34,7 +34,7 @@ impl Script {
 async fn serve(connection: TcpStream, script: &Script) -> io::Result<()> {
     let mut connection = BufReader::new(connection);
     while let Some(target) = read_request(&mut connection).await? {
-        let Answer::Http { status, headers, mut body } = script.answer(&target) else {
+        let Answer::Http { status, headers, mut body } = script.answer(&target, "") else {
             return Ok(());
         };
         let mut head = format!("HTTP/1.1 {status} Scripted\r\nTransfer-Encoding: chunked\r\n");

@@ -50,6 +50,18 @@ impl<T: FromText> Scalar for T {
     }
 }
 
+impl Scalar for bool {
+    const KIND: &'static str = "true or false";
+
+    fn example() -> String {
+        "true".to_owned()
+    }
+
+    fn read(value: &DeValue<'_>) -> Option<Result<Self, Fault>> {
+        value.as_bool().map(Ok)
+    }
+}
+
 /// Reads a value; `Err` says what was found and what would be right.
 pub(super) fn read<T: Scalar>(value: &DeValue<'_>) -> Result<T, Fault> {
     T::read(value)

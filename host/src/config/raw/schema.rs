@@ -39,8 +39,19 @@ pub(crate) static HOST: Section = Section {
 
 pub(crate) static WATCH: Section = Section {
     header: "[[watch]]",
-    keys: &["gvr", "namespaces", "labels", "fields", "resync", "drop", "compression", "index"],
-    later: &["keep", "metadata-only"],
+    keys: &[
+        "gvr",
+        "namespaces",
+        "labels",
+        "fields",
+        "resync",
+        "drop",
+        "keep",
+        "metadata-only",
+        "compression",
+        "index",
+    ],
+    later: &[],
 };
 
 pub(crate) static PLUGIN: Section = Section {

@@ -1,22 +1,22 @@
 //! `[[watch]]`
 
-use std::{collections::BTreeMap, time::Duration};
+mod part;
 
-use informer_types::{Gvr, Pointer};
+use std::time::Duration;
+
+use informer_types::Gvr;
+
+use part::{drop, indexes, keep, kept};
 
 use super::{Context, suggestion};
 use crate::config::{
     problem::Fault,
     raw::{Located, RawWatch},
-    watch::{DROP, LEAST_RESYNC, Watch},
+    watch::{LEAST_RESYNC, Watch},
 };
 
 /// Longer is as good as never, and never is written "0s".
 const MOST_RESYNC: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-
-/// What an informer tells objects and their versions apart by.
-const IDENTITY: [&str; 4] =
-    ["/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/resourceVersion"];
 
 /// The watches of a file, and whether these are all: where one cannot be read, a reference to it cannot be judged.
 pub(super) struct Watched {
@@ -54,15 +54,22 @@ fn watch(gvr: Gvr, raw: RawWatch, context: &mut Context<'_, '_>) -> Watch {
         let list = context.some_distinct(list, "all namespaces", |namespace| namespace.0.clone());
         list.into_iter().map(|namespace| namespace.0).collect()
     });
+    let metadata_only = raw.metadata_only.is_some_and(|metadata_only| metadata_only.value);
+    let dropped = raw.drop.as_ref().map(|drop| drop.at);
+    let keep = keep(raw.keep, dropped, metadata_only, context);
+    let drop = drop(raw.drop, context);
+    let indexes = indexes(raw.index, &kept(&keep, &drop, metadata_only), context);
     Watch {
         gvr,
         namespaces: namespaces.unwrap_or_default(),
         labels: raw.labels.map(|labels| labels.value).unwrap_or_default(),
         fields: raw.fields.map(|fields| fields.value.0).unwrap_or_default(),
         resync: raw.resync.and_then(|period| resync(&period, context)),
-        drop: drop(raw.drop, context),
+        drop,
+        keep,
+        metadata_only,
         compression: raw.compression.map(|compression| compression.value).unwrap_or_default(),
-        indexes: indexes(raw.index, context),
+        indexes,
     }
 }
 
@@ -72,42 +79,6 @@ pub(super) fn resync(period: &Located<Duration>, context: &mut Context<'_, '_>) 
         return None;
     }
     Some(context.within(Some(period), LEAST_RESYNC, (LEAST_RESYNC, MOST_RESYNC)))
-}
-
-fn drop(raw: Option<Located<Vec<Located<Pointer>>>>, context: &mut Context<'_, '_>) -> Vec<Pointer> {
-    let Some(list) = raw else {
-        return DROP.iter().filter_map(|pointer| pointer.parse().ok()).collect();
-    };
-    for pointer in &list.value {
-        let text = pointer.value.to_string();
-        // A pointer above one of them takes it along.
-        let needed = IDENTITY.iter().find(|needed| {
-            needed.strip_prefix(text.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        });
-        if let Some(needed) = needed {
-            let message = format!("\"{text}\" takes {needed} away, which the informer itself needs");
-            context.refuse(
-                pointer,
-                Fault::new(message, "drop something else, like \"/metadata/managedFields\""),
-            );
-        }
-    }
-    context.distinct(list.value, Pointer::to_string)
-}
-
-fn indexes(
-    raw: Vec<(crate::config::raw::Name, Located<Pointer>)>,
-    context: &mut Context<'_, '_>,
-) -> BTreeMap<String, Pointer> {
-    let mut indexes = BTreeMap::new();
-    for (name, pointer) in raw {
-        if pointer.value.tokens().is_empty() {
-            let remedy = "write the pointer of a field, like \"/spec/nodeName\"";
-            context.refuse(&pointer, Fault::new("the whole object cannot be an index", remedy));
-        }
-        indexes.insert(name.0, pointer.value);
-    }
-    indexes
 }
 
 // === impl Watched ===

@@ -1,0 +1,254 @@
+//! What is kept of an object where not all of it is: everything else is cut out of its text.
+
+use std::{collections::BTreeMap, fmt, ops::Range};
+
+use informer_types::{InvalidJson, Pointer};
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// What an informer, its listeners and the guests' metadata are told objects apart by. It always stays.
+const IDENTITY: [&str; 11] = [
+    "/apiVersion",
+    "/kind",
+    "/metadata/name",
+    "/metadata/namespace",
+    "/metadata/uid",
+    "/metadata/resourceVersion",
+    "/metadata/generation",
+    "/metadata/creationTimestamp",
+    "/metadata/deletionTimestamp",
+    "/metadata/labels",
+    "/metadata/ownerReferences",
+];
+
+/// The paths that stay, as a tree.
+pub(super) struct Keep(Node);
+
+#[derive(Default)]
+struct Node {
+    /// It stays with everything below it.
+    whole: bool,
+    members: BTreeMap<String, Node>,
+}
+
+// === impl Keep ===
+
+impl Keep {
+    /// What is at the pointers, and what identifies the object. A pointer that leads into an array keeps all of
+    /// the array, so that what is in it stays where it was.
+    pub(super) fn new(pointers: &[Pointer]) -> Self {
+        let identity = IDENTITY.iter().filter_map(|pointer| pointer.parse().ok());
+        let mut root = Node::default();
+        for pointer in identity.chain(pointers.iter().cloned()) {
+            let node = pointer
+                .tokens()
+                .iter()
+                .fold(&mut root, |node, token| node.members.entry(token.clone()).or_default());
+            node.whole = true;
+        }
+        Self(root)
+    }
+
+    /// The values of `text`, a JSON object, that do not stay.
+    pub(super) fn cuts(&self, text: &str) -> Result<Vec<Range<usize>>, InvalidJson> {
+        let mut cuts = Vec::new();
+        if self.0.whole {
+            return Ok(cuts);
+        }
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        Cutter { node: &self.0, text, cuts: &mut cuts }.deserialize(&mut deserializer)?;
+        Ok(cuts)
+    }
+}
+
+/// Walks one value along one node of the tree.
+struct Cutter<'a> {
+    node: &'a Node,
+    text: &'a str,
+    cuts: &'a mut Vec<Range<usize>>,
+}
+
+/// The node of a key, if it has one.
+struct MemberOf<'a>(&'a Node);
+
+impl<'de> DeserializeSeed<'de> for Cutter<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Cutter<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(member) = map.next_key_seed(MemberOf(self.node))? {
+            match member {
+                None => {
+                    let raw: &'de RawValue = map.next_value()?;
+                    // Borrowed from the text, so it lies in it.
+                    let start = raw.get().as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
+                    self.cuts.push(start..start + raw.get().len());
+                }
+                Some(node) if node.whole => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+                Some(node) => map.next_value_seed(Cutter { node, text: self.text, cuts: &mut *self.cuts })?,
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+impl<'a, 'de> DeserializeSeed<'de> for MemberOf<'a> {
+    type Value = Option<&'a Node>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'a> Visitor<'_> for MemberOf<'a> {
+    type Value = Option<&'a Node>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.members.get(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::decode::splice::splice;
+
+    fn kept(text: &str, pointers: &[&str]) -> Value {
+        let pointers: Vec<Pointer> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
+        let cuts = Keep::new(&pointers).cuts(text).unwrap();
+        serde_json::from_str(&splice(text, "", cuts)).unwrap()
+    }
+
+    #[test]
+    fn what_is_named_and_what_identifies_stay() {
+        let text = r#"{ "kind":"Pod", "apiVersion":"v1", "spec" : {"a":1 ,"b":{"c":[1,{"d":2}],"e":3}} ,
+            "metadata":{"name":"x","annotations":{"k":"v","l\"m":"w"},"labels":{"app":"web"}}, "status":{} }"#;
+        let identity =
+            json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "x", "labels": {"app": "web"}}});
+        let with = |more: Value| {
+            let mut all = identity.clone();
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            all
+        };
+
+        assert_eq!(kept(text, &[]), identity);
+        assert_eq!(kept(text, &["/none/there"]), identity);
+        assert_eq!(kept(text, &["/spec/a"]), with(json!({"spec": {"a": 1}})));
+        // Into an array: all of it, so that indexes keep their meaning.
+        assert_eq!(kept(text, &["/spec/b/c/1/d"]), with(json!({"spec": {"b": {"c": [1, {"d": 2}]}}})));
+        assert_eq!(
+            kept(text, &["/spec", "/spec/a"]),
+            with(json!({"spec": {"a": 1, "b": {"c": [1, {"d": 2}], "e": 3}}}))
+        );
+        assert_eq!(kept(text, &["/spec/a/deeper"]), with(json!({"spec": {"a": 1}})));
+        assert_eq!(
+            kept(text, &["/metadata/annotations/l\"m"])["metadata"]["annotations"],
+            json!({"l\"m": "w"})
+        );
+        assert_eq!(kept(text, &[""]), serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn a_key_is_known_however_it_is_written() {
+        assert_eq!(kept(r#"{"sp\u0065c":1,"x":2}"#, &["/spec"]), json!({"spec": 1}));
+        assert_eq!(kept(r#"{"a/b":1,"c":2}"#, &["/a~1b"]), json!({"a/b": 1}));
+    }
+
+    fn tree() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<i16>().prop_map(|quarters| Value::from(f64::from(quarters) / 4.0)),
+            ".{0,4}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[abk\"\\\\]{1,2}", inner, 0..4)
+                    .prop_map(|map| map.into_iter().collect()),
+            ]
+        })
+    }
+
+    /// The same by a tree.
+    fn prune(value: &Value, node: &Node) -> Value {
+        match value {
+            Value::Object(members) if !node.whole => members
+                .iter()
+                .filter_map(|(key, value)| Some((key.clone(), prune(value, node.members.get(key)?))))
+                .collect(),
+            other => other.clone(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn cutting_the_text_is_pruning_the_tree(
+            members in prop::collection::btree_map("[abk\"\\\\]{1,2}", tree(), 0..4),
+            pointers in prop::collection::vec("(/[abk0]{1,2}){1,3}", 0..4),
+            pretty in any::<bool>(),
+        ) {
+            let value: Value = members.into_iter().collect();
+            let text = if pretty { serde_json::to_string_pretty(&value).unwrap() } else { value.to_string() };
+            let pointers: Vec<Pointer> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
+            let keep = Keep::new(&pointers);
+
+            let cut = splice(&text, "", keep.cuts(&text).unwrap());
+
+            prop_assert_eq!(serde_json::from_str::<Value>(&cut).unwrap(), prune(&value, &keep.0));
+        }
+    }
+}
