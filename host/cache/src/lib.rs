@@ -2,9 +2,10 @@
 //!
 //! In the order an event meets the modules:
 //!
-//! 1. `request`, `list_watch`, `frame`: LIST pages and WATCH frames as bytes, over a `kube::Client`.
+//! 1. `request`, `request_budget`, `list_watch`, `frame`: LIST pages and WATCH frames as bytes, over a
+//!    `kube::Client`, no more often than the API server can bear.
 //! 2. `decode`: one JSON text becomes one [`Object`](informer_types::Object), with no object tree.
-//! 3. `reflector`: list, watch, resume, relist, back off; one task per namespace watched.
+//! 3. `reflector`: list (streaming or plain), watch, resume, relist, back off; one task per namespace watched.
 //! 4. `delta`, `delta_queue`: what the reflectors saw, in order, bounded.
 //! 5. `controller`: applies deltas; the store decides what each one is. Writes the `indexer`, then notifies.
 //! 6. `processor`, `listener`, `resync`: fan-out, joining late, resync, has-synced.

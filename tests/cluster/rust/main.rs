@@ -13,4 +13,5 @@ mod host;
 mod oracle;
 mod restarts;
 mod servers;
+mod streaming;
 mod support;

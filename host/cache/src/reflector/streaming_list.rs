@@ -19,7 +19,7 @@ use super::{
 use crate::{
     WatchListMode,
     decode::{EventError, ListPage, Undecodable, WatchEvent},
-    error::{ErrorClass, Problem, ReflectorError, RequestError, chain},
+    error::{Problem, ReflectorError, RequestError, chain},
     list_watch::Next,
     status::{Phase, counted},
 };
@@ -122,10 +122,7 @@ impl Reflector {
     async fn stream_once(&mut self) -> Result<(ListPage, OpenWatch), StreamError> {
         self.cell.enter(Phase::Listing);
         let version = self.state.stream_version().to_owned();
-        let mut watch = match self.open_watch(&version, true, PATIENCE).await {
-            Err(error) if error.class() == ErrorClass::Silent => return Err(StreamError::Overdue(PATIENCE)),
-            opened => opened?,
-        };
+        let mut watch = self.open_watch(&version, true, PATIENCE).await?;
         tracing::debug!(resource = %self.resource(), rv = version, "streaming the list");
         let mut store = TemporaryStore::default();
         loop {

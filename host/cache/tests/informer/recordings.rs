@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use informer_cache::WatchConfig;
+use informer_cache::{FactoryConfig, WatchConfig, WatchListMode};
 use informer_types::Gvr;
 use serde_json::{Value, json};
 
@@ -10,6 +10,19 @@ use crate::{
     server::{Answer, Script},
     world::{World, config, eventually},
 };
+
+const RESOURCES: [&str; 10] = [
+    "configmaps",
+    "deployments",
+    "endpointslices",
+    "events",
+    "jobs",
+    "leases",
+    "namespaces",
+    "pods",
+    "replicasets",
+    "secrets",
+];
 
 fn recording(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/recordings").join(file);
@@ -53,7 +66,23 @@ fn expected(list: &Value, frames: &[Value]) -> BTreeMap<String, Value> {
     objects
 }
 
-async fn replay(resource: &str) {
+/// The list as a server streams it: its objects as ADDED, then the end mark, then the watch.
+fn streamed(list: &Value, watch: &str) -> String {
+    let kind = list["kind"].as_str().unwrap().strip_suffix("List").unwrap();
+    let mut text = String::new();
+    for item in list["items"].as_array().into_iter().flatten() {
+        let mut object = item.clone();
+        object["kind"] = json!(kind);
+        object["apiVersion"] = list["apiVersion"].clone();
+        text.push_str(&format!("{}\n", json!({"type": "ADDED", "object": object})));
+    }
+    let mark = json!({"type": "BOOKMARK", "object": {"kind": kind, "apiVersion": list["apiVersion"],
+        "metadata": {"resourceVersion": list["metadata"]["resourceVersion"],
+            "annotations": {"k8s.io/initial-events-end": "true"}}}});
+    text + &format!("{mark}\n{watch}")
+}
+
+async fn replay(resource: &str, watch_list: WatchListMode) {
     let list = recording(&format!("{resource}.list.json.zst"));
     let watch = recording(&format!("{resource}.watch.jsonl.zst"));
     let parsed: Value = serde_json::from_str(&list).unwrap();
@@ -67,8 +96,12 @@ async fn replay(resource: &str) {
     script.path(&gvr.api_root(), Answer::json(&api));
     script.list(Answer::ok(list));
     let live = script.live_watch();
-    watch.as_bytes().chunks(7_001).for_each(|chunk| live.bytes(chunk));
-    let world = World::start_with(script, config(), WatchConfig::new(gvr));
+    let streams = watch_list == WatchListMode::On;
+    let text = if streams { streamed(&parsed, &watch) } else { watch };
+    text.as_bytes().chunks(7_001).for_each(|chunk| live.bytes(chunk));
+    // The plain list is what the streamed one is compared with.
+    let config = FactoryConfig { watch_list, check_consistency: true, ..config() };
+    let world = World::start_with(script, config, WatchConfig::new(gvr));
 
     let applied = || world.informer.status().reflectors[0].applied_version.clone();
     eventually(&format!("{resource} at {last}"), || applied() == last, applied).await;
@@ -82,23 +115,23 @@ async fn replay(resource: &str) {
     let counters = world.informer.status().counters;
     let bookmarks = frames.iter().filter(|frame| frame["type"] == "BOOKMARK").count() as u64;
     assert_eq!((counters.skipped, counters.quarantined, counters.failures), (0, 0, 0));
+    assert_eq!(
+        (counters.streaming_lists, counters.consistent_lists),
+        (u64::from(streams), u64::from(streams))
+    );
     assert_eq!((counters.bookmarks, counters.events), (bookmarks, frames.len() as u64 - bookmarks));
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_recording_of_a_real_server_ends_in_the_state_it_tells() {
-    for resource in [
-        "configmaps",
-        "deployments",
-        "endpointslices",
-        "events",
-        "jobs",
-        "leases",
-        "namespaces",
-        "pods",
-        "replicasets",
-        "secrets",
-    ] {
-        replay(resource).await;
+    for resource in RESOURCES {
+        replay(resource, WatchListMode::Off).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_recording_streamed_ends_in_the_same_state_and_equals_its_list_r42_r50() {
+    for resource in RESOURCES {
+        replay(resource, WatchListMode::On).await;
     }
 }
