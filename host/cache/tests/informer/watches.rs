@@ -233,7 +233,9 @@ async fn bookmarks_keep_a_quiet_watch_and_three_minutes_without_one_end_it_weakn
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let watch = script.live_watch();
-    let world = World::start(script);
+    let min_watch_timeout = Duration::from_secs(60 * 60);
+    let config = informer_cache::FactoryConfig { min_watch_timeout, ..config() };
+    let world = World::start_with(script, config, pods());
     for version in 11..15 {
         tokio::time::sleep(Duration::from_secs(60)).await;
         watch.frame(&bookmark(&version.to_string()));

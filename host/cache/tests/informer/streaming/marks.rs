@@ -202,6 +202,8 @@ async fn what_does_not_decode_is_quarantined_with_the_list_and_keeps_its_last_go
         event("MODIFIED", bad("a", "5")),
         event("MODIFIED", pod("c", "6")),
         event("DELETED", bad("d", "7")),
+        event("ADDED", bad("e", "8")),
+        event("DELETED", pod("e", "9")),
         end("10"),
         event("MODIFIED", pod("b", "11")),
     ]));
