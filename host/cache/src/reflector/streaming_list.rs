@@ -104,17 +104,22 @@ impl Reflector {
     /// R-45, and D-3 where the failure says something about the server.
     fn give_up_streaming(&self, error: &StreamError) {
         let reason = format!("the streaming list failed: {}", chain(error));
-        tracing::warn!(resource = %self.resource(), reason, "falling back to a plain list");
         let lacking = match error {
             StreamError::Unfinished | StreamError::Overdue(_) => true,
             StreamError::Request(source) => source.is_unsupported(),
             StreamError::VeryShort => false,
         };
-        if lacking && self.watch_list == WatchListMode::Auto {
+        self.cell.unsynced_because(format!("{reason}; waiting for a plain list"));
+        if !lacking {
+            // If it is not over, the plain list will say so.
+            tracing::info!(resource = %self.resource(), reason, "falling back to a plain list");
+            return;
+        }
+        tracing::warn!(resource = %self.resource(), reason, "falling back to a plain list");
+        if self.watch_list == WatchListMode::Auto {
             let api_root = self.list_watch.collection.gvr.api_root();
             self.list_watch.transport.watch_list_support.lacks(api_root, reason.clone());
         }
-        self.cell.unsynced_because(format!("{reason}; waiting for a plain list"));
         self.cell.plain_lists_because(reason);
     }
 
