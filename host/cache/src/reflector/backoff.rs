@@ -9,6 +9,10 @@ use crate::BackoffConfig;
 /// A server that asks for more than this is not believed.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
+/// How much of the jitter of a delay a time that the server asked for gets: whoever was told the same time
+/// should not come back at the same moment, and not much later either.
+const RETRY_AFTER_JITTER: f64 = 0.25;
+
 /// One sequence of delays for everything a reflector waits for.
 pub(crate) struct Backoff {
     config: BackoffConfig,
@@ -35,10 +39,19 @@ impl Backoff {
             self.next = self.config.base;
         }
         let delay = self.next.min(self.config.cap);
-        self.next = delay.mul_f64(self.config.factor).min(self.config.cap);
-        let jittered = delay.mul_f64(1.0 + self.config.jitter * fastrand::f64());
-        jittered.max(retry_after.unwrap_or_default().min(MAX_RETRY_AFTER))
+        self.next = times(delay, self.config.factor).min(self.config.cap);
+        let asked = retry_after.unwrap_or_default().min(MAX_RETRY_AFTER);
+        self.jittered(delay, 1.0).max(self.jittered(asked, RETRY_AFTER_JITTER))
     }
+
+    fn jittered(&self, delay: Duration, share: f64) -> Duration {
+        times(delay, 1.0 + share * self.config.jitter * fastrand::f64())
+    }
+}
+
+/// A factor that makes no sense is none.
+fn times(delay: Duration, factor: f64) -> Duration {
+    Duration::try_from_secs_f64(delay.as_secs_f64() * factor).unwrap_or(delay)
 }
 
 #[cfg(test)]
@@ -88,5 +101,26 @@ mod tests {
         assert_eq!(backoff.draw(Some(Duration::from_secs(7))), Duration::from_secs(7));
         assert_eq!(backoff.draw(Some(Duration::from_secs(1))), Duration::from_millis(1_600));
         assert_eq!(backoff.draw(Some(Duration::MAX)), MAX_RETRY_AFTER);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn not_all_come_back_at_the_moment_that_the_server_named_and_none_before_it() {
+        let delays: Vec<Duration> = (0..100)
+            .map(|_| Backoff::new(BackoffConfig::default()).draw(Some(Duration::from_secs(8))))
+            .collect();
+
+        assert!(delays.iter().all(|delay| (8.0..10.0).contains(&delay.as_secs_f64())), "{delays:?}");
+        assert!(
+            delays.iter().any(|delay| *delay > delays[0]) || delays.iter().any(|delay| *delay < delays[0])
+        );
+    }
+
+    #[test]
+    fn numbers_that_make_no_sense_do_not_panic() {
+        for number in [f64::NAN, f64::INFINITY, f64::MAX, -1.0, -10.0] {
+            let config = BackoffConfig { jitter: number, factor: number, ..BackoffConfig::default() };
+            let mut backoff = Backoff::new(config);
+            (0..5).for_each(|_| assert!(backoff.draw(None) <= 2 * config.cap));
+        }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use informer_cache::{ErrorClass, InformerFactory, Phase, WatchConfig};
+use informer_cache::{ErrorClass, FactoryConfig, InformerFactory, Phase, WatchConfig, WatchListMode};
 use informer_types::Gvr;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     server::{Answer, Script},
-    world::{Recorder, World, config, listener, pod, pods},
+    world::{Recorder, World, config, event, listener, pod, pods},
 };
 
 #[tokio::test(start_paused = true)]
@@ -81,8 +81,19 @@ async fn a_stop_is_prompt_whatever_the_informer_waits_for_r15_r24() {
     let undiscovered = Script::new();
     undiscovered.path("/api/v1", Answer::Refused);
 
-    for script in [silent_list, watching, failing, undiscovered] {
-        let world = World::start(script);
+    let unanswered = Script::new();
+    unanswered.watch(Answer::Silent);
+    let streaming = Script::new();
+    let stream = streaming.live_watch();
+    stream.event("ADDED", &pod("a", "1"));
+    let unfinished = Script::new();
+    unfinished.watch(Answer::watch(&[event("ADDED", pod("a", "1"))]));
+
+    let plain = [silent_list, watching, failing, undiscovered].map(|script| (script, WatchListMode::Off));
+    let streamed = [unanswered, streaming, unfinished].map(|script| (script, WatchListMode::Auto));
+    for (script, watch_list) in plain.into_iter().chain(streamed) {
+        let config = FactoryConfig { watch_list, ..config() };
+        let world = World::start_with(script, config, pods());
         tokio::time::sleep(Duration::from_millis(100)).await;
         let start = tokio::time::Instant::now();
 
@@ -91,7 +102,7 @@ async fn a_stop_is_prompt_whatever_the_informer_waits_for_r15_r24() {
         assert!(start.elapsed() < Duration::from_millis(10));
         assert_eq!(world.informer.status().phase, Phase::Stopped);
     }
-    assert!(list.is_closed() && watch.is_closed());
+    assert!(list.is_closed() && watch.is_closed() && stream.is_closed());
 }
 
 #[tokio::test(start_paused = true)]
