@@ -10,6 +10,7 @@ mod fault;
 mod informers;
 mod injector;
 mod journal;
+mod list_mode;
 mod pace;
 mod plan;
 mod resource;

@@ -14,6 +14,7 @@ use tokio::{
 
 use super::{
     journal::{Call, Journal, State, What, Why},
+    list_mode::ListMode,
     resource::{RUN_LABEL, Resource},
 };
 
@@ -45,7 +46,13 @@ struct Reader {
 // === impl ClientGo ===
 
 impl ClientGo {
-    pub(super) async fn start(directory: &Path, kubeconfig: &str, run: &str, journal: &Journal) -> Self {
+    pub(super) async fn start(
+        directory: &Path,
+        kubeconfig: &str,
+        run: &str,
+        mode: ListMode,
+        journal: &Journal,
+    ) -> Self {
         let program = tokio::task::spawn_blocking(oracle).await.unwrap().unwrap();
         let file = directory.join(format!("{run}.kubeconfig"));
         std::fs::write(&file, kubeconfig).unwrap();
@@ -56,6 +63,8 @@ impl ClientGo {
             let scope = if resource.is_namespaced() { "-namespaced" } else { "-cluster" };
             command.args([scope, resource.gvr()]);
         }
+        let (variable, value) = mode.environment();
+        command.env(variable, value);
         let log = File::create(directory.join(format!("{run}.client-go.log"))).unwrap();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
         let mut process = command.spawn().unwrap();

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use informer_cache::{
-    FactoryConfig, InformerFactory, ListQuery, ListenerConfig, SharedInformer, WatchConfig,
+    Counters, FactoryConfig, InformerFactory, ListQuery, ListenerConfig, SharedInformer, WatchConfig,
 };
 use informer_types::{Cause, Change, LabelSelector, Notification, NotificationSink, Object};
 use kube::{Client, Config, config::Kubeconfig};
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{
     journal::{Call, Journal, State, What, Why},
+    list_mode::ListMode,
     resource::{RUN_LABEL, Resource},
 };
 
@@ -29,7 +30,7 @@ struct Recorder {
 
 impl Informers {
     /// Starts one informer a resource, with nothing dropped, so that caches can be compared.
-    pub(super) async fn start(kubeconfig: &str, namespace: &str, run: &str, journal: &Journal) -> Self {
+    pub(super) async fn start(kubeconfig: &str, run: &str, mode: ListMode, journal: &Journal) -> Self {
         let kubeconfig = Kubeconfig::from_yaml(kubeconfig).unwrap();
         let mut config = Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
         // The reflectors do both, and show it.
@@ -37,12 +38,14 @@ impl Informers {
         config.read_timeout = None;
         let server = config.cluster_url.to_string();
         let client = Client::try_from(config).unwrap();
-        let factory = InformerFactory::new(client, FactoryConfig { server, ..FactoryConfig::default() });
+        let mut config = FactoryConfig { server, ..FactoryConfig::default() };
+        mode.configure(&mut config);
+        let factory = InformerFactory::new(client, config);
         let informers = Resource::ALL.map(|resource| {
             let mut watch = WatchConfig::new(resource.gvr().parse().unwrap());
             watch.drop = Vec::new();
             if resource.is_namespaced() {
-                watch.namespaces = vec![namespace.to_owned()];
+                watch.namespaces = vec![run.to_owned()];
             } else {
                 watch.labels = format!("{RUN_LABEL}={run}").parse().unwrap();
             }
@@ -64,14 +67,8 @@ impl Informers {
         objects.iter().map(|object| (object.key().to_string(), parsed(object))).collect()
     }
 
-    /// Lists that succeeded.
-    pub(super) fn lists(&self, resource: Resource) -> u64 {
-        self.informers[&resource].status().counters.lists
-    }
-
-    /// Unchanged objects that were not told, of all resources (D-5).
-    pub(super) fn suppressed(&self) -> u64 {
-        self.informers.values().map(|informer| informer.status().counters.suppressed_unchanged).sum()
+    pub(super) fn counters(&self, resource: Resource) -> Counters {
+        self.informers[&resource].status().counters
     }
 
     pub(super) fn synced(&self) -> bool {

@@ -13,6 +13,7 @@ use super::{
     informers::Informers,
     injector::{Injector, Struck},
     journal::Journal,
+    list_mode::ListMode,
     pace::Pace,
     plan::Plan,
     resource::Resource,
@@ -38,6 +39,9 @@ pub(super) struct Report {
     status: String,
 }
 
+/// A list of each resource, by key.
+type Fresh = BTreeMap<Resource, BTreeMap<String, Value>>;
+
 /// Both sides at work.
 struct Sides {
     theirs: (ClientGo, Journal),
@@ -62,7 +66,8 @@ pub(super) async fn run(seed: u64, changes: usize, round: Arc<Round>) -> Report 
         }
         writers.push(writer);
     }
-    let sides = Sides::start(&name, &injector).await;
+    let mode = ListMode::of(seed);
+    let sides = Sides::start(&name, mode, &injector).await;
     let mut working = JoinSet::new();
     for (writer, changes) in writers.into_iter().zip(plan.during.clone()) {
         working.spawn(writer.work(changes, Arc::clone(&pace)));
@@ -73,7 +78,7 @@ pub(super) async fn run(seed: u64, changes: usize, round: Arc<Round>) -> Report 
     truths.into_iter().chain([sentinels]).for_each(|part| truth.merge(part));
 
     let fresh = fresh(&round, &name).await;
-    let mut report = sides.finish(truth, &fresh).await;
+    let mut report = sides.finish(truth, mode, &fresh).await;
     report.seed = seed;
     report.changes = plan.len();
     report.struck = struck;
@@ -81,7 +86,7 @@ pub(super) async fn run(seed: u64, changes: usize, round: Arc<Round>) -> Report 
     report
 }
 
-async fn fresh(round: &Round, name: &str) -> BTreeMap<Resource, BTreeMap<String, Value>> {
+async fn fresh(round: &Round, name: &str) -> Fresh {
     let client = round.world.gate.read().await;
     let mut lists = BTreeMap::new();
     for resource in Resource::ALL {
@@ -94,7 +99,7 @@ async fn fresh(round: &Round, name: &str) -> BTreeMap<Resource, BTreeMap<String,
 // === impl Sides ===
 
 impl Sides {
-    async fn start(name: &str, injector: &Injector) -> Self {
+    async fn start(name: &str, mode: ListMode, injector: &Injector) -> Self {
         let (configs, directory) = {
             let cluster = injector.round.world.cluster.lock().await;
             let config = |address| cluster.kubeconfig_through(User::Admin, address);
@@ -102,13 +107,13 @@ impl Sides {
         };
         let [theirs, ours] = [(); 2].map(|()| Journal::default());
         let [their_config, our_config] = configs;
-        let client_go = ClientGo::start(&directory, &their_config, name, &theirs).await;
-        let informers = Informers::start(&our_config, name, name, &ours).await;
+        let client_go = ClientGo::start(&directory, &their_config, name, mode, &theirs).await;
+        let informers = Informers::start(&our_config, name, mode, &ours).await;
         Self { theirs: (client_go, theirs), ours: (informers, ours) }
     }
 
     /// Waits until both were told everything, and compares.
-    async fn finish(self, truth: Truth, fresh: &BTreeMap<Resource, BTreeMap<String, Value>>) -> Report {
+    async fn finish(self, truth: Truth, mode: ListMode, fresh: &Fresh) -> Report {
         let (client_go, their_journal) = self.theirs;
         let (informers, our_journal) = self.ours;
         let mut findings = Vec::new();
@@ -127,8 +132,10 @@ impl Sides {
             findings.extend(unequal(resource, &fresh[&resource], &ours, "our cache"));
         }
         assert!(informers.synced(), "{status}");
-        let our_lists = Resource::ALL.map(|it| (it, informers.lists(it))).into();
-        let suppressed = informers.suppressed();
+        let counters = Resource::ALL.map(|it| (it, informers.counters(it)));
+        counters.iter().for_each(|(_, counters)| mode.check(counters));
+        let our_lists = counters.map(|(it, counters)| (it, counters.lists)).into();
+        let suppressed = counters.iter().map(|(_, counters)| counters.suppressed_unchanged).sum();
         informers.stop().await;
         let theirs = Side { calls: their_journal.calls(), lists: their_lists };
         let ours = Side { calls: our_journal.calls(), lists: our_lists };
@@ -204,9 +211,10 @@ impl fmt::Display for Report {
         let faults: usize = self.struck.values().sum();
         write!(
             f,
-            "seed {}: {} changes, {faults} faults ({}), {:.0} s; client-go: {} calls, {} relists; \
+            "seed {} ({}): {} changes, {faults} faults ({}), {:.0} s; client-go: {} calls, {} relists; \
              ours: {} calls, {} relists, {} unchanged not told; differences: {}",
             self.seed,
+            ListMode::of(self.seed),
             self.changes,
             struck.collect::<Vec<_>>().join(", "),
             self.seconds,
