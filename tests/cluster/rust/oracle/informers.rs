@@ -1,6 +1,6 @@
 //! Our side: the informers of this project, in this process.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use informer_cache::{
     Counters, FactoryConfig, InformerFactory, ListQuery, ListenerConfig, SharedInformer, WatchConfig,
@@ -14,6 +14,9 @@ use super::{
     list_mode::ListMode,
     resource::{RUN_LABEL, Resource},
 };
+
+/// Before jitter.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
 
 pub(super) struct Informers {
     factory: InformerFactory,
@@ -39,6 +42,8 @@ impl Informers {
         let server = config.cluster_url.to_string();
         let client = Client::try_from(config).unwrap();
         let mut config = FactoryConfig { server, ..FactoryConfig::default() };
+        // With all these faults nothing is healthy for so long that the waits begin anew (D-1).
+        config.backoff.cap = LONGEST_BACKOFF;
         mode.configure(&mut config);
         let factory = InformerFactory::new(client, config);
         let informers = Resource::ALL.map(|resource| {

@@ -1,8 +1,12 @@
 //! What a side was told, in the order it was told.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Instant};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use informer_tests::host::PATIENCE;
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::timeout};
 
@@ -10,6 +14,9 @@ use super::{
     resource::Resource,
     truth::{Id, Truth},
 };
+
+/// client-go waits up to a minute after its seventh failure, and may fail once more.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// One call of a handler.
 #[derive(Clone, Debug)]

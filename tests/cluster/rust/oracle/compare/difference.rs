@@ -32,6 +32,19 @@ pub(in crate::oracle) struct Differences(BTreeMap<Difference, usize>);
 // === impl Difference ===
 
 impl Difference {
+    pub(super) const ALL: [Self; 10] = [
+        Self::UnchangedOnRelist,
+        Self::ReplacedUnderOneName,
+        Self::StateMissedByClientGo,
+        Self::StateMissedByUs,
+        Self::LifeMissedByClientGo,
+        Self::LifeMissedByUs,
+        Self::DeletionInferredByClientGo,
+        Self::DeletionInferredByUs,
+        Self::InitialOnlyForClientGo,
+        Self::InitialOnlyForUs,
+    ];
+
     pub(in crate::oracle) fn counter(self) -> &'static str {
         match self {
             Self::UnchangedOnRelist => "D-5 unchanged-on-relist",

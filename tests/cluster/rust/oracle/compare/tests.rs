@@ -181,3 +181,12 @@ fn the_mark_of_a_deleted_pod_may_be_told_or_missed() {
 
     assert_eq!((found(&lives, marked, 0), found(&lives, unmarked, 0)), (String::new(), String::new()));
 }
+
+#[test]
+fn every_difference_that_is_counted_is_documented() {
+    let document = include_str!("../../../../../host/cache/DIFFERENCES.md");
+    for difference in Difference::ALL {
+        let counter = format!("`{}`", difference.counter());
+        assert!(document.contains(&counter), "DIFFERENCES.md does not name {counter}");
+    }
+}
