@@ -222,6 +222,8 @@ impl Reflector {
         if !version.is_empty() && !tally.synthetic {
             self.cell.event(&version);
             self.state.observe(&version);
+            // I-11: who waits for this version would wait in vain for its object.
+            self.burst.push(Delta::now(DeltaKind::Bookmark(self.scope, version)));
         }
     }
 

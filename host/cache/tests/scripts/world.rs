@@ -12,7 +12,7 @@ use informer_cache::{
     WatchListMode,
 };
 use informer_types::{Cause, Gvr, LabelSelector, Object, ObjectKey};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     collection::{namespace, node},
@@ -160,6 +160,12 @@ impl World {
         self.check_status();
         self.check_listeners();
         self.check_resync().await;
+        for op in [Op::Break, Op::Delete] {
+            // What does not decode moves the last-synced version, too.
+            self.server.lock().change(op, last(0), false);
+            sleep(Duration::from_secs(2)).await;
+            self.check_versions();
+        }
         self.shut_down().await;
     }
 
@@ -238,15 +244,17 @@ impl World {
         assert_eq!(status.bytes, objects.iter().map(|object| object.memory_bytes()).sum::<usize>());
         assert_eq!((status.phase, status.queued_deltas), (Phase::Watching, 0));
         assert_eq!(status.counters.sink_panics + status.counters.index_failures, 0);
+        assert!(status.reflectors.iter().all(|cell| cell.quarantined.is_empty()));
+        self.check_versions();
+    }
+
+    /// I-11, R-36.
+    fn check_versions(&self) {
         let server = self.server.lock();
-        for cell in &status.reflectors {
+        for cell in self.informer.status().reflectors {
             let seen = server.ledgers()[&cell.namespace].seen.unwrap().to_string();
-            assert_eq!(
-                (&cell.applied_version, &cell.observed_version),
-                (&seen, &seen),
-                "last-synced (I-11, R-36)"
-            );
-            assert!(cell.quarantined.is_empty());
+            assert_eq!(cell.observed_version, seen, "last seen");
+            assert_eq!(cell.applied_version, seen, "last synced");
         }
     }
 
@@ -288,7 +296,9 @@ impl World {
 
     /// P-18: after the shutdown there is no task, no connection and no listener.
     async fn shut_down(self) {
-        self.factory.shutdown().await;
+        let start = Instant::now();
+        let stopped = timeout(Duration::from_secs(1), self.factory.shutdown()).await;
+        assert!(stopped.is_ok() && start.elapsed().is_zero(), "no wait delays the stop (R-37)");
         for joined in &self.listeners {
             assert_eq!(Arc::strong_count(&joined.recorder), 1, "somebody still has the sink");
             assert!(joined.registration.has_synced() || joined.left);
