@@ -28,7 +28,6 @@ fn any_script(weights: Weights) {
         rng_algorithm: RngAlgorithm::XorShift,
         failure_persistence: Some(Box::new(persistence)),
         source_file: Some(file!()),
-        max_shrink_iters: 20_000,
         ..Config::default()
     };
     let result = TestRunner::new(config).run(&script(weights), |script: Script| {

@@ -14,6 +14,10 @@ pub(crate) struct Setup {
     pub(crate) namespaces: bool,
     pub(crate) page_size: Option<u32>,
     pub(crate) streaming: Streaming,
+    /// Streaming lists are marked with the next bookmark, not at once.
+    pub(crate) late_marks: bool,
+    /// A watch from a version that is gone is opened, and ends with an event.
+    pub(crate) gone_by_event: bool,
     /// Deltas that may wait for the controller; zero: the default.
     pub(crate) queue: usize,
     /// Milliseconds until an answer, in turn; empty: at once.
@@ -65,6 +69,8 @@ pub(crate) enum Step {
     End(Watch, Ending),
     /// The watch ends after so many more bytes.
     Cut(Watch, u16, Ending),
+    /// The watch ends before the newline of its next frame.
+    CutNewline(Watch, Ending),
     /// The watch ends with an ERROR event.
     Error(Watch, Failure),
     /// The watch says something that no API server should.

@@ -25,6 +25,7 @@ use tokio::{sync::mpsc, time::Instant};
 use tower_service::Service;
 
 pub(crate) use state::State;
+pub(crate) use watch::Cut;
 
 use crate::{
     body::{Chunks, Piece, body},

@@ -33,9 +33,12 @@ fn setup() -> impl Strategy<Value = Setup> {
         1 => Just(Streaming::Unmarked),
         1 => Just(Streaming::UnmarkedEachTime),
     ];
-    (any::<bool>(), page_size, streaming, queue, latencies, chunks, retry).prop_map(
-        |(namespaces, page_size, streaming, queue, latencies, chunks, internal_error_retry)| Setup {
-            namespaces,
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (flags, page_size, streaming, queue, latencies, chunks, retry).prop_map(
+        |(flags, page_size, streaming, queue, latencies, chunks, internal_error_retry)| Setup {
+            namespaces: flags.0,
+            late_marks: flags.1,
+            gone_by_event: flags.2,
             page_size,
             streaming,
             queue,
@@ -85,6 +88,7 @@ fn connection() -> impl Strategy<Value = Step> {
         2 => watch().prop_map(Step::Duplicate),
         4 => (watch(), ending()).prop_map(|(watch, ending)| Step::End(watch, ending)),
         4 => (watch(), 0..300_u16, ending()).prop_map(|(watch, at, ending)| Step::Cut(watch, at, ending)),
+        1 => (watch(), ending()).prop_map(|(watch, ending)| Step::CutNewline(watch, ending)),
         3 => (watch(), failure()).prop_map(|(watch, failure)| Step::Error(watch, failure)),
         2 => (watch(), nonsense).prop_map(|(watch, nonsense)| Step::Nonsense(watch, nonsense)),
     ]

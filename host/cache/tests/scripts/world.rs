@@ -18,7 +18,7 @@ use crate::{
     collection::{namespace, node},
     listeners::Joined,
     script::{Key, Listener, Op, Script, Setup, Step, Streaming, Wait},
-    server::Server,
+    server::{Cut, Server},
     verdict::{Truth, version},
 };
 
@@ -113,7 +113,8 @@ impl World {
             Step::Bookmark => server.bookmark(),
             Step::Duplicate(watch) => self.duplicated.extend(server.duplicate(watch)),
             Step::End(watch, ending) => server.end(watch, ending),
-            Step::Cut(watch, bytes, ending) => server.cut(watch, bytes, ending),
+            Step::Cut(watch, bytes, ending) => server.cut(watch, Cut::After(bytes.into()), ending),
+            Step::CutNewline(watch, ending) => server.cut(watch, Cut::BeforeNewline, ending),
             Step::Error(watch, failure) => server.error(watch, failure),
             Step::Nonsense(watch, nonsense) => server.nonsense(watch, nonsense),
             Step::FailList(fault) => server.faults.list.push_back(fault),

@@ -20,6 +20,8 @@ pub(crate) struct State {
     /// Where the watch cache stands still.
     pub(super) lag: Option<u64>,
     pub(super) streaming: Streaming,
+    pub(super) late_marks: bool,
+    pub(super) gone_by_event: bool,
     pub(super) watches: Vec<Watch>,
     /// Half open: never written to again.
     pub(super) stalled: Vec<mpsc::UnboundedSender<Piece>>,
@@ -68,6 +70,8 @@ impl State {
             compacted: 0,
             lag: None,
             streaming: setup.streaming,
+            late_marks: setup.late_marks,
+            gone_by_event: setup.gone_by_event,
             watches: Vec::new(),
             stalled: Vec::new(),
             faults: Faults::default(),
@@ -102,6 +106,7 @@ impl State {
     /// Everything works from now on, and every gap shows.
     pub(crate) fn recover(&mut self) {
         self.faults = Faults::default();
+        self.late_marks = false;
         self.catch_up();
         self.show_gaps();
     }

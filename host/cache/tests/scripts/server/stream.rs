@@ -3,7 +3,7 @@
 use super::{
     Reply, State,
     request::Request,
-    watch::{After, Initial, Watch},
+    watch::{After, Cut, Initial, Watch},
 };
 use crate::{
     ledger::{Mark, is_in},
@@ -23,7 +23,7 @@ impl State {
             Some(Fault::Silent) => return Reply::Silent,
             Some(Fault::Html) => return self.text(200, "<html><body>log in</body></html>\n"),
             Some(Fault::Status(failure)) => return self.refuse_list(request, failure),
-            Some(Fault::Truncated(at, ending)) => Some((usize::from(at), ending)),
+            Some(Fault::Truncated(at, ending)) => Some((Cut::After(at.into()), ending)),
         };
         let version: Option<u64> = request.version.parse().ok();
         match self.streaming {
@@ -46,7 +46,7 @@ impl State {
         &mut self,
         request: &Request,
         version: Option<u64>,
-        cut: Option<(usize, Ending)>,
+        cut: Option<(Cut, Ending)>,
     ) -> Reply {
         match version {
             None => self.stream_from(request, Initial::Ignored, cut),
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    fn stream_from(&mut self, request: &Request, initial: Initial, cut: Option<(usize, Ending)>) -> Reply {
+    fn stream_from(&mut self, request: &Request, initial: Initial, cut: Option<(Cut, Ending)>) -> Reply {
         let horizon = self.horizon();
         let (mut watch, reply) = Self::open(request, horizon, cut);
         watch.initial = initial;

@@ -26,9 +26,17 @@ pub(crate) struct Watch {
     pub(super) initial: Initial,
     /// Frames that count.
     pub(super) accepted: u32,
-    cut: Option<(usize, Ending)>,
+    cut: Option<(Cut, Ending)>,
     /// The last event.
     last: Option<(String, u64)>,
+}
+
+/// Where a watch ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cut {
+    /// After so many more bytes.
+    After(usize),
+    BeforeNewline,
 }
 
 /// How far a watch is with its initial events.
@@ -65,7 +73,7 @@ impl State {
             Some(Fault::Silent) => return Reply::Silent,
             Some(Fault::Html) => return self.text(200, "<html><body>log in</body></html>\n"),
             Some(Fault::Status(failure)) => return self.refusal(failure),
-            Some(Fault::Truncated(at, ending)) => Some((usize::from(at), ending)),
+            Some(Fault::Truncated(at, ending)) => Some((Cut::After(at.into()), ending)),
         };
         let version: u64 = request.version.parse().unwrap_or_default();
         if self.ledger(&request.scope).gap || version < self.compacted {
@@ -77,7 +85,7 @@ impl State {
         reply
     }
 
-    pub(super) fn open(request: &Request, version: u64, cut: Option<(usize, Ending)>) -> (Watch, Reply) {
+    pub(super) fn open(request: &Request, version: u64, cut: Option<(Cut, Ending)>) -> (Watch, Reply) {
         let (sender, pieces) = mpsc::unbounded_channel();
         let opened = Instant::now();
         let watch = Watch {
@@ -100,7 +108,7 @@ impl State {
     /// as an answer, or as an event.
     pub(super) fn expired(&mut self, request: &Request) -> Reply {
         self.ledger(&request.scope).excuse();
-        if self.requests.is_multiple_of(2) {
+        if !self.gone_by_event {
             return self.refusal(Failure::Expired);
         }
         self.text(200, &format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", Failure::Expired.text()))
@@ -142,7 +150,7 @@ impl State {
                     break;
                 }
             }
-            if matches!(after, After::Open) {
+            if matches!(after, After::Open) && !self.late_marks {
                 after = self.end_initial(&mut watch);
             }
             if matches!(after, After::Open) {
@@ -157,7 +165,11 @@ impl State {
         let is_error = matches!(mark, Some(Mark::Error { .. }));
         let mark = mark.filter(|_| is_error || watch.initial == Initial::Done);
         let cut = watch.cut.take();
-        let (length, ending) = cut.unwrap_or((usize::MAX, Ending::Clean));
+        let (length, ending) = match cut {
+            None => (usize::MAX, Ending::Clean),
+            Some((Cut::After(length), ending)) => (length, ending),
+            Some((Cut::BeforeNewline, ending)) => (frame.len() - 1, ending),
+        };
         let text = frame.get(..length).unwrap_or(frame);
         let mut pieces = self.chunks(text);
         // At its end a stream may lack the newline; a silent one may not.
@@ -171,7 +183,7 @@ impl State {
         }
         pieces.into_iter().for_each(|piece| drop(watch.sender.send(piece)));
         if length > frame.len() {
-            watch.cut = cut.map(|(length, ending)| (length - frame.len(), ending));
+            watch.cut = cut.map(|(_, ending)| (Cut::After(length - frame.len()), ending));
             return After::Open;
         }
         self.close(watch, ending);
@@ -210,9 +222,9 @@ impl State {
         }
     }
 
-    pub(crate) fn cut(&mut self, number: u8, length: u16, ending: Ending) {
+    pub(crate) fn cut(&mut self, number: u8, cut: Cut, ending: Ending) {
         if let Some(mut watch) = self.pick(number) {
-            watch.cut = Some((usize::from(length), ending));
+            watch.cut = Some((cut, ending));
             self.watches.push(watch);
         }
     }
@@ -256,8 +268,12 @@ impl State {
     pub(crate) fn bookmark(&mut self) {
         let horizon = self.horizon();
         for mut watch in std::mem::take(&mut self.watches) {
-            let mut after = After::Open;
-            if watch.bookmarks && watch.sent <= horizon && !matches!(watch.initial, Initial::Until { .. }) {
+            let mut after = self.end_initial(&mut watch);
+            if matches!(after, After::Open)
+                && watch.bookmarks
+                && watch.sent <= horizon
+                && !matches!(watch.initial, Initial::Until { .. })
+            {
                 let frame = format!(
                     "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{{\"resourceVersion\":\"{horizon}\",\"creationTimestamp\":null}}}}}}\n"
                 );
