@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `bad_input` | what is wrong is said in a sentence that helps, and the rest goes on |
 //! | `cli` | the built binary: what it prints, and how it exits |
+//! | `custom_resources` | a watch follows its CRD as it comes and goes |
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
+//! | `parts` | what is kept of the objects, and the indexes of the configuration |
 //! | `recordings` | what a real API server sent reaches a component, whatever it contains |
 //! | `reload` | a changed component takes over under load; a bad one never does |
 //! | `tidy` | the rules of ARCHITECTURE.md and CONVENTIONS.md that a compiler cannot check |
@@ -14,8 +16,10 @@ mod answers;
 mod bad_input;
 mod cli;
 mod configmaps;
+mod custom_resources;
 mod echo;
 mod isolation;
+mod parts;
 mod player;
 mod recordings;
 mod reload;

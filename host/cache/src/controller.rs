@@ -95,13 +95,15 @@ impl Controller {
         let at = delta.observed;
         match delta.kind {
             DeltaKind::Added(scope, object) | DeltaKind::Updated(scope, object) => {
-                self.applied(scope, object.resource_version(), at);
-                tell(self.indexer.put(object), Cause::Live, at, listeners);
+                let present = self.indexer.put(object);
+                self.applied(scope, present.object().resource_version(), at);
+                tell(present, Cause::Live, at, listeners);
                 self.populated(scope, listeners);
             }
             DeltaKind::Deleted(scope, object) => {
+                let stored = self.indexer.remove(&object.key());
                 self.applied(scope, object.resource_version(), at);
-                if let Some(stored) = self.indexer.remove(&object.key())
+                if let Some(stored) = stored
                     && stored.uid() != object.uid()
                 {
                     // D-6: it went unseen, and another object took its name.
@@ -120,7 +122,6 @@ impl Controller {
                 self.populated(scope, listeners);
             }
             DeltaKind::ReplacedAll(scope, list) => {
-                self.applied(scope, &list.resource_version, at);
                 self.replace(scope, list, at, listeners);
                 self.populated(scope, listeners);
             }
@@ -140,6 +141,7 @@ impl Controller {
         let cause = if first { Cause::Initial } else { Cause::Relist };
         let namespace = state.and_then(|state| state.cell.namespace());
         let replaced = self.indexer.replace(namespace, list.objects, &list.quarantined);
+        self.applied(scope, &list.resource_version, at);
         for object in replaced.deleted {
             listeners.distribute(&Change::Deleted { object, final_state_known: false }, cause, at);
         }
@@ -161,7 +163,7 @@ impl Controller {
         }
     }
 
-    /// I-11.
+    /// I-11: what was written last is in the store by now.
     fn applied(&self, scope: Scope, version: &str, observed: Instant) {
         if let Some(state) = self.scopes.get(scope) {
             state.cell.applied(version, observed);

@@ -8,6 +8,7 @@
     reason = "a test ends by panicking"
 )]
 
+mod custom_resources;
 mod faults;
 mod host;
 mod oracle;

@@ -3,10 +3,10 @@
 use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, PostParams};
-use serde_json::json;
+use informer_tests::{
+    host::TestHost,
+    orders::{self, Orders},
+};
 
 use super::configuration;
 use crate::configmaps::ConfigMaps;
@@ -64,27 +64,12 @@ async fn a_misspelt_resource_is_told_with_what_was_perhaps_meant() {
 async fn a_group_that_nobody_serves_is_told_and_watched_once_its_crd_is_there() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let expected = format!(": {} has no API shop.example.com/v1", server.url());
-    let host = is_told_and_keeps_nobody(&server, "shop.example.com/v1/orders", &expected).await;
+    let host = is_told_and_keeps_nobody(&server, orders::GVR, &expected).await;
 
-    let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
-    let definition = json!({
-        "metadata": {"name": "orders.shop.example.com"},
-        "spec": {
-            "group": "shop.example.com", "scope": "Namespaced",
-            "names": {"plural": "orders", "singular": "order", "kind": "Order"},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-            }],
-        },
-    });
-    let definition = serde_json::from_value(definition).unwrap();
-    let definitions: Api<CustomResourceDefinition> = Api::all(connection.client);
-    definitions.create(&PostParams::default(), &definition).await.unwrap();
-    let order = json!({
-        "apiVersion": "shop.example.com/v1", "kind": "Order", "metadata": {"name": "first", "namespace": "default"},
-    });
-    server.load(vec![order]).unwrap();
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let orders = Orders::at(client);
+    orders.install().await.unwrap();
+    orders.create("first").await.unwrap();
 
     host.lines.said("other", "add default/first ", "").await;
     host.synced().await;

@@ -44,6 +44,13 @@ impl Present {
         }
     }
 
+    /// What is stored now.
+    pub(crate) fn object(&self) -> &Object {
+        match self {
+            Self::New(object) | Self::Changed { new: object, .. } | Self::Unchanged(object) => object,
+        }
+    }
+
     /// What has to be written.
     pub(super) fn write(&self) -> Option<Write<'_>> {
         match self {

@@ -97,3 +97,31 @@ async fn a_stop_ends_the_wait_for_a_version_r37() {
         "the informer of v1/pods stopped before its cache had the resource version"
     );
 }
+
+/// Somebody on another thread looks again and again; reading the index of a large object takes its time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_cache_has_a_version_before_it_says_so() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let watch = script.live_watch();
+    let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
+    let world = World::start_with(script, config(), WatchConfig { indexes, ..pods() });
+    let lister = world.informer.lister();
+    let key: informer_types::ObjectKey = "shop/a".parse().unwrap();
+    let mut large = pod("a", "");
+    large["spec"] = serde_json::json!({"padding": "x".repeat(500_000)});
+
+    for version in 11..61 {
+        let version = version.to_string();
+        large["metadata"]["resourceVersion"] = version.as_str().into();
+        watch.event("MODIFIED", &large);
+        let (informer, lister, key) = (world.informer.clone(), lister.clone(), key.clone());
+        let looking = tokio::task::spawn_blocking(move || {
+            while informer.last_synced_version().unwrap().as_deref() != Some(&version) {
+                std::hint::spin_loop();
+            }
+            assert_eq!(lister.get(&key).map(|object| object.resource_version().to_owned()), Some(version));
+        });
+        tokio::time::timeout(Duration::from_secs(20), looking).await.unwrap().unwrap();
+    }
+}

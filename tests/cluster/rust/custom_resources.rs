@@ -1,0 +1,102 @@
+//! A watch of a resource whose CRD comes and goes (D-12), and parts of objects, with the real kube-apiserver.
+
+use std::time::Duration;
+
+use informer::connect::Connection;
+use informer_cache::{FactoryConfig, InformerFactory, WatchConfig};
+use informer_guests::guest;
+use informer_tests::{
+    cluster::{Options, RealCluster, User, require},
+    host::TestHost,
+    orders::{self, Orders},
+};
+use tokio::time::timeout;
+
+use crate::support::{SOON, config_maps, create};
+
+/// A host with one plugin that hears of ConfigMaps and of orders.
+async fn host(cluster: &RealCluster) -> TestHost {
+    let toml = format!(
+        r#"
+        [[watch]]
+        gvr = "v1/configmaps"
+        namespaces = ["default"]
+        metadata-only = true
+        [[watch]]
+        gvr = "{orders}"
+        [[plugin]]
+        name = "echo"
+        source = {source:?}
+          [[plugin.on]]
+          watch = "v1/configmaps"
+          [[plugin.on]]
+          watch = "{orders}"
+        "#,
+        orders = orders::GVR,
+        source = guest("echo"),
+    );
+    let client = cluster.client(User::Admin).await.unwrap();
+    TestHost::start_with(Connection { client, server: cluster.url() }, &toml).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_are_waited_for_followed_told_as_deleted_and_followed_again_d12() {
+    if require().is_err() {
+        return;
+    }
+    let cluster = RealCluster::start(Options::default()).await.unwrap();
+    let orders = Orders::at(cluster.client(User::Admin).await.unwrap());
+    let host = host(&cluster).await;
+
+    create(&config_maps(cluster.client(User::Admin).await.unwrap()), "first").await;
+    host.lines.said("echo", "add default/first ", "").await;
+    let [reason] = &host.unready()[..] else { panic!("{:?}", host.unready()) };
+    assert!(reason.starts_with("shop.example.com/v1/orders: waiting-for-resource, "), "{reason}");
+    let objects = host.cached("v1/configmaps");
+    let first = objects.iter().find(|object| object["metadata"]["name"] == "first").unwrap();
+    assert_eq!(
+        (&first["kind"], &first["apiVersion"]),
+        (&"PartialObjectMetadata".into(), &"meta.k8s.io/v1".into())
+    );
+
+    for round in 1..=2 {
+        orders.install().await.unwrap();
+        let name = format!("order-{round}");
+        orders.create(&name).await.unwrap();
+        host.lines.said("echo", &format!("add default/{name} "), "").await;
+        assert_eq!(host.unready(), Vec::<String>::new());
+
+        orders.uninstall().await.unwrap();
+        host.lines.said("echo", &format!("delete default/{name} "), "").await;
+        assert!(host.cached(orders::GVR).is_empty());
+    }
+    host.stop().await;
+    cluster.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_reads_its_own_write_once_the_cache_has_its_version() {
+    if require().is_err() {
+        return;
+    }
+    let cluster = RealCluster::start(Options::default()).await.unwrap();
+    let client = cluster.client(User::Admin).await.unwrap();
+    let factory = InformerFactory::new(client.clone(), FactoryConfig::default());
+    let subscription = factory.subscribe(WatchConfig::new("v1/configmaps".parse().unwrap())).unwrap();
+    let (informer, lister) = (subscription.informer().clone(), subscription.lister());
+    assert!(timeout(SOON, informer.wait_synced()).await.unwrap());
+
+    let api = config_maps(client);
+    for round in 0..50 {
+        let name = format!("own-{round}");
+        let version = create(&api, &name).await;
+        timeout(SOON, informer.wait_for_version(&version, None)).await.unwrap().unwrap();
+        let key = format!("default/{name}").parse().unwrap();
+        assert_eq!(lister.get(&key).unwrap().resource_version(), version);
+    }
+
+    let released = timeout(Duration::from_secs(5), subscription.release()).await;
+    assert!(released.is_ok() && lister.is_empty());
+    factory.shutdown().await;
+    cluster.shutdown().await.unwrap();
+}

@@ -1,0 +1,81 @@
+//! A watch of a resource whose CRD comes and goes (D-12), with the embedded server.
+
+use informer::{config::Access, connect::connect};
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::{
+    host::TestHost,
+    orders::{self, Orders},
+};
+
+use crate::configmaps::ConfigMaps;
+
+/// One plugin that hears of ConfigMaps and of orders.
+fn configuration() -> String {
+    format!(
+        r#"
+        [[watch]]
+        gvr = "v1/configmaps"
+        [[watch]]
+        gvr = "{orders}"
+        [[plugin]]
+        name = "echo"
+        source = {source:?}
+          [[plugin.on]]
+          watch = "v1/configmaps"
+          [[plugin.on]]
+          watch = "{orders}"
+        "#,
+        orders = orders::GVR,
+        source = guest("echo"),
+    )
+}
+
+fn orders_of(host: &TestHost) -> serde_json::Value {
+    let status = host.status();
+    let informers = status["informers"].as_array().unwrap();
+    informers.iter().find(|informer| informer["watch"] == orders::GVR).unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_are_waited_for_followed_told_as_deleted_and_followed_again_d12() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let (orders, configmaps) = (Orders::at(client), ConfigMaps::at(&server.url()).await);
+    let host = TestHost::start(&server.url(), &configuration()).await.unwrap();
+
+    // What is not served keeps the plugin from nothing else.
+    configmaps.create("first").await;
+    host.lines.said("echo", "add default/first ", "").await;
+    assert_eq!(orders_of(&host)["phase"], "waiting-for-resource");
+    let [reason] = &host.unready()[..] else { panic!("{:?}", host.unready()) };
+    assert!(
+        reason.ends_with(
+            "; what helps: install the CRD orders.shop.example.com that serves v1, or correct the gvr"
+        ),
+        "{reason}"
+    );
+
+    for round in 1..=2 {
+        orders.install().await.unwrap();
+        let name = format!("order-{round}");
+        orders.create(&name).await.unwrap();
+        host.lines.said("echo", &format!("add default/{name} "), "").await;
+        assert_eq!(host.unready(), Vec::<String>::new());
+        assert_eq!(host.cached(orders::GVR).len(), 1);
+
+        orders.uninstall().await.unwrap();
+        host.lines.said("echo", &format!("delete default/{name} "), "").await;
+        host.until("the wait for the CRD", |_| orders_of(&host)["phase"] == "waiting-for-resource").await;
+        assert!(host.cached(orders::GVR).is_empty());
+        // The host serves what there is.
+        assert_eq!(host.unready(), Vec::<String>::new());
+        configmaps.update("first", round).await;
+        host.until("the update", |_| {
+            let lines = host.lines.of("echo");
+            lines.iter().filter(|line| line.starts_with("update default/first ")).count() == round
+        })
+        .await;
+    }
+    host.stop().await;
+}

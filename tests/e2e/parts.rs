@@ -1,0 +1,110 @@
+//! What plugins see of objects of which only a part is kept, and the indexes of `informer.toml`.
+
+use informer::{config::Access, connect::connect};
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::host::TestHost;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, PostParams};
+use serde_json::{Value, json};
+
+/// A server with a ConfigMap `settings` of team `a` and another one of team `b`.
+async fn server() -> DevServer {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let api: Api<ConfigMap> = Api::namespaced(client, "default");
+    for (name, team) in [("settings", "a"), ("other", "b")] {
+        let object = json!({
+            "metadata": {"name": name, "labels": {"team": team}, "annotations": {"note": "n"}},
+            "data": {"team": team, "secret": "x"},
+        });
+        api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+    }
+    server
+}
+
+/// `reader`, with these lines for the watch and its own configuration.
+async fn start(server: &DevServer, watch: &str, config: &str) -> TestHost {
+    let toml = format!(
+        r#"
+        [[watch]]
+        gvr = "v1/configmaps"
+        {watch}
+        [[plugin]]
+        name = "reader"
+        source = {source:?}
+          [[plugin.on]]
+          watch = "v1/configmaps"
+          [plugin.grant]
+          read = ["v1/configmaps"]
+          [plugin.config]
+          gvr = "v1/configmaps"
+          {config}
+        "#,
+        source = guest("reader"),
+    );
+    let host = TestHost::start(&server.url(), &toml).await.unwrap();
+    host.synced().await;
+    host
+}
+
+/// The JSON of the object that the component was told of with this name.
+fn told(host: &TestHost, name: &str) -> Value {
+    let lines = host.lines.of("reader");
+    let objects = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    objects
+        .into_iter()
+        .find(|object| object["metadata"]["name"] == name)
+        .unwrap_or_else(|| panic!("{lines:#?}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_is_told_of_the_metadata_alone_where_only_that_is_watched() {
+    let server = server().await;
+    let host = start(&server, "metadata-only = true", "what = \"json\"").await;
+
+    let object = told(&host, "settings");
+
+    assert_eq!(
+        (&object["kind"], &object["apiVersion"]),
+        (&json!("PartialObjectMetadata"), &json!("meta.k8s.io/v1"))
+    );
+    assert_eq!(object["metadata"]["annotations"], json!({"note": "n"}));
+    assert_eq!(object["data"], Value::Null);
+    assert_eq!(host.cached("v1/configmaps").len(), 2);
+    // The watch is of metadata too.
+    crate::configmaps::ConfigMaps::at(&server.url()).await.create("late").await;
+    host.lines.until("reader", "the late object", |lines| lines.len() == 3).await;
+    assert_eq!(told(&host, "late")["kind"], "PartialObjectMetadata");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_is_told_of_what_is_kept_and_of_nothing_else() {
+    let server = server().await;
+    let host = start(&server, "keep = [\"/data/team\"]", "what = \"json\"").await;
+
+    let object = told(&host, "settings");
+
+    assert_eq!(object["kind"], "ConfigMap");
+    assert_eq!(object["data"], json!({"team": "a"}));
+    assert_eq!(object["metadata"]["labels"], json!({"team": "a"}));
+    assert_eq!(object["metadata"]["annotations"], Value::Null);
+    assert!(object["metadata"]["uid"].is_string() && object["metadata"]["resourceVersion"].is_string());
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_lists_by_an_index_of_the_configuration_i5_i7() {
+    let server = server().await;
+    let index = "index = { by-team = \"/data/team\" }";
+    let host = start(&server, index, "what = \"list-meta\"\nindex = [\"by-team\", \"b\"]").await;
+    // Asked at each of the two additions.
+    assert_eq!(host.lines.of("reader"), ["default/other", "default/other"]);
+    host.stop().await;
+
+    let host = start(&server, index, "what = \"list-meta\"\nindex = [\"by-node\", \"b\"]").await;
+    let lines = host.lines.of("reader");
+    assert!(lines[0].contains("there is no index `by-node`; the watch configures by-team"), "{lines:?}");
+    host.stop().await;
+}
