@@ -39,7 +39,7 @@ pub struct WatchConfig {
     pub indexes: BTreeMap<String, Pointer>,
     /// How bodies are kept in memory.
     pub compression: Compression,
-    /// The resync period of listeners that do not say their own; none: never (P-9).
+    /// The resync period of listeners that do not say their own; zero: never (P-9); none: the factory's (F-7).
     pub resync: Option<Duration>,
 }
 
@@ -85,6 +85,8 @@ pub struct FactoryConfig {
     pub internal_error_retry: Duration,
     /// The waits after failures.
     pub backoff: BackoffConfig,
+    /// The resync period of informers that do not say their own; none or zero: never (F-7).
+    pub resync: Option<Duration>,
     /// Deltas that may wait for the controller. When it is full the reflectors wait and stop reading, and
     /// TCP carries the pressure to the API server; nothing is lost.
     pub delta_queue_capacity: NonZeroUsize,
@@ -147,6 +149,7 @@ impl Default for FactoryConfig {
             min_watch_timeout: Duration::from_secs(5 * 60),
             internal_error_retry: Duration::ZERO,
             backoff: BackoffConfig::default(),
+            resync: None,
             // Two of client-go's batches: at 5 KiB an object, 10 MiB an informer at worst.
             delta_queue_capacity: NonZeroUsize::new(2_000).unwrap_or(NonZeroUsize::MIN),
             // etcd refuses objects over 1.5 MiB; aggregated servers have other stores.

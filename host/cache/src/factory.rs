@@ -183,7 +183,8 @@ impl InformerFactory {
 
 impl Shared {
     /// The informer of this configuration, made if there is none, after `claim` has noted who wants it.
-    fn hold(&self, config: WatchConfig, claim: impl FnOnce(&mut Held)) -> SharedInformer {
+    fn hold(&self, mut config: WatchConfig, claim: impl FnOnce(&mut Held)) -> SharedInformer {
+        config.resync = config.resync.or(self.config.resync);
         let key = InformerKey::from(&config);
         let indexes = config.indexes.clone();
         let mut informers = self.informers.lock();

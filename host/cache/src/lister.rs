@@ -7,6 +7,9 @@ use tokio::sync::watch;
 
 use crate::indexer::Indexer;
 
+/// client-go's name for the index that every informer has (F-8, I-13). A configured index of this name comes first.
+const NAMESPACE_INDEX: &str = "namespace";
+
 /// Reads one informer's cache; never asks the API server (L-1). Cheap to clone.
 ///
 /// Every answer comes from one consistent state of the cache (I-1) and is at least as new as any notification
@@ -25,7 +28,8 @@ pub struct ListQuery<'a> {
     pub namespace: Option<&'a str>,
     /// Empty: all objects (L-3).
     pub labels: &'a LabelSelector,
-    /// The name of an index and the value to look up in it.
+    /// The name of an index and the value to look up in it. `namespace` is there without being configured; its
+    /// value for cluster-scoped objects is empty (F-8, I-13).
     pub index: Option<(&'a str, &'a str)>,
 }
 
@@ -62,10 +66,11 @@ impl Lister {
         let namespace = query.namespace.filter(|namespace| !namespace.is_empty());
         let mut objects = match query.index {
             Some((name, value)) => {
-                let mut objects = self
-                    .indexer
-                    .by_index(name, value)
-                    .map_err(|indexes| UnknownIndex { name: name.to_owned(), indexes })?;
+                let mut objects = match self.indexer.by_index(name, value) {
+                    Ok(objects) => objects,
+                    Err(_) if name == NAMESPACE_INDEX => self.indexer.list(Some(value)),
+                    Err(indexes) => return Err(UnknownIndex { name: name.to_owned(), indexes }),
+                };
                 objects.retain(|object| namespace.is_none_or(|namespace| object.namespace() == namespace));
                 objects
             }

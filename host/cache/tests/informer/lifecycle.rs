@@ -69,6 +69,36 @@ async fn waiting_for_sync_says_for_each_started_informer_whether_it_has_f3() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_error_of_a_wait_names_what_has_not_synced_and_why_f4_scenario_106() {
+    let script = Script::new();
+    let cancel = CancellationToken::new();
+    script.path("/api/v1/pods", Answer::list("10", &[]));
+    let factory = InformerFactory::new(script.client(), config());
+    assert_eq!(factory.cache_sync(&cancel).await, Ok(()));
+    factory.informer(pods());
+    factory.start();
+    assert_eq!(factory.cache_sync(&cancel).await, Ok(()));
+
+    let missing = factory.informer(WatchConfig::new(Gvr::new("apps", "v1", "daemonsets")));
+    factory.start();
+    let late = cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        late.cancel();
+    });
+    let error = factory.cache_sync(&cancel).await.unwrap_err();
+
+    assert_eq!(error.unsynced.keys().collect::<Vec<_>>(), [missing.key()]);
+    let text = error.to_string();
+    assert!(
+        text.starts_with(
+            "not synced: apps/v1/daemonsets: waiting-for-resource, not synced, 0 objects; waiting for"
+        ),
+        "{text}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stop_is_prompt_whatever_the_informer_waits_for_r15_r24() {
     let silent_list = Script::new();
     let (list, answer) = Answer::live(200);

@@ -61,6 +61,10 @@ async fn a_query_joins_namespace_labels_and_index_and_is_sorted_l3_l4_i7() {
         (None, "app=db", Some(("by-node", "n1")), &[]),
         (None, "", Some(("by-node", "")), &[]),
         (Some("shop"), "", Some(("by-port", "443")), &["shop/a", "shop/b"]),
+        // F-8, I-13.
+        (None, "app=web", Some(("namespace", "bank")), &["bank/c", "bank/d"]),
+        (Some("shop"), "", Some(("namespace", "bank")), &[]),
+        (None, "", Some(("namespace", "")), &[]),
     ] {
         assert_eq!(
             list(&lister, namespace, labels, index).unwrap(),

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use informer_cache::{ListenerConfig, WatchConfig};
+use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig};
 
 use crate::{
     server::{Answer, Script},
@@ -50,6 +50,21 @@ async fn a_listener_without_a_period_has_the_informers_and_zero_means_never_p9()
     tokio::time::sleep(Duration::from_secs(11)).await;
 
     assert_eq!((resyncs(&world.recorder), resyncs(&never)), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_without_a_period_has_the_factorys_and_its_own_beats_it_f7() {
+    for (own, expected) in [(None, 1), (Some(Duration::from_secs(2)), 5), (Some(Duration::ZERO), 0)] {
+        let script = Script::new();
+        script.list(Answer::list("10", &[pod("a", "1")]));
+        let factory = FactoryConfig { resync: Some(Duration::from_secs(10)), ..config() };
+        let world = World::start_with(script, factory, WatchConfig { resync: own, ..pods() });
+        world.informer.wait_synced().await;
+
+        tokio::time::sleep(Duration::from_secs(11)).await;
+
+        assert_eq!(resyncs(&world.recorder), expected, "{own:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
