@@ -90,6 +90,7 @@ mod tests {
     use std::sync::Arc;
 
     use futures::future::join_all;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -147,6 +148,46 @@ mod tests {
         budget.pause(Duration::MAX);
 
         assert_eq!(waiting.await.unwrap(), [30_000]);
+    }
+
+    proptest! {
+        #[test]
+        fn in_no_time_more_than_the_burst_and_the_rate_go_out_and_nobody_waits_for_less_a13(
+            qps in 1..50_u32,
+            burst in 1..10_usize,
+            gaps in prop::collection::vec(0..400_u64, 1..60),
+        ) {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+            let (asked, served): (Vec<Duration>, Vec<Duration>) = runtime.block_on(async {
+                let budget = budget(qps, burst as u32);
+                let start = Instant::now();
+                let mut at = Duration::ZERO;
+                let each = gaps.iter().map(|gap| {
+                    at += Duration::from_millis(*gap);
+                    let (asked, budget) = (at, &budget);
+                    async move {
+                        tokio::time::sleep_until(start + asked).await;
+                        budget.take().await;
+                        (asked, start.elapsed())
+                    }
+                });
+                join_all(each).await.into_iter().unzip()
+            });
+            let interval = Duration::from_secs(1) / qps;
+            // Timers of tokio tick in milliseconds.
+            let tick = Duration::from_millis(2);
+
+            for (last, at) in served.iter().enumerate() {
+                // The burst-th request before it, and each one before that, gave it time to be refilled.
+                let due = (0..last).rev().skip(burst - 1).map(|first| {
+                    served[first] + interval * u32::try_from(last - first - burst + 1).unwrap()
+                });
+                let due = due.max().unwrap_or_default().max(asked[last]);
+                prop_assert!(*at + Duration::from_micros(1) >= due, "{last}: {at:?}, due {due:?}");
+                prop_assert!(*at <= due + tick * (last as u32 + 1), "{last}: {at:?}, due {due:?}");
+            }
+        }
     }
 
     #[tokio::test(start_paused = true)]

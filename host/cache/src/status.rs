@@ -120,7 +120,9 @@ pub struct Counters {
     pub relists: u64,
     /// Those of them that were streaming lists.
     pub streaming_lists: u64,
-    /// Those of them that were compared with a plain list and found equal.
+    /// Streaming lists given up for a plain one (R-45, D-3).
+    pub streaming_fallbacks: u64,
+    /// Streaming lists that were compared with a plain one and found equal.
     pub consistent_lists: u64,
     /// Watches opened.
     pub watches: u64,
@@ -189,6 +191,7 @@ impl std::ops::AddAssign for Counters {
         self.lists += other.lists;
         self.relists += other.relists;
         self.streaming_lists += other.streaming_lists;
+        self.streaming_fallbacks += other.streaming_fallbacks;
         self.consistent_lists += other.consistent_lists;
         self.watches += other.watches;
         self.events += other.events;

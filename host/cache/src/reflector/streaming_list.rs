@@ -109,7 +109,7 @@ impl Reflector {
             StreamError::Request(source) => source.is_unsupported(),
             StreamError::VeryShort => false,
         };
-        self.cell.unsynced_because(format!("{reason}; waiting for a plain list"));
+        self.cell.fell_back(format!("{reason}; waiting for a plain list"));
         if !lacking {
             // If it is not over, the plain list will say so.
             tracing::info!(resource = %self.resource(), reason, "falling back to a plain list");

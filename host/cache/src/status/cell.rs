@@ -156,6 +156,13 @@ impl ReflectorCell {
         self.state.lock().counters.consistent_lists += 1;
     }
 
+    /// A plain list takes the place of a streaming one.
+    pub(crate) fn fell_back(&self, reason: String) {
+        let mut state = self.state.lock();
+        state.counters.streaming_fallbacks += 1;
+        state.unsynced_because = Some(reason);
+    }
+
     pub(crate) fn unsynced_because(&self, reason: String) {
         self.state.lock().unsynced_because = Some(reason);
     }

@@ -23,7 +23,7 @@ pub(super) fn informer(status: &InformerStatus) -> Value {
         "reflectors": status.reflectors.iter().map(reflector).collect::<Vec<_>>(),
         "counters": {
             "lists": counters.lists, "relists": counters.relists,
-            "streaming-lists": counters.streaming_lists, "consistent-lists": counters.consistent_lists,
+            "streaming-lists": counters.streaming_lists, "streaming-fallbacks": counters.streaming_fallbacks, "consistent-lists": counters.consistent_lists,
             "watches": counters.watches, "events": counters.events, "bookmarks": counters.bookmarks, "failures": counters.failures,
             "skipped": counters.skipped, "quarantined": counters.quarantined,
             "silent-watches": counters.silent_watches,

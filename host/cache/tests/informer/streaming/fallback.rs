@@ -41,6 +41,8 @@ async fn after_two_such_endings_a_plain_list_takes_its_place_d3() {
 
     let why = world.informer.status().reflectors[0].plain_lists_because.clone().unwrap();
     assert!(why.contains("before marking the end of the initial events"), "{why}");
+    let counters = world.informer.status().counters;
+    assert_eq!((counters.streaming_lists, counters.streaming_fallbacks, counters.lists), (0, 1, 1));
 }
 
 #[tokio::test(start_paused = true)]
