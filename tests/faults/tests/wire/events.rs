@@ -1,5 +1,7 @@
 //! What watches say that is not simply true: ERROR events, garbage, repetitions, gaps.
 
+use std::time::Duration;
+
 use informer_cache::ErrorClass;
 use informer_faults::{Call, Cut, Fault, Frame, HttpVersion, On, Status};
 use serde_json::json;
@@ -214,6 +216,9 @@ async fn a_bookmark_moves_the_place_a_watch_is_resumed_at_r30() {
 
         assert_eq!(world.asked(), ["list 0", "watch 12", "watch 14"]);
         assert_eq!(world.history.told().len(), 3);
+        // A watch that brought no object is not reopened sooner.
+        let opened = gaps(&world.requests(Call::Watch, 2).await)[0];
+        assert!(opened >= Duration::from_millis(900), "{opened:?}");
     })
     .await;
 }

@@ -59,7 +59,7 @@ async fn a_slow_server_is_waited_for_as_long_as_bytes_come() {
         assert!(started.elapsed() > PATIENCE, "the list took {:?}", started.elapsed());
         world.settles().await;
 
-        assert_eq!(world.asked(), ["list 0", "watch 12"]);
+        assert_eq!(world.asked(), ["list 0", "watch 12"], "{http:?}: {:?}", world.informer.status());
         assert_eq!(world.informer.status().counters.failures, 0);
     })
     .await;

@@ -14,6 +14,7 @@ mod history;
 mod http2;
 mod lists;
 mod refusals;
+mod scripts;
 mod silence;
 mod streaming;
 mod transport;

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::future::join_all;
+use futures::{FutureExt, future::join_all};
 use informer_cache::{
     BackoffConfig, ErrorClass, FactoryConfig, InformerFactory, ListQuery, ListenerConfig, SharedInformer,
     WatchConfig, WatchListMode,
@@ -27,7 +27,7 @@ pub(crate) struct World {
     pub(crate) server: FaultServer,
     pub(crate) informer: SharedInformer,
     pub(crate) history: Arc<History>,
-    _factory: InformerFactory,
+    factory: InformerFactory,
 }
 
 /// Plain lists, short waits, and patience: a test that waits for silence takes less of it.
@@ -87,7 +87,7 @@ impl World {
         let history = Arc::new(History::default());
         informer.add_listener(listener("from the start"), Arc::clone(&history) as _).unwrap();
         factory.start();
-        Self { server, informer, history, _factory: factory }
+        Self { server, informer, history, factory }
     }
 
     /// Names and resource versions of the cache, in order.
@@ -157,8 +157,16 @@ impl World {
                 self.server.collection().state(),
                 self.asked(),
             );
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+}
+
+impl Drop for World {
+    /// Stops the informer, which would otherwise go on for as long as the test and ask whoever gets the port next.
+    fn drop(&mut self) {
+        // Its first poll asks everything to stop; nobody need wait.
+        let _ = self.factory.shutdown().now_or_never();
     }
 }
 
