@@ -1,6 +1,9 @@
 //! Any sequence of changes and faults ends well.
 
+use std::panic::AssertUnwindSafe;
+
 use fastrand::Rng;
+use futures::FutureExt;
 use informer_cache::{FactoryConfig, WatchListMode};
 use informer_faults::{Cut, Fault, FaultServer, HttpVersion, On, Reason, Status, StreamingLists};
 
@@ -73,7 +76,6 @@ async fn list_again(world: &World) {
 }
 
 async fn play(seed: u64, http: HttpVersion) {
-    println!("script {seed} over {http:?}");
     let mut rng = Rng::with_seed(seed);
     let server = server();
     plan(&mut rng, &server);
@@ -91,5 +93,10 @@ async fn play(seed: u64, http: HttpVersion) {
 #[tokio::test]
 async fn any_script_of_changes_and_faults_leaves_cache_and_listeners_with_what_the_server_has() {
     let scripts = (0..SCRIPTS).flat_map(|seed| HttpVersion::ALL.map(|http| (seed, http)));
-    at_once(scripts, async |(seed, http)| play(seed, http).await).await;
+    at_once(scripts, async |(seed, http)| {
+        // Many run at once: the panic alone would not say which of them failed.
+        let ended = AssertUnwindSafe(play(seed, http)).catch_unwind().await;
+        assert!(ended.is_ok(), "script {seed} over {http:?} failed as told above");
+    })
+    .await;
 }
