@@ -7,8 +7,9 @@ import (
 
 // handler prints each call it gets.
 type handler struct {
-	gvr string
-	out *lines
+	gvr  string
+	late bool
+	out  *lines
 }
 
 var _ cache.ResourceEventHandler = handler{}
@@ -39,6 +40,7 @@ func (h handler) OnDelete(object any) {
 func (h handler) call(verb string, object metav1.Object) called {
 	return called{
 		Call: verb,
+		Late: h.late,
 		Gvr:  h.gvr,
 		Key:  key(object),
 		UID:  string(object.GetUID()),

@@ -39,11 +39,11 @@ func start(ctx context.Context, options options, out *lines) ([]informer, error)
 	var informers []informer
 	register := func(factory dynamicinformer.DynamicSharedInformerFactory, resources []schema.GroupVersionResource) error {
 		for _, gvr := range resources {
-			shared := factory.ForResource(gvr).Informer()
-			if _, err := shared.AddEventHandler(handler{gvr: name(gvr), out: out}); err != nil {
-				return fmt.Errorf("register a handler of %s: %w", name(gvr), err)
+			it := informer{gvr, factory.ForResource(gvr).Informer()}
+			if err := it.register(out, false); err != nil {
+				return err
 			}
-			informers = append(informers, informer{gvr, shared})
+			informers = append(informers, it)
 		}
 		factory.Start(ctx.Done())
 		return nil
@@ -52,6 +52,24 @@ func start(ctx context.Context, options options, out *lines) ([]informer, error)
 		return nil, err
 	}
 	return informers, register(cluster, options.cluster)
+}
+
+func (i informer) obey(command string, out *lines) error {
+	switch command {
+	case "join":
+		return i.register(out, true)
+	case "dump":
+		out.print(i.cache())
+		return nil
+	}
+	return fmt.Errorf("unknown command %q", command)
+}
+
+func (i informer) register(out *lines, late bool) error {
+	if _, err := i.AddEventHandler(handler{gvr: name(i.gvr), late: late, out: out}); err != nil {
+		return fmt.Errorf("register a handler of %s: %w", name(i.gvr), err)
+	}
+	return nil
 }
 
 func (i informer) cache() cached {

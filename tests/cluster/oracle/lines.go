@@ -16,6 +16,7 @@ type lines struct {
 // called is one call of a handler. For an update the state before is told too.
 type called struct {
 	Call      string `json:"call"`
+	Late      bool   `json:"late,omitempty"`
 	Gvr       string `json:"gvr"`
 	Key       string `json:"key"`
 	UID       string `json:"uid"`

@@ -5,8 +5,9 @@
 // A gvr is written group/version/resource, or version/resource for the core group. Namespaced resources are watched in
 // the namespace, cluster-scoped ones by the selector.
 //
-// Each call of a handler, and each list or watch requested, is one JSON line on standard output. The line "dump" on
-// standard input asks for the caches, one JSON line a resource; the end of standard input ends the process.
+// Each call of a handler, and each list or watch requested, is one JSON line on standard output. The line "join" on
+// standard input registers a late handler with each informer, "dump" asks for the caches, one JSON line a resource; the
+// end of standard input ends the process.
 package main
 
 import (
@@ -39,11 +40,10 @@ func run(arguments []string) error {
 	}
 	commands := bufio.NewScanner(os.Stdin)
 	for commands.Scan() {
-		if commands.Text() != "dump" {
-			return fmt.Errorf("unknown command %q", commands.Text())
-		}
 		for _, it := range informers {
-			out.print(it.cache())
+			if err := it.obey(commands.Text(), out); err != nil {
+				return err
+			}
 		}
 	}
 	return commands.Err()

@@ -8,7 +8,7 @@ use crate::{
 /// Test binaries of `tests/` that need more than Rust. Each says itself what it needs: under `CI=true` a missing
 /// toolchain is a failure, elsewhere a printed skip.
 const MORE_THAN_RUST: [(&str, &str); 3] = [
-    ("cluster", "against a real kube-apiserver and etcd, built from their Go modules"),
+    ("cluster", "against a real kube-apiserver, etcd and client-go, built from their Go modules"),
     ("kubectl", "the embedded API server with the real kubectl"),
     ("languages", "the JavaScript and Python examples"),
 ];

@@ -1,8 +1,9 @@
 //! The other side: client-go's shared informers, in a process of their own (`tests/cluster/oracle`).
 
-use std::{collections::BTreeMap, fs::File, path::Path, process::Stdio};
+use std::{collections::BTreeMap, fs::File, path::Path, process::Stdio, sync::Arc};
 
 use informer_tests::{cluster::oracle, host::PATIENCE};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
@@ -13,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    journal::{Call, Journal, State, What, Why},
+    journal::{Call, Journals, State, What, Why},
     list_mode::ListMode,
     resource::{RUN_LABEL, Resource},
 };
@@ -23,7 +24,8 @@ pub(super) struct ClientGo {
     process: Child,
     commands: ChildStdin,
     caches: mpsc::Receiver<(Resource, Cache)>,
-    reading: JoinHandle<Lists>,
+    lists: Arc<Mutex<Lists>>,
+    reading: JoinHandle<()>,
 }
 
 /// What one of its informers holds, and whether it has synced.
@@ -38,9 +40,9 @@ pub(super) type Lists = BTreeMap<Resource, u64>;
 
 /// Sorts the lines that the process prints.
 struct Reader {
-    journal: Journal,
+    journals: Journals,
     caches: mpsc::Sender<(Resource, Cache)>,
-    lists: Lists,
+    lists: Arc<Mutex<Lists>>,
 }
 
 // === impl ClientGo ===
@@ -51,7 +53,7 @@ impl ClientGo {
         kubeconfig: &str,
         run: &str,
         mode: ListMode,
-        journal: &Journal,
+        journals: &Journals,
     ) -> Self {
         let program = tokio::task::spawn_blocking(oracle).await.unwrap().unwrap();
         let file = directory.join(format!("{run}.kubeconfig"));
@@ -71,9 +73,19 @@ impl ClientGo {
         let commands = process.stdin.take().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let (sender, caches) = mpsc::channel(Resource::ALL.len());
-        let reader = Reader { journal: journal.clone(), caches: sender, lists: Lists::new() };
+        let lists = Arc::default();
+        let reader = Reader { journals: journals.clone(), caches: sender, lists: Arc::clone(&lists) };
         let reading = tokio::spawn(reader.read(lines));
-        Self { process, commands, caches, reading }
+        Self { process, commands, caches, lists, reading }
+    }
+
+    /// Lets the late handlers join.
+    pub(super) async fn join(&mut self) {
+        self.commands.write_all(b"join\n").await.unwrap();
+    }
+
+    pub(super) fn lists(&self) -> Lists {
+        self.lists.lock().clone()
     }
 
     /// Asks for the caches, and ends the process.
@@ -87,27 +99,30 @@ impl ClientGo {
         drop(self.commands);
         let status = timeout(PATIENCE, self.process.wait()).await.expect("client-go does not end").unwrap();
         assert!(status.success(), "client-go ended with {status}");
-        (caches, self.reading.await.unwrap())
+        self.reading.await.unwrap();
+        let lists = self.lists.lock().clone();
+        (caches, lists)
     }
 }
 
 // === impl Reader ===
 
 impl Reader {
-    async fn read(mut self, mut lines: Lines<BufReader<ChildStdout>>) -> Lists {
+    async fn read(self, mut lines: Lines<BufReader<ChildStdout>>) {
         while let Some(line) = lines.next_line().await.unwrap() {
             let line: Value = serde_json::from_str(&line).unwrap();
             let text = |field: &str| line[field].as_str().unwrap_or_default();
             if let Some(call) = call(&line) {
-                self.journal.push(call);
+                let Journals { early, late } = &self.journals;
+                let journal = if line["late"] == true { late } else { early };
+                journal.push(call);
             } else if let Some(resource) = Resource::of_gvr(text("cache")) {
                 self.caches.send((resource, cache(&line))).await.unwrap();
             } else if matches!(text("request"), "list" | "watch-list") {
                 let resource = Resource::of_gvr(text("gvr")).unwrap();
-                *self.lists.entry(resource).or_default() += 1;
+                *self.lists.lock().entry(resource).or_default() += 1;
             }
         }
-        self.lists
     }
 }
 

@@ -55,13 +55,21 @@ impl Informers {
                 watch.labels = format!("{RUN_LABEL}={run}").parse().unwrap();
             }
             let informer = factory.informer(watch);
-            let listener = ListenerConfig { name: "oracle".into(), resync: None, relist_all: false };
-            let recorder = Recorder { resource, journal: journal.clone() };
-            informer.add_listener(listener, Arc::new(recorder)).unwrap();
             (resource, informer)
         });
-        factory.start();
-        Self { factory, informers: informers.into() }
+        let informers = Self { factory, informers: informers.into() };
+        informers.join(journal);
+        informers.factory.start();
+        informers
+    }
+
+    /// Adds a listener to each.
+    pub(super) fn join(&self, journal: &Journal) {
+        for (resource, informer) in &self.informers {
+            let listener = ListenerConfig { name: "oracle".into(), resync: None, relist_all: false };
+            let recorder = Recorder { resource: *resource, journal: journal.clone() };
+            informer.add_listener(listener, Arc::new(recorder)).unwrap();
+        }
     }
 
     /// Every object in the cache, by key.
@@ -72,8 +80,8 @@ impl Informers {
         objects.iter().map(|object| (object.key().to_string(), parsed(object))).collect()
     }
 
-    pub(super) fn counters(&self, resource: Resource) -> Counters {
-        self.informers[&resource].status().counters
+    pub(super) fn counters(&self) -> BTreeMap<Resource, Counters> {
+        self.informers.iter().map(|(resource, informer)| (*resource, informer.status().counters)).collect()
     }
 
     pub(super) fn synced(&self) -> bool {

@@ -60,6 +60,13 @@ pub(super) enum Why {
     },
 }
 
+/// Of a side's two handlers: one is there from the start, the other joins in the middle of the churn.
+#[derive(Clone, Default)]
+pub(super) struct Journals {
+    pub(super) early: Journal,
+    pub(super) late: Journal,
+}
+
 /// Cheap to clone; all clones are one journal.
 #[derive(Clone, Default)]
 pub(super) struct Journal(Arc<Inner>);
