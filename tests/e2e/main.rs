@@ -3,6 +3,7 @@
 //! | module | what it shows |
 //! |---|---|
 //! | `bad_input` | what is wrong is said in a sentence that helps, and the rest goes on |
+//! | `claims` | informers run for the plugins that use them |
 //! | `cli` | the built binary: what it prints, and how it exits |
 //! | `custom_resources` | a watch follows its CRD as it comes and goes |
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
@@ -14,6 +15,7 @@
 
 mod answers;
 mod bad_input;
+mod claims;
 mod cli;
 mod configmaps;
 mod custom_resources;

@@ -71,6 +71,10 @@ use crate::{
 /// by its key: the last good state stays in the cache, the status shows the key and the reason, the next event
 /// or list tries again, and every other object goes on as before (D-2).
 ///
+/// **It runs while somebody is subscribed** (D-12): see [`Subscription`](crate::Subscription). When the last
+/// subscription ends the watch is closed and the cache freed; who was subscribed sees nothing any more, and who
+/// subscribes then begins with an initial list. One that belongs to its factory runs until it is stopped.
+///
 /// **A resource that is not served** (its CRD is not installed, or not any more) is waited for, and
 /// [`status`](Self::status) says so (D-12). When a resource that was served is gone for good, every listener is
 /// told of the deletion of everything the cache still had, with `final_state_known` false and cause `relist`;

@@ -136,6 +136,8 @@ pub struct Counters {
     pub skipped: u64,
     /// Objects that did not decode (D-2), with and without a readable key.
     pub quarantined: u64,
+    /// How often the server ceased to serve the resource (D-12).
+    pub vanished: u64,
     /// Watches given up because they were silent for too long.
     pub silent_watches: u64,
     /// Unchanged objects that were not delivered (D-5), once each, however many listeners there are.
@@ -199,6 +201,7 @@ impl std::ops::AddAssign for Counters {
         self.failures += other.failures;
         self.skipped += other.skipped;
         self.quarantined += other.quarantined;
+        self.vanished += other.vanished;
         self.silent_watches += other.silent_watches;
         self.suppressed_unchanged += other.suppressed_unchanged;
         self.sink_panics += other.sink_panics;

@@ -40,11 +40,11 @@ pub(super) fn text(status: &Value, address: SocketAddr) -> String {
 fn watch(informer: &Value) -> String {
     let synced = informer.get("synced") == Some(&Value::Bool(true));
     let mut text = format!(
-        "{}: {}, {}, {} objects",
+        "{}: {}, {}, {}",
         word(informer, "watch"),
         word(informer, "phase"),
         if synced { "synced" } else { "not synced" },
-        number(informer, "objects"),
+        counted(number(informer, "objects"), "object"),
     );
     if let Some(version) = informer.get("last-synced-version").and_then(Value::as_str) {
         let _ = write!(text, ", resource version {version}");
@@ -57,7 +57,7 @@ fn watch(informer: &Value) -> String {
     text
 }
 
-/// `echo: version 1 of echo, 12 calls acknowledged, 3 waiting, 0 dead letters`
+/// `ttl: ttl 1.2.0 in service, 12 calls acknowledged, 3 notifications pending, 0 dead letters`
 fn plugin(plugin: &Value) -> String {
     let null = Value::Null;
     let at = |key: &str| plugin.get(key).unwrap_or(&null);
@@ -71,10 +71,10 @@ fn plugin(plugin: &Value) -> String {
     let queue = at("queue");
     let _ = write!(
         text,
-        ", {} calls acknowledged, {} notifications pending, {} dead letters",
-        number(at("calls"), "acknowledged"),
-        number(queue, "pending"),
-        number(queue, "dead-letters"),
+        ", {} acknowledged, {} pending, {}",
+        counted(number(at("calls"), "acknowledged"), "call"),
+        counted(number(queue, "pending"), "notification"),
+        counted(number(queue, "dead-letters"), "dead letter"),
     );
     if let Some(refused) = at("refused").as_str() {
         let _ = write!(text, "\n  its file is refused: {refused}");
@@ -95,6 +95,11 @@ fn word<'a>(of: &'a Value, key: &str) -> &'a str {
 
 fn number(of: &Value, key: &str) -> u64 {
     of.get(key).and_then(Value::as_u64).unwrap_or_default()
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 #[cfg(test)]
@@ -137,7 +142,7 @@ mod tests {
                 "watch v1/secrets: watching, synced, 3 objects, resource version 77, last event 7 s ago",
                 "plugin echo: no version in service, 0 calls acknowledged, 2 notifications pending, 0 dead letters",
                 "  its file is refused: not a component",
-                "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 1 dead letters",
+                "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 1 dead letter",
                 "  its last failed call: trap: unreachable",
             ]
         );

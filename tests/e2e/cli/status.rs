@@ -2,6 +2,8 @@
 
 use std::{fs, net::TcpListener};
 
+use http_body_util::BodyExt;
+use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::{
@@ -63,6 +65,17 @@ impl Host {
         serde_json::from_str(&asked.stdout).unwrap()
     }
 
+    /// What `/readyz` answers, and its status code.
+    async fn readyz(&self) -> (u16, String) {
+        let connection =
+            connect(&Access::Server(format!("http://{}", self.admin).parse().unwrap())).await.unwrap();
+        let request = http::Request::get("/readyz").body(kube::client::Body::empty()).unwrap();
+        let answer = connection.client.send(request).await.unwrap();
+        let code = answer.status().as_u16();
+        let text = answer.into_body().collect().await.unwrap().to_bytes();
+        (code, String::from_utf8(text.to_vec()).unwrap())
+    }
+
     async fn stop(self) {
         self.running.signal("TERM").await;
         assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
@@ -75,20 +88,24 @@ async fn a_host_that_is_well_says_so_and_a_server_that_goes_down_is_told_and_tol
     let proxy = FaultProxy::start(server.address()).unwrap();
     ConfigMaps::at(&server.url()).await.create("something").await;
     let host = Host::start(&format!("http://{}", proxy.address())).await;
-    let (status, text) = host.says("1 calls acknowledged").await;
+    let (status, text) = host.says("1 call acknowledged").await;
     assert_eq!(status, Some(0), "{text}");
     assert!(
-        text.contains(": all is well\nwatch v1/configmaps: watching, synced, 1 objects, resource version ")
+        text.contains(": all is well\nwatch v1/configmaps: watching, synced, 1 object, resource version ")
     );
 
     proxy.set(Mode::Refuse).await.unwrap();
     proxy.cut().await;
     let (status, text) = host.says("failed 2 times in ").await;
+    let (code, ready) = host.readyz().await;
+    // It still serves.
+    assert_eq!(code, 200, "{ready}");
+    assert!(ready.starts_with("ok, but\nv1/configmaps: "), "{ready}");
 
     assert_eq!(status, Some(1));
     assert!(text.contains(": ready, but not everything works\n"), "{text}");
     for words in [
-        "watch v1/configmaps: backing-off, synced, 1 objects",
+        "watch v1/configmaps: backing-off, synced, 1 object,",
         "cannot be reached: Connection refused",
         "it is tried again in ",
         "what helps: start the API server, or correct its address",
@@ -102,6 +119,7 @@ async fn a_host_that_is_well_says_so_and_a_server_that_goes_down_is_told_and_tol
     let json = host.json().await;
     assert_eq!(json["informers"][0]["troubles"], serde_json::json!([]));
     assert_eq!(json["informers"][0]["reflectors"][0]["lag-ms"], 0);
+    assert_eq!(host.readyz().await, (200, "ok".to_owned()));
     host.stop().await;
 }
 
@@ -117,6 +135,9 @@ async fn a_server_that_does_not_answer_is_told_as_slow() {
 
     assert_eq!(status, Some(1));
     assert!(text.contains(": not ready\n"), "{text}");
+    let (code, reasons) = host.readyz().await;
+    assert_eq!(code, 503);
+    assert!(reasons.contains("the API server has not yet said what v1/configmaps is"), "{reasons}");
     host.stop().await;
 }
 

@@ -112,7 +112,9 @@ impl ReflectorCell {
     /// The server does not serve the resource any more: what is not applied by now never will be.
     pub(crate) fn vanished(&self, reason: &str) {
         self.release_all();
-        self.state.lock().wait_for_resource(reason);
+        let mut state = self.state.lock();
+        state.counters.vanished += 1;
+        state.wait_for_resource(reason);
     }
 
     /// Returns after a request was answered 404.
@@ -343,3 +345,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     server::{Answer, Script},
-    world::{Recorder, World, config, event, listener, pod, pods},
+    world::{Recorder, World, config, event, eventually, listener, pod, pods},
 };
 
 #[tokio::test(start_paused = true)]
@@ -216,6 +216,10 @@ async fn a_panic_in_a_task_stops_the_informer_and_says_so() {
 
     let text = world.fails(ErrorClass::Bug).await;
     assert_eq!(text, "a task of the informer panicked: a bug of ours");
+    assert!(world.informer.status().to_string().ends_with("restart this host and report what its log says"));
+    // Who asks again gets one that works.
+    let fresh = || world.factory.informer(pods()).status().phase == Phase::NotStarted;
+    eventually("a new informer", fresh, || "the same".to_owned()).await;
     world.factory.stop(&world.informer).await;
     assert_eq!(world.informer.status().phase, Phase::Failed);
     assert_eq!(world.cached(), ["shop/a@1"]);

@@ -110,6 +110,7 @@ async fn what_goes_is_told_as_deleted_and_what_returns_as_added_d12() {
     waits(&world).await;
     world.caches(&[]).await;
     assert_eq!(world.told().last().unwrap(), "delete shop/b@31 relist?");
+    assert_eq!(world.informer.status().counters.vanished, 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -26,7 +26,7 @@ pub(super) fn informer(status: &InformerStatus) -> Value {
             "streaming-lists": counters.streaming_lists, "streaming-fallbacks": counters.streaming_fallbacks, "consistent-lists": counters.consistent_lists,
             "watches": counters.watches, "events": counters.events, "bookmarks": counters.bookmarks, "failures": counters.failures,
             "skipped": counters.skipped, "quarantined": counters.quarantined,
-            "silent-watches": counters.silent_watches,
+            "vanished": counters.vanished, "silent-watches": counters.silent_watches,
             "suppressed-unchanged": counters.suppressed_unchanged,
             "sink-panics": counters.sink_panics, "index-failures": counters.index_failures,
         },
