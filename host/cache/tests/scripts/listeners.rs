@@ -21,18 +21,25 @@ pub(crate) struct Joined {
 // === impl Joined ===
 
 impl Joined {
-    /// Joins, and holds the replay against the cache as it is (C-10, P-11).
-    pub(crate) fn join(informer: &SharedInformer, config: Listener) -> Self {
+    /// Joins; none where the informer has stopped.
+    pub(crate) fn try_join(informer: &SharedInformer, config: Listener) -> Option<Self> {
         let recorder = Arc::new(Recorder::new(informer.clone(), config.holds));
         let listener = ListenerConfig {
             name: "recorder".to_owned(),
             resync: (config.resync > 0).then(|| Duration::from_secs(config.resync.into())),
             relist_all: config.relist_all,
         };
-        let early = !informer.has_synced();
         let sink: Arc<dyn NotificationSink> = Arc::clone(&recorder) as _;
-        let registration = informer.add_listener(listener, sink).unwrap();
-        let mut replay: Vec<_> = recorder
+        let registration = informer.add_listener(listener, sink).ok()?;
+        Some(Self { config, recorder, registration, early: false, left: false, had_synced: false })
+    }
+
+    /// Joins while nothing else runs, and holds the replay against the cache as it is (C-10, P-11).
+    pub(crate) fn join(informer: &SharedInformer, config: Listener) -> Self {
+        let early = !informer.has_synced();
+        let joined = Self::try_join(informer, config).unwrap();
+        let mut replay: Vec<_> = joined
+            .recorder
             .told()
             .into_iter()
             .map(|told| {
@@ -47,7 +54,7 @@ impl Joined {
         let cache = cached(informer);
         assert_eq!(replay.len(), cache.len(), "the replay is the cache");
         assert!(replay.iter().zip(&cache).all(|(told, cached)| Arc::ptr_eq(told, cached)));
-        Self { config, recorder, registration, early, left: false, had_synced: false }
+        Self { early, ..joined }
     }
 
     pub(crate) fn leave(&mut self) {

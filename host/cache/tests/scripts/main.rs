@@ -4,7 +4,8 @@
 //! connections, listeners that join and leave, time. [`world`] plays it under paused time on a simulated API
 //! server ([`server`]) with resource versions, pages, compaction and a lagging watch cache; [`verdict`] holds
 //! everything that was told against the server's own history. The properties are in [`properties`], what they
-//! found once is in [`regressions`].
+//! found once is in [`regressions`]. [`races`] runs the same informer on several threads, where time is real and
+//! only the outcome can be told.
 //!
 //! ```text
 //! PROPTEST_CASES=100000 cargo test -p informer-cache --test scripts     more scripts
@@ -24,6 +25,7 @@ mod collection;
 mod ledger;
 mod listeners;
 mod properties;
+mod races;
 mod recorder;
 mod regressions;
 mod script;

@@ -54,6 +54,33 @@ pub(crate) fn play(script: &Script) {
     });
 }
 
+/// An informer of the server's pods, not started yet.
+pub(crate) fn informer(
+    server: &Server,
+    setup: &Setup,
+    backoff: BackoffConfig,
+) -> (InformerFactory, SharedInformer) {
+    let defaults = FactoryConfig::default();
+    let config = FactoryConfig {
+        page_size: setup.page_size,
+        watch_list: match setup.streaming {
+            Streaming::Off => WatchListMode::Off,
+            Streaming::UnmarkedEachTime => WatchListMode::On,
+            _ => WatchListMode::Auto,
+        },
+        delta_queue_capacity: NonZeroUsize::new(setup.queue).unwrap_or(defaults.delta_queue_capacity),
+        internal_error_retry: Duration::from_secs(setup.internal_error_retry.into()),
+        backoff: BackoffConfig { jitter: 0.0, ..backoff },
+        ..defaults
+    };
+    let factory = InformerFactory::new(server.client(), config);
+    let namespaces = if setup.namespaces { (0..NAMESPACES).map(namespace).collect() } else { Vec::new() };
+    let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
+    let pods = Gvr::new("", "v1", "pods");
+    let informer = factory.informer(WatchConfig { namespaces, indexes, ..WatchConfig::new(pods) });
+    (factory, informer)
+}
+
 /// Everything in the cache, in the order of the keys.
 pub(crate) fn cached(informer: &SharedInformer) -> Vec<Arc<Object>> {
     list(informer, None)
@@ -64,11 +91,11 @@ fn list(informer: &SharedInformer, index: Option<(&str, &str)>) -> Vec<Arc<Objec
     informer.lister().list(&ListQuery { namespace: None, labels: &labels, index }).unwrap()
 }
 
-fn last(number: u8) -> Key {
+pub(crate) fn last(number: u8) -> Key {
     Key { namespace: number, name: LAST }
 }
 
-fn object_key(key: Key) -> ObjectKey {
+pub(crate) fn object_key(key: Key) -> ObjectKey {
     ObjectKey::new(key.namespace(), key.name())
 }
 
@@ -77,24 +104,7 @@ fn object_key(key: Key) -> ObjectKey {
 impl World {
     fn start(setup: &Setup) -> Self {
         let server = Server::new(setup);
-        let defaults = FactoryConfig::default();
-        let config = FactoryConfig {
-            page_size: setup.page_size,
-            watch_list: match setup.streaming {
-                Streaming::Off => WatchListMode::Off,
-                Streaming::UnmarkedEachTime => WatchListMode::On,
-                _ => WatchListMode::Auto,
-            },
-            delta_queue_capacity: NonZeroUsize::new(setup.queue).unwrap_or(defaults.delta_queue_capacity),
-            internal_error_retry: Duration::from_secs(setup.internal_error_retry.into()),
-            backoff: BackoffConfig { jitter: 0.0, ..defaults.backoff },
-            ..defaults
-        };
-        let factory = InformerFactory::new(server.client(), config);
-        let namespaces = if setup.namespaces { (0..NAMESPACES).map(namespace).collect() } else { Vec::new() };
-        let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
-        let pods = Gvr::new("", "v1", "pods");
-        let informer = factory.informer(WatchConfig { namespaces, indexes, ..WatchConfig::new(pods) });
+        let (factory, informer) = informer(&server, setup, FactoryConfig::default().backoff);
         let plain = Listener { resync: 0, relist_all: false, holds: false };
         let listeners = vec![Joined::join(&informer, plain)];
         factory.start();
