@@ -12,3 +12,5 @@ mod contract;
 mod dispatched;
 #[cfg(test)]
 mod history;
+#[cfg(test)]
+mod races;
