@@ -14,7 +14,7 @@
 //! | deleted | added(b) | both, in this order |
 //! | added or updated | added(b): a replay | added(b) |
 //! | deleted | updated(_, b): not in order | deleted, added(b): the handler will have been told that it is gone |
-//! | deleted | deleted | the earlier, unless only the later knows the final state (Q-12) |
+//! | deleted | deleted | the earlier, unless only the later knows the final state of that object (Q-12, D-6) |
 //! | deleted | a resync | deleted: a cached copy never follows newer news (Q-17) |
 //!
 //! So at most two entries of an object are ever pending: a deletion and, behind it, an addition. That addition
@@ -107,9 +107,9 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
     let stronger = stronger(earlier.cause, later.cause);
     let (change, cause) = match (earlier.change, later.change) {
         (
-            Change::Deleted { final_state_known: false, .. },
+            Change::Deleted { object, final_state_known: false },
             known @ Change::Deleted { final_state_known: true, .. },
-        ) => (known, later.cause),
+        ) if object.uid() == known.object().uid() => (known, later.cause),
         // A second deletion, or a resync of what is gone.
         (deleted @ Change::Deleted { .. }, _) => (deleted, earlier.cause),
         (_, deleted @ Change::Deleted { .. }) => (deleted, later.cause),

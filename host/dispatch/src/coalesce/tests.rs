@@ -80,6 +80,7 @@ fn every_pair_of_pending_entries_becomes_what_the_contract_says() {
         ("-a1", "-a2", "-a1"),
         ("-a1?", "-a2?", "-a1?"),
         ("-a1?", "-a2", "-a2"),
+        ("-a1?", "-b1", "-a1?"),
         ("-a2", "-a1?", "-a2"),
         ("-a1", "a1>a1 resync", "-a1"),
     ] {
