@@ -174,7 +174,8 @@ impl Registration {
     }
 
     /// Ends the subscription: when it returns, the sink will not be called again. What the sink holds already
-    /// is its owner's business (D-10). Doing it twice, or after the informer stopped, changes nothing (P-14).
+    /// is its owner's business (D-10). It waits for the call in hand, so a sink must not do it itself (P-15). Doing
+    /// it twice, or after the informer stopped, changes nothing (P-14).
     pub fn remove(&self) {
         self.processor.leave(self.id);
     }

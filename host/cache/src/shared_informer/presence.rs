@@ -1,4 +1,5 @@
-//! Whether the API server serves the resource: waits for it to come, and notices that it has gone (D-12).
+//! Whether the API server serves the resource: waits for it to come, and notices that it has gone, or come back as
+//! something else (D-12).
 //!
 //! Other than in client-go, where the informer of a removed CRD lists into a 404 for ever (F-9), what is not
 //! there is not listed: discovery is asked, seldom, until it is.
@@ -24,9 +25,17 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// A resource is gone when the server denies it so often in a row ...
 const DENIALS: usize = 3;
 
-/// ... at this distance. One of several servers may lag behind the others, and one that has just started does
+/// ... at this distance, which no two questions about a doubt are nearer. One of several servers may lag behind the others, and one that has just started does
 /// not know every CRD yet; told deletions cannot be taken back.
 const BETWEEN_DENIALS: Duration = Duration::from_secs(2);
+
+/// What became of a resource that was served.
+pub(super) enum Change {
+    /// It is gone for good.
+    Gone(DiscoveryError),
+    /// Another CRD took its name: it is of another kind, or no longer in namespaces.
+    Another(Resource),
+}
 
 /// Asks until the server serves the resource.
 pub(super) async fn served(inner: &Inner, transport: &Transport, config: &FactoryConfig) -> Resource {
@@ -67,27 +76,32 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
     }
 }
 
-/// Returns once a resource that was served is gone for good. Asks only after a list or a watch was answered
-/// 404; while all is well it costs nothing.
+/// Returns once the resource is not what it was. Asks only after a list or a watch was answered 404, or an object
+/// came that is of another type; while all is well it costs nothing.
 ///
 /// # Cancel safety
 /// A dropped future changes nothing.
-pub(super) async fn gone(inner: &Inner, transport: &Transport) -> DiscoveryError {
+pub(super) async fn changed(inner: &Inner, transport: &Transport, resource: &Resource) -> Change {
     loop {
-        select_all(inner.cells.iter().map(|cell| Box::pin(cell.not_found()))).await;
-        if let Some(error) = denied(inner, transport).await {
-            return error;
+        select_all(inner.cells.iter().map(|cell| Box::pin(cell.doubt()))).await;
+        if let Some(change) = asked(inner, transport, resource).await {
+            return change;
         }
+        sleep(BETWEEN_DENIALS).await;
     }
 }
 
-/// None where the server is not sure, or cannot be asked.
-async fn denied(inner: &Inner, transport: &Transport) -> Option<DiscoveryError> {
-    for _ in 1..DENIALS {
-        ask(inner, transport).await.err().filter(DiscoveryError::is_unserved)?;
-        sleep(BETWEEN_DENIALS).await;
+/// None where nothing changed, or the server is not sure, or cannot be asked.
+async fn asked(inner: &Inner, transport: &Transport, resource: &Resource) -> Option<Change> {
+    for denial in 1.. {
+        match ask(inner, transport).await {
+            Ok(found) => return (found != *resource).then_some(Change::Another(found)),
+            Err(error) if !error.is_unserved() => return None,
+            Err(error) if denial == DENIALS => return Some(Change::Gone(error)),
+            Err(_) => sleep(BETWEEN_DENIALS).await,
+        }
     }
-    ask(inner, transport).await.err().filter(DiscoveryError::is_unserved)
+    None
 }
 
 async fn ask(inner: &Inner, transport: &Transport) -> Result<Resource, DiscoveryError> {

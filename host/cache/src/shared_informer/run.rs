@@ -5,11 +5,14 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use informer_types::{Cause, Change};
+use informer_types::Cause;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
-use super::{Inner, presence};
+use super::{
+    Inner,
+    presence::{self, Change},
+};
 use crate::{
     ErrorClass, FactoryConfig, Phase,
     controller::Controller,
@@ -27,6 +30,8 @@ enum End {
     Stopped,
     /// The server does not serve the resource any more.
     Gone,
+    /// It serves another resource of this name.
+    Another,
     /// A task panicked.
     Failed,
 }
@@ -45,7 +50,7 @@ pub(crate) async fn run(inner: Arc<Inner>, transport: Transport, config: Arc<Fac
         }
         match end {
             End::Stopped => break,
-            End::Gone => {}
+            End::Gone | End::Another => {}
             End::Failed => {
                 phase = Phase::Failed;
                 break;
@@ -60,7 +65,7 @@ pub(crate) async fn run(inner: Arc<Inner>, transport: Transport, config: Arc<Fac
     drop(ended);
 }
 
-/// Follows a resource that is served, until the stop or until it is gone; then every task has ended, and what
+/// Follows a resource that is served, until the stop or until it is not what it was; then every task has ended, and what
 /// the reflectors had seen is in the cache and told.
 async fn watch(
     inner: &Arc<Inner>,
@@ -70,7 +75,7 @@ async fn watch(
 ) -> End {
     let halt = inner.stop.child_token();
     let mut tasks = spawn(inner, transport, config, resource, &halt);
-    let mut gone = std::pin::pin!(presence::gone(inner, transport));
+    let mut changed = std::pin::pin!(presence::changed(inner, transport, resource));
     let mut end = End::Stopped;
     loop {
         tokio::select! {
@@ -85,10 +90,8 @@ async fn watch(
                 }
                 Some(Err(_)) => {}
             },
-            error = &mut gone, if !halt.is_cancelled() => {
-                tracing::warn!(resource = %inner.key, reason = %error, "the resource is not served any more");
-                inner.cells.iter().for_each(|cell| cell.vanished(&error.to_string()));
-                end = End::Gone;
+            change = &mut changed, if !halt.is_cancelled() => {
+                end = inner.changed(change);
                 halt.cancel();
             }
         }
@@ -156,12 +159,26 @@ async fn until(halt: CancellationToken, task: impl Future<Output = ()>) {
 // === impl Inner ===
 
 impl Inner {
+    fn changed(&self, change: Change) -> End {
+        match change {
+            Change::Gone(error) => {
+                tracing::warn!(resource = %self.key, reason = %error, "the resource is not served any more");
+                self.cells.iter().for_each(|cell| cell.vanished(&error.to_string()));
+                End::Gone
+            }
+            Change::Another(found) => {
+                tracing::warn!(resource = %self.key, kind = found.kind, "another resource took the name, listing it");
+                End::Another
+            }
+        }
+    }
+
     /// What the cache still has is gone with its resource: a relist of nothing (C-6).
     fn vanish(&self) {
         let observed = tokio::time::Instant::now().into_std();
         let mut listeners = self.processor.lock();
         for object in self.indexer.replace(None, Vec::new(), &[]).deleted {
-            let change = Change::Deleted { object, final_state_known: false };
+            let change = informer_types::Change::Deleted { object, final_state_known: false };
             listeners.distribute(&change, Cause::Relist, observed);
         }
     }

@@ -25,8 +25,8 @@ pub(crate) struct ReflectorCell {
     state: Mutex<State>,
     /// Spares every good event a look at an empty map.
     has_quarantined: AtomicBool,
-    /// A request was answered 404.
-    not_found: Notify,
+    /// A request was answered 404, or an object is of another type.
+    doubt: Notify,
     /// The applied resource version has moved.
     applied: Notify,
 }
@@ -77,7 +77,7 @@ impl ReflectorCell {
                 counters: Counters::default(),
             }),
             has_quarantined: AtomicBool::new(false),
-            not_found: Notify::new(),
+            doubt: Notify::new(),
             applied: Notify::new(),
         }
     }
@@ -117,9 +117,10 @@ impl ReflectorCell {
         state.wait_for_resource(reason);
     }
 
-    /// Returns after a request was answered 404.
-    pub(crate) async fn not_found(&self) {
-        self.not_found.notified().await;
+    /// Returns after something that the resource may have to do with itself: a request was answered 404, or an
+    /// object is of another type.
+    pub(crate) async fn doubt(&self) {
+        self.doubt.notified().await;
     }
 
     pub(crate) fn failed(&self, text: String, class: ErrorClass) {
@@ -132,7 +133,7 @@ impl ReflectorCell {
         state.counters.failures += 1;
         drop(state);
         if class == ErrorClass::NotFound {
-            self.not_found.notify_one();
+            self.doubt.notify_one();
         }
     }
 
@@ -200,6 +201,7 @@ impl ReflectorCell {
 
     pub(crate) fn skipped(&self) {
         self.state.lock().counters.skipped += 1;
+        self.doubt.notify_one();
     }
 
     /// The cache has what was seen at `observed`.

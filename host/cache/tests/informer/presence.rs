@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use informer_cache::{ErrorClass, Phase, WatchConfig};
+use serde_json::json;
 
 use crate::{
     server::{Answer, Live, Script},
@@ -201,4 +202,62 @@ async fn a_stop_ends_the_wait_for_a_resource_at_once_r37() {
 
     assert!(start.elapsed() < Duration::from_millis(10));
     assert_eq!(world.informer.status().phase, Phase::Stopped);
+}
+
+/// The CRD was deleted and created anew, so quickly that no request met a 404.
+#[tokio::test(start_paused = true)]
+async fn another_resource_that_took_the_name_is_listed_and_watched_as_what_it_is_d12() {
+    let whale = |name: &str, version: &str| {
+        let mut whale = pod(name, version);
+        whale["kind"] = json!("Whale");
+        whale
+    };
+    let script = Script::new();
+    script.always("/api/v1", Some(core_v1()));
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+    let mut renamed = core_v1();
+    renamed["resources"][0]["kind"] = json!("Whale");
+    world.script.always("/api/v1", Some(renamed));
+    world.script.list(Answer::list("20", &[whale("b", "2")]));
+    let again = world.script.live_watch();
+
+    watch.event("ADDED", &whale("b", "2"));
+    world.watches(2).await;
+    again.event("MODIFIED", &whale("b", "21"));
+
+    world
+        .tells(&[
+            "add shop/a@1 initial",
+            "delete shop/a@1 relist?",
+            "add shop/b@2 relist",
+            "update shop/b@2->21 live",
+        ])
+        .await;
+    assert!(watch.is_closed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_sends_other_types_for_ever_is_asked_seldom_and_followed_on_r26() {
+    let script = Script::new();
+    script.always("/api/v1", Some(core_v1()));
+    script.list(Answer::list("10", &[]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+
+    for version in 0..100 {
+        let mut other = pod("other", &version.to_string());
+        other["kind"] = json!("Whale");
+        watch.event("ADDED", &other);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    watch.event("ADDED", &pod("a", "200"));
+
+    world.caches(&["shop/a@200"]).await;
+    let asked = world.script.asked("/api/v1");
+    assert!((2..10).contains(&asked), "{asked} questions in ten seconds");
+    assert_eq!(world.script.lists().len(), 1);
 }

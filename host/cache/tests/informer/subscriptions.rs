@@ -1,8 +1,14 @@
-//! Informers counted by their subscriptions: D-12, P-13 to P-15, P-18, F-1, F-9, F-10; scenarios 85 to 90, 92, 95.
+//! Informers counted by their subscriptions: D-12, P-13 to P-15, P-18, F-1, F-9, F-10; scenarios 85 to 90, 92, 94, 95.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 use informer_cache::{InformerFactory, ListenerConfig, Phase, Subscription};
+use informer_types::{Notification, NotificationSink};
+use parking_lot::Mutex;
+use tokio::task::spawn_blocking;
 
 use crate::{
     server::{Answer, Live, Script},
@@ -205,6 +211,54 @@ async fn a_listener_is_removed_once_alone_and_at_any_time_p14_scenarios_85_to_87
     // Scenario 89: after the stop too.
     subscription.release().await;
     twice[1].remove();
+}
+
+/// Holds every call until it is let go.
+struct Holds {
+    entered: mpsc::Sender<()>,
+    go: Mutex<mpsc::Receiver<()>>,
+}
+
+impl NotificationSink for Holds {
+    fn offer(&self, _: Notification) {
+        self.entered.send(()).unwrap();
+        self.go.lock().recv().unwrap();
+    }
+}
+
+/// Scenarios 94 and 95: other than client-go's, a removal has always happened when it returns.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_removal_returns_after_the_call_in_hand_and_before_any_other_p15() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let watch = script.live_watch();
+    let factory = factory(&script);
+    let subscription = factory.subscribe(pods()).unwrap();
+    subscription.informer().wait_synced().await;
+    let (entered, calls) = mpsc::channel();
+    let (go, gone) = mpsc::channel();
+    let sink = Arc::new(Holds { entered, go: Mutex::new(gone) });
+    let registration = subscription.add_listener(listener("holds"), sink).unwrap();
+    watch.event("ADDED", &pod("a", "11"));
+    watch.event("ADDED", &pod("b", "12"));
+    let calls = spawn_blocking(move || {
+        calls.recv().unwrap();
+        calls
+    });
+    let calls = calls.await.unwrap();
+
+    let mut removal = spawn_blocking(move || registration.remove());
+    let early = tokio::time::timeout(Duration::from_millis(200), &mut removal).await;
+    assert!(early.is_err(), "it returned during a call");
+    // One burst may bring both events to the sink before the removal has its turn.
+    let _ = (go.send(()), go.send(()));
+    removal.await.unwrap();
+    let after = calls.try_iter().count();
+    assert!(after <= 1, "{after}");
+
+    watch.event("ADDED", &pod("c", "13"));
+    subscription.informer().wait_for_version("13", None).await.unwrap();
+    assert!(calls.try_recv().is_err(), "called after its removal");
 }
 
 /// Scenario 88.
