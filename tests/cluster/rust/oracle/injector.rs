@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
-use informer_tests::{
-    host::PATIENCE,
-    proxy::{FaultProxy, Mode},
-};
+use informer_tests::proxy::{FaultProxy, Mode};
 use tokio::time::{sleep, timeout};
 
 use super::{
     fault::{Fault, LASTS},
+    journal::PATIENCE,
     pace::Pace,
     world::Round,
 };

@@ -16,7 +16,7 @@ use super::{
 };
 
 /// client-go waits up to a minute after its seventh failure, and may fail once more.
-const PATIENCE: Duration = Duration::from_secs(180);
+pub(super) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// One call of a handler.
 #[derive(Clone, Debug)]
