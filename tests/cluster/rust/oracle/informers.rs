@@ -84,6 +84,11 @@ impl Informers {
         self.informers.iter().map(|(resource, informer)| (*resource, informer.status().counters)).collect()
     }
 
+    /// Of the last list, event or bookmark in the cache.
+    pub(super) fn version(&self, resource: Resource) -> String {
+        self.informers[&resource].status().last_synced_version.unwrap_or_default()
+    }
+
     pub(super) fn synced(&self) -> bool {
         self.informers.values().all(SharedInformer::has_synced)
     }

@@ -81,7 +81,14 @@ impl Sides {
         let (caches, their_lists) = client_go.finish().await;
         for resource in Resource::ALL {
             let Cache { objects: theirs, synced, version } = &caches[&resource];
-            assert!(*synced && !version.is_empty(), "client-go has not synced {resource}");
+            assert!(*synced, "client-go has not synced {resource}");
+            for (whose, version) in [("client-go's", version), ("our", &informers.version(resource))] {
+                let (newest, version) = (truth.newest(resource), version.parse::<u64>().ok());
+                assert!(
+                    version >= Some(newest),
+                    "{whose} last version of {resource} is {version:?}, not {newest}"
+                );
+            }
             unfinished.extend(unequal(resource, &fresh[&resource], theirs, "client-go's cache"));
             let ours = informers.cache(resource);
             unfinished.extend(unequal(resource, &fresh[&resource], &ours, "our cache"));

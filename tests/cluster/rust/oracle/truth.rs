@@ -57,6 +57,12 @@ impl Truth {
         self.0.get(id).map_or(&[], Vec::as_slice)
     }
 
+    /// The last change of all objects of the resource that an answer shows.
+    pub(super) fn newest(&self, resource: Resource) -> u64 {
+        let lives = self.0.iter().filter(|((of, _), _)| *of == resource).flat_map(|(_, lives)| lives);
+        lives.flat_map(|life| &life.versions).copied().max().unwrap_or_default()
+    }
+
     pub(super) fn objects(&self) -> impl Iterator<Item = (&Id, &[Life])> {
         self.0.iter().map(|(id, lives)| (id, lives.as_slice()))
     }
