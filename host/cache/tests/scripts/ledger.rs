@@ -48,6 +48,10 @@ pub(crate) struct Ledger {
     pub(crate) gap: bool,
     /// the version asked for was not to be had.
     unavailable: bool,
+    /// Discovery has said that the resource is gone: a list may start from nothing (D-12).
+    denied: bool,
+    /// Discovery has ever said so.
+    pub(crate) vanished: bool,
     /// Something happened that leads to a list.
     excused: bool,
 }
@@ -72,6 +76,7 @@ impl Ledger {
                 self.lists.push(version);
                 self.seen = Some(version);
                 (self.gap, self.unavailable, self.excused) = (false, false, false);
+                self.denied = false;
             }
             Mark::Error { unavailable } => {
                 self.unavailable |= unavailable;
@@ -110,8 +115,22 @@ impl Ledger {
         self.unavailable = true;
     }
 
+    pub(crate) fn deny(&mut self) {
+        (self.denied, self.vanished) = (true, true);
+    }
+
+    /// A reflector that starts anew knows nothing.
+    fn forget_if(&mut self, starts_anew: bool) {
+        if self.denied && starts_anew {
+            (self.seen, self.unavailable, self.denied) = (None, false, false);
+            self.believed.clear();
+            self.excused = true;
+        }
+    }
+
     /// What is wrong with a list at this version.
-    pub(crate) fn check_list(&self, version: &str) -> Option<String> {
+    pub(crate) fn check_list(&mut self, version: &str) -> Option<String> {
+        self.forget_if(version == "0");
         let expected = match self.seen {
             _ if self.unavailable => String::new(),
             None => "0".to_owned(),
@@ -124,7 +143,8 @@ impl Ledger {
     }
 
     /// What is wrong with a streaming list at this version.
-    pub(crate) fn check_stream(&self, version: &str) -> Option<String> {
+    pub(crate) fn check_stream(&mut self, version: &str) -> Option<String> {
+        self.forget_if(version.is_empty() && !self.unavailable);
         let seen = self.seen.filter(|_| !self.unavailable);
         let expected = seen.map(|seen| seen.to_string()).unwrap_or_default();
         if version != expected {

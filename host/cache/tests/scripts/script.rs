@@ -61,6 +61,10 @@ pub(crate) enum Step {
     /// The server's watch cache falls behind: lists may be stale, watches are late.
     Lag,
     CatchUp,
+    /// The resource is removed with all its objects: whoever asks for it gets a 404 (D-12).
+    Remove,
+    /// It is there again.
+    Serve,
     /// All watches are told the version.
     Bookmark,
     /// The watch repeats its last event.

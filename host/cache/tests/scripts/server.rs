@@ -37,6 +37,9 @@ use request::Request;
 /// More than any script has a reason for, within a second.
 const MAX_REQUESTS: usize = 100;
 
+/// So many requests may fail before the reflectors of two namespaces know that the resource is gone.
+const MAX_MISSES: usize = 20;
+
 /// The server. All clones are the same.
 #[derive(Clone)]
 pub(crate) struct Server(Arc<Mutex<State>>);
@@ -123,13 +126,29 @@ impl State {
             return Reply::Silent;
         }
         if request.is_discovery {
-            return self.text(200, request::RESOURCES);
+            return self.discovery();
+        }
+        if !self.served {
+            self.ledger(&request.scope).excuse();
+            self.misses += 1;
+            if self.misses > MAX_MISSES {
+                self.violations.push("what is not there is listed again and again (F-9)".to_owned());
+            }
+            return self.text(404, "404 page not found");
         }
         match (request.watch, request.initial_events) {
             (true, true) => self.stream(request),
             (true, false) => self.watch(request),
             _ => self.list(request),
         }
+    }
+
+    fn discovery(&mut self) -> Reply {
+        if self.served {
+            return self.text(200, request::RESOURCES);
+        }
+        self.ledgers.values_mut().for_each(Ledger::deny);
+        self.text(200, request::NO_RESOURCES)
     }
 
     /// A whole answer.

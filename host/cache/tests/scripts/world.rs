@@ -120,6 +120,8 @@ impl World {
             Step::Compact => server.compact(),
             Step::Lag => server.fall_behind(),
             Step::CatchUp => server.catch_up(),
+            Step::Remove => server.remove(),
+            Step::Serve => server.served = true,
             Step::Bookmark => server.bookmark(),
             Step::Duplicate(watch) => self.duplicated.extend(server.duplicate(watch)),
             Step::End(watch, ending) => server.end(watch, ending),

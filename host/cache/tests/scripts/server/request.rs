@@ -6,6 +6,9 @@ use crate::ledger::Scope;
 pub(super) const RESOURCES: &str = r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[
     {"name":"pods","singularName":"pod","kind":"Pod","namespaced":true,"verbs":["get","list","watch"]}]}"#;
 
+/// The same without the pods.
+pub(super) const NO_RESOURCES: &str = r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[]}"#;
+
 /// One GET.
 #[derive(Debug, Default)]
 pub(crate) struct Request {

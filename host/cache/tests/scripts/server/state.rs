@@ -19,6 +19,10 @@ pub(crate) struct State {
     pub(super) compacted: u64,
     /// Where the watch cache stands still.
     pub(super) lag: Option<u64>,
+    /// The resource exists.
+    pub(crate) served: bool,
+    /// Requests for it since it does not.
+    pub(super) misses: usize,
     pub(super) streaming: Streaming,
     pub(super) late_marks: bool,
     pub(super) gone_by_event: bool,
@@ -69,6 +73,8 @@ impl State {
             collection: Collection::new(),
             compacted: 0,
             lag: None,
+            served: true,
+            misses: 0,
             streaming: setup.streaming,
             late_marks: setup.late_marks,
             gone_by_event: setup.gone_by_event,
@@ -107,6 +113,7 @@ impl State {
     pub(crate) fn recover(&mut self) {
         self.faults = Faults::default();
         self.late_marks = false;
+        self.served = true;
         self.catch_up();
         self.show_gaps();
     }

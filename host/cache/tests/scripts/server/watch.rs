@@ -116,6 +116,9 @@ impl State {
 
     /// Changes the collection; `hidden` from the watches that are open.
     pub(crate) fn change(&mut self, op: Op, key: Key, hidden: bool) {
+        if !self.served {
+            return;
+        }
         let before = self.collection.version();
         self.collection.apply(op, key);
         let new = self.collection.between(before, self.collection.version());
@@ -262,6 +265,16 @@ impl State {
         let mark = fatal.then_some(Mark::Error { unavailable: false });
         if matches!(self.send(&mut watch, frame, mark), After::Open) {
             self.watches.push(watch);
+        }
+    }
+
+    /// Removes everything, and the resource.
+    pub(crate) fn remove(&mut self) {
+        let objects: Vec<Key> = self.collection.at(self.collection.version()).into_keys().collect();
+        objects.into_iter().for_each(|key| self.change(Op::Delete, key, false));
+        (self.served, self.misses) = (false, 0);
+        for watch in std::mem::take(&mut self.watches) {
+            self.close(&watch, Ending::Clean);
         }
     }
 
