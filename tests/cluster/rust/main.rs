@@ -12,6 +12,7 @@ mod custom_resources;
 mod faults;
 mod host;
 mod oracle;
+mod permissions;
 mod restarts;
 mod servers;
 mod streaming;

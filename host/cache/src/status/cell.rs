@@ -1,7 +1,8 @@
 //! Where a reflector and the controller write down how they are doing.
 
+mod state;
+
 use std::{
-    collections::BTreeMap,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -10,14 +11,13 @@ use informer_types::ObjectKey;
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
-use super::{Counters, LastError, Phase, ReflectorStatus};
+use state::State;
+
+use super::{Phase, ReflectorStatus};
 use crate::ErrorClass;
 
 /// Beyond this, quarantined objects are counted but not listed.
 const MAX_LISTED: usize = 1_000;
-
-/// A watch that lived for so long has recovered, even if nothing happened on it.
-const RECOVERED_AFTER: Duration = Duration::from_secs(1);
 
 /// The state of one reflector, written by it, read by anybody.
 pub(crate) struct ReflectorCell {
@@ -31,51 +31,13 @@ pub(crate) struct ReflectorCell {
     applied: Notify,
 }
 
-struct State {
-    phase: Phase,
-    since: Instant,
-    last_error: Option<(String, ErrorClass, Instant)>,
-    unsynced_because: Option<String>,
-    plain_lists_because: Option<String>,
-    consecutive_failures: u32,
-    /// The first of them.
-    failing_since: Option<Instant>,
-    /// The end of a wait.
-    retry_at: Option<Instant>,
-    last_event: Option<Instant>,
-    observed_version: String,
-    applied_version: String,
-    /// Since when the cache has not had what was seen.
-    behind_since: Option<Instant>,
-    /// When what was applied last had been seen.
-    applied_observed: Option<std::time::Instant>,
-    quarantined: BTreeMap<ObjectKey, String>,
-    counters: Counters,
-}
-
 // === impl ReflectorCell ===
 
 impl ReflectorCell {
     pub(crate) fn new(namespace: Option<String>) -> Self {
         Self {
             namespace,
-            state: Mutex::new(State {
-                phase: Phase::NotStarted,
-                since: Instant::now(),
-                last_error: None,
-                unsynced_because: None,
-                plain_lists_because: None,
-                consecutive_failures: 0,
-                failing_since: None,
-                retry_at: None,
-                last_event: None,
-                observed_version: String::new(),
-                applied_version: String::new(),
-                behind_since: None,
-                applied_observed: None,
-                quarantined: BTreeMap::new(),
-                counters: Counters::default(),
-            }),
+            state: Mutex::new(State::new()),
             has_quarantined: AtomicBool::new(false),
             doubt: Notify::new(),
             applied: Notify::new(),
@@ -270,81 +232,7 @@ impl ReflectorCell {
     pub(crate) fn snapshot(&self) -> ReflectorStatus {
         let mut state = self.state.lock();
         state.settle();
-        ReflectorStatus {
-            namespace: self.namespace.clone(),
-            phase: state.phase,
-            phase_age: state.since.elapsed(),
-            last_error: state.last_error.as_ref().map(|(text, class, at)| LastError {
-                text: text.clone(),
-                class: *class,
-                age: at.elapsed(),
-            }),
-            unsynced_because: state.unsynced_because.clone(),
-            plain_lists_because: state.plain_lists_because.clone(),
-            consecutive_failures: state.consecutive_failures,
-            failing_for: state.failing_since.map(|at| at.elapsed()),
-            retry_in: state.retry_at.map(|at| at.saturating_duration_since(Instant::now())),
-            lag: state.lag(),
-            last_event_age: state.last_event.map(|at| at.elapsed()),
-            observed_version: state.observed_version.clone(),
-            applied_version: state.applied_version.clone(),
-            quarantined: state.quarantined.clone(),
-            counters: state.counters,
-        }
-    }
-}
-
-// === impl State ===
-
-impl State {
-    fn enter(&mut self, phase: Phase) {
-        (self.phase, self.since) = (phase, Instant::now());
-        self.retry_at = None;
-    }
-
-    fn wait_for_resource(&mut self, reason: &str) {
-        if self.phase != Phase::WaitingForResource {
-            self.enter(Phase::WaitingForResource);
-        }
-        self.recovered();
-        self.last_error = Some((reason.to_owned(), ErrorClass::UnknownResource, Instant::now()));
-    }
-
-    /// Both are the most it can be: since the cache first had less than was seen, and since what it has last
-    /// had been seen.
-    fn lag(&self) -> Duration {
-        let Some(behind) = self.behind_since.map(|since| since.elapsed()) else {
-            return Duration::ZERO;
-        };
-        let now = Instant::now().into_std();
-        behind.min(self.applied_observed.map_or(Duration::MAX, |at| now.saturating_duration_since(at)))
-    }
-
-    fn recovered(&mut self) {
-        self.consecutive_failures = 0;
-        self.failing_since = None;
-    }
-
-    fn observe(&mut self, resource_version: &str) {
-        if !resource_version.is_empty() {
-            self.observed_version.clear();
-            self.observed_version.push_str(resource_version);
-            if self.applied_version != resource_version {
-                self.behind_since.get_or_insert_with(Instant::now);
-            }
-        }
-    }
-
-    fn heard(&mut self) {
-        self.last_event = Some(Instant::now());
-        self.recovered();
-    }
-
-    /// Forgets failures once a watch has lived long enough.
-    fn settle(&mut self) {
-        if self.phase == Phase::Watching && self.since.elapsed() >= RECOVERED_AFTER {
-            self.recovered();
-        }
+        state.status(self.namespace.clone())
     }
 }
 
