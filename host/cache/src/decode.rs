@@ -97,10 +97,11 @@ impl Decoder {
     pub(crate) fn object(&self, bytes: &[u8]) -> Result<Object, Undecodable> {
         let text =
             std::str::from_utf8(bytes.trim_ascii()).map_err(|_| not_utf8(&String::from_utf8_lossy(bytes)))?;
-        let parsed: ObjectText<'_> = serde_json::from_str(text).map_err(|error| match error.classify() {
-            serde_json::error::Category::Data => quarantine(text, ObjectProblem::Metadata(error)),
-            _ => Undecodable::NotJson(error),
-        })?;
+        let parsed =
+            ObjectText::parse(text, self.drop_managed_fields).map_err(|error| match error.classify() {
+                serde_json::error::Category::Data => quarantine(text, ObjectProblem::Metadata(error)),
+                _ => Undecodable::NotJson(error),
+            })?;
         self.check_type(&parsed)?;
         let Some(metadata) = &parsed.metadata else {
             return Err(Undecodable::Foreign("an object has no metadata".to_owned()));

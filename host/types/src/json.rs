@@ -2,13 +2,13 @@
 
 mod locate;
 mod pointer;
+mod scan;
 
 use std::ops::Range;
 
-use serde_json::value::RawValue;
-
 pub use locate::locate;
 pub use pointer::{InvalidPointer, Pointer};
+pub use scan::{NotJson, RawString, Scanner};
 
 /// A text that is not JSON.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub struct InvalidJson(#[from] serde_json::Error);
 /// The JSON text of the value at a pointer, or none where there is nothing.
 ///
 /// # Errors
-/// [`InvalidJson`] where the text is not JSON; the whole text is checked.
+/// As [`locate`].
 pub fn lookup<'a>(json: &'a str, pointer: &Pointer) -> Result<Option<&'a str>, InvalidJson> {
     let found = locate(json, std::slice::from_ref(pointer))?;
     Ok(found.into_iter().next().flatten().and_then(|range: Range<usize>| json.get(range)))
@@ -28,7 +28,7 @@ pub fn lookup<'a>(json: &'a str, pointer: &Pointer) -> Result<Option<&'a str>, I
 /// white space and the order of keys make no difference; absent and `null` do.
 ///
 /// # Errors
-/// [`InvalidJson`] where one of the texts is not JSON.
+/// As [`locate`].
 pub fn differs(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, InvalidJson> {
     let (in_old, in_new) = (locate(old, pointers)?, locate(new, pointers)?);
     for (left, right) in in_old.into_iter().zip(in_new) {
@@ -50,12 +50,6 @@ fn same(left: Option<&str>, right: Option<&str>) -> Result<bool, InvalidJson> {
         }
         (left, right) => Ok(left.is_some() == right.is_some()),
     }
-}
-
-/// Where `part` lies in `whole`; `part` must be borrowed from it.
-fn range_in(whole: &str, part: &RawValue) -> Range<usize> {
-    let start = part.get().as_ptr().addr().saturating_sub(whole.as_ptr().addr());
-    start..start + part.get().len()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ mod sync;
 
 pub use gvr::{Gvr, InvalidGvr};
 pub use handler::{Delivery, EventHandler, Failure, FailureKind, Outcome};
-pub use json::{InvalidJson, InvalidPointer, Pointer, differs, locate, lookup};
+pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate, lookup};
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Cause, Change, Notification};
 pub use object::{Body, BodyCodec, CodecError, Header, Object, ObjectTooLarge, Owner};

@@ -1,5 +1,7 @@
 //! The few fields of an object that are parsed, borrowed from its text where they have no escapes.
 
+mod plain;
+
 use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range, sync::Arc};
 
 use informer_types::{Header, ObjectKey, Owner};
@@ -43,8 +45,8 @@ pub(super) struct Metadata<'a> {
     labels: Pairs<'a>,
     #[serde(borrow)]
     owner_references: Option<Vec<OwnerText<'a>>>,
-    #[serde(borrow)]
-    managed_fields: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "raw_text")]
+    managed_fields: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
@@ -90,6 +92,14 @@ struct Pairs<'a>(Vec<(Text<'a>, Text<'a>)>);
 // === impl ObjectText ===
 
 impl<'a> ObjectText<'a> {
+    /// Reads the outline of an object and checks all of its text, but for managed fields that are to be dropped.
+    ///
+    /// # Errors
+    /// The text is not JSON, or a field of the outline is of another type.
+    pub(super) fn parse(text: &'a str, drop_managed_fields: bool) -> Result<Self, serde_json::Error> {
+        plain::parse(text, drop_managed_fields).map_or_else(|_| serde_json::from_str(text), Ok)
+    }
+
     pub(super) fn kind(&self) -> &str {
         &self.kind.0
     }
@@ -100,7 +110,7 @@ impl<'a> ObjectText<'a> {
 
     /// Where `metadata.managedFields` lies in the text this was parsed from.
     pub(super) fn managed_fields(&self, text: &str) -> Option<Range<usize>> {
-        let raw = self.metadata.as_ref()?.managed_fields?.get();
+        let raw = self.metadata.as_ref()?.managed_fields?;
         let start = raw.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
         Some(start..start + raw.len())
     }
@@ -109,6 +119,11 @@ impl<'a> ObjectText<'a> {
     pub(super) fn resource_version(&self) -> &str {
         self.metadata.as_ref().map_or("", |metadata| &metadata.resource_version.0)
     }
+}
+
+/// The text of a value that is not `null`.
+fn raw_text<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a str>, D::Error> {
+    Ok(Option::<&RawValue>::deserialize(deserializer)?.map(RawValue::get))
 }
 
 // === impl Metadata ===

@@ -1,172 +1,157 @@
 //! One pass over a JSON text that remembers where the wanted values lie.
 
-use std::{borrow::Cow, fmt, ops::Range};
+use std::{borrow::Cow, ops::Range};
 
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+use serde::de::IgnoredAny;
+
+use super::{
+    InvalidJson, Pointer,
+    scan::{NotJson, RawString, Scanner},
 };
-use serde_json::value::RawValue;
 
-use super::{InvalidJson, Pointer, range_in};
+/// How many pointers one pass can follow: a bit each.
+const A_PASS: usize = u64::BITS as usize;
 
-/// Where the values at the pointers lie in the text, in the order asked; none where there is nothing. Of a
-/// key that stands twice in one object the last counts, as everywhere in JSON practice.
+/// Objects are not nested deeper, whoever asks for it: each level takes some of the stack.
+const MAX_DEPTH: usize = 256;
+
+/// Where the values at the pointers lie in a JSON text, in the order asked; none where there is nothing. Of a
+/// key that stands twice in one object the last counts, as everywhere in JSON practice. A pointer of more than 256
+/// tokens finds nothing.
 ///
 /// # Errors
-/// [`InvalidJson`] where the text is not JSON; the whole text is checked, whatever is asked.
+/// [`InvalidJson`] where the text is found not to be JSON. It is not looked for: what the cache keeps was checked when
+/// it came, so values that nobody asked for are gone over by their brackets alone.
 pub fn locate(json: &str, pointers: &[Pointer]) -> Result<Vec<Option<Range<usize>>>, InvalidJson> {
-    let mut search = Search { json, found: vec![None; pointers.len()] };
-    let wanted = pointers.iter().enumerate().map(|(slot, pointer)| (slot, pointer.tokens())).collect();
-    let mut text = serde_json::Deserializer::from_str(json);
-    Step { search: &mut search, wanted }.deserialize(&mut text)?;
-    text.end()?;
-    Ok(search.found)
+    let mut found = vec![None; pointers.len()];
+    if pointers.is_empty() {
+        pass(json, &[], &mut [])?;
+    }
+    for (pointers, found) in pointers.chunks(A_PASS).zip(found.chunks_mut(A_PASS)) {
+        pass(json, pointers, found)?;
+    }
+    Ok(found)
 }
 
-/// The slot of the answer, and the tokens still to go.
-type Wanted<'p> = (usize, &'p [String]);
-
-struct Search<'de> {
-    json: &'de str,
-    found: Vec<Option<Range<usize>>>,
+fn pass(json: &str, pointers: &[Pointer], found: &mut [Option<Range<usize>>]) -> Result<(), InvalidJson> {
+    let all = Wanted::first(pointers.len());
+    let mut search = Search { pointers, found };
+    let mut scanner = Scanner::new(json);
+    let walked = search.value(&mut scanner, 0, all).and_then(|()| scanner.end());
+    match walked {
+        Ok(()) => Ok(()),
+        // The parser says what is wrong, and where.
+        Err(NotJson) => serde_json::from_str::<IgnoredAny>(json).map(|_| ()).map_err(InvalidJson::from),
+    }
 }
+
+/// A set of pointers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Wanted(u64);
+
+struct Search<'p> {
+    pointers: &'p [Pointer],
+    found: &'p mut [Option<Range<usize>>],
+}
+
+// === impl Wanted ===
+
+impl Wanted {
+    fn first(count: usize) -> Self {
+        Self(if count >= A_PASS { u64::MAX } else { (1 << count) - 1 })
+    }
+
+    fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    fn slots(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let slot = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            (slot < A_PASS).then_some(slot)
+        })
+    }
+}
+
+// === impl Search ===
 
 impl Search<'_> {
-    fn set(&mut self, slot: usize, range: Option<Range<usize>>) {
-        if let Some(found) = self.found.get_mut(slot) {
-            *found = range;
-        }
-    }
-}
-
-/// Descends into one value. `wanted` is never empty.
-struct Step<'s, 'p, 'de> {
-    search: &'s mut Search<'de>,
-    wanted: Vec<Wanted<'p>>,
-}
-
-impl<'p, 'de> Step<'_, 'p, 'de> {
-    /// Some pointers end at this value; others may go on inside it.
-    fn take(self, raw: &'de RawValue) -> Result<(), serde_json::Error> {
-        let range = range_in(self.search.json, raw);
-        let (ending, going_on): (Vec<_>, Vec<_>) =
-            self.wanted.into_iter().partition(|(_, tokens)| tokens.is_empty());
-        for (slot, _) in ending {
-            self.search.set(slot, Some(range.clone()));
-        }
+    /// Goes over a value that the first `depth` tokens of each wanted pointer lead to.
+    fn value(&mut self, scanner: &mut Scanner<'_>, depth: usize, wanted: Wanted) -> Result<(), NotJson> {
+        let ending = self.subset(wanted, |tokens| tokens.len() == depth);
+        let going_on = Wanted(wanted.0 & !ending.0);
         if going_on.is_empty() {
+            let range = scanner.skip()?;
+            self.set(ending, Some(&range));
             return Ok(());
         }
-        let mut inner = serde_json::Deserializer::from_str(raw.get());
-        Step { search: self.search, wanted: going_on }.deserialize(&mut inner)
+        let first = scanner.peek();
+        let start = scanner.offset();
+        match first {
+            Some(b'{') => self.members(scanner, depth, going_on)?,
+            Some(b'[') => self.elements(scanner, depth, going_on)?,
+            // Below a scalar there is nothing.
+            _ => scanner.skip().map(|_| ())?,
+        }
+        self.set(ending, Some(&(start..scanner.offset())));
+        Ok(())
     }
 
-    /// What is wanted below the child of this name. A later duplicate of a key replaces whatever was found
-    /// under the earlier one.
-    fn below(&mut self, token: &str) -> Vec<Wanted<'p>> {
-        let mut below = Vec::new();
-        for (slot, tokens) in &self.wanted {
-            if let Some((first, rest)) = tokens.split_first()
-                && first == token
-            {
-                self.search.set(*slot, None);
-                below.push((*slot, rest));
+    fn members(&mut self, scanner: &mut Scanner<'_>, depth: usize, wanted: Wanted) -> Result<(), NotJson> {
+        scanner.object(|scanner, key| {
+            let key = unescaped(key);
+            self.child(
+                scanner,
+                depth,
+                self.subset(wanted, |tokens| tokens.get(depth).is_some_and(|it| *it == key)),
+            )
+        })
+    }
+
+    fn elements(&mut self, scanner: &mut Scanner<'_>, depth: usize, wanted: Wanted) -> Result<(), NotJson> {
+        let mut index = 0_usize;
+        scanner.array(|scanner| {
+            let below = self.subset(wanted, |tokens| tokens.get(depth).is_some_and(|it| is_index(it, index)));
+            index += 1;
+            self.child(scanner, depth, below)
+        })
+    }
+
+    /// A later duplicate of a key replaces whatever was found under the earlier one.
+    fn child(&mut self, scanner: &mut Scanner<'_>, depth: usize, below: Wanted) -> Result<(), NotJson> {
+        if below.is_empty() || depth >= MAX_DEPTH {
+            return scanner.skip().map(|_| ());
+        }
+        self.set(below, None);
+        self.value(scanner, depth + 1, below)
+    }
+
+    fn subset(&self, wanted: Wanted, fits: impl Fn(&[String]) -> bool) -> Wanted {
+        let fits = |slot: &usize| self.pointers.get(*slot).is_some_and(|pointer| fits(pointer.tokens()));
+        Wanted(wanted.slots().filter(fits).fold(0, |set, slot| set | 1 << slot))
+    }
+
+    fn set(&mut self, slots: Wanted, range: Option<&Range<usize>>) {
+        for slot in slots.slots() {
+            if let Some(found) = self.found.get_mut(slot) {
+                *found = range.cloned();
             }
         }
-        below
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Step<'_, '_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        if self.wanted.iter().any(|(_, tokens)| tokens.is_empty()) {
-            let raw = <&RawValue>::deserialize(deserializer)?;
-            return self.take(raw).map_err(D::Error::custom);
-        }
-        deserializer.deserialize_any(self)
+/// A key in plain letters; one whose escapes are none equals no token.
+fn unescaped(key: RawString<'_>) -> Cow<'_, str> {
+    if key.plain {
+        return Cow::Borrowed(key.text);
     }
+    Cow::Owned(serde_json::from_str(&format!("\"{}\"", key.text)).unwrap_or_else(|_| key.text.to_owned()))
 }
 
-/// A key without a copy where it has no escapes.
-struct Key;
-
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Key {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(key))
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(key.to_owned()))
-    }
-}
-
-impl<'de> Visitor<'de> for Step<'_, '_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(Key)? {
-            let below = self.below(&key);
-            if below.is_empty() {
-                map.next_value::<IgnoredAny>()?;
-            } else {
-                map.next_value_seed(Step { search: &mut *self.search, wanted: below })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        for index in 0_usize.. {
-            let below = self.below(&index.to_string());
-            let more = if below.is_empty() {
-                seq.next_element::<IgnoredAny>()?.is_some()
-            } else {
-                seq.next_element_seed(Step { search: &mut *self.search, wanted: below })?.is_some()
-            };
-            if !more {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    // Below a scalar there is nothing.
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
+/// RFC 6901: digits without leading zeros.
+fn is_index(token: &str, index: usize) -> bool {
+    let canonical = token == "0" || !token.starts_with(['0', '+']);
+    canonical && token.parse() == Ok(index)
 }

@@ -44,13 +44,38 @@ fn the_last_of_two_equal_keys_counts() {
 }
 
 #[test]
+fn a_pointer_deeper_than_any_object_finds_nothing_and_harms_nobody() {
+    let deep = |levels: usize| {
+        let text = format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+        lookup(&text, &pointer(&"/a".repeat(levels))).unwrap().map(str::to_owned)
+    };
+
+    assert_eq!(deep(256).as_deref(), Some("1"));
+    assert_eq!(deep(257), None);
+    assert_eq!(deep(50_000), None);
+}
+
+#[test]
+fn more_pointers_than_one_pass_follows_are_all_found() {
+    let members: Vec<String> = (0..200).map(|n| format!("\"k{n}\":{n}")).collect();
+    let text = format!("{{{}}}", members.join(","));
+    let pointers: Vec<Pointer> = (0..200).map(|n| pointer(&format!("/k{n}"))).collect();
+
+    let found = locate(&text, &pointers).unwrap();
+
+    for (n, range) in found.into_iter().enumerate() {
+        assert_eq!(&text[range.unwrap()], n.to_string());
+    }
+}
+
+#[test]
 fn a_key_is_found_however_it_is_escaped() {
     assert_eq!(lookup(r#"{"\u0061":1}"#, &pointer("/a")).unwrap(), Some("1"));
 }
 
 #[test]
-fn what_is_not_json_is_refused_even_behind_the_value_asked_for() {
-    for text in ["", "{", r#"{"a":1"#, r#"{"a":1}}"#, "<html>", r#"{"a":1,"b":tru}"#] {
+fn what_is_found_not_to_be_json_is_refused_even_behind_the_value_asked_for() {
+    for text in ["", "{", r#"{"a":1"#, r#"{"a":1}}"#, "<html>", r#"{"a":1,"b":tru}"#, r#"{"a":1,"b":{}"#] {
         assert!(lookup(text, &pointer("/a")).is_err(), "{text}");
     }
 }

@@ -1,0 +1,62 @@
+//! Skipping by brackets alone, 64 bytes at a time.
+
+use super::{
+    NotJson, Scanner,
+    block::{Carry, Nesting},
+};
+
+// === impl Scanner ===
+
+impl Scanner<'_> {
+    /// Goes over an array or object, whose opening bracket comes next.
+    pub(super) fn balanced(&mut self) -> Result<(), NotJson> {
+        let (mut depth, mut carry) = (0, Carry::default());
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let (blocks, tail) = rest.as_chunks();
+        for block in blocks {
+            if let Some(end) = close(&mut depth, &mut carry, block) {
+                self.at += end;
+                return Ok(());
+            }
+            self.at += block.len();
+        }
+        // White space neither opens nor closes anything.
+        let mut last = [b' '; 64];
+        for (to, from) in last.iter_mut().zip(tail) {
+            *to = *from;
+        }
+        self.at += close(&mut depth, &mut carry, &last).ok_or(NotJson)?;
+        Ok(())
+    }
+}
+
+/// Takes in a block; where the last bracket was closed in it, how many bytes that took.
+#[inline]
+fn close(depth: &mut usize, carry: &mut Carry, block: &[u8; 64]) -> Option<usize> {
+    let nesting = Nesting::of(block);
+    let strings = nesting.strings(carry);
+    let (opening, closing) = (nesting.opening & !strings, nesting.closing & !strings);
+    let (opened, closed) = (opening.count_ones() as usize, closing.count_ones() as usize);
+    if closed < *depth {
+        *depth = *depth + opened - closed;
+        return None;
+    }
+    one_by_one(depth, opening, closing)
+}
+
+fn one_by_one(depth: &mut usize, opening: u64, closing: u64) -> Option<usize> {
+    let mut left = opening | closing;
+    while left != 0 {
+        let at = left.trailing_zeros();
+        left &= left - 1;
+        if opening >> at & 1 == 1 {
+            *depth += 1;
+        } else {
+            *depth = depth.saturating_sub(1);
+            if *depth == 0 {
+                return Some(at as usize + 1);
+            }
+        }
+    }
+    None
+}

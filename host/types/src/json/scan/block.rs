@@ -1,0 +1,136 @@
+//! What a block of bytes is made of, one bit a byte; the lowest bit is the first byte.
+//!
+//! A test that nearly always says yes takes the place of a loop whose end no processor can guess.
+
+use wide::u8x16;
+
+/// A bit for each quote, backslash and control character: what ends a run of ordinary characters in a string.
+#[inline]
+pub(super) fn special(block: &[u8; 32]) -> u32 {
+    let (halves, _) = block.as_chunks();
+    let part = |bytes: &[u8; 16]| {
+        let bytes = u8x16::new(*bytes);
+        let quote = bytes.simd_eq(u8x16::splat(b'"'));
+        let backslash = bytes.simd_eq(u8x16::splat(b'\\'));
+        let control = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
+        (quote | backslash | control).to_bitmask()
+    };
+    halves.iter().rev().fold(0, |found, half| found << 16 | part(half))
+}
+
+/// The bytes that matter to the nesting of a text.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Nesting {
+    pub(super) quotes: u64,
+    pub(super) backslashes: u64,
+    /// `{` and `[`, in strings too.
+    pub(super) opening: u64,
+    /// `}` and `]`, in strings too.
+    pub(super) closing: u64,
+}
+
+// === impl Nesting ===
+
+impl Nesting {
+    #[inline]
+    pub(super) fn of(block: &[u8; 64]) -> Self {
+        let (quarters, _) = block.as_chunks();
+        quarters.iter().rev().fold(Self::default(), |of, quarter: &[u8; 16]| {
+            let bytes = u8x16::new(*quarter);
+            // `[` and `{` differ in this bit alone, and so do `]` and `}`.
+            let folded = bytes | u8x16::splat(0x20);
+            let add = |bits: u64, found: u8x16| bits << 16 | u64::from(found.to_bitmask());
+            Self {
+                quotes: add(of.quotes, bytes.simd_eq(u8x16::splat(b'"'))),
+                backslashes: add(of.backslashes, bytes.simd_eq(u8x16::splat(b'\\'))),
+                opening: add(of.opening, folded.simd_eq(u8x16::splat(b'{'))),
+                closing: add(of.closing, folded.simd_eq(u8x16::splat(b'}'))),
+            }
+        })
+    }
+
+    /// A bit for each byte between quotes, the opening one included. `carry` is what the block before left.
+    #[inline]
+    pub(super) fn strings(&self, carry: &mut Carry) -> u64 {
+        let mut strings = self.quotes & !self.escaped(carry);
+        for shift in [1, 2, 4, 8, 16, 32] {
+            strings ^= strings << shift;
+        }
+        if carry.in_string {
+            strings = !strings;
+        }
+        carry.in_string = strings >> 63 == 1;
+        strings
+    }
+
+    /// A bit for each byte behind an odd number of backslashes.
+    #[inline]
+    fn escaped(&self, carry: &mut Carry) -> u64 {
+        /// Every second bit.
+        const EVEN: u64 = 0x5555_5555_5555_5555;
+        let first = u64::from(carry.escape);
+        let backslashes = self.backslashes & !first;
+        if backslashes == 0 {
+            carry.escape = false;
+            return first;
+        }
+        let behind = backslashes << 1 | first;
+        // Adding to the start of a run carries through it: what comes out behind the run tells where it began, and a run
+        // is odd where it begins and ends on bits of different parity.
+        let odd_starts = backslashes & !EVEN & !behind;
+        let (ends, overflow) = odd_starts.overflowing_add(backslashes);
+        carry.escape = overflow;
+        (EVEN ^ (ends << 1)) & behind
+    }
+}
+
+/// What one block leaves to the next.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Carry {
+    /// It begins in a string.
+    pub(super) in_string: bool,
+    /// Its first byte is escaped.
+    pub(super) escape: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_told_apart_at_every_place() {
+        for byte in 0..=u8::MAX {
+            for at in 0..64 {
+                let mut block = [b'a'; 64];
+                block[at] = byte;
+                let nesting = Nesting::of(&block);
+                let bit = |set: bool| if set { 1_u64 << at } else { 0 };
+                assert_eq!(nesting.quotes, bit(byte == b'"'), "{byte} at {at}");
+                assert_eq!(nesting.backslashes, bit(byte == b'\\'), "{byte} at {at}");
+                assert_eq!(nesting.opening, bit(matches!(byte, b'{' | b'[')), "{byte} at {at}");
+                assert_eq!(nesting.closing, bit(matches!(byte, b'}' | b']')), "{byte} at {at}");
+                let half = block.first_chunk::<32>().unwrap();
+                let ends = at < 32 && matches!(byte, b'"' | b'\\' | 0..0x20);
+                assert_eq!(u64::from(special(half)), bit(ends), "{byte} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn strings_are_found_across_blocks_whatever_is_escaped() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..5_000 {
+            let text: Vec<u8> = (0..256).map(|_| *random.choice(b"\\\\\\\"a{").unwrap()).collect();
+            let (mut carry, mut escaped, mut in_string) = (Carry::default(), false, false);
+            for block in text.as_chunks::<64>().0 {
+                let strings = Nesting::of(block).strings(&mut carry);
+                for (at, byte) in block.iter().enumerate() {
+                    let quote = *byte == b'"' && !escaped;
+                    in_string ^= quote;
+                    assert_eq!(strings >> at & 1 == 1, in_string, "{}", String::from_utf8_lossy(&text));
+                    escaped = *byte == b'\\' && !escaped;
+                }
+            }
+        }
+    }
+}
