@@ -83,6 +83,9 @@ pub struct FactoryConfig {
     pub min_watch_timeout: Duration,
     /// For how long a watch that ends in an internal error is simply reopened; zero: not at all.
     pub internal_error_retry: Duration,
+    /// Threads that only informers run on, each informer on one of them; zero: informers run on the runtime of whoever
+    /// starts them.
+    pub threads: usize,
     /// The waits after failures.
     pub backoff: BackoffConfig,
     /// The resync period of informers that do not say their own; none or zero: never (F-7).
@@ -148,6 +151,7 @@ impl Default for FactoryConfig {
             idle_watch_timeout: Duration::from_secs(3 * 60),
             min_watch_timeout: Duration::from_secs(5 * 60),
             internal_error_retry: Duration::ZERO,
+            threads: 0,
             backoff: BackoffConfig::default(),
             resync: None,
             // Two of client-go's batches: at 5 KiB an object, 10 MiB an informer at worst.

@@ -157,6 +157,8 @@ impl Controller {
         };
         state.populated = true;
         if self.scopes.iter().all(|scope| scope.populated) {
+            // Whoever hears that the informer has synced finds everything offered.
+            listeners.flush();
             // The informer first, then its listeners (C-12).
             self.synced.send_replace(true);
             listeners.informer_synced();

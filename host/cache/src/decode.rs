@@ -15,6 +15,7 @@ mod splice;
 use std::sync::Arc;
 
 use informer_types::{Body, Object, ObjectKey, Pointer, locate};
+use parking_lot::Mutex;
 use serde::de::IgnoredAny;
 
 pub(crate) use event::{EventError, WatchEvent};
@@ -31,6 +32,9 @@ const MANAGED_FIELDS: &str = "/metadata/managedFields";
 /// How a server writes an object of which only the metadata was asked for (A-10).
 const PARTIAL: [&str; 2] = ["meta.k8s.io/v1", "PartialObjectMetadata"];
 
+/// One huge object must not be paid for ever after.
+const KEPT_SCRATCH: usize = 64 << 10;
+
 /// Knows what one informer's objects look like and what is cut out of them.
 pub(crate) struct Decoder {
     api_version: String,
@@ -42,6 +46,8 @@ pub(crate) struct Decoder {
     metadata_only: bool,
     namespaces: Namespaces,
     packer: Option<Arc<Packer>>,
+    /// Where texts are put together.
+    scratch: Mutex<String>,
     max_object_bytes: usize,
 }
 
@@ -88,13 +94,14 @@ impl Decoder {
             metadata_only: watch.metadata_only,
             namespaces: Namespaces::default(),
             packer: (watch.compression == Compression::Zstd).then(Arc::default),
+            scratch: Mutex::default(),
             max_object_bytes,
         }
     }
 
     /// Decodes one object: an item of a list, which may leave `kind` and `apiVersion` to the list, or the
     /// object of an event.
-    pub(crate) fn object(&self, bytes: &[u8]) -> Result<Object, Undecodable> {
+    pub(crate) fn object(&self, bytes: &[u8]) -> Result<Arc<Object>, Undecodable> {
         let text =
             std::str::from_utf8(bytes.trim_ascii()).map_err(|_| not_utf8(&String::from_utf8_lossy(bytes)))?;
         let parsed =
@@ -111,11 +118,12 @@ impl Decoder {
             return Err(quarantine(text, ObjectProblem::NoName));
         }
         let body = self.body(text, &parsed).map_err(|problem| quarantine(text, problem))?;
-        let body = match &self.packer {
-            Some(packer) => packer.pack(body),
-            None => Body::Raw(body),
-        };
-        Object::new(&header, body).map_err(|error| quarantine(text, error.into()))
+        let object = Object::new(&header, Body::Raw(body)).map_err(|error| quarantine(text, error.into()))?;
+        let object = Arc::new(object);
+        if let Some(packer) = &self.packer {
+            packer.admit(&object);
+        }
+        Ok(object)
     }
 
     /// Trains the dictionary if it is time to: once in an informer's life, off the executor.
@@ -150,7 +158,7 @@ impl Decoder {
 
     /// The text to keep: type added where the list left it out, dropped fields cut out, in one allocation
     /// of its own (R-14).
-    fn body(&self, text: &str, parsed: &ObjectText<'_>) -> Result<Box<str>, ObjectProblem> {
+    fn body(&self, text: &str, parsed: &ObjectText<'_>) -> Result<Arc<str>, ObjectProblem> {
         let mut cuts = Vec::new();
         if self.drop_managed_fields
             && let Some(range) = parsed.managed_fields(text)
@@ -172,7 +180,12 @@ impl Decoder {
         if parsed.api_version().is_empty() {
             prefix.push_str(&format!(r#""apiVersion":"{api_version}","#));
         }
-        Ok(splice::splice(text, &prefix, cuts))
+        let mut scratch = self.scratch.lock();
+        scratch.clear();
+        splice::splice(text, &prefix, cuts, &mut scratch);
+        let body = Arc::from(scratch.as_str());
+        scratch.shrink_to(KEPT_SCRATCH);
+        Ok(body)
     }
 }
 

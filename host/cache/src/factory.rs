@@ -12,7 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     FactoryConfig, InformerKey, Phase, SharedInformer, Subscription, WatchConfig, list_watch::Transport,
-    shared_informer,
+    shared_informer, threads::Threads,
 };
 
 /// Hands out shared informers and runs them. One factory speaks to one API server with one identity.
@@ -21,6 +21,8 @@ use crate::{
 /// informer, the last one's end stops it (D-12). [`informer`](Self::informer) is client-go's: the informer
 /// belongs to the factory, waits for [`start`](Self::start) and runs until it is stopped by name or with the
 /// factory. Both ways lead to the same informer; one that belongs to the factory outlives its subscriptions.
+///
+/// Dropping the factory stops every informer, as [`shutdown`](Self::shutdown) does, but nobody waits for the end.
 pub struct InformerFactory {
     shared: Arc<Shared>,
 }
@@ -44,6 +46,7 @@ pub(crate) struct Shared {
     config: Arc<FactoryConfig>,
     informers: Mutex<BTreeMap<InformerKey, Held>>,
     tasks: TaskTracker,
+    threads: Threads,
     stop: CancellationToken,
 }
 
@@ -63,6 +66,7 @@ impl InformerFactory {
     pub fn new(client: kube::Client, config: FactoryConfig) -> Self {
         let shared = Shared {
             transport: Transport::new(client, &config),
+            threads: Threads::start(config.threads),
             config: Arc::new(config),
             informers: Mutex::default(),
             tasks: TaskTracker::new(),
@@ -206,7 +210,8 @@ impl Shared {
     fn run(&self, informer: &SharedInformer) {
         if !self.stop.is_cancelled() && informer.claim_start() {
             let inner = Arc::clone(&informer.inner);
-            self.tasks.spawn(shared_informer::run(inner, self.transport.clone(), Arc::clone(&self.config)));
+            let run = shared_informer::run(inner, self.transport.clone(), Arc::clone(&self.config));
+            self.threads.spawn(&self.tasks, run);
         }
     }
 
@@ -242,6 +247,12 @@ pub(crate) async fn end(informer: &SharedInformer) {
         informer.inner.ended.cancel();
     }
     informer.inner.ended.cancelled().await;
+}
+
+impl Drop for InformerFactory {
+    fn drop(&mut self) {
+        self.shared.stop.cancel();
+    }
 }
 
 impl fmt::Debug for InformerFactory {

@@ -44,6 +44,7 @@ mod resync;
 mod shared_informer;
 mod status;
 mod subscription;
+mod threads;
 mod watch_list_support;
 
 pub use compress::Compression;

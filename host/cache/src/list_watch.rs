@@ -3,10 +3,9 @@
 //! The client brings the transport: kubeconfig, TLS, credentials, proxies. It should not retry on its own
 //! (`kube::Config::default_retry = false`): the reflector does, and shows it.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use bytes::Bytes;
-use futures::FutureExt;
 use http::{Request, Response, StatusCode, header::RETRY_AFTER};
 use http_body_util::BodyExt;
 use kube::client::Body;
@@ -247,8 +246,9 @@ impl WatchStream {
         }
     }
 
-    /// The next frame that is here already; none where one has to wait for it, or for the end.
-    pub(crate) fn ready(&mut self) -> Result<Option<Bytes>, FrameTooLong> {
+    /// The next frame that is here already; none where one has to wait for it, or for the end. It returns at once, and
+    /// the task is woken when there is more.
+    pub(crate) async fn ready(&mut self) -> Result<Option<Bytes>, FrameTooLong> {
         loop {
             if let Some(frame) = self.frames.next_frame()? {
                 return Ok(Some(frame));
@@ -256,9 +256,10 @@ impl WatchStream {
             if self.ended {
                 return Ok(None);
             }
-            match self.body.frame().now_or_never() {
-                None => return Ok(None),
-                Some(frame) => self.received(frame),
+            let polled = poll_fn(|context| Poll::Ready(pin!(self.body.frame()).poll(context))).await;
+            match polled {
+                Poll::Pending => return Ok(None),
+                Poll::Ready(frame) => self.received(frame),
             }
         }
     }

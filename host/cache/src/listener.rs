@@ -4,6 +4,7 @@
 //! the bounded, merging queue behind it belongs to `dispatch`, where it is known what was delivered.
 
 use std::{
+    collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::Duration,
@@ -16,6 +17,9 @@ use crate::processor::Processor;
 
 /// Resync more often than this would be polling (P-9).
 const LEAST_RESYNC: Duration = Duration::from_secs(1);
+
+/// Notifications handed on together: the sink's lock is taken once for so many.
+const MAX_OUTBOX: usize = 256;
 
 /// What a listener asks for.
 #[derive(Clone, Debug)]
@@ -56,6 +60,9 @@ pub(crate) struct Listener {
     resync: Option<Duration>,
     next_resync: Option<Instant>,
     sync: watch::Sender<SyncState>,
+    /// Empty whenever the informer's lock is free.
+    outbox: VecDeque<Notification>,
+    sink_panics: u64,
     /// Held until every initial notification was offered; each carries a clone.
     initial: Option<SyncToken>,
 }
@@ -83,6 +90,8 @@ impl Listener {
             resync,
             next_resync: resync.map(|period| Instant::now() + period),
             sync,
+            outbox: VecDeque::new(),
+            sink_panics: 0,
             initial: Some(SyncToken::new(move || settle(&done, SyncState::Synced))),
         }
     }
@@ -100,15 +109,30 @@ impl Listener {
         *self.sync.borrow() == SyncState::Synced
     }
 
-    /// Hands a notification on; false where the sink panicked and the notification is lost to it.
-    pub(crate) fn offer(&self, change: Change, cause: Cause, observed: std::time::Instant) -> bool {
+    /// Hands a notification on, some time before the informer's lock is given back.
+    pub(crate) fn offer(&mut self, change: Change, cause: Cause, observed: std::time::Instant) {
         let initial = if cause == Cause::Initial { self.initial.clone() } else { None };
         let notification = Notification { source: self.source.clone(), change, cause, initial, observed };
-        let offered = catch_unwind(AssertUnwindSafe(|| self.sink.offer(notification)));
-        if offered.is_err() {
-            tracing::error!(listener = %self.name, resource = %self.source, "sink panicked, notification lost");
+        self.outbox.push_back(notification);
+        if self.outbox.len() >= MAX_OUTBOX {
+            self.flush();
         }
-        offered.is_ok()
+    }
+
+    /// Hands on what waits. A notification over which the sink panics is lost to it.
+    pub(crate) fn flush(&mut self) {
+        while !self.outbox.is_empty() {
+            let offered = catch_unwind(AssertUnwindSafe(|| self.sink.offer_all(&mut self.outbox)));
+            if offered.is_err() {
+                self.sink_panics += 1;
+                tracing::error!(listener = %self.name, resource = %self.source, "sink panicked, notification lost");
+            }
+        }
+    }
+
+    /// Notifications over which the sink panicked, since the last time this was asked.
+    pub(crate) fn take_sink_panics(&mut self) -> u64 {
+        std::mem::take(&mut self.sink_panics)
     }
 
     /// Everything initial was offered: synced as soon as all of it is settled (P-16, D-8).

@@ -3,7 +3,11 @@
 //! Its lock is the informer's lock (C-10): the controller holds it while it applies a batch, and whoever joins
 //! or leaves holds it too. So a joining listener misses nothing and sees nothing twice.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    ops::{Deref, DerefMut},
+    sync::Arc,
+    time::Duration,
+};
 
 use informer_types::{Cause, Change, NotificationSink, Object, Source};
 use parking_lot::{Mutex, MutexGuard};
@@ -31,6 +35,9 @@ pub(crate) struct Listeners {
     sink_panics: u64,
 }
 
+/// The informer's lock.
+pub(crate) struct Locked<'a>(MutexGuard<'a, Listeners>);
+
 /// What the processor counted.
 pub(crate) struct ProcessorCounters {
     pub(crate) suppressed_unchanged: u64,
@@ -44,9 +51,9 @@ impl Processor {
         Self { source, default_resync, listeners: Mutex::default(), resync_moved: Notify::new() }
     }
 
-    /// Takes the informer's lock.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Listeners> {
-        self.listeners.lock()
+    /// Takes the informer's lock. Before it is given back everything was handed on to the listeners.
+    pub(crate) fn lock(&self) -> Locked<'_> {
+        Locked(self.listeners.lock())
     }
 
     /// Adds a listener, after telling it about everything `cached` returns (P-11, P-12). None once the
@@ -67,9 +74,10 @@ impl Processor {
         let registration = listener.registration(self);
         let observed = Instant::now().into_std();
         for object in cached() {
-            let offered = listener.offer(Change::Added { object }, Cause::Initial, observed);
-            listeners.sink_panics += u64::from(!offered);
+            listener.offer(Change::Added { object }, Cause::Initial, observed);
         }
+        // So that whoever finds the listener synced finds everything offered.
+        listener.flush();
         if listeners.synced {
             listener.initial_done();
         }
@@ -131,9 +139,8 @@ impl Processor {
 impl Listeners {
     /// Tells every listener.
     pub(crate) fn distribute(&mut self, change: &Change, cause: Cause, observed: std::time::Instant) {
-        for listener in &self.listeners {
-            let offered = listener.offer(change.clone(), cause, observed);
-            self.sink_panics += u64::from(!offered);
+        for listener in &mut self.listeners {
+            listener.offer(change.clone(), cause, observed);
         }
     }
 
@@ -145,10 +152,9 @@ impl Listeners {
         observed: std::time::Instant,
     ) {
         let mut told = false;
-        for listener in self.listeners.iter().filter(|listener| listener.relist_all) {
+        for listener in self.listeners.iter_mut().filter(|listener| listener.relist_all) {
             let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
-            let offered = listener.offer(change, cause, observed);
-            self.sink_panics += u64::from(!offered);
+            listener.offer(change, cause, observed);
             told = true;
         }
         self.suppressed_unchanged += u64::from(!told);
@@ -166,12 +172,19 @@ impl Listeners {
             return;
         }
         let objects = cached();
-        for listener in self.listeners.iter().filter(|listener| due.contains(&listener.id)) {
+        for listener in self.listeners.iter_mut().filter(|listener| due.contains(&listener.id)) {
             for object in &objects {
                 let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
-                let offered = listener.offer(change, Cause::Resync, observed);
-                self.sink_panics += u64::from(!offered);
+                listener.offer(change, Cause::Resync, observed);
             }
+        }
+    }
+
+    /// Hands on what waits for any listener.
+    pub(crate) fn flush(&mut self) {
+        for listener in &mut self.listeners {
+            listener.flush();
+            self.sink_panics += listener.take_sink_panics();
         }
     }
 
@@ -181,5 +194,27 @@ impl Listeners {
         for listener in &mut self.listeners {
             listener.initial_done();
         }
+    }
+}
+
+// === impl Locked ===
+
+impl Deref for Locked<'_> {
+    type Target = Listeners;
+
+    fn deref(&self) -> &Listeners {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut Listeners {
+        &mut self.0
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        self.0.flush();
     }
 }

@@ -80,6 +80,10 @@ impl Entry {
 // === impl Tokens ===
 
 impl Tokens {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none() && self.more.is_empty()
+    }
+
     /// All tokens of both.
     pub(crate) fn and(mut self, other: Self) -> Self {
         for token in other.first.into_iter().chain(other.more) {

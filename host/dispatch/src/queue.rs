@@ -9,7 +9,7 @@ mod lease;
 mod slot;
 mod stats;
 
-use std::{num::NonZeroUsize, pin::pin, sync::Arc, time::Instant};
+use std::{collections::VecDeque, num::NonZeroUsize, pin::pin, sync::Arc, time::Instant};
 
 use informer_types::{Delivery, Notification, NotificationSink};
 use parking_lot::Mutex;
@@ -216,6 +216,24 @@ impl NotificationSink for Queue {
         }
         // Outside the lock: the last holder of a sync token runs the cache's code.
         drop(offered.released);
+    }
+
+    fn offer_all(&self, notifications: &mut VecDeque<Notification>) {
+        let now = now();
+        let mut released = Vec::new();
+        let mut ready = 0_usize;
+        let mut keyed = self.0.keyed.lock();
+        while let Some(notification) = notifications.pop_front() {
+            let offered = keyed.offer(notification, now);
+            ready += usize::from(offered.wake);
+            if !offered.released.is_empty() {
+                released.push(offered.released);
+            }
+        }
+        drop(keyed);
+        // A worker for each; those that are not waiting will look by themselves.
+        (0..ready).for_each(|_| self.0.ready.notify_one());
+        drop(released);
     }
 }
 

@@ -26,8 +26,14 @@ pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
             WatchList::Off => WatchListMode::Off,
         },
         idle_watch_timeout: cluster.idle_watch_timeout,
+        threads: informer_threads(),
         ..FactoryConfig::default()
     }
+}
+
+/// Half of the processors, for plugins need the others; one thread takes in some ten thousand events a second.
+fn informer_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |count| (count.get() / 2).clamp(1, 4))
 }
 
 pub(super) fn watch(watch: &Watch) -> WatchConfig {

@@ -28,7 +28,7 @@ pub use handler::{Delivery, EventHandler, Failure, FailureKind, Outcome};
 pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate, lookup};
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Cause, Change, Notification};
-pub use object::{Body, BodyCodec, CodecError, Header, Object, ObjectTooLarge, Owner};
+pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner};
 pub use selector::{InvalidSelector, LabelSelector};
 pub use sink::NotificationSink;
 pub use source::Source;

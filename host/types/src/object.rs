@@ -1,16 +1,21 @@
 //! One state of one object: raw JSON and a small parsed header.
 
+mod body;
 mod text;
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use parking_lot::RwLock;
+
 use crate::ObjectKey;
+pub use body::{Body, BodyCodec, CodecError, JsonText};
 use text::{Fields, TextWriter};
 
 /// One state of one object, immutable and shared by everybody who looks at it.
 ///
 /// The body is kept as the JSON text the API server sent (less what the watch drops); only the header below
-/// was parsed. No object tree is ever built on the path of an event.
+/// was parsed. No object tree is ever built on the path of an event. Packing the body changes how it is kept and
+/// nothing that can be read.
 pub struct Object {
     namespace: Arc<str>,
     name: Arc<str>,
@@ -18,7 +23,7 @@ pub struct Object {
     text: Box<str>,
     generation: Option<i64>,
     labels: u16,
-    body: Body,
+    body: RwLock<Body>,
 }
 
 /// The fields of `metadata` that the host itself looks at.
@@ -58,35 +63,6 @@ pub struct Owner<'a> {
     /// True for the one owner that is the controller.
     pub controller: bool,
 }
-
-/// The JSON text of an object, as it is kept.
-pub enum Body {
-    /// As it is.
-    Raw(Box<str>),
-    /// Compressed.
-    Packed {
-        /// What [`BodyCodec::unpack`] takes.
-        bytes: Box<[u8]>,
-        /// Of the text, in bytes.
-        text_len: u32,
-        /// Knows the dictionary.
-        codec: Arc<dyn BodyCodec>,
-    },
-}
-
-/// Gives a packed body back. The cache implements it; objects carry it so that readers need not know.
-pub trait BodyCodec: Send + Sync {
-    /// The text that was packed; `text_len` is its length in bytes.
-    ///
-    /// # Errors
-    /// Only if the bytes are not what this codec made, which is a bug of the host.
-    fn unpack(&self, bytes: &[u8], text_len: usize) -> Result<String, CodecError>;
-}
-
-/// A packed body that does not unpack: a bug of the host, never the API server's or a plugin's fault.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the cached copy of the object cannot be unpacked: {0}")]
-pub struct CodecError(pub String);
 
 /// A string of the header, or a number of labels, beyond what the compact header can hold. The API server's
 /// own limits are a thousand times lower.
@@ -142,7 +118,7 @@ impl Object {
             text: text.finish(),
             generation: header.generation,
             labels: u16::try_from(header.labels.len()).map_err(|_| ObjectTooLarge)?,
-            body,
+            body: RwLock::new(body),
         })
     }
 
@@ -216,26 +192,37 @@ impl Object {
         self.owners().find(|owner| owner.controller)
     }
 
-    /// The whole object as JSON text, `kind` and `apiVersion` included.
+    /// The whole object as JSON text, `kind` and `apiVersion` included. Of an unpacked body it is shared, not copied.
     ///
     /// # Errors
     /// See [`BodyCodec::unpack`].
-    pub fn json(&self) -> Result<Cow<'_, str>, CodecError> {
-        match &self.body {
-            Body::Raw(text) => Ok(Cow::Borrowed(text)),
-            Body::Packed { bytes, text_len, codec } => {
-                codec.unpack(bytes, *text_len as usize).map(Cow::Owned)
-            }
+    pub fn json(&self) -> Result<JsonText, CodecError> {
+        self.body.read().text()
+    }
+
+    /// Keeps the body as `pack` makes it from the text, if it is not packed already. Nobody waits for it: readers
+    /// have the text until it is done.
+    pub fn pack(&self, pack: impl FnOnce(&str) -> Option<Body>) {
+        let text = match &*self.body.read() {
+            Body::Raw(text) => Arc::clone(text),
+            Body::Packed { .. } => return,
+        };
+        if let Some(packed) = pack(&text) {
+            *self.body.write() = packed;
+        }
+    }
+
+    /// The text, where it is not packed.
+    pub fn raw(&self) -> Option<Arc<str>> {
+        match &*self.body.read() {
+            Body::Raw(text) => Some(Arc::clone(text)),
+            Body::Packed { .. } => None,
         }
     }
 
     /// The memory this state holds, in bytes, allocator overhead and shared namespace left out.
     pub fn memory_bytes(&self) -> usize {
-        let body = match &self.body {
-            Body::Raw(text) => text.len(),
-            Body::Packed { bytes, .. } => bytes.len(),
-        };
-        size_of::<Self>() + self.name.len() + self.text.len() + body
+        size_of::<Self>() + self.name.len() + self.text.len() + self.body.read().len()
     }
 
     fn field(&self, index: usize) -> &str {

@@ -1,5 +1,7 @@
 //! Where the cache leaves its notifications.
 
+use std::collections::VecDeque;
+
 use crate::Notification;
 
 /// Takes notifications from a listener. `dispatch` implements it with a plugin's queue.
@@ -11,4 +13,12 @@ pub trait NotificationSink: Send + Sync + 'static {
     /// Calls for one informer come one after the other, in the order of the delta queue; for one object
     /// that is the order of its states.
     fn offer(&self, notification: Notification);
+
+    /// Takes as many as there are, in their order, as if they were offered one by one; what is cheaper once for many
+    /// than for each is done once. One that was taken is gone from `notifications`, even where the sink panics over it.
+    fn offer_all(&self, notifications: &mut VecDeque<Notification>) {
+        while let Some(notification) = notifications.pop_front() {
+            self.offer(notification);
+        }
+    }
 }

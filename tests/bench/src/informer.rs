@@ -6,6 +6,7 @@ mod native;
 use std::{num::NonZeroUsize, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
+use http::Uri;
 use informer_cache::{
     Compression, FactoryConfig, InformerFactory, ListenerConfig, SharedInformer, WatchConfig, WatchListMode,
 };
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 pub use component::{compile, load};
 pub use native::Native;
 
+use crate::client;
 use crate::subject::{Counter, ManagedFields, Plan, Subject};
 
 /// The name of the one plugin.
@@ -25,6 +27,7 @@ const PLUGIN: &str = "two-fields";
 
 /// A shared informer of all pods, one plugin's queue and one worker that calls the handler.
 pub struct Informer<H> {
+    server: Uri,
     config: FactoryConfig,
     watch: WatchConfig,
     handler: Option<H>,
@@ -55,6 +58,8 @@ impl<H: EventHandler> Informer<H> {
         let config = FactoryConfig {
             server: plan.server.to_string(),
             page_size: Some(plan.page_size),
+            // As the host on two cores.
+            threads: 1,
             // The server pages its list and does not stream it.
             watch_list: WatchListMode::Off,
             ..FactoryConfig::default()
@@ -65,14 +70,16 @@ impl<H: EventHandler> Informer<H> {
         if plan.managed_fields == ManagedFields::Keep {
             watch.drop.clear();
         }
-        Self { config, watch, handler: Some(handler), running: None }
+        Self { server: plan.server.clone(), config, watch, handler: Some(handler), running: None }
     }
 }
 
 impl<H: EventHandler> Subject for Informer<H> {
-    fn start(&mut self, client: &Client, counter: &Counter) -> Result<()> {
+    fn start(&mut self, _: &Client, counter: &Counter) -> Result<()> {
         let handler = self.handler.take().context("started twice")?;
-        let factory = InformerFactory::new(client.clone(), self.config.clone());
+        // As in the host: the informers' connections live on the informers' thread.
+        let client = client::connect(&self.server)?;
+        let factory = InformerFactory::new(client, self.config.clone());
         let informer = factory.informer(self.watch.clone());
         let queue = Queue::new(&QueueConfig::default());
         // As the host: calls begin once the cache is complete (W-1).

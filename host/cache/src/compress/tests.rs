@@ -11,11 +11,18 @@ fn text(number: usize) -> String {
     )
 }
 
+fn object(text: &str) -> Arc<Object> {
+    Arc::new(Object::new(&Header::default(), Body::Raw(text.into())).unwrap())
+}
+
+/// A packer that has learned from objects that are gone since.
 fn trained() -> Packer {
     let packer = Packer::default();
+    let mut first = Vec::new();
     for number in 0..SAMPLES {
         assert!(packer.take_samples().is_none());
-        assert!(matches!(packer.pack(text(number).into()), Body::Raw(_)));
+        first.push(object(&text(number)));
+        packer.admit(first.last().unwrap());
     }
     let samples = packer.take_samples().unwrap();
     assert!(packer.take_samples().is_none());
@@ -23,21 +30,67 @@ fn trained() -> Packer {
     packer
 }
 
-fn object(packer: &Packer, text: &str) -> Object {
-    Object::new(&Header::default(), packer.pack(text.into())).unwrap()
+/// Takes in an object, and as many others as it takes to overtake it.
+fn overtaken(packer: &Packer, text: &str) -> Arc<Object> {
+    let object = object(text);
+    packer.admit(&object);
+    overtake(packer);
+    object
+}
+
+fn overtake(packer: &Packer) {
+    for number in 0..4 {
+        packer.admit(&object(&format!("{number}{}", "x".repeat(RECENT_BYTES / 4))));
+    }
 }
 
 #[test]
-fn after_the_first_objects_the_others_are_packed_and_read_back_the_same() {
+fn an_object_is_packed_when_it_was_overtaken_and_reads_the_same() {
     let packer = trained();
 
-    for number in 1_000..1_100 {
+    for number in 1_000..1_010 {
         let text = text(number);
-        let packed = object(&packer, &text);
+        let object = object(&text);
+        packer.admit(&object);
+        assert_eq!(object.raw().as_deref(), Some(&*text));
 
-        assert_eq!(packed.json().unwrap(), text);
-        assert!(packed.memory_bytes() < size_of::<Object>() + text.len() / 3, "{}", packed.memory_bytes());
+        overtake(&packer);
+
+        assert!(object.raw().is_none());
+        assert_eq!(&*object.json().unwrap(), text);
+        assert!(object.memory_bytes() < size_of::<Object>() + text.len() / 3, "{}", object.memory_bytes());
     }
+}
+
+#[test]
+fn what_came_before_the_dictionary_is_packed_too() {
+    let packer = Packer::default();
+    let objects: Vec<_> = (0..2_000).map(|number| object(&text(number))).collect();
+    objects.iter().for_each(|object| packer.admit(object));
+
+    packer.train(&packer.take_samples().unwrap());
+
+    let raw = objects.iter().filter(|object| object.raw().is_some()).map(|object| object.memory_bytes());
+    assert!(raw.sum::<usize>() <= RECENT_BYTES);
+    assert!(objects.first().unwrap().raw().is_none());
+}
+
+#[test]
+fn many_states_of_a_few_objects_are_no_samples() {
+    let packer = Packer::default();
+    let mut few: Vec<_> = (0..100).map(|number| object(&text(number))).collect();
+    for round in 0..50 {
+        for (number, held) in few.iter_mut().enumerate() {
+            *held = object(&text(number + round));
+            packer.admit(held);
+            assert!(packer.take_samples().is_none());
+        }
+    }
+    assert!(packer.recent.lock().len() <= SAMPLES);
+
+    let many: Vec<_> = (0..SAMPLES).map(|number| object(&text(number))).collect();
+    many.iter().for_each(|object| packer.admit(object));
+    assert!(packer.take_samples().is_some());
 }
 
 #[test]
@@ -45,24 +98,27 @@ fn what_is_short_or_does_not_shrink_stays_as_it_came() {
     let packer = trained();
     let noise: String = (0..2_000).map(|_| fastrand::char('\0'..='\u{7f}')).collect();
 
-    assert!(matches!(packer.pack("{}".into()), Body::Raw(_)));
-    assert!(matches!(packer.pack(noise.into()), Body::Raw(_)));
+    assert!(overtaken(&packer, "{}").raw().is_some());
+    assert!(overtaken(&packer, &noise).raw().is_some());
 }
 
 #[test]
 fn samples_that_teach_nothing_leave_everything_as_it_came() {
     let packer = Packer::default();
-    (0..SAMPLES).for_each(|_| drop(packer.pack("".into())));
+    let empty: Vec<_> = (0..SAMPLES).map(|_| object("")).collect();
+    empty.iter().for_each(|object| packer.admit(object));
 
     packer.train(&packer.take_samples().unwrap());
 
-    assert!(matches!(packer.pack(text(1).into()), Body::Raw(_)));
+    assert!(overtaken(&packer, &text(1)).raw().is_some());
+    assert_eq!(packer.recent.lock().len(), 0);
 }
 
 #[test]
 fn bytes_that_are_not_the_codecs_own_are_an_error() {
-    let packer = trained();
-    let Body::Packed { codec, bytes, text_len } = packer.pack(text(1).into()) else {
+    let samples: Vec<Arc<str>> = (0..SAMPLES).map(|number| text(number).into()).collect();
+    let dictionary = Arc::new(Dictionary::train(&samples).unwrap());
+    let Some(Body::Packed { codec, bytes, text_len }) = packed(&text(1), &dictionary) else {
         panic!("not packed");
     };
 
@@ -77,8 +133,6 @@ proptest! {
         static PACKER: std::sync::LazyLock<Packer> = std::sync::LazyLock::new(trained);
         let text = words.concat();
 
-        let object = object(&PACKER, &text);
-
-        prop_assert_eq!(object.json().unwrap(), text);
+        prop_assert_eq!(&*overtaken(&PACKER, &text).json().unwrap(), text);
     }
 }

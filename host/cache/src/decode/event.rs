@@ -87,7 +87,7 @@ impl Decoder {
         let broken = frame.len() != text.len() || frame != text.as_bytes();
         let decode = |deleted| {
             let decoded = if broken { Err(super::not_utf8(object)) } else { self.object(object.as_bytes()) };
-            decoded.map(Arc::new).map_err(|source| match source {
+            decoded.map_err(|source| match source {
                 Undecodable::NotJson(source) => EventError::NotJson(source),
                 source => EventError::Object { deleted, source },
             })

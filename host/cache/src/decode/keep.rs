@@ -163,12 +163,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::decode::splice::splice;
+    use crate::decode::splice::spliced;
 
     fn kept(text: &str, pointers: &[&str]) -> Value {
         let pointers: Vec<Pointer> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
         let cuts = Keep::new(&pointers).cuts(text).unwrap();
-        serde_json::from_str(&splice(text, "", cuts)).unwrap()
+        serde_json::from_str(&spliced(text, "", cuts)).unwrap()
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
             let pointers: Vec<Pointer> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
             let keep = Keep::new(&pointers);
 
-            let cut = splice(&text, "", keep.cuts(&text).unwrap());
+            let cut = spliced(&text, "", keep.cuts(&text).unwrap());
 
             prop_assert_eq!(serde_json::from_str::<Value>(&cut).unwrap(), prune(&value, &keep.0));
         }

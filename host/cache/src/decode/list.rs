@@ -232,7 +232,7 @@ impl<'d> ListDecoder<'d> {
             }
             _ => {
                 match self.decoder.object(value) {
-                    Ok(object) => self.page.objects.push(Arc::new(object)),
+                    Ok(object) => self.page.objects.push(object),
                     Err(Undecodable::NotJson(error)) => return Err(ListError::NotJson(error)),
                     Err(other) => self.page.undecodable.push(other),
                 }

@@ -10,13 +10,12 @@ struct Cut {
     last: bool,
 }
 
-/// The text with `prefix` put right behind its first brace and the values at `values` cut out, each with its
-/// key and one comma. `text` is a valid JSON object; the ranges are values inside it, found by a parser.
-pub(super) fn splice(text: &str, prefix: &str, values: Vec<Range<usize>>) -> Box<str> {
+/// Appends to `kept` the text with `prefix` put right behind its first brace and the values at `values` cut out, each
+/// with its key and one comma. `text` is a valid JSON object; the ranges are values inside it, found by a parser.
+pub(super) fn splice(text: &str, prefix: &str, values: Vec<Range<usize>>, kept: &mut String) {
     let mut cuts: Vec<Cut> = values.into_iter().filter_map(|value| Cut::around(text, value)).collect();
     // The outermost of nested cuts first.
     cuts.sort_by_key(|cut| (cut.range.start, std::cmp::Reverse(cut.range.end)));
-    let mut kept = String::with_capacity(kept_len(text, prefix, &cuts));
     let mut from = 0;
     if !prefix.is_empty() {
         kept.push('{');
@@ -34,13 +33,6 @@ pub(super) fn splice(text: &str, prefix: &str, values: Vec<Range<usize>>) -> Box
         from = cut.range.end;
     }
     kept.push_str(text.get(from..).unwrap_or_default());
-    kept.into_boxed_str()
-}
-
-/// Exact where cuts do not nest, so that the string is allocated once and not moved to be boxed.
-fn kept_len(text: &str, prefix: &str, cuts: &[Cut]) -> usize {
-    let removed: usize = cuts.iter().map(|cut| cut.range.len() + usize::from(cut.last)).sum();
-    (prefix.len() + text.len()).saturating_sub(removed)
 }
 
 // === impl Cut ===
@@ -74,6 +66,13 @@ fn opening_quote(bytes: &[u8], closing: usize) -> Option<usize> {
 }
 
 #[cfg(test)]
+pub(super) fn spliced(text: &str, prefix: &str, values: Vec<Range<usize>>) -> String {
+    let mut kept = String::new();
+    splice(text, prefix, values, &mut kept);
+    kept
+}
+
+#[cfg(test)]
 mod tests {
     use informer_types::{Pointer, locate};
     use serde_json::Value;
@@ -83,7 +82,7 @@ mod tests {
     fn without(text: &str, prefix: &str, pointers: &[&str]) -> Value {
         let pointers: Vec<Pointer> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
         let found = locate(text, &pointers).unwrap().into_iter().flatten().collect();
-        serde_json::from_str(&splice(text, prefix, found)).unwrap()
+        serde_json::from_str(&spliced(text, prefix, found)).unwrap()
     }
 
     #[test]

@@ -10,7 +10,7 @@ fn decoder(drop: &[&str]) -> Decoder {
     Decoder::new("Deployment", &WatchConfig { drop, ..WatchConfig::new(gvr) }, 1 << 20)
 }
 
-fn decode(text: &str) -> Result<Object, Undecodable> {
+fn decode(text: &str) -> Result<Arc<Object>, Undecodable> {
     decoder(&[MANAGED_FIELDS]).object(text.as_bytes())
 }
 

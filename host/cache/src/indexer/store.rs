@@ -17,7 +17,6 @@ pub(super) struct Store {
     indexes: Vec<Index>,
     pointers: Arc<[Pointer]>,
     len: usize,
-    bytes: usize,
     index_failures: u64,
 }
 
@@ -44,8 +43,9 @@ impl Store {
         self.namespaces.values().map(ObjectSet::capacity).sum()
     }
 
+    /// Summed up here: what an object takes changes when it is packed.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.iter(None).map(|object| object.memory_bytes()).sum()
     }
 
     pub(super) fn index_failures(&self) -> u64 {
@@ -83,19 +83,14 @@ impl Store {
         self.index_failures += values.failures;
         match write {
             Write::Put { old, new } => {
-                self.bytes += new.memory_bytes();
                 self.namespaces.entry(new.key().namespace).or_default().insert(Arc::clone(new));
-                match old {
-                    Some(old) => self.bytes -= old.memory_bytes(),
-                    None => self.len += 1,
-                }
+                self.len += usize::from(old.is_none());
                 self.reindex(old, Some(new), values);
             }
             Write::Remove(old) => {
                 if let Some(set) = self.namespaces.get_mut(old.namespace())
                     && set.remove(old.namespace(), old.name()).is_some()
                 {
-                    self.bytes -= old.memory_bytes();
                     self.len -= 1;
                     if set.is_empty() {
                         self.namespaces.remove(old.namespace());

@@ -130,10 +130,19 @@ impl Reflector {
     /// Takes in a frame and those that came with it; wakes the controller once for all of them.
     async fn burst(&mut self, first: Bytes, stream: &mut WatchStream, tally: &mut Tally) -> Option<WatchEnd> {
         let mut end = self.frame(&first, stream, tally);
+        let mut yielded = false;
         while end.is_none() && self.burst.len() < MAX_BURST {
-            match stream.ready() {
-                Ok(Some(frame)) => end = self.frame(&frame, stream, tally),
-                Ok(None) => break,
+            match stream.ready().await {
+                Ok(Some(frame)) => {
+                    end = self.frame(&frame, stream, tally);
+                    yielded = false;
+                }
+                Ok(None) if yielded => break,
+                // The connection hands over one piece at a time: it may have the next one.
+                Ok(None) => {
+                    tokio::task::yield_now().await;
+                    yielded = true;
+                }
                 Err(too_long) => end = Some(self.over(Problem::TooLong(too_long.0))),
             }
         }

@@ -20,21 +20,21 @@ fn big_pod(number: usize, version: usize) -> Value {
     pod
 }
 
-async fn bytes_of_600_pods(compression: Compression) -> usize {
+async fn bytes_of_3000_pods(compression: Compression) -> usize {
     let script = Script::new();
     let (list, answer) = Answer::live(200);
     script.list(answer);
     let watch = script.live_watch();
     let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
     let world = World::start_with(script, config(), WatchConfig { compression, indexes, ..pods() });
-    let items: Vec<Value> = (0..600).map(|number| big_pod(number, 1)).collect();
+    let items: Vec<Value> = (0..3_000).map(|number| big_pod(number, 1)).collect();
     let text = json!({"metadata": {"resourceVersion": "10"}, "items": items}).to_string();
     text.as_bytes().chunks(4_096).for_each(|chunk| list.bytes(chunk));
     list.end();
-    // The first ones were there before the dictionary was: they change.
-    (0..600).for_each(|number| watch.event("MODIFIED", &big_pod(number, 20 + number)));
+    // Every one of them changes, in the order in which they came.
+    (0..3_000).for_each(|number| watch.event("MODIFIED", &big_pod(number, 20 + number)));
     let cached = || world.objects().last().map(|object| object.resource_version().to_owned());
-    eventually("all of them", || cached().as_deref() == Some("619"), || format!("{:?}", cached())).await;
+    eventually("all of them", || cached().as_deref() == Some("3019"), || format!("{:?}", cached())).await;
 
     for (number, object) in world.objects().iter().enumerate() {
         let json: Value = serde_json::from_str(&object.json().unwrap()).unwrap();
@@ -42,14 +42,14 @@ async fn bytes_of_600_pods(compression: Compression) -> usize {
     }
     let labels = LabelSelector::default();
     let query = ListQuery { namespace: None, labels: &labels, index: Some(("by-node", "n1")) };
-    assert_eq!(world.informer.lister().list(&query).unwrap().len(), 200);
+    assert_eq!(world.informer.lister().list(&query).unwrap().len(), 1_000);
     world.informer.status().bytes
 }
 
 #[tokio::test(start_paused = true)]
 async fn packed_objects_are_the_same_objects_in_less_memory() {
-    let raw = bytes_of_600_pods(Compression::Off).await;
-    let packed = bytes_of_600_pods(Compression::Zstd).await;
+    let raw = bytes_of_3000_pods(Compression::Off).await;
+    let packed = bytes_of_3000_pods(Compression::Zstd).await;
 
     assert!(packed < raw * 2 / 3, "{packed} of {raw}");
 }

@@ -194,6 +194,26 @@ async fn a_shutdown_ends_everything_and_nothing_starts_after_it_f2_f5() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_factory_that_is_dropped_stops_its_informers_f5() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let World { factory, informer, .. } = World::start(script);
+    informer.wait_synced().await;
+
+    drop(factory);
+
+    eventually(
+        "the stop",
+        || informer.status().phase == Phase::Stopped,
+        || format!("{:?}", informer.status()),
+    )
+    .await;
+    assert!(watch.is_closed());
+    assert_eq!(informer.lister().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_listener_that_waits_for_sync_is_released_by_the_stop() {
     let world = World::start(Script::new());
     let registration = world.registration.clone();

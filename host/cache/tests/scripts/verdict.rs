@@ -67,7 +67,7 @@ impl Truth<'_> {
         let change = self.collection.change(version(object)).expect("a version that was never given");
         assert_eq!(change.kind == Kind::Deleted, deleted, "{object:?}");
         assert!(!change.broken, "{object:?}");
-        assert_eq!(object.json().unwrap(), *change.text);
+        assert_eq!(*object.json().unwrap(), *change.text);
     }
 
     /// The version at which this UID was deleted.

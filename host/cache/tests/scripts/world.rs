@@ -232,7 +232,7 @@ impl World {
         let expected = self.expected();
         let texts: BTreeMap<ObjectKey, String> = cached(&self.informer)
             .iter()
-            .map(|object| (object.key(), object.json().unwrap().into_owned()))
+            .map(|object| (object.key(), object.json().unwrap().into_string()))
             .collect();
         assert_eq!(texts, expected, "in the cache");
         for number in 0..3 {
@@ -283,7 +283,7 @@ impl World {
                 assert!(joined.registration.has_synced());
                 let known: BTreeMap<ObjectKey, String> = known
                     .iter()
-                    .map(|(key, object)| (key.clone(), object.json().unwrap().into_owned()))
+                    .map(|(key, object)| (key.clone(), object.json().unwrap().into_string()))
                     .collect();
                 assert_eq!(known, expected, "what a listener knows");
             }

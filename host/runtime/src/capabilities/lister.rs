@@ -75,7 +75,7 @@ impl Host for Guest {
         };
         let json = object.json()?;
         Budget::new(self.config.limits.response_bytes).spend(json.len())?;
-        Ok(Some(json.into_owned()))
+        Ok(Some(json.into_string()))
     }
 
     fn get_fields(
@@ -129,7 +129,7 @@ impl Host for Guest {
             .page(&gvr, of, &part, |object, budget| {
                 let json = object.json()?;
                 budget.spend(json.len())?;
-                Ok(json.into_owned())
+                Ok(json.into_string())
             })
             .await?;
         Ok(JsonPage { items, next })

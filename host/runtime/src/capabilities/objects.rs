@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use informer_types::{Object, differs};
+use informer_types::{JsonText, Object, differs};
 
 use super::{
     answer::{Budget, pointers, values},
@@ -30,7 +30,7 @@ pub(crate) struct Objects {
 struct Held {
     object: Arc<Object>,
     /// Unpacked at most once a call.
-    json: OnceLock<String>,
+    json: OnceLock<JsonText>,
 }
 
 // === impl Objects ===
@@ -75,10 +75,8 @@ impl Held {
         if let Some(json) = self.json.get() {
             return Ok(json);
         }
-        match self.object.json()? {
-            std::borrow::Cow::Borrowed(json) => Ok(json),
-            std::borrow::Cow::Owned(json) => Ok(self.json.get_or_init(|| json)),
-        }
+        let json = self.object.json()?;
+        Ok(self.json.get_or_init(|| json))
     }
 }
 

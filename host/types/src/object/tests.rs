@@ -40,7 +40,7 @@ fn what_was_packed_is_read_back() {
     assert_eq!(object.label("none"), None);
     assert_eq!(object.owners().count(), 2);
     assert_eq!(object.controller().unwrap().name, "web");
-    assert_eq!(object.json().unwrap(), "{}");
+    assert_eq!(&*object.json().unwrap(), "{}");
 }
 
 #[test]
@@ -69,4 +69,33 @@ fn the_debug_form_never_shows_the_body() {
     let object = Object::new(&header(), raw(r#"{"data":{"password":"hunter2"}}"#)).unwrap();
 
     assert_eq!(format!("{object:?}"), "Object(shop/web-1 rv=42 uid=7d0e)");
+}
+
+/// Turns a text around.
+struct Reversed;
+
+impl BodyCodec for Reversed {
+    fn unpack(&self, bytes: &[u8], text_len: usize) -> Result<String, CodecError> {
+        assert_eq!(bytes.len(), text_len);
+        Ok(bytes.iter().rev().map(|byte| char::from(*byte)).collect())
+    }
+}
+
+fn reversed(text: &str) -> Option<Body> {
+    let text_len = u32::try_from(text.len()).unwrap();
+    Some(Body::Packed { bytes: text.bytes().rev().collect(), text_len, codec: Arc::new(Reversed) })
+}
+
+#[test]
+fn a_packed_body_reads_as_before_and_is_packed_once() {
+    let object = Object::new(&header(), raw("{12}")).unwrap();
+    let held = object.json().unwrap();
+    object.pack(|_| None);
+    assert!(object.raw().is_some());
+
+    object.pack(reversed);
+    object.pack(|_| panic!("packed already"));
+
+    assert!(object.raw().is_none());
+    assert_eq!((&*held, &*object.json().unwrap()), ("{12}", "{12}"));
 }

@@ -33,6 +33,25 @@ async fn each_waiting_worker_hears_of_one_object() {
 }
 
 #[tokio::test]
+async fn each_waiting_worker_hears_of_one_of_many_offered_together() {
+    let queue = queue();
+    let (mut first, mut second) = (pin!(queue.next()), pin!(queue.next()));
+    assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
+
+    let changes =
+        [added("a", "a1", Cause::Live), updated("a", "a1", "a2", Cause::Live), added("b", "a1", Cause::Live)];
+    let mut together = VecDeque::from(changes);
+    queue.offer_all(&mut together);
+
+    assert!(together.is_empty());
+    let (Poll::Ready(Some(first)), Poll::Ready(Some(second))) = (poll!(&mut first), poll!(&mut second))
+    else {
+        panic!("one still waits");
+    };
+    assert_eq!((seen(&first.1).as_str(), seen(&second.1).as_str()), ("a: +a2", "b: +a1"));
+}
+
+#[tokio::test]
 async fn a_worker_that_stops_waiting_leaves_the_object_and_its_call_to_another() {
     let queue = queue();
     let mut stays = pin!(queue.next());

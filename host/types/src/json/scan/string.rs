@@ -9,7 +9,7 @@ impl Scanner<'_> {
     pub(super) fn rest_of_string(&mut self) -> Result<bool, NotJson> {
         let mut plain = true;
         loop {
-            self.to_special();
+            self.skip_ordinary();
             let special = self.text.as_bytes().get(self.at).copied();
             self.at += 1;
             match special {
@@ -26,7 +26,7 @@ impl Scanner<'_> {
 
     /// Moves to the next quote, backslash or control character.
     #[inline]
-    fn to_special(&mut self) {
+    fn skip_ordinary(&mut self) {
         let bytes = self.text.as_bytes();
         while let Some(block) = bytes.get(self.at..).and_then(|rest| rest.first_chunk()) {
             let found = block::special(block);
