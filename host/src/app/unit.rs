@@ -141,12 +141,14 @@ impl Unit {
         self.refused.lock().clone()
     }
 
-    /// Waits until there is something to call and the caches of what it hears of are complete; then lets the calls
-    /// begin. A resource that the server does not serve has nothing to wait for.
+    /// Waits until there is something to call and the caches of what it hears of and of what it may read are complete;
+    /// then lets the calls begin. A resource that the server does not serve has nothing to wait for.
     pub(super) async fn open(&self) {
         let mut loaded = self.loaded.subscribe();
-        let watched = self.config.subscriptions.iter().filter_map(|on| self.subscriptions.get(&on.watch));
-        join_all(watched.map(|subscription| subscription.informer().wait_synced_or_unserved())).await;
+        join_all(
+            self.subscriptions.values().map(|subscription| subscription.informer().wait_synced_or_unserved()),
+        )
+        .await;
         if loaded.wait_for(|loaded| *loaded).await.is_ok() {
             self.queue.resume();
             self.serving.send_replace(true);
