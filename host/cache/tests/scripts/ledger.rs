@@ -40,8 +40,10 @@ pub(crate) struct Ledger {
     pub(crate) seen: Option<u64>,
     /// Versions of the complete lists.
     pub(crate) lists: Vec<u64>,
-    /// Versions that watches told.
+    /// Versions that watches told, whether or not anybody has listened yet.
     pub(crate) watched: BTreeSet<u64>,
+    /// Lists that were answered in full, whether or not anybody has read them yet.
+    pub(crate) answered: usize,
     /// The last state that decodes of each object that is known to be there (D-2).
     pub(crate) believed: BTreeMap<Key, u64>,
     /// No watch can be resumed: one of them kept something back.
@@ -59,11 +61,19 @@ pub(crate) struct Ledger {
 // === impl Ledger ===
 
 impl Ledger {
+    /// Sent, and so about to be known.
+    pub(crate) fn sent(&mut self, mark: Mark) {
+        match mark {
+            Mark::Event { version, .. } => drop(self.watched.insert(version)),
+            Mark::Listed { .. } => self.answered += 1,
+            Mark::Bookmark { .. } | Mark::Error { .. } => {}
+        }
+    }
+
     pub(crate) fn took(&mut self, scope: &Scope, mark: Mark, collection: &Collection) {
         match mark {
             Mark::Event { version, gap } => {
                 self.believe(collection.change(version).unwrap());
-                self.watched.insert(version);
                 self.seen = Some(version);
                 self.gap |= gap;
             }

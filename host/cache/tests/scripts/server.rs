@@ -30,7 +30,7 @@ pub(crate) use watch::Cut;
 use crate::{
     body::{Chunks, Piece, body},
     ledger::{Ledger, Mark, Scope},
-    script::Setup,
+    script::{Ending, Failure, Fault, Setup},
 };
 use request::Request;
 
@@ -149,6 +149,23 @@ impl State {
         }
         self.ledgers.values_mut().for_each(Ledger::deny);
         self.text(200, request::NO_RESOURCES)
+    }
+
+    /// What the script has in mind for an answer: how much of it there is, or another one.
+    fn fail(
+        &mut self,
+        fault: Option<Fault>,
+        refuse: impl FnOnce(&mut Self, Failure) -> Reply,
+    ) -> Result<Option<(usize, Ending)>, Reply> {
+        match fault {
+            None => Ok(None),
+            Some(Fault::Truncated(length, ending)) => Ok(Some((length.into(), ending))),
+            Some(Fault::Refused) => Err(Reply::Refused),
+            Some(Fault::Broken) => Err(Reply::Broken),
+            Some(Fault::Silent) => Err(Reply::Silent),
+            Some(Fault::Html) => Err(self.text(200, "<html><body>log in</body></html>\n")),
+            Some(Fault::Status(failure)) => Err(refuse(self, failure)),
+        }
     }
 
     /// A whole answer.

@@ -175,7 +175,7 @@ impl Hearing<'_> {
                 assert!(!real || ledger.watched.contains(&version(object)), "{object:?} was on no watch");
             }
             Cause::Relist => {
-                assert!(ledger.lists.len() >= 2 || ledger.vanished, "{object:?} relisted by no list");
+                assert!(ledger.answered >= 2 || ledger.vanished, "{object:?} relisted by no list");
             }
             Cause::Resync => assert!(told.synced, "a resync before the sync"),
             Cause::Replay => panic!("nobody asked for {object:?} again"),

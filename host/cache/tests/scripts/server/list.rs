@@ -9,7 +9,7 @@ use crate::{
     body::Piece,
     collection::{Change, TYPE},
     ledger::{Mark, is_in},
-    script::{Ending, Failure, Fault},
+    script::{Ending, Failure},
 };
 
 /// Which part of which state.
@@ -43,16 +43,11 @@ impl State {
         };
         self.violations.extend(wrong);
         let faults = if first { &mut self.faults.list } else { &mut self.faults.page };
-        let mut cut = None;
-        match faults.pop_front() {
-            None => {}
-            Some(Fault::Refused) => return Reply::Refused,
-            Some(Fault::Broken) => return Reply::Broken,
-            Some(Fault::Silent) => return Reply::Silent,
-            Some(Fault::Html) => return self.text(200, "<html><body>log in</body></html>"),
-            Some(Fault::Status(failure)) => return self.refuse_list(request, failure),
-            Some(Fault::Truncated(at, ending)) => cut = Some((usize::from(at), ending)),
-        }
+        let fault = faults.pop_front();
+        let cut = match self.fail(fault, |state, failure| state.refuse_list(request, failure)) {
+            Ok(cut) => cut,
+            Err(reply) => return reply,
+        };
         match self.page(request) {
             Ok(page) => self.answer_list(request, &page, cut),
             Err(failure) => self.refuse_list(request, failure),
@@ -100,10 +95,16 @@ impl State {
         }
         text.push_str("]}\n");
         let mark = next.is_none().then_some(Mark::Listed { from: page.version, version: page.version });
-        self.list_body(&text, mark, cut)
+        self.list_body(request, &text, mark, cut)
     }
 
-    fn list_body(&mut self, text: &str, mark: Option<Mark>, cut: Option<(usize, Ending)>) -> Reply {
+    fn list_body(
+        &mut self,
+        request: &Request,
+        text: &str,
+        mark: Option<Mark>,
+        cut: Option<(usize, Ending)>,
+    ) -> Reply {
         let (sender, pieces) = mpsc::unbounded_channel();
         let (length, ending) = cut.unwrap_or((text.len(), Ending::Clean));
         for chunk in self.chunks(text.get(..length).unwrap_or(text)) {
@@ -112,6 +113,7 @@ impl State {
         // Without the newline it is whole, too.
         let whole = length + 1 >= text.len() && ending == Ending::Clean;
         if let Some(mark) = mark.filter(|_| whole) {
+            self.ledger(&request.scope).sent(mark);
             let _ = sender.send(Piece::Mark(mark));
         }
         self.finish(sender, ending);

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     ledger::{Mark, is_in},
-    script::{Ending, Failure, Fault, Streaming},
+    script::{Ending, Failure, Streaming},
 };
 
 // === impl State ===
@@ -16,14 +16,10 @@ impl State {
     pub(super) fn stream(&mut self, request: &Request) -> Reply {
         let wrong = self.ledger(&request.scope).check_stream(&request.version);
         self.violations.extend(wrong);
-        let cut = match self.faults.list.pop_front() {
-            None => None,
-            Some(Fault::Refused) => return Reply::Refused,
-            Some(Fault::Broken) => return Reply::Broken,
-            Some(Fault::Silent) => return Reply::Silent,
-            Some(Fault::Html) => return self.text(200, "<html><body>log in</body></html>\n"),
-            Some(Fault::Status(failure)) => return self.refuse_list(request, failure),
-            Some(Fault::Truncated(at, ending)) => Some((Cut::After(at.into()), ending)),
+        let fault = self.faults.list.pop_front();
+        let cut = match self.fail(fault, |state, failure| state.refuse_list(request, failure)) {
+            Ok(cut) => cut.map(|(length, ending)| (Cut::After(length), ending)),
+            Err(reply) => return reply,
         };
         let version: Option<u64> = request.version.parse().ok();
         match self.streaming {

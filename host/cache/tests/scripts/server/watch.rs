@@ -66,14 +66,9 @@ impl State {
         if !matches!(fault, None | Some(Fault::Refused | Fault::Status(Failure::Throttled))) {
             self.ledger(&request.scope).excuse();
         }
-        let cut = match fault {
-            None => None,
-            Some(Fault::Refused) => return Reply::Refused,
-            Some(Fault::Broken) => return Reply::Broken,
-            Some(Fault::Silent) => return Reply::Silent,
-            Some(Fault::Html) => return self.text(200, "<html><body>log in</body></html>\n"),
-            Some(Fault::Status(failure)) => return self.refusal(failure),
-            Some(Fault::Truncated(at, ending)) => Some((Cut::After(at.into()), ending)),
+        let cut = match self.fail(fault, Self::refusal) {
+            Ok(cut) => cut.map(|(length, ending)| (Cut::After(length), ending)),
+            Err(reply) => return reply,
         };
         let version: u64 = request.version.parse().unwrap_or_default();
         if self.ledger(&request.scope).gap || version < self.compacted {
@@ -180,7 +175,10 @@ impl State {
         if length >= whole {
             // After an error nobody asks for more.
             let at = pieces.len() - usize::from(is_error);
-            mark.into_iter().for_each(|mark| pieces.insert(at, Piece::Mark(mark)));
+            if let Some(mark) = mark {
+                self.ledger(&watch.scope).sent(mark);
+                pieces.insert(at, Piece::Mark(mark));
+            }
         } else {
             watch.accepted = watch.accepted.saturating_sub(1);
         }
