@@ -35,7 +35,7 @@ pub enum Compression {
     /// As they came.
     #[default]
     Off,
-    /// Each by itself with zstd, level -3, and a dictionary trained on the watch's first objects; the newest 512 KiB of
+    /// Each by itself with zstd, level -5, and a dictionary trained on the watch's first objects; the newest 512 KiB of
     /// an informer stay as they came. An object that does not shrink stays as it came.
     Zstd,
 }

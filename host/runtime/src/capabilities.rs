@@ -1,7 +1,7 @@
 //! What a guest may ask of the host: one module a WIT interface. What it asks of the rest of the process is a
 //! trait here, which the composition root implements.
 
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod delivery;
 mod error;
 pub(crate) mod lister;

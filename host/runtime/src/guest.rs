@@ -10,7 +10,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
     LogSink, LogStream, PluginConfig,
-    capabilities::{ListerSource, lister::OpenLists, objects::Objects},
+    capabilities::{ListerSource, answer::LastQuestion, lister::OpenLists, objects::Objects},
     output::Output,
     stats::Counters,
 };
@@ -30,6 +30,8 @@ pub(crate) struct Guest {
     pub(crate) lister: Arc<dyn ListerSource>,
     pub(crate) output: Output,
     pub(crate) counters: Arc<Counters>,
+    /// What it asked for last of an object.
+    pub(crate) question: LastQuestion,
     pub(crate) call: Call,
 }
 
@@ -75,7 +77,17 @@ impl Guest {
             refused: false,
             counters: Arc::clone(&counters),
         };
-        Self { wasi, table, memory, config, lister, output, counters, call: Call::idle() }
+        Self {
+            wasi,
+            table,
+            memory,
+            config,
+            lister,
+            output,
+            counters,
+            question: LastQuestion::default(),
+            call: Call::idle(),
+        }
     }
 
     /// A call begins.

@@ -18,7 +18,7 @@ pub struct InvalidJson(#[from] serde_json::Error);
 /// The JSON text of the value at a pointer, or none where there is nothing.
 ///
 /// # Errors
-/// As [`locate`].
+/// As [`locate()`].
 pub fn lookup<'a>(json: &'a str, pointer: &Pointer) -> Result<Option<&'a str>, InvalidJson> {
     let found = locate(json, std::slice::from_ref(pointer))?;
     Ok(found.into_iter().next().flatten().and_then(|range: Range<usize>| json.get(range)))
@@ -28,7 +28,7 @@ pub fn lookup<'a>(json: &'a str, pointer: &Pointer) -> Result<Option<&'a str>, I
 /// white space and the order of keys make no difference; absent and `null` do.
 ///
 /// # Errors
-/// As [`locate`].
+/// As [`locate()`].
 pub fn differs(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, InvalidJson> {
     let (in_old, in_new) = (locate(old, pointers)?, locate(new, pointers)?);
     for (left, right) in in_old.into_iter().zip(in_new) {

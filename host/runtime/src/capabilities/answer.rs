@@ -1,5 +1,7 @@
 //! Answers: pointers in, texts out, within the plugin's limit.
 
+use std::sync::Arc;
+
 use informer_types::{InvalidPointer, Pointer, locate};
 
 use crate::bindings::informer::plugin::types::Error;
@@ -7,13 +9,35 @@ use crate::bindings::informer::plugin::types::Error;
 /// Pointers in one question: each of them is looked for at every key of the object.
 const POINTERS: usize = 256;
 
-/// Reads the pointers of one question.
-pub(super) fn pointers(texts: &[String]) -> Result<Vec<Pointer>, Error> {
-    if texts.len() > POINTERS {
-        return Err(Error::invalid(&format!("{} pointers in one call; at most {POINTERS}", texts.len())));
+/// A longer question is not worth remembering: a plugin does not get to keep its memory with the host.
+const REMEMBERED_BYTES: usize = 4 << 10;
+
+/// The pointers of the last question: a handler asks the same at each call.
+#[derive(Default)]
+pub(crate) struct LastQuestion {
+    texts: Vec<String>,
+    pointers: Arc<[Pointer]>,
+}
+
+impl LastQuestion {
+    /// Reads the pointers of one question.
+    pub(super) fn pointers(&mut self, texts: Vec<String>) -> Result<Arc<[Pointer]>, Error> {
+        if texts != self.texts {
+            if texts.len() > POINTERS {
+                return Err(Error::invalid(&format!(
+                    "{} pointers in one call; at most {POINTERS}",
+                    texts.len()
+                )));
+            }
+            let parsed: Result<_, InvalidPointer> = texts.iter().map(|text| text.parse()).collect();
+            let pointers: Arc<[Pointer]> = parsed.map_err(|problem| Error::invalid(&problem))?;
+            if texts.iter().map(String::len).sum::<usize>() > REMEMBERED_BYTES {
+                return Ok(pointers);
+            }
+            (self.texts, self.pointers) = (texts, pointers);
+        }
+        Ok(Arc::clone(&self.pointers))
     }
-    let parsed: Result<Vec<Pointer>, InvalidPointer> = texts.iter().map(|text| text.parse()).collect();
-    parsed.map_err(|problem| Error::invalid(&problem))
 }
 
 /// Counts what an answer holds, and refuses it beyond the limit.
@@ -46,4 +70,26 @@ pub(super) fn values(
         values.push(value.map(str::to_owned));
     }
     Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_question_is_answered_by_its_own_pointers() {
+        let mut last = LastQuestion::default();
+        let ask = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let told = |pointers: &[Pointer]| pointers.iter().map(ToString::to_string).collect::<Vec<_>>();
+
+        for question in [&[][..], &["/a"], &["/a"], &["/b", "/a"], &["/a"]] {
+            assert_eq!(told(&last.pointers(ask(question)).unwrap()), question);
+        }
+        assert!(last.pointers(ask(&["a"])).is_err());
+        assert!(last.pointers(vec![String::new(); POINTERS + 1]).is_err());
+        assert_eq!(told(&last.pointers(ask(&["/a"])).unwrap()), ["/a"]);
+        let long = format!("/{}", "x".repeat(REMEMBERED_BYTES));
+        assert_eq!(told(&last.pointers(ask(&[&long])).unwrap()), [long]);
+        assert_eq!(last.texts, ["/a"]);
+    }
 }

@@ -13,7 +13,7 @@ pub(crate) use pages::OpenLists;
 
 use super::{
     ListerQuery, ListerSource,
-    answer::{Budget, pointers, values},
+    answer::{Budget, values},
     meta,
 };
 use crate::{
@@ -85,7 +85,7 @@ impl Host for Guest {
         wanted: Vec<String>,
     ) -> Result<Option<Vec<Option<String>>>, Error> {
         let gvr = self.readable(&gvr)?;
-        let pointers = pointers(&wanted)?;
+        let pointers = self.question.pointers(wanted)?;
         let Some(object) = self.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))? else {
             return Ok(None);
         };
@@ -110,7 +110,7 @@ impl Host for Guest {
         wanted: Vec<String>,
         part: Page,
     ) -> Result<FieldsPage, Error> {
-        let pointers = pointers(&wanted)?;
+        let pointers = self.question.pointers(wanted)?;
         let (items, next) = self
             .page(&gvr, of, &part, |object, budget| {
                 let key = types::ObjectKey {

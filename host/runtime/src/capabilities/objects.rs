@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use informer_types::{JsonText, Object, differs};
 
 use super::{
-    answer::{Budget, pointers, values},
+    answer::{Budget, values},
     meta,
 };
 use crate::{
@@ -99,12 +99,13 @@ impl objects::Host for Guest {
     }
 
     fn get_many(&mut self, id: u32, wanted: Vec<String>) -> Result<Vec<Option<String>>, Error> {
+        let pointers = self.question.pointers(wanted)?;
         let json = self.call.objects.get(id)?.json()?;
-        values(json, &pointers(&wanted)?, &mut Budget::new(self.config.limits.response_bytes))
+        values(json, &pointers, &mut Budget::new(self.config.limits.response_bytes))
     }
 
     fn differs(&mut self, old: u32, new: u32, wanted: Vec<String>) -> Result<bool, Error> {
-        let pointers = pointers(&wanted)?;
+        let pointers = self.question.pointers(wanted)?;
         let (old, new) = (self.call.objects.get(old)?, self.call.objects.get(new)?);
         if Arc::ptr_eq(&old.object, &new.object) {
             return Ok(false);
