@@ -1,7 +1,12 @@
 //! The properties, 10,400 scripts unless told otherwise.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
+use informer_cache::Counters;
 use proptest::test_runner::{Config, FileFailurePersistence, RngAlgorithm, RngSeed, TestRunner};
 
 use crate::{
@@ -30,12 +35,37 @@ fn any_script(weights: Weights) {
         source_file: Some(file!()),
         ..Config::default()
     };
+    let reach = RefCell::new(Reach::new());
     let result = TestRunner::new(config).run(&script(weights), |script: Script| {
-        play(&script);
+        note(&play(&script), &mut reach.borrow_mut());
         Ok(())
     });
     if let Err(failure) = result {
         panic!("PROPTEST_RNG_SEED={seed}: {failure}");
+    }
+    for (what, times) in reach.into_inner() {
+        println!("{what}: {times}");
+        assert!(times > 0 || cases < SCRIPTS, "no script leads to {what}");
+    }
+}
+
+/// How often something happened, over all scripts.
+type Reach = BTreeMap<&'static str, u64>;
+
+/// Scripts that lead nowhere prove nothing.
+fn note(counters: &Counters, reach: &mut Reach) {
+    for (what, times) in [
+        ("relists", counters.relists),
+        ("events", counters.events),
+        ("bookmarks", counters.bookmarks),
+        ("failures", counters.failures),
+        ("foreign objects", counters.skipped),
+        ("quarantine", counters.quarantined),
+        ("silent watches", counters.silent_watches),
+        ("unchanged objects", counters.suppressed_unchanged),
+        ("a resource that vanished", counters.vanished),
+    ] {
+        *reach.entry(what).or_default() += times;
     }
 }
 

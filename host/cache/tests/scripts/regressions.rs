@@ -16,7 +16,7 @@ fn hidden(op: Op) -> Step {
 }
 
 fn play_steps(steps: impl Into<Vec<Step>>) {
-    play(&Script { steps: steps.into(), ..Script::default() });
+    let _ = play(&Script { steps: steps.into(), ..Script::default() });
 }
 
 #[test]

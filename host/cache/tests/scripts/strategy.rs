@@ -17,7 +17,10 @@ pub(crate) struct Weights {
 }
 
 pub(crate) fn script(weights: Weights) -> impl Strategy<Value = Script> {
-    (setup(), vec(step(weights), 0..24)).prop_map(|(setup, steps)| Script { setup, steps })
+    // Most faults need a watch to go wrong.
+    let first = prop_oneof![1 => Just(None), 3 => Just(Some(Step::Wait(Wait::Seconds(1))))];
+    (setup(), first, vec(step(weights), 4..32))
+        .prop_map(|(setup, first, steps)| Script { setup, steps: first.into_iter().chain(steps).collect() })
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
@@ -55,7 +58,7 @@ fn step(weights: Weights) -> impl Strategy<Value = Step> {
         weights.connections => connection(),
         weights.requests => request(),
         weights.listeners => listener(),
-        10 => wait().prop_map(Step::Wait),
+        16 => wait().prop_map(Step::Wait),
     ]
 }
 
@@ -147,7 +150,7 @@ fn wait() -> impl Strategy<Value = Wait> {
     prop_oneof![
         6 => Just(Wait::Turn),
         6 => (1..30_u16).prop_map(Wait::Milliseconds),
-        4 => (1..5_u16).prop_map(Wait::Seconds),
+        5 => (1..5_u16).prop_map(Wait::Seconds),
         1 => (5..1_200_u16).prop_map(Wait::Seconds),
     ]
 }

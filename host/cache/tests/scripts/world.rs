@@ -8,7 +8,7 @@ use std::{
 };
 
 use informer_cache::{
-    BackoffConfig, FactoryConfig, InformerFactory, ListQuery, Phase, SharedInformer, WatchConfig,
+    BackoffConfig, Counters, FactoryConfig, InformerFactory, ListQuery, Phase, SharedInformer, WatchConfig,
     WatchListMode,
 };
 use informer_types::{Cause, Gvr, LabelSelector, Object, ObjectKey};
@@ -39,8 +39,8 @@ struct World {
     duplicated: BTreeSet<u64>,
 }
 
-/// Plays a script, from the first request to the shutdown.
-pub(crate) fn play(script: &Script) {
+/// Plays a script, from the first request to the shutdown; returns what the informer counted.
+pub(crate) fn play(script: &Script) -> Counters {
     // The informer draws its timeouts from here.
     fastrand::seed(7);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
@@ -50,8 +50,8 @@ pub(crate) fn play(script: &Script) {
             world.step(*step).await;
             world.check();
         }
-        world.end().await;
-    });
+        world.end().await
+    })
 }
 
 /// An informer of the server's pods, not started yet.
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    async fn end(mut self) {
+    async fn end(mut self) -> Counters {
         self.server.lock().recover();
         self.settle().await;
         self.check_broken();
@@ -179,7 +179,9 @@ impl World {
             sleep(Duration::from_secs(2)).await;
             self.check_versions();
         }
+        let counters = self.informer.status().counters;
         self.shut_down().await;
+        counters
     }
 
     /// Waits until everything that happened so far is in the cache.
