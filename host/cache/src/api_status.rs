@@ -86,6 +86,7 @@ mod tests {
         ApiStatus::parse(text.as_bytes()).unwrap()
     }
 
+    /// Scenario 25.
     #[test]
     fn too_large_is_recognised_in_all_three_wire_forms_r9() {
         for text in [

@@ -123,6 +123,7 @@ mod tests {
         assert_eq!(versions(&batch), ["1", "2", "3"]);
     }
 
+    /// Scenario 62.
     #[tokio::test]
     async fn a_burst_beyond_the_bound_goes_through_in_order_and_never_exceeds_it_q20() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::new(2).unwrap());
@@ -151,6 +152,7 @@ mod tests {
         assert_eq!(receiver.pop(&mut batch, 10).await, 0);
     }
 
+    /// Scenario 58.
     #[tokio::test]
     async fn a_blocked_pop_wakes_when_the_queue_is_closed_q8() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::MIN);

@@ -59,6 +59,7 @@ fn the_timer_finds_a_listener_that_joins_p10() {
     explore(listening::the_timer_finds_a_listener_that_joins);
 }
 
+/// Scenario 58.
 #[test]
 fn a_full_queue_delivers_everything_and_then_ends_q8_q20() {
     explore(listening::a_full_queue_delivers_everything_and_then_ends);

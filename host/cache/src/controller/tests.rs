@@ -6,6 +6,8 @@ use parking_lot::Mutex;
 use super::*;
 use crate::{ListenerConfig, Registration, delta::DeltaKind::*, delta_queue::delta_queue};
 
+mod deltas;
+
 #[derive(Default)]
 struct Recorder(Mutex<Vec<Notification>>);
 
@@ -76,6 +78,7 @@ impl World {
     }
 }
 
+/// Scenario 57.
 #[test]
 fn an_event_before_any_list_makes_it_synced_and_is_not_initial_q27() {
     let mut world = World::new(&[]);
@@ -87,6 +90,7 @@ fn an_event_before_any_list_makes_it_synced_and_is_not_initial_q27() {
     assert_eq!(world.synced(), (true, true));
 }
 
+/// Scenario 57.
 #[test]
 fn an_empty_first_list_makes_it_synced_q26_and_a_bookmark_does_not_q32() {
     let mut world = World::new(&[]);
@@ -99,6 +103,7 @@ fn an_empty_first_list_makes_it_synced_q26_and_a_bookmark_does_not_q32() {
     assert_eq!(world.cells[0].snapshot().applied_version, "7");
 }
 
+/// Scenario 60.
 #[test]
 fn deletions_of_a_list_are_found_against_the_store_as_it_is_then_and_told_first_q30_c6() {
     let mut world = World::new(&[]);
@@ -115,6 +120,7 @@ fn deletions_of_a_list_are_found_against_the_store_as_it_is_then_and_told_first_
     );
 }
 
+/// Scenario 57.
 #[test]
 fn a_namespace_is_replaced_alone_and_initial_until_its_own_first_list_c11() {
     let mut world = World::new(&["bank", "shop"]);

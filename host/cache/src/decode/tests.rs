@@ -92,6 +92,7 @@ fn what_is_wrong_with_an_object_decides_what_becomes_of_it() {
     }
 }
 
+/// Scenario 29.
 #[test]
 fn an_object_holds_no_more_memory_than_its_text() {
     let text =

@@ -39,6 +39,7 @@ impl InternalErrorWindow {
 mod tests {
     use super::*;
 
+    /// Scenarios 8 and 9.
     #[tokio::test(start_paused = true)]
     async fn errors_are_retried_within_the_window_and_a_quiet_minute_opens_a_new_one_r23() {
         let mut window = InternalErrorWindow::new(Duration::from_secs(30));
@@ -53,6 +54,7 @@ mod tests {
         assert!(window.may_retry());
     }
 
+    /// Scenario 9.
     #[tokio::test(start_paused = true)]
     async fn without_a_window_nothing_is_retried_r23() {
         assert!(!InternalErrorWindow::new(Duration::ZERO).may_retry());

@@ -10,6 +10,10 @@ use crate::{
     world::{World, config, event, pod, pods, status},
 };
 
+fn table(version: &str) -> serde_json::Value {
+    json!({"kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"), "rows": []})
+}
+
 /// Lists fail like this first, then they work.
 async fn failing_list(answer: Answer, class: ErrorClass) -> String {
     let script = Script::new();
@@ -22,6 +26,7 @@ async fn failing_list(answer: Answer, class: ErrorClass) -> String {
     text
 }
 
+/// Scenario 32.
 #[tokio::test(start_paused = true)]
 async fn answers_that_are_no_list_are_told_in_words_and_retried_r16_r17() {
     for (answer, expected) in [
@@ -30,6 +35,8 @@ async fn answers_that_are_no_list_are_told_in_words_and_retried_r16_r17() {
         (Answer::ok(r#"{"kind":"PodList",nonsense"#), "not JSON"),
         (Answer::ok("[]"), "a JSON value that is no list"),
         (Answer::json(&json!({"kind": "Table", "rows": []})), "answered with a Table"),
+        (Answer::json(&table("v1")), "answered with a Table"),
+        (Answer::json(&table("v1beta1")), "answered with a Table"),
         (Answer::json(&pod("a", "1")), "`Pod`, which is no list"),
     ] {
         let text = failing_list(answer, ErrorClass::Malformed).await;
@@ -152,6 +159,7 @@ async fn any_other_failure_to_open_a_watch_relists_r21() {
     }
 }
 
+/// Scenario 9.
 #[tokio::test(start_paused = true)]
 async fn an_error_event_of_any_other_kind_relists_r22() {
     for payload in [status(500, "InternalError", "store read error"), pod("x", "1"), json!(null)] {
@@ -253,4 +261,32 @@ async fn recovery_is_visible_and_the_last_error_is_kept() {
     assert_eq!((status.phase, status.reflectors[0].consecutive_failures), (Phase::Watching, 0));
     assert_eq!(status.reflectors[0].last_error.as_ref().unwrap().class, ErrorClass::Forbidden);
     assert_eq!(status.to_string(), "v1/pods: watching, synced, 0 objects");
+}
+
+/// Scenario 3.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_fails_between_good_ones_says_why_and_the_next_good_one_makes_up_for_it_r16_r21_r32() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+    script.watch(Answer::error(500, "InternalError", "the watch is broken"));
+    script.list(Answer::error(503, "ServiceUnavailable", "the list is broken"));
+    let (third, answer) = Answer::live(200);
+    script.list(answer);
+    let world = World::start(script);
+
+    assert!(world.fails(ErrorClass::Server).await.contains("the watch is broken"));
+    world.lists(3).await;
+    let last_error = world.informer.status().reflectors[0].last_error.as_ref().unwrap().text.clone();
+    assert!(last_error.contains("the list is broken"), "{last_error}");
+    assert_eq!(world.cached(), ["shop/a@1", "shop/b@2"]);
+
+    third.bytes(
+        json!({"metadata": {"resourceVersion": "20"}, "items": [pod("b", "12"), pod("c", "13")]}).to_string(),
+    );
+    third.end();
+    world.caches(&["shop/b@12", "shop/c@13"]).await;
+    assert_eq!(
+        world.told()[2..],
+        ["delete shop/a@1 relist?", "update shop/b@2->12 relist", "add shop/c@13 relist"]
+    );
 }

@@ -98,6 +98,7 @@ async fn the_error_of_a_wait_names_what_has_not_synced_and_why_f4_scenario_106()
     );
 }
 
+/// Scenarios 11 and 16.
 #[tokio::test(start_paused = true)]
 async fn a_stop_is_prompt_whatever_the_informer_waits_for_r15_r24() {
     let silent_list = Script::new();
@@ -171,6 +172,7 @@ async fn an_informer_that_was_never_started_stops_too() {
     assert!(!informer.wait_synced().await);
 }
 
+/// Scenarios 10 and 12.
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_ends_everything_and_nothing_starts_after_it_f2_f5() {
     let script = Script::new();

@@ -1,9 +1,10 @@
 //! Joining, leaving and being in sync: C-10 to C-12, P-11 to P-17, D-8.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use informer_cache::{ListQuery, WatchConfig};
+use informer_cache::{InformerFactory, ListQuery, SharedInformer, WatchConfig};
 use informer_types::{LabelSelector, Notification, NotificationSink};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::{
@@ -135,7 +136,7 @@ async fn a_sink_that_panics_harms_nobody_and_counts_as_settled_p17() {
 }
 
 /// Looks into the cache when it is told.
-struct Looks(informer_cache::Lister, parking_lot::Mutex<Vec<(String, usize)>>);
+struct Looks(informer_cache::Lister, Mutex<Vec<(String, usize)>>);
 
 impl NotificationSink for Looks {
     fn offer(&self, notification: Notification) {
@@ -160,7 +161,7 @@ async fn cache_and_indexes_have_a_change_before_it_is_told_c5() {
     let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
     let world = World::start_with(script, config(), WatchConfig { indexes, ..pods() });
     world.informer.wait_synced().await;
-    let looks = Arc::new(Looks(world.informer.lister(), parking_lot::Mutex::default()));
+    let looks = Arc::new(Looks(world.informer.lister(), Mutex::default()));
     world.informer.add_listener(listener("looks"), Arc::clone(&looks) as _).unwrap();
 
     // One by one: of what comes together the cache may be ahead, never behind.
@@ -176,4 +177,37 @@ async fn cache_and_indexes_have_a_change_before_it_is_told_c5() {
     let versions: Vec<&str> = seen.iter().map(|(version, _)| version.as_str()).collect();
     assert_eq!(versions, ["1", "11", "12", ""]);
     assert_eq!(seen.iter().map(|(_, on_node)| *on_node).collect::<Vec<_>>(), [1, 2, 1, 0]);
+}
+
+/// Asks at each notification whether the informer says that it is synced.
+#[derive(Default)]
+struct Asking {
+    informer: OnceLock<SharedInformer>,
+    answers: Mutex<Vec<bool>>,
+}
+
+impl NotificationSink for Asking {
+    fn offer(&self, _: Notification) {
+        self.answers.lock().push(self.informer.get().unwrap().has_synced());
+    }
+}
+
+/// Scenarios 55 and 61.
+#[tokio::test(start_paused = true)]
+async fn the_informer_is_synced_only_after_the_last_initial_object_was_told_q25() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2"), pod("c", "3")]));
+    let watch = script.live_watch();
+    let factory = InformerFactory::new(script.client(), config());
+    let informer = factory.informer(pods());
+    let asking = Arc::new(Asking::default());
+    asking.informer.set(informer.clone()).unwrap();
+    informer.add_listener(listener("asking"), Arc::clone(&asking) as _).unwrap();
+    factory.start();
+    assert!(informer.wait_synced().await);
+
+    watch.event("ADDED", &pod("d", "11"));
+    eventually("4", || asking.answers.lock().len() == 4, || format!("{:?}", asking.answers.lock())).await;
+
+    assert_eq!(*asking.answers.lock(), [false, false, false, true]);
 }

@@ -7,6 +7,7 @@ use crate::{
     world::{World, config, pod, pods},
 };
 
+/// Scenario 2.
 #[tokio::test(start_paused = true)]
 async fn the_first_list_asks_for_any_state_in_pages_and_the_watch_starts_where_it_ended_r5_r10() {
     let world = World::listing("10", &[pod("a", "3"), pod("b", "7")]);

@@ -126,6 +126,7 @@ async fn the_whole_and_its_metadata_are_two_informers_f1() {
     assert_eq!(drops.key(), world.informer.key());
 }
 
+/// Scenario 26.
 #[tokio::test(start_paused = true)]
 async fn partial_objects_that_nobody_asked_for_are_of_another_type_r26() {
     let world = World::listing("10", &[partial("a", "1"), whole("b", "2")]);

@@ -39,6 +39,7 @@ async fn after_a_gone_in_the_stream_only_the_difference_is_told_r22_r33() {
     );
 }
 
+/// Scenario 22.
 #[tokio::test(start_paused = true)]
 async fn a_gone_when_opening_the_watch_leads_to_a_list_after_a_backoff_r21() {
     let script = Script::new();
@@ -55,6 +56,7 @@ async fn a_gone_when_opening_the_watch_leads_to_a_list_after_a_backoff_r21() {
     assert!(requests[2].at - requests[1].at >= Duration::from_millis(800));
 }
 
+/// Scenario 23.
 #[tokio::test(start_paused = true)]
 async fn a_list_at_an_expired_version_is_followed_at_once_by_one_of_the_newest_r7() {
     let script = Script::new();
@@ -71,6 +73,7 @@ async fn a_list_at_an_expired_version_is_followed_at_once_by_one_of_the_newest_r
     assert_eq!(lists[1].at, lists[2].at);
 }
 
+/// Scenario 25.
 #[tokio::test(start_paused = true)]
 async fn a_version_the_server_has_not_reached_is_followed_at_once_by_the_newest_r9() {
     let too_large = serde_json::json!({"kind": "Status", "reason": "Timeout", "code": 504,
@@ -176,6 +179,7 @@ async fn the_cache_stays_readable_while_nothing_works_r32() {
     assert!(world.informer.status().reflectors[0].consecutive_failures >= 3);
 }
 
+/// Scenario 21.
 #[tokio::test(start_paused = true)]
 async fn a_paged_answer_to_the_first_list_keeps_the_later_ones_paged_r11() {
     let script = Script::new();

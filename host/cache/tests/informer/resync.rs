@@ -17,6 +17,7 @@ fn resyncs(recorder: &Recorder) -> usize {
     recorder.told().iter().filter(|told| told.ends_with("resync")).count()
 }
 
+/// Scenarios 17 and 51.
 #[tokio::test(start_paused = true)]
 async fn each_listener_is_told_of_everything_in_its_own_period_p8_p10() {
     let world = World::listing("10", &[pod("a", "1"), pod("b", "2")]);
@@ -67,6 +68,7 @@ async fn an_informer_without_a_period_has_the_factorys_and_its_own_beats_it_f7()
     }
 }
 
+/// Scenario 18.
 #[tokio::test(start_paused = true)]
 async fn less_than_a_second_counts_as_a_second_p9() {
     let world = World::listing("10", &[pod("a", "1")]);
@@ -80,6 +82,7 @@ async fn less_than_a_second_counts_as_a_second_p9() {
     assert_eq!(resyncs(&hasty), 2);
 }
 
+/// Scenario 54.
 #[tokio::test(start_paused = true)]
 async fn a_resync_never_overtakes_a_newer_state_q31() {
     let script = Script::new();
@@ -102,4 +105,23 @@ async fn a_resync_never_overtakes_a_newer_state_q31() {
         .collect();
     assert!(versions.is_sorted(), "{versions:?}");
     assert_eq!(resyncs(&sink), 3);
+}
+
+/// Scenario 51.
+#[tokio::test(start_paused = true)]
+async fn of_an_empty_cache_nothing_is_told_p8() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.informer.wait_synced().await;
+    let sink = Arc::new(Recorder::default());
+    world.informer.add_listener(resyncing(1), Arc::clone(&sink) as _).unwrap();
+
+    tokio::time::sleep(Duration::from_millis(3_500)).await;
+    assert_eq!(sink.told().len(), 0);
+
+    watch.event("ADDED", &pod("a", "11"));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(sink.told(), ["add shop/a@11 live", "update shop/a@11->11 resync"]);
 }

@@ -92,6 +92,7 @@ async fn a_port_where_nobody_listens_is_told_as_refused_and_retried() {
     assert!(text.contains("Connection refused") && text.contains("is it running?"), "{text}");
 }
 
+/// Scenario 16.
 #[tokio::test]
 async fn a_stop_closes_the_connections() {
     let script = Script::new();

@@ -11,6 +11,7 @@ use crate::{
     world::{World, bookmark, config, event, pod, pods},
 };
 
+/// Scenario 50.
 #[tokio::test(start_paused = true)]
 async fn events_are_applied_and_told_in_order_r25_c3() {
     let script = Script::new();
@@ -103,6 +104,7 @@ async fn watches_that_bring_only_bookmarks_are_not_reopened_more_than_once_a_sec
     assert!(at.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_secs(1)), "{at:?}");
 }
 
+/// Scenario 13.
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_ends_within_a_second_and_without_events_backs_off_and_relists_r20() {
     let script = Script::new();
@@ -119,6 +121,7 @@ async fn a_watch_that_ends_within_a_second_and_without_events_backs_off_and_reli
     assert!(requests[2].at - requests[1].at >= Duration::from_millis(800));
 }
 
+/// Scenarios 14, 26 and 32.
 #[tokio::test(start_paused = true)]
 async fn objects_of_another_type_are_skipped_and_do_not_move_the_version_r26_r27() {
     let script = Script::new();
@@ -144,6 +147,7 @@ async fn objects_of_another_type_are_skipped_and_do_not_move_the_version_r26_r27
     assert_eq!(world.informer.status().counters.skipped, 4);
 }
 
+/// Scenario 14.
 #[tokio::test(start_paused = true)]
 async fn the_version_is_taken_verbatim_even_backwards_r28() {
     let script = Script::new();
@@ -183,6 +187,7 @@ async fn an_event_that_the_cache_knows_already_is_not_told_p6() {
     assert_eq!(world.informer.status().counters.suppressed_unchanged, 1);
 }
 
+/// Scenarios 50 and 59.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_of_an_object_never_seen_is_told_d11() {
     let script = Script::new();
@@ -277,4 +282,21 @@ async fn a_last_frame_without_its_newline_counts() {
     world.watches(2).await;
 
     assert_eq!(world.watch_versions(), ["10", "11"]);
+}
+
+/// Scenario 27.
+#[tokio::test(start_paused = true)]
+async fn the_timeout_asked_for_is_between_the_minimum_and_twice_that_and_never_below_five_minutes_r19() {
+    for (least, expected) in [(None, 300..=600), (Some(1), 300..=600), (Some(30 * 60), 1_800..=3_600)] {
+        let script = Script::new();
+        script.list(Answer::list("10", &[]));
+        let mut config = config();
+        config.min_watch_timeout = least.map_or(config.min_watch_timeout, Duration::from_secs);
+        let world = World::start_with(script, config, pods());
+
+        world.watches(1).await;
+
+        let timeout: u64 = world.script.watches()[0].get("timeoutSeconds").parse().unwrap();
+        assert!(expected.contains(&timeout), "{least:?}: {timeout}");
+    }
 }

@@ -162,6 +162,7 @@ async fn a_watch_that_is_refused_is_reopened_where_it_was_without_a_list_r21() {
     assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"]);
 }
 
+/// Scenario 13.
 #[tokio::test]
 async fn a_watch_that_ends_at_once_and_empty_is_a_failure_and_relists_r20() {
     for http in HttpVersion::ALL {

@@ -170,6 +170,7 @@ async fn the_version_is_that_of_the_mark_and_none_before_it_scenario_35() {
     assert_eq!(observed(), "7");
 }
 
+/// Scenario 12.
 #[tokio::test(start_paused = true)]
 async fn a_stop_before_the_mark_closes_the_one_request_and_leaves_the_cache_empty_scenario_36() {
     let script = Script::new();
@@ -233,6 +234,7 @@ async fn streaming_is_used_where_it_is_wanted_r40_scenarios_33_and_111() {
     }
 }
 
+/// Scenarios 31 and 49.
 #[tokio::test(start_paused = true)]
 async fn each_object_is_decoded_once_so_that_a_field_is_dropped_once_r49_d13() {
     let script = Script::new();

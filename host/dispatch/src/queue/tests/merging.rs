@@ -1,5 +1,6 @@
 use super::*;
 
+/// Scenario 56.
 #[test]
 fn objects_come_in_the_order_of_their_first_pending_change() {
     let queue = queue();
@@ -17,6 +18,7 @@ fn objects_come_in_the_order_of_their_first_pending_change() {
     assert_balanced(&queue);
 }
 
+/// Scenario 48.
 #[test]
 fn an_addition_and_a_deletion_nobody_saw_leave_nothing_behind() {
     let queue = queue();
