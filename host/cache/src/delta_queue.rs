@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(versions(&batch), ["1", "2", "3"]);
     }
 
-    /// Scenario 62.
+    /// Scenarios 62 and 118.
     #[tokio::test]
     async fn a_burst_beyond_the_bound_goes_through_in_order_and_never_exceeds_it_q20() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::new(2).unwrap());

@@ -117,6 +117,7 @@ fn scalar(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// Scenario 101.
     #[test]
     fn scalars_and_arrays_of_scalars_have_values_and_nothing_else_has() {
         for (text, expected) in [

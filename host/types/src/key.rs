@@ -51,6 +51,7 @@ impl FromStr for ObjectKey {
 mod tests {
     use super::*;
 
+    /// Scenario 76.
     #[test]
     fn one_part_is_a_name_and_two_are_namespace_and_name() {
         assert_eq!("web".parse::<ObjectKey>().unwrap(), ObjectKey::new("", "web"));
@@ -59,6 +60,7 @@ mod tests {
         assert_eq!(ObjectKey::new("", "node-1").to_string(), "node-1");
     }
 
+    /// Scenario 76.
     #[test]
     fn anything_else_is_refused() {
         for text in ["", "/", "a/", "/a", "a/b/c"] {

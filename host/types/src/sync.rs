@@ -37,6 +37,7 @@ mod tests {
 
     use super::*;
 
+    /// Scenario 107.
     #[test]
     fn it_is_done_once_when_the_last_clone_is_dropped() {
         let done = Arc::new(AtomicUsize::new(0));

@@ -39,11 +39,13 @@ fn a_close_ends_every_worker_and_releases_every_token() {
     explore(queueing::a_close_ends_every_worker_and_releases_every_token);
 }
 
+/// Scenario 81.
 #[test]
 fn who_joins_hears_everything_once_and_who_left_nothing_c10_p11_p14() {
     explore(listening::who_joins_hears_everything_once_and_who_left_nothing);
 }
 
+/// Scenario 107.
 #[test]
 fn a_listener_syncs_when_the_informer_did_and_its_tokens_are_gone_c12_p16() {
     explore(listening::a_listener_syncs_when_the_informer_did_and_its_tokens_are_gone);
@@ -54,12 +56,13 @@ fn a_stop_wakes_whoever_waits_for_a_sync_p13() {
     explore(listening::a_stop_wakes_whoever_waits_for_a_sync);
 }
 
+/// Scenario 79.
 #[test]
 fn the_timer_finds_a_listener_that_joins_p10() {
     explore(listening::the_timer_finds_a_listener_that_joins);
 }
 
-/// Scenario 58.
+/// Scenarios 58 and 118.
 #[test]
 fn a_full_queue_delivers_everything_and_then_ends_q8_q20() {
     explore(listening::a_full_queue_delivers_everything_and_then_ends);

@@ -103,7 +103,7 @@ fn an_empty_first_list_makes_it_synced_q26_and_a_bookmark_does_not_q32() {
     assert_eq!(world.cells[0].snapshot().applied_version, "7");
 }
 
-/// Scenario 60.
+/// Scenarios 60 and 65.
 #[test]
 fn deletions_of_a_list_are_found_against_the_store_as_it_is_then_and_told_first_q30_c6() {
     let mut world = World::new(&[]);
@@ -142,6 +142,7 @@ fn a_namespace_is_replaced_alone_and_initial_until_its_own_first_list_c11() {
     assert_eq!(world.synced(), (true, true));
 }
 
+/// Scenarios 65, 70 and 100.
 #[test]
 fn the_stores_version_follows_what_was_applied_i11() {
     let mut world = World::new(&[]);

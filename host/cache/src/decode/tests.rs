@@ -64,6 +64,7 @@ fn any_other_field_can_be_dropped_too() {
     assert_eq!(parsed(&object), kept);
 }
 
+/// Scenario 103.
 #[test]
 fn what_is_wrong_with_an_object_decides_what_becomes_of_it() {
     assert!(matches!(decode("{"), Err(Undecodable::NotJson(_))));

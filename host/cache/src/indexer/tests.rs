@@ -37,6 +37,7 @@ fn found(indexer: &Indexer, value: &str) -> Vec<String> {
     names(&indexer.by_index("by-node", value).unwrap())
 }
 
+/// Scenarios 98 and 99.
 #[test]
 fn an_update_moves_an_object_between_values_i5_i6() {
     let indexer = by_node();
@@ -78,6 +79,7 @@ impl BodyCodec for Broken {
     }
 }
 
+/// Scenarios 67 and 102.
 #[test]
 fn an_object_that_an_index_cannot_read_is_stored_and_counted_i9_d9() {
     let indexer = by_node();
@@ -92,6 +94,7 @@ fn an_object_that_an_index_cannot_read_is_stored_and_counted_i9_d9() {
     assert_eq!(indexer.len(), 0);
 }
 
+/// Scenario 98.
 #[test]
 fn a_replacement_says_what_it_changed_and_keeps_unchanged_copies_i10() {
     let indexer = by_node();

@@ -57,6 +57,7 @@ async fn the_pages_of_a_list_count_once() {
     assert!(at[20] - at[0] < Duration::from_millis(100));
 }
 
+/// Scenario 115.
 #[tokio::test(start_paused = true)]
 async fn what_one_informer_is_told_to_wait_all_wait_retry_after_weakness_21() {
     let script = Script::new();

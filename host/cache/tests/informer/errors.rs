@@ -57,6 +57,7 @@ async fn an_answer_that_breaks_off_is_told_in_words() {
     assert!(text.contains("broke off its answer after 18 bytes"), "{text}");
 }
 
+/// Scenario 83.
 #[tokio::test(start_paused = true)]
 async fn what_the_server_refuses_is_told_with_the_remedy() {
     for (answer, class, expected) in [
@@ -123,6 +124,7 @@ async fn a_server_that_asks_to_be_left_alone_is() {
     assert_eq!(lists[1].at - lists[0].at, Duration::from_secs(7));
 }
 
+/// Scenario 115.
 #[tokio::test(start_paused = true)]
 async fn refused_and_throttled_watches_are_reopened_where_they_were_without_a_list_r21() {
     let script = Script::new();
@@ -144,6 +146,7 @@ async fn refused_and_throttled_watches_are_reopened_where_they_were_without_a_li
     assert_eq!(delays, [800, 1600, 3200]);
 }
 
+/// Scenario 115.
 #[tokio::test(start_paused = true)]
 async fn any_other_failure_to_open_a_watch_relists_r21() {
     for status in [401, 403, 404, 500, 503] {
@@ -159,7 +162,7 @@ async fn any_other_failure_to_open_a_watch_relists_r21() {
     }
 }
 
-/// Scenario 9.
+/// Scenarios 9 and 116.
 #[tokio::test(start_paused = true)]
 async fn an_error_event_of_any_other_kind_relists_r22() {
     for payload in [status(500, "InternalError", "store read error"), pod("x", "1"), json!(null)] {

@@ -44,6 +44,7 @@ async fn nothing_is_asked_before_the_start_and_starting_twice_is_starting_once_f
     assert_eq!(script.lists().len(), 1);
 }
 
+/// Scenario 106.
 #[tokio::test(start_paused = true)]
 async fn waiting_for_sync_says_for_each_started_informer_whether_it_has_f3() {
     let script = Script::new();
@@ -136,6 +137,7 @@ async fn a_stop_is_prompt_whatever_the_informer_waits_for_r15_r24() {
     assert!(list.is_closed() && watch.is_closed() && stream.is_closed());
 }
 
+/// Scenario 89.
 #[tokio::test(start_paused = true)]
 async fn a_stopped_informer_stays_readable_and_is_not_handed_out_again_d12() {
     let world = World::listing("10", &[pod("a", "1")]);
@@ -161,6 +163,7 @@ async fn a_stopped_informer_stays_readable_and_is_not_handed_out_again_d12() {
     assert_eq!(world.cached(), ["shop/a@1"]);
 }
 
+/// Scenario 92.
 #[tokio::test(start_paused = true)]
 async fn an_informer_that_was_never_started_stops_too() {
     let factory = InformerFactory::new(Script::new().client(), config());
@@ -172,7 +175,7 @@ async fn an_informer_that_was_never_started_stops_too() {
     assert!(!informer.wait_synced().await);
 }
 
-/// Scenarios 10 and 12.
+/// Scenarios 10, 12 and 92.
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_ends_everything_and_nothing_starts_after_it_f2_f5() {
     let script = Script::new();
@@ -226,6 +229,7 @@ async fn a_listener_that_waits_for_sync_is_released_by_the_stop() {
     assert!(!waiting.await.unwrap());
 }
 
+/// Scenario 73.
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_a_task_stops_the_informer_and_says_so() {
     let script = Script::new();

@@ -12,6 +12,7 @@ use crate::{
     world::{Recorder, World, config, eventually, listener, pod, pods},
 };
 
+/// Scenario 91.
 #[tokio::test(start_paused = true)]
 async fn a_late_listener_hears_of_everything_cached_and_then_of_what_happens_p11() {
     let script = Script::new();
@@ -34,6 +35,7 @@ async fn a_late_listener_hears_of_everything_cached_and_then_of_what_happens_p11
     assert!(registration.wait_synced().await);
 }
 
+/// Scenario 107.
 #[tokio::test(start_paused = true)]
 async fn a_listener_is_synced_when_everything_initial_is_settled_and_stays_so_p16_d8() {
     let script = Script::new();
@@ -77,6 +79,7 @@ async fn a_listener_that_joins_between_two_namespaces_is_synced_after_both_p12()
     assert!(registration.wait_synced().await);
 }
 
+/// Scenario 87.
 #[tokio::test(start_paused = true)]
 async fn a_removed_listener_hears_nothing_more_and_removing_it_again_is_harmless_p14() {
     let script = Script::new();
@@ -98,6 +101,7 @@ async fn a_removed_listener_hears_nothing_more_and_removing_it_again_is_harmless
     assert_eq!(world.informer.status().listeners.len(), 1);
 }
 
+/// Scenario 86.
 #[tokio::test(start_paused = true)]
 async fn one_sink_added_twice_is_told_twice_and_removed_once_p13() {
     let world = World::listing("10", &[pod("a", "1")]);
@@ -119,6 +123,7 @@ impl NotificationSink for Panics {
     }
 }
 
+/// Scenario 93.
 #[tokio::test(start_paused = true)]
 async fn a_sink_that_panics_harms_nobody_and_counts_as_settled_p17() {
     let script = Script::new();
@@ -148,6 +153,7 @@ impl NotificationSink for Looks {
     }
 }
 
+/// Scenario 77.
 #[tokio::test(start_paused = true)]
 async fn cache_and_indexes_have_a_change_before_it_is_told_c5() {
     let on_node = |name: &str, version: &str| {

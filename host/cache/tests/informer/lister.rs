@@ -45,6 +45,7 @@ fn list(
     Ok(objects.iter().map(|object| object.key().to_string()).collect())
 }
 
+/// Scenarios 77, 101 and 104.
 #[tokio::test(start_paused = true)]
 async fn a_query_joins_namespace_labels_and_index_and_is_sorted_l3_l4_i7() {
     let lister = world().await.informer.lister();
@@ -75,6 +76,7 @@ async fn a_query_joins_namespace_labels_and_index_and_is_sorted_l3_l4_i7() {
     assert_eq!((lister.len(), lister.has_synced()), (4, true));
 }
 
+/// Scenario 105.
 #[tokio::test(start_paused = true)]
 async fn one_object_is_found_by_its_whole_key_l2() {
     let lister = world().await.informer.lister();
@@ -91,6 +93,7 @@ async fn an_unknown_index_is_an_error_that_says_which_there_are_i7() {
     assert_eq!(error.to_string(), "there is no index `by-zone`; the watch configures by-node, by-port");
 }
 
+/// Scenario 77.
 #[tokio::test(start_paused = true)]
 async fn an_index_of_a_later_request_works_at_once_i8() {
     let world = world().await;

@@ -60,6 +60,7 @@ async fn no_page_is_visible_before_the_last_one_arrived_r12() {
     world.caches(&["shop/a@1", "shop/b@2"]).await;
 }
 
+/// Scenario 113.
 #[tokio::test(start_paused = true)]
 async fn a_token_that_expired_leads_to_one_whole_list_at_the_same_version_r13() {
     let script = Script::new();
@@ -77,6 +78,7 @@ async fn a_token_that_expired_leads_to_one_whole_list_at_the_same_version_r13() 
     assert_eq!(world.watch_versions(), ["12"]);
 }
 
+/// Scenario 113.
 #[tokio::test(start_paused = true)]
 async fn another_failure_on_a_later_page_fails_the_list_r13() {
     let script = Script::new();
@@ -137,6 +139,7 @@ async fn items_get_the_kind_that_the_list_leaves_out_and_lose_their_managed_fiel
     );
 }
 
+/// Scenario 110.
 #[tokio::test(start_paused = true)]
 async fn selectors_and_namespaces_are_on_every_request_f6() {
     let script = Script::new();
@@ -158,6 +161,7 @@ async fn selectors_and_namespaces_are_on_every_request_f6() {
     }
 }
 
+/// Scenario 110.
 #[tokio::test(start_paused = true)]
 async fn several_namespaces_fill_one_cache_and_all_must_be_listed_before_it_is_synced() {
     let script = Script::new();

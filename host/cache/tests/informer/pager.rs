@@ -55,6 +55,7 @@ async fn none_one_two_and_three_pages_are_one_list_r12_scenarios_19_and_113() {
     }
 }
 
+/// Scenario 113.
 #[tokio::test(start_paused = true)]
 async fn no_limit_is_sent_at_a_concrete_version_r10_scenario_20() {
     let script = Script::new();
@@ -100,6 +101,7 @@ async fn where_the_whole_list_is_expired_too_the_newest_is_listed_at_once_r7_r13
     assert_eq!(world.informer.status().counters.failures, 0);
 }
 
+/// Scenario 113.
 #[tokio::test(start_paused = true)]
 async fn where_the_whole_list_fails_the_list_has_failed_r13() {
     let script = Script::new();

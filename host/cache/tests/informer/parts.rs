@@ -38,6 +38,7 @@ fn identity(name: &str, version: &str) -> Value {
         "labels": {"app": "web"}})
 }
 
+/// Scenario 74.
 #[tokio::test(start_paused = true)]
 async fn only_what_is_named_and_what_identifies_is_kept_of_lists_and_events() {
     let script = Script::new();

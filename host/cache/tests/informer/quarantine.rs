@@ -35,6 +35,7 @@ async fn the_last_good_state_stays_and_the_next_good_event_ends_the_quarantine_d
     assert_eq!(world.informer.status().counters.quarantined, 1);
 }
 
+/// Scenario 64.
 #[tokio::test(start_paused = true)]
 async fn the_watch_resumes_behind_the_broken_event() {
     let script = Script::new();
@@ -48,6 +49,7 @@ async fn the_watch_resumes_behind_the_broken_event() {
     assert_eq!(world.list_versions().len(), 1);
 }
 
+/// Scenarios 64 and 102.
 #[tokio::test(start_paused = true)]
 async fn a_list_with_a_broken_object_has_all_the_others_and_deletes_nothing_it_shows_d2() {
     let script = Script::new();
@@ -64,6 +66,7 @@ async fn a_list_with_a_broken_object_has_all_the_others_and_deletes_nothing_it_s
     assert_eq!(keys, ["shop/a", "shop/new"]);
 }
 
+/// Scenario 97.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_whose_last_state_is_broken_deletes_and_says_so_d2() {
     let script = Script::new();
@@ -98,6 +101,7 @@ async fn text_that_is_not_utf_8_is_quarantined_by_its_key() {
     assert_eq!(status.reflectors[0].quarantined.keys().next().unwrap().to_string(), "shop/bad");
 }
 
+/// Scenario 103.
 #[tokio::test(start_paused = true)]
 async fn an_object_without_a_name_is_counted_and_nothing_else() {
     let script = Script::new();

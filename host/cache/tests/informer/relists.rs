@@ -14,6 +14,7 @@ fn gone() -> serde_json::Value {
     event("ERROR", crate::world::status(410, "Expired", "too old resource version"))
 }
 
+/// Scenarios 69, 76, 97, 116 and 117.
 #[tokio::test(start_paused = true)]
 async fn after_a_gone_in_the_stream_only_the_difference_is_told_r22_r33() {
     let script = Script::new();
@@ -35,6 +36,45 @@ async fn after_a_gone_in_the_stream_only_the_difference_is_told_r22_r33() {
             "delete shop/b@2 relist?",
             "add shop/d@18 relist",
             "update shop/c@11->15 relist",
+        ]
+    );
+}
+
+/// Scenario 68.
+#[tokio::test(start_paused = true)]
+async fn a_list_may_bring_all_take_all_and_do_both_and_its_version_is_there_with_it_c6_i11() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+    for (version, objects) in [
+        ("20", vec![]),
+        ("30", vec![pod("a", "21"), pod("b", "22")]),
+        ("40", vec![pod("b", "31"), pod("c", "32")]),
+    ] {
+        script.watch(Answer::watch(&[gone()]));
+        script.list(Answer::list(version, &objects));
+    }
+    let world = World::start(script);
+
+    for (version, cached) in
+        [("20", &[][..]), ("30", &["shop/a@21", "shop/b@22"]), ("40", &["shop/b@31", "shop/c@32"])]
+    {
+        world.informer.wait_for_version(version, None).await.unwrap();
+        assert_eq!(world.cached(), cached, "{version}");
+    }
+
+    let mut told = world.told().split_off(2);
+    // The deletions of one list come in any order.
+    told[..2].sort();
+    assert_eq!(
+        told,
+        [
+            "delete shop/a@1 relist?",
+            "delete shop/b@2 relist?",
+            "add shop/a@21 relist",
+            "add shop/b@22 relist",
+            "delete shop/a@21 relist?",
+            "update shop/b@22->31 relist",
+            "add shop/c@32 relist",
         ]
     );
 }
@@ -109,6 +149,7 @@ async fn a_second_failure_keeps_asking_for_the_newest_after_a_backoff_r7() {
     assert_eq!(world.list_versions(), ["0", "10", "", "", "20"]);
 }
 
+/// Scenario 82.
 #[tokio::test(start_paused = true)]
 async fn objects_that_did_not_change_are_told_only_to_who_asked_d5() {
     let script = Script::new();

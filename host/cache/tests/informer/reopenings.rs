@@ -124,6 +124,7 @@ async fn an_error_event_without_a_status_ends_the_stream_and_nothing_else_r22_sc
     }
 }
 
+/// Scenario 114.
 #[tokio::test(start_paused = true)]
 async fn the_version_follows_every_kind_of_event_r28_r30_r36_scenario_28() {
     let script = Script::new();

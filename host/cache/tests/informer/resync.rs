@@ -17,7 +17,7 @@ fn resyncs(recorder: &Recorder) -> usize {
     recorder.told().iter().filter(|told| told.ends_with("resync")).count()
 }
 
-/// Scenarios 17 and 51.
+/// Scenarios 17, 51, 78 and 79.
 #[tokio::test(start_paused = true)]
 async fn each_listener_is_told_of_everything_in_its_own_period_p8_p10() {
     let world = World::listing("10", &[pod("a", "1"), pod("b", "2")]);
@@ -68,6 +68,28 @@ async fn an_informer_without_a_period_has_the_factorys_and_its_own_beats_it_f7()
     }
 }
 
+/// Scenario 80.
+#[tokio::test(start_paused = true)]
+async fn the_period_of_one_listener_changes_no_other_p9_p10() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = WatchConfig { resync: Some(Duration::from_secs(12 * 60 * 60)), ..pods() };
+    let world = World::start_with(script, config(), watch);
+    world.informer.wait_synced().await;
+    let asking = [0, 60, 55, 5].map(|seconds| {
+        let recorder = Arc::new(Recorder::default());
+        world.informer.add_listener(resyncing(seconds), Arc::clone(&recorder) as _).unwrap();
+        recorder
+    });
+
+    tokio::time::sleep(Duration::from_secs(62)).await;
+    assert_eq!(asking.each_ref().map(|recorder| resyncs(recorder)), [0, 1, 1, 12]);
+    assert_eq!(resyncs(&world.recorder), 0);
+
+    tokio::time::sleep(Duration::from_secs(12 * 60 * 60)).await;
+    assert_eq!((resyncs(&asking[0]), resyncs(&world.recorder)), (0, 1));
+}
+
 /// Scenario 18.
 #[tokio::test(start_paused = true)]
 async fn less_than_a_second_counts_as_a_second_p9() {
@@ -82,7 +104,7 @@ async fn less_than_a_second_counts_as_a_second_p9() {
     assert_eq!(resyncs(&hasty), 2);
 }
 
-/// Scenario 54.
+/// Scenarios 54 and 66.
 #[tokio::test(start_paused = true)]
 async fn a_resync_never_overtakes_a_newer_state_q31() {
     let script = Script::new();

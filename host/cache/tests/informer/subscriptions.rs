@@ -183,6 +183,7 @@ async fn after_the_shutdown_nobody_subscribes_and_the_cache_stays_readable_f2_f5
     assert_eq!(lister.len(), 1);
 }
 
+/// Scenarios 86 and 89.
 #[tokio::test(start_paused = true)]
 async fn a_listener_is_removed_once_alone_and_at_any_time_p14_scenarios_85_to_87_90_95() {
     let script = Script::new();

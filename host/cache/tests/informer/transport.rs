@@ -26,6 +26,7 @@ async fn start(script: Script) -> (World, JoinSet<()>) {
     (World::start_on(client(&format!("http://{address}")), script, quick(), pods()), tasks)
 }
 
+/// Scenario 114.
 #[tokio::test]
 async fn frames_may_be_cut_at_any_byte() {
     let script = Script::new();

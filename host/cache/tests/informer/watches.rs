@@ -11,7 +11,7 @@ use crate::{
     world::{World, bookmark, config, event, pod, pods},
 };
 
-/// Scenario 50.
+/// Scenarios 50, 72 and 110.
 #[tokio::test(start_paused = true)]
 async fn events_are_applied_and_told_in_order_r25_c3() {
     let script = Script::new();
@@ -39,6 +39,7 @@ async fn events_are_applied_and_told_in_order_r25_c3() {
     world.caches(&["shop/a@13", "shop/c@14"]).await;
 }
 
+/// Scenario 116.
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_ends_normally_is_resumed_at_once_and_without_a_list_r18() {
     let script = Script::new();
@@ -187,7 +188,7 @@ async fn an_event_that_the_cache_knows_already_is_not_told_p6() {
     assert_eq!(world.informer.status().counters.suppressed_unchanged, 1);
 }
 
-/// Scenarios 50 and 59.
+/// Scenarios 50, 59 and 76.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_of_an_object_never_seen_is_told_d11() {
     let script = Script::new();

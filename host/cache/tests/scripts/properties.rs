@@ -69,6 +69,7 @@ fn note(counters: &Counters, reach: &mut Reach) {
     }
 }
 
+/// Scenario 72.
 #[test]
 fn any_changes_on_any_connections_leave_cache_and_listeners_with_the_final_state_c17_c14() {
     any_script(Weights { changes: 20, connections: 10, requests: 2, listeners: 1 });
@@ -79,6 +80,7 @@ fn any_failures_of_requests_leave_cache_and_listeners_with_the_final_state_c17_r
     any_script(Weights { changes: 10, connections: 6, requests: 10, listeners: 1 });
 }
 
+/// Scenario 81.
 #[test]
 fn whenever_listeners_join_and_leave_they_miss_nothing_and_hear_nothing_twice_c10_p11_p14() {
     any_script(Weights { changes: 12, connections: 4, requests: 2, listeners: 12 });

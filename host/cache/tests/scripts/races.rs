@@ -219,6 +219,7 @@ async fn run(seed: u64) {
     assert!(race.server.lock().is_deserted(), "a connection is still open");
 }
 
+/// Scenarios 71 and 92.
 #[test]
 fn on_several_threads_nothing_is_lost_or_told_twice_and_no_task_is_left_p18() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();

@@ -29,6 +29,7 @@ fn delay_after(wish: Option<Duration>, attempt: u32) -> Duration {
     }
 }
 
+/// Scenario 124.
 #[test]
 fn the_delay_doubles_up_to_the_maximum() {
     let delays: Vec<u128> = (1..=6).map(|attempt| config().backoff.delay(attempt, 0.0).as_millis()).collect();
@@ -44,6 +45,7 @@ fn the_random_share_only_lengthens_and_also_beyond_the_maximum() {
     assert_eq!(backoff.delay(9, 0.5), Duration::from_millis(1250));
 }
 
+/// Scenario 124.
 #[test]
 fn whatever_the_numbers_a_delay_is_between_the_minimum_and_the_maximum() {
     let (min, max) = (Duration::from_millis(100), Duration::from_secs(1));

@@ -7,6 +7,7 @@ fn selects(selector: &str) -> bool {
     selector.matches(|key| LABELS.iter().find(|(k, _)| *k == key).map(|(_, value)| *value))
 }
 
+/// Scenario 104.
 #[test]
 fn each_operator_selects_as_kubernetes_documents_it() {
     for (selector, expected) in [

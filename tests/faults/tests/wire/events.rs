@@ -198,6 +198,7 @@ async fn an_object_that_was_replaced_unseen_is_told_as_deleted_and_added_d6() {
     assert_eq!(world.history.told()[2..4], ["delete shop/a@11 relist?", "add shop/a@14 relist"]);
 }
 
+/// Scenario 116.
 #[tokio::test]
 async fn a_bookmark_moves_the_place_a_watch_is_resumed_at_r30() {
     at_once(HttpVersion::ALL, async |http| {

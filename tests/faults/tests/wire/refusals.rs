@@ -47,6 +47,7 @@ async fn a_watch_that_is_refused_with_anything_but_429_relists_at_the_last_versi
     }
 }
 
+/// Scenario 115.
 #[tokio::test]
 async fn a_watch_that_is_throttled_is_reopened_after_the_wait_the_server_asks_for_r21() {
     at_once(HttpVersion::ALL, async |http| {

@@ -86,6 +86,7 @@ async fn two_streams_that_end_before_their_mark_give_way_to_a_plain_list_r47_d3(
     }
 }
 
+/// Scenario 111.
 #[tokio::test]
 async fn a_server_that_refuses_streaming_lists_is_listed_in_the_same_run_and_not_asked_again_r45_d3() {
     for http in HttpVersion::ALL {

@@ -106,6 +106,7 @@ async fn a_watch_whose_connection_breaks_is_resumed_where_it_was_a11_r18() {
     }
 }
 
+/// Scenario 114.
 #[tokio::test]
 async fn a_watch_may_break_after_any_byte_of_an_event_a11() {
     let server = server();

@@ -234,7 +234,7 @@ async fn streaming_is_used_where_it_is_wanted_r40_scenarios_33_and_111() {
     }
 }
 
-/// Scenarios 31 and 49.
+/// Scenarios 31, 49 and 75.
 #[tokio::test(start_paused = true)]
 async fn each_object_is_decoded_once_so_that_a_field_is_dropped_once_r49_d13() {
     let script = Script::new();

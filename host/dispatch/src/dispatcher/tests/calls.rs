@@ -14,6 +14,7 @@ async fn one_worker_calls_in_the_order_of_the_queue() {
     assert_eq!(handler.calls(), ["a: +a2 #1 at 0", "b: +a2 #1 at 0"]);
 }
 
+/// Scenario 120.
 #[tokio::test(start_paused = true)]
 async fn what_arrives_during_a_call_is_told_after_it_merged() {
     let handler = Handler::new(|_| slow(10));

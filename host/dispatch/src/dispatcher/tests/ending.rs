@@ -8,6 +8,7 @@ fn names(backlog: &crate::Backlog) -> Vec<String> {
     names
 }
 
+/// Scenario 121.
 #[tokio::test(start_paused = true)]
 async fn draining_delivers_what_is_left_retries_included_and_ends() {
     let handler = Handler::new(|delivery| if delivery.attempt == 1 { answer(failed()) } else { slow(10) });
@@ -23,6 +24,7 @@ async fn draining_delivers_what_is_left_retries_included_and_ends() {
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
 
+/// Scenario 121.
 #[tokio::test(start_paused = true)]
 async fn at_the_deadline_draining_drops_the_call_in_hand_and_names_what_was_left() {
     let handler = Handler::new(|_| slow(10_000));
@@ -69,6 +71,7 @@ async fn draining_does_not_wait_for_a_plugin_that_is_paused() {
     assert_eq!(handler.calls(), Vec::<String>::new());
 }
 
+/// Scenario 94.
 #[tokio::test(start_paused = true)]
 async fn removing_finishes_the_call_in_hand_and_discards_the_backlog_d_10() {
     let handler = Handler::new(|_| slow(1000));

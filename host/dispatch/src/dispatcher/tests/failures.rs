@@ -87,6 +87,7 @@ async fn a_permanent_failure_is_a_dead_letter_after_one_call() {
     assert_eq!((queue.dead_letters()[0].verb, queue.stats().dead), ("delete", 1));
 }
 
+/// Scenario 93.
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_panics_fails_that_call_only() {
     for panics_at_once in [true, false] {

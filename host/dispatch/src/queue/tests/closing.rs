@@ -12,6 +12,7 @@ fn a_pause_holds_everything_back_but_goes_on_taking_in_and_merging() {
     assert_eq!(deliver_all(&queue), ["web: +a2"]);
 }
 
+/// Scenario 121.
 #[test]
 fn closing_discards_what_is_pending_and_what_is_offered_later_and_names_it_d_10() {
     let (queue, held) = (queue(), Held::default());
@@ -83,6 +84,7 @@ fn a_lease_dropped_after_closing_is_discarded() {
     assert_balanced(&queue);
 }
 
+/// Scenario 122.
 #[test]
 fn the_memory_of_many_objects_is_given_back_when_they_are_done_w_15() {
     let queue = queue();

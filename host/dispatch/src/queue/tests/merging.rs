@@ -1,6 +1,6 @@
 use super::*;
 
-/// Scenario 56.
+/// Scenarios 56 and 120.
 #[test]
 fn objects_come_in_the_order_of_their_first_pending_change() {
     let queue = queue();
@@ -66,6 +66,7 @@ fn a_deletion_and_the_new_object_are_two_calls_in_this_order() {
     assert_eq!(deliver_all(&queue), ["web: -a1", "web: +b2"]);
 }
 
+/// Scenario 119.
 #[test]
 fn what_a_worker_has_in_hand_does_not_merge_and_its_object_is_given_to_nobody_else() {
     let queue = queue();
@@ -175,6 +176,7 @@ fn sync_tokens_are_released_when_settled_cancelled_or_given_up_p_16_d_8() {
     assert_eq!(held.count(), 0);
 }
 
+/// Scenario 125.
 #[test]
 fn the_time_in_the_queue_is_that_of_the_oldest_change() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

@@ -22,6 +22,7 @@ async fn a_retry_waits_and_delays_no_other_object() {
     assert_balanced(&queue);
 }
 
+/// Scenario 123.
 #[tokio::test(start_paused = true)]
 async fn retries_come_back_in_the_order_of_their_time() {
     let queue = queue();
@@ -36,6 +37,7 @@ async fn retries_come_back_in_the_order_of_their_time() {
     assert_eq!(deliver_all(&queue), ["b: +a1", "c: +a1", "a: +a1"]);
 }
 
+/// Scenario 123.
 #[tokio::test(start_paused = true)]
 async fn newer_state_ends_the_wait_of_the_older_at_the_floor() {
     let queue = queue();
@@ -83,6 +85,7 @@ async fn newer_state_that_came_while_the_older_was_in_hand_waits_for_the_floor_o
     assert_balanced(&queue);
 }
 
+/// Scenario 123.
 #[tokio::test(start_paused = true)]
 async fn the_same_state_told_again_does_not_shorten_the_wait() {
     for again in [updated("web", "a2", "a2", Cause::Resync), added("web", "a2", Cause::Replay)] {
