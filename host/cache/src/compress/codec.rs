@@ -19,8 +19,8 @@ const MAX_SAMPLE: usize = 64 << 10;
 /// all CPU time of an event more than at -3, for 5 % less memory.
 const LEVEL: i32 = -5;
 
-/// zstd looks matches up in a table of two to this power entries; its own choice at this level is half of that, which
-/// packs a dictionary of this size 8 % worse in the same time.
+/// zstd looks matches up in a table of two to this power entries. Its own choice, with a dictionary of this size, packed
+/// recorded pods 8 % worse in the same time.
 const HASH_LOG: u32 = 13;
 
 /// The compressor, and where it writes to: as long as the longest text so far could become.
