@@ -68,6 +68,7 @@ impl Reflector {
         (scope, cell): (Scope, Arc<ReflectorCell>),
         config: &FactoryConfig,
     ) -> Self {
+        let state = if cell.has_listed() { ListState::returning } else { ListState::new };
         Self {
             list_watch,
             decoder,
@@ -75,7 +76,7 @@ impl Reflector {
             burst: Vec::new(),
             scope,
             cell,
-            state: ListState::new(config.page_size),
+            state: state(config.page_size),
             backoff: Backoff::new(config.backoff),
             internal_errors: InternalErrorWindow::new(config.internal_error_retry),
             watch_list: config.watch_list,

@@ -7,7 +7,7 @@ const DEFAULT_PAGE_SIZE: u32 = 500;
 #[derive(Debug, Default)]
 pub(crate) struct ListState {
     last_version: String,
-    /// the server no longer or not yet has `last_version`.
+    /// the server no longer or not yet has `last_version`; or it is not known, but there was one.
     unavailable: bool,
     /// the server has no watch cache.
     always_paged: bool,
@@ -20,6 +20,12 @@ pub(crate) struct ListState {
 impl ListState {
     pub(crate) fn new(page_size: Option<u32>) -> Self {
         Self { page_size, ..Self::default() }
+    }
+
+    /// Of a reflector that takes up where another one ended, because the resource has come back (D-12): its first list
+    /// asks for the most recent state, or it could go back behind what the other one told.
+    pub(crate) fn returning(page_size: Option<u32>) -> Self {
+        Self { unavailable: true, ..Self::new(page_size) }
     }
 
     /// The resource version of the next list: "0", any state, at first; then what was last seen,
@@ -85,6 +91,16 @@ mod tests {
         state.observe("55");
         state.observe("32");
         assert_eq!(state.list_version(), "32");
+    }
+
+    #[test]
+    fn after_the_return_of_a_resource_the_first_list_asks_for_the_most_recent_state_r6_d12() {
+        let mut state = ListState::returning(None);
+        assert_eq!((state.list_version(), state.stream_version(), state.page_limit()), ("", "", Some(500)));
+
+        state.listed("10", true);
+
+        assert_eq!((state.list_version(), state.page_limit()), ("10", None));
     }
 
     #[test]

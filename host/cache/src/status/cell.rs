@@ -107,6 +107,11 @@ impl ReflectorCell {
         state.observe(resource_version);
     }
 
+    /// True once there was a list, of this reflector or of one before it.
+    pub(crate) fn has_listed(&self) -> bool {
+        self.state.lock().counters.lists > 0
+    }
+
     /// A streaming list is complete; its watch goes on.
     pub(crate) fn streamed(&self, resource_version: &str) {
         self.listed(resource_version);

@@ -50,7 +50,7 @@ pub(crate) struct Ledger {
     pub(crate) gap: bool,
     /// the version asked for was not to be had.
     unavailable: bool,
-    /// Discovery has said that the resource is gone: a list may start from nothing (D-12).
+    /// Discovery has said that the resource is gone: a list may start anew (D-12).
     denied: bool,
     /// Discovery has ever said so.
     pub(crate) vanished: bool,
@@ -129,10 +129,11 @@ impl Ledger {
         (self.denied, self.vanished) = (true, true);
     }
 
-    /// A reflector that starts anew knows nothing.
+    /// A reflector that starts anew knows nothing but whether there was a list before it: then it must not go back
+    /// behind that, and asks for the most recent state (R-6, D-12).
     fn forget_if(&mut self, starts_anew: bool) {
         if self.denied && starts_anew {
-            (self.seen, self.unavailable, self.denied) = (None, false, false);
+            (self.seen, self.unavailable, self.denied) = (None, !self.lists.is_empty(), false);
             self.believed.clear();
             self.excused = true;
         }
@@ -140,7 +141,7 @@ impl Ledger {
 
     /// What is wrong with a list at this version.
     pub(crate) fn check_list(&mut self, version: &str) -> Option<String> {
-        self.forget_if(version == "0");
+        self.forget_if(version == if self.lists.is_empty() { "0" } else { "" });
         let expected = match self.seen {
             _ if self.unavailable => String::new(),
             None => "0".to_owned(),

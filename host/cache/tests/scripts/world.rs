@@ -121,11 +121,7 @@ impl World {
             Step::Lag => server.fall_behind(),
             Step::CatchUp => server.catch_up(),
             Step::Remove => server.remove(),
-            Step::Serve => {
-                server.served = true;
-                // What is served anew has a new watch cache, and that begins with what is there.
-                server.catch_up();
-            }
+            Step::Serve => server.served = true,
             Step::Bookmark => server.bookmark(),
             Step::Duplicate(watch) => self.duplicated.extend(server.duplicate(watch)),
             Step::End(watch, ending) => server.end(watch, ending),
