@@ -30,8 +30,9 @@ impl HostProbe {
 impl Probe for HostProbe {
     fn unready(&self) -> Vec<String> {
         let informers = self.factory.informers();
-        let waiting = informers.iter().filter(|informer| !informer.has_synced());
-        let waiting = waiting.map(|informer| informer.status().to_string());
+        // One look at each: what is said of it is what it was judged by.
+        let waiting = informers.iter().map(SharedInformer::status).filter(|status| !status.synced);
+        let waiting = waiting.map(|status| status.to_string());
         let without = self.units.iter().filter(|unit| unit.plugin().version().is_none());
         let without = without.map(|unit| {
             let why = unit.refused().unwrap_or_else(|| "it is being compiled".to_owned());
@@ -42,7 +43,7 @@ impl Probe for HostProbe {
 
     fn degraded(&self) -> Vec<String> {
         let informers = self.factory.informers();
-        let synced = informers.iter().filter(|informer| informer.has_synced()).map(SharedInformer::status);
+        let synced = informers.iter().map(SharedInformer::status).filter(|status| status.synced);
         synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string()).collect()
     }
 

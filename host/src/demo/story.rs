@@ -33,6 +33,8 @@ impl Story {
         for name in ["nginx", "web"] {
             self.create(name).await?;
         }
+        // Told now: once the host runs, its lines may come first.
+        narrate("the host starts; the deployments nginx and web are there already");
         Ok(())
     }
 
@@ -41,7 +43,6 @@ impl Story {
     /// # Errors
     /// The cluster refused something, or the component said something else, or nothing.
     pub(super) async fn tell(&mut self) -> anyhow::Result<()> {
-        narrate("the host starts; the deployments nginx and web are there already");
         self.hear(&[
             "added default/nginx (rv *, initial)",
             "deployments in default: 2",
