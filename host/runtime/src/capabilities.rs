@@ -2,6 +2,7 @@
 //! trait here, which the composition root implements.
 
 pub(crate) mod answer;
+mod capability;
 pub(crate) mod delivery;
 mod error;
 pub(crate) mod lister;
@@ -10,4 +11,5 @@ pub(crate) mod meta;
 pub(crate) mod objects;
 mod source;
 
+pub(crate) use capability::{Capability, Need};
 pub use source::{ListError, ListerQuery, ListerSource};

@@ -9,8 +9,8 @@ use wasmtime::{ResourceLimiter, component::ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
-    LogSink, LogStream, PluginConfig,
-    capabilities::{ListerSource, answer::LastQuestion, lister::OpenLists, objects::Objects},
+    LogStream, PluginConfig, Sources,
+    capabilities::{answer::LastQuestion, lister::OpenLists, objects::Objects},
     output::Output,
     stats::Counters,
 };
@@ -27,7 +27,7 @@ pub(crate) struct Guest {
     table: ResourceTable,
     pub(crate) memory: MemoryLimit,
     pub(crate) config: Arc<PluginConfig>,
-    pub(crate) lister: Arc<dyn ListerSource>,
+    pub(crate) sources: Sources,
     pub(crate) output: Output,
     pub(crate) counters: Arc<Counters>,
     /// What it asked for last of an object.
@@ -57,13 +57,8 @@ pub(crate) struct MemoryLimit {
 // === impl Guest ===
 
 impl Guest {
-    pub(crate) fn new(
-        config: Arc<PluginConfig>,
-        lister: Arc<dyn ListerSource>,
-        log: Arc<dyn LogSink>,
-        counters: Arc<Counters>,
-    ) -> Self {
-        let output = Output::new(Arc::clone(&config.name), log, config.limits.log_bytes);
+    pub(crate) fn new(config: Arc<PluginConfig>, sources: Sources, counters: Arc<Counters>) -> Self {
+        let output = Output::new(Arc::clone(&config.name), Arc::clone(&sources.log), config.limits.log_bytes);
         // No environment, no arguments, no directories; TCP, UDP and name lookup are off unless switched on.
         let wasi = WasiCtx::builder()
             .stdout(output.stream(LogStream::Stdout))
@@ -82,7 +77,7 @@ impl Guest {
             table,
             memory,
             config,
-            lister,
+            sources,
             output,
             counters,
             question: LastQuestion::default(),

@@ -5,13 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Delivery, Failure, Outcome};
+use informer_types::{Delivery, Failure, FailureKind, Outcome};
 use tokio::time::timeout;
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::{
-    bindings::{EventHandlerWithLister, EventHandlerWithListerPre, exports::informer::plugin::plugin::Info},
+    bindings::exports::informer::plugin::plugin::Info,
     call,
+    exports::{Exports, Linked},
     failure::{DeadlineExceeded, classify},
     guest::Guest,
 };
@@ -30,7 +31,7 @@ const HANDED_OVER_BYTES: usize = 16 << 20;
 /// A living instance. Whoever makes a call owns it, so a call that is dropped drops the instance with it.
 pub(crate) struct Instance {
     store: Store<Guest>,
-    exports: EventHandlerWithLister,
+    exports: Exports,
     /// Deliveries made into it.
     pub(crate) calls: u64,
     pub(crate) idle_since: Instant,
@@ -47,7 +48,7 @@ impl Instance {
     /// What the guest said, where its initialisation failed.
     pub(crate) async fn new(
         engine: &wasmtime::Engine,
-        linked: &EventHandlerWithListerPre<Guest>,
+        linked: &Linked,
         guest: Guest,
     ) -> Result<Self, Failure> {
         let allowed = guest.config.limits.deadline;
@@ -62,7 +63,7 @@ impl Instance {
             Ok(UpdateDeadline::Yield(1))
         });
         begin(&mut store, allowed, 0, Duration::ZERO);
-        let instantiated = within(allowed, linked.instantiate_async(&mut store)).await;
+        let instantiated = within(allowed, linked.instantiate(&mut store)).await;
         let exports = finish(&mut store, instantiated)?;
         store.data().counters.created();
         Ok(Self { store, exports, calls: 0, idle_since: Instant::now(), spoiled: false })
@@ -74,7 +75,7 @@ impl Instance {
         let Self { store, exports, .. } = self;
         let allowed = store.data().config.limits.deadline;
         begin(store, allowed, 0, Duration::ZERO);
-        let returned = within(allowed, exports.informer_plugin_plugin().call_describe(&mut *store)).await;
+        let returned = within(allowed, exports.plugin.call_describe(&mut *store)).await;
         let info = finish(store, returned)?;
         self.settle();
         Ok(info)
@@ -87,7 +88,7 @@ impl Instance {
         let config = std::sync::Arc::clone(&store.data().config);
         let allowed = config.limits.deadline;
         begin(store, allowed, 0, Duration::ZERO);
-        let plugin = exports.informer_plugin_plugin();
+        let plugin = &exports.plugin;
         let returned = within(allowed, plugin.call_start(&mut *store, &config.config_json)).await;
         let started = finish(store, returned)?;
         if started.is_ok() {
@@ -100,7 +101,7 @@ impl Instance {
     pub(crate) async fn stop(mut self) {
         let Self { store, exports, .. } = &mut self;
         begin(store, STOP_WITHIN, 0, Duration::ZERO);
-        let returned = within(STOP_WITHIN, exports.informer_plugin_plugin().call_stop(&mut *store)).await;
+        let returned = within(STOP_WITHIN, exports.plugin.call_stop(&mut *store)).await;
         if let Err(failure) = finish(store, returned) {
             tracing::warn!(plugin = %store.data().config.name, %failure, "a plugin did not stop cleanly");
         }
@@ -113,7 +114,10 @@ impl Instance {
         let Self { store, exports, .. } = self;
         let allowed = store.data().config.limits.deadline;
         begin(store, allowed, delivery.attempt, delivery.queued);
-        let returned = within(allowed, call::make(exports.informer_plugin_handler(), store, delivery)).await;
+        let Some(handler) = &exports.handler else {
+            return Err(Failure::new(FailureKind::Host, "a notification for a component without `handler`"));
+        };
+        let returned = within(allowed, call::make(handler, store, delivery)).await;
         let answer = finish(store, returned)?;
         self.settle();
         Ok(call::outcome(answer))

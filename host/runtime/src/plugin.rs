@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 pub use version::VersionInfo;
 
 use crate::{
-    Component, Engine, InstancePolicy, LoadError, LogSink, PluginConfig, PluginStats,
-    capabilities::ListerSource, instance::Instance, stats::Counters,
+    Component, Engine, InstancePolicy, LoadError, PluginConfig, PluginStats, Sources, instance::Instance,
+    stats::Counters,
 };
 use version::Version;
 
@@ -48,8 +48,7 @@ pub struct Plugin {
 /// What all versions of a plugin share.
 struct Shared {
     config: Arc<PluginConfig>,
-    lister: Arc<dyn ListerSource>,
-    log: Arc<dyn LogSink>,
+    sources: Sources,
     counters: Arc<Counters>,
 }
 
@@ -57,15 +56,10 @@ struct Shared {
 
 impl Plugin {
     /// A plugin without a version: deliveries fail with [`FailureKind::Start`] until one is loaded.
-    pub fn new(
-        engine: Engine,
-        mut config: PluginConfig,
-        lister: Arc<dyn ListerSource>,
-        log: Arc<dyn LogSink>,
-    ) -> Self {
+    pub fn new(engine: Engine, mut config: PluginConfig, sources: Sources) -> Self {
         config.limits.deadline = config.limits.deadline.min(LONGEST_DEADLINE);
         let calls = Semaphore::new(config.instances.get().min(Semaphore::MAX_PERMITS));
-        let shared = Shared { config: Arc::new(config), lister, log, counters: Arc::default() };
+        let shared = Shared { config: Arc::new(config), sources, counters: Arc::default() };
         let version = ArcSwapOption::empty();
         Self { engine, shared: Arc::new(shared), version, calls, loading: Mutex::default() }
     }

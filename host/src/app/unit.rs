@@ -7,7 +7,7 @@ use informer_cache::{
     FactoryStopped, InformerFactory, InformerStopped, Registration, Subscription, WatchConfig,
 };
 use informer_dispatch::{Backlog, DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig};
-use informer_runtime::{Component, Engine, LoadError, LogSink, Plugin, VersionInfo};
+use informer_runtime::{Component, Engine, LoadError, LogSink, Plugin, Sources, VersionInfo};
 use informer_types::Gvr;
 use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
@@ -83,12 +83,11 @@ impl Parts {
 impl Unit {
     pub(super) fn new(config: config::Plugin, parts: &Parts) -> Result<Self, SubscribeError> {
         let subscriptions = parts.subscribe(&config)?;
-        let listers = subscriptions.iter().map(|(gvr, subscription)| (gvr.clone(), subscription.lister()));
+        let caches = subscriptions.iter().map(|(gvr, held)| (gvr.clone(), held.informer().clone()));
         let plugin = Arc::new(Plugin::new(
             parts.engine.clone(),
             settings::plugin(&config),
-            Arc::new(CacheLister::new(listers)),
-            Arc::clone(&parts.log),
+            Sources { lister: Arc::new(CacheLister::new(caches)), log: Arc::clone(&parts.log) },
         ));
         let queue = Queue::new(&QueueConfig::default());
         queue.pause();

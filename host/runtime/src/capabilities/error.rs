@@ -45,7 +45,7 @@ impl From<ListError> for Error {
     fn from(error: ListError) -> Self {
         let code = match error {
             ListError::UnknownResource(_) => ErrorCode::UnknownResource,
-            ListError::UnknownIndex(_) => ErrorCode::Invalid,
+            ListError::UnknownIndex(_) | ListError::InvalidVersion(_) => ErrorCode::Invalid,
         };
         Self::new(code, error.to_string())
     }

@@ -45,7 +45,7 @@ impl Guest {
         mut item: impl FnMut(&Object, &mut Budget) -> Result<T, Error>,
     ) -> Result<(Vec<T>, Option<String>), Error> {
         let gvr = self.readable(gvr)?;
-        let cursor = self.call.lists.open(gvr, of, part, |gvr, of| list(&*self.lister, gvr, of))?;
+        let cursor = self.call.lists.open(gvr, of, part, |gvr, of| list(&*self.sources.lister, gvr, of))?;
         let mut budget = Budget::new(self.config.limits.response_bytes);
         let mut items = Vec::new();
         let mut running_since = Instant::now();
@@ -70,7 +70,7 @@ impl types::Host for Guest {}
 impl Host for Guest {
     fn get(&mut self, gvr: String, key: types::ObjectKey) -> Result<Option<String>, Error> {
         let gvr = self.readable(&gvr)?;
-        let Some(object) = self.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))? else {
+        let Some(object) = self.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))? else {
             return Ok(None);
         };
         let json = object.json()?;
@@ -86,7 +86,7 @@ impl Host for Guest {
     ) -> Result<Option<Vec<Option<String>>>, Error> {
         let gvr = self.readable(&gvr)?;
         let pointers = self.question.pointers(wanted)?;
-        let Some(object) = self.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))? else {
+        let Some(object) = self.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))? else {
             return Ok(None);
         };
         values(&object.json()?, &pointers, &mut Budget::new(self.config.limits.response_bytes)).map(Some)
@@ -135,9 +135,26 @@ impl Host for Guest {
         Ok(JsonPage { items, next })
     }
 
+    async fn wait_until(
+        &mut self,
+        gvr: String,
+        namespace: Option<String>,
+        resource_version: String,
+        millis: u32,
+    ) -> Result<bool, Error> {
+        let gvr = self.readable(&gvr)?;
+        let left = self.call.deadline.saturating_duration_since(Instant::now());
+        let within = Duration::from_millis(millis.into()).min(left);
+        let reached = self.sources.lister.wait_until(&gvr, namespace.as_deref(), &resource_version);
+        match tokio::time::timeout(within, reached).await {
+            Ok(reached) => Ok(reached.map(|()| true)?),
+            Err(_) => Ok(false),
+        }
+    }
+
     fn has_synced(&mut self, gvr: String) -> Result<bool, Error> {
         let gvr = self.readable(&gvr)?;
-        Ok(self.lister.has_synced(&gvr)?)
+        Ok(self.sources.lister.has_synced(&gvr)?)
     }
 }
 

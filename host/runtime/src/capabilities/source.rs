@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use informer_types::{Gvr, LabelSelector, Object, ObjectKey};
 
 /// Reads of the host's caches; never of the API server.
@@ -26,6 +27,21 @@ pub trait ListerSource: Send + Sync + 'static {
     /// # Errors
     /// [`ListError::UnknownResource`] where no informer serves the resource.
     fn has_synced(&self, gvr: &Gvr) -> Result<bool, ListError>;
+
+    /// Waits until the cache, or the part of it that is this namespace, is at least as new as this version of the
+    /// collection; for as long as the caller likes.
+    ///
+    /// # Errors
+    /// [`ListError`] where no informer serves the resource, or the version cannot be compared.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    fn wait_until<'a>(
+        &'a self,
+        gvr: &'a Gvr,
+        namespace: Option<&'a str>,
+        resource_version: &'a str,
+    ) -> BoxFuture<'a, Result<(), ListError>>;
 }
 
 /// Which objects. All conditions hold together.
@@ -48,4 +64,7 @@ pub enum ListError {
     /// The text says what there is.
     #[error("{0}")]
     UnknownIndex(String),
+    /// The text says what a version looks like.
+    #[error("{0}")]
+    InvalidVersion(String),
 }

@@ -3,16 +3,16 @@
 use wasmtime::component::types::Component as ComponentType;
 
 use super::LoadError;
-use crate::Grants;
+use crate::{
+    Grants,
+    capabilities::{Capability, Need},
+};
 
 const PACKAGE: &str = "informer:plugin";
 const VERSION: &str = "0.1.0";
 
 /// What a plugin must export.
 const EXPORTS: [&str; 2] = ["handler", "plugin"];
-
-/// What every plugin may import.
-const FREE: [&str; 4] = ["types", "objects", "log", "delivery"];
 
 /// The WASI packages the language runtimes import. Behind them is nothing: no files, no environment, no
 /// network; sockets are linked because Python's runtime imports them, and every use is denied.
@@ -72,24 +72,22 @@ fn check_exports(exports: &[&str]) -> Result<(), LoadError> {
 fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
     let mut not_served = Vec::new();
     for &import in imports {
-        let name = Name::of(import);
-        let ours = name.package == PACKAGE;
-        if ours && name.interface == "lister" {
-            if grants.read.is_none() {
-                let remedy = "read = [\"apps/v1/deployments\"]".to_owned();
-                return Err(LoadError::NotGranted { import: import.to_owned(), remedy });
+        let interface = import.split_once('@').map_or(import, |(interface, _)| interface);
+        let capability = Capability::ALL.into_iter().find(|known| known.interface() == interface);
+        match capability.map(|known| (known.granted(grants), known.need())) {
+            Some((false, Need::Grant(remedy))) => {
+                return Err(LoadError::NotGranted { import: import.to_owned(), remedy: remedy.to_owned() });
             }
-        } else {
-            let served = if ours { FREE.contains(&name.interface) } else { name.is_wasi() };
-            if !served {
-                not_served.push(import.to_owned());
-            }
+            Some(_) => {}
+            None if Name::of(import).is_wasi() => {}
+            None => not_served.push(import.to_owned()),
         }
     }
     if not_served.is_empty() {
         return Ok(());
     }
-    let served = format!("{PACKAGE}/{{{}, lister}}@{VERSION}, and {} @0.2", FREE.join(", "), WASI.join(", "));
+    let ours: Vec<&str> = Capability::ALL.iter().map(|known| known.interface()).collect();
+    let served = format!("{} @{VERSION}, and {} @0.2", ours.join(", "), WASI.join(", "));
     Err(LoadError::NotServed { imports: not_served, served })
 }
 

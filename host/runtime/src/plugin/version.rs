@@ -7,15 +7,12 @@ use std::{
 
 use informer_types::{Failure, FailureKind};
 use parking_lot::Mutex;
-use wasmtime::component::{HasSelf, Linker};
+use wasmtime::component::Linker;
 
 use super::Shared;
 use crate::{
-    Component, Engine, InstancePolicy, LoadError,
-    bindings::{EventHandlerWithListerPre, informer::plugin as imports},
-    failure::failure,
-    guest::Guest,
-    instance::Instance,
+    Component, Engine, Grants, InstancePolicy, LoadError, capabilities::Capability, exports::Linked,
+    failure::failure, guest::Guest, instance::Instance,
 };
 
 /// Longer names and versions are cut.
@@ -38,7 +35,7 @@ pub struct VersionInfo {
 
 pub(super) struct Version {
     engine: wasmtime::Engine,
-    linked: EventHandlerWithListerPre<Guest>,
+    linked: Linked,
     shared: Arc<Shared>,
     info: VersionInfo,
     /// Instances without a call, the one used last at the end; none once the version is retired.
@@ -55,9 +52,9 @@ impl Version {
         shared: &Arc<Shared>,
     ) -> Result<Self, LoadError> {
         let instantiate = |error: wasmtime::Error| LoadError::Instantiate(format!("{error:#}"));
-        let linker = linker(engine, shared.config.grants.read.is_some()).map_err(instantiate)?;
+        let linker = linker(engine, &shared.config.grants).map_err(instantiate)?;
         let linked = linker.instantiate_pre(&component.compiled).map_err(instantiate)?;
-        let linked = EventHandlerWithListerPre::new(linked).map_err(instantiate)?;
+        let linked = Linked::new(linked).map_err(instantiate)?;
         let mut version = Self {
             engine: engine.wasmtime.clone(),
             linked,
@@ -154,8 +151,8 @@ impl Version {
     }
 
     async fn instantiate(&self) -> Result<Instance, Failure> {
-        let Shared { config, lister, log, counters } = &*self.shared;
-        let guest = Guest::new(Arc::clone(config), Arc::clone(lister), Arc::clone(log), Arc::clone(counters));
+        let Shared { config, sources, counters } = &*self.shared;
+        let guest = Guest::new(Arc::clone(config), sources.clone(), Arc::clone(counters));
         Instance::new(&self.engine, &self.linked, guest).await
     }
 
@@ -173,15 +170,11 @@ fn shown(mut text: String) -> String {
 }
 
 /// What a plugin may call. What it was not granted is not there.
-fn linker(engine: &Engine, lister: bool) -> wasmtime::Result<Linker<Guest>> {
+fn linker(engine: &Engine, grants: &Grants) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(&engine.wasmtime);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    imports::types::add_to_linker::<_, HasSelf<_>>(&mut linker, |guest| guest)?;
-    imports::objects::add_to_linker::<_, HasSelf<_>>(&mut linker, |guest| guest)?;
-    imports::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |guest| guest)?;
-    imports::delivery::add_to_linker::<_, HasSelf<_>>(&mut linker, |guest| guest)?;
-    if lister {
-        imports::lister::add_to_linker::<_, HasSelf<_>>(&mut linker, |guest| guest)?;
+    for capability in Capability::ALL.into_iter().filter(|capability| capability.granted(grants)) {
+        capability.link(&mut linker)?;
     }
     Ok(linker)
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, path::PathBuf};
 
-use informer_runtime::{Component, Engine, EngineConfig, Plugin};
+use informer_runtime::{Component, Engine, EngineConfig, Plugin, Sources};
 use tempfile::TempDir;
 
 use crate::host::Setup;
@@ -20,8 +20,8 @@ async fn component(engine: &Engine, guest: &'static str) -> Component {
 async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
     let component = component(engine, guest).await;
     let running = Setup::new("{}").idle();
-    let plugin =
-        Plugin::new(engine.clone(), Setup::new("{}").config, running.cache.clone(), running.log.clone());
+    let sources = Sources { lister: running.cache.clone(), log: running.log.clone() };
+    let plugin = Plugin::new(engine.clone(), Setup::new("{}").config, sources);
     plugin.load(&component).await.map(drop).map_err(|error| error.to_string())
 }
 

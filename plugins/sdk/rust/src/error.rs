@@ -67,6 +67,7 @@ impl std::fmt::Display for ErrorCode {
             Self::StalePage => "stale-page",
             Self::Invalid => "invalid",
             Self::TooLarge => "too-large",
+            Self::LimitExceeded => "limit-exceeded",
             Self::Internal => "internal",
         })
     }

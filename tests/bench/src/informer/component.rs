@@ -3,9 +3,13 @@
 use std::{num::NonZeroUsize, path::Path, sync::Arc};
 
 use anyhow::{Context, Result};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, Plugin,
-    PluginConfig,
+    PluginConfig, Sources,
     capabilities::{ListError, ListerQuery, ListerSource},
 };
 use informer_types::{Gvr, Object, ObjectKey};
@@ -39,7 +43,8 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
         instance: InstancePolicy::default(),
         instances: NonZeroUsize::MIN,
     };
-    let plugin = Plugin::new(engine, config, Arc::new(NoLister), Arc::new(StandardError));
+    let plugin =
+        Plugin::new(engine, config, Sources { lister: Arc::new(NoLister), log: Arc::new(StandardError) });
     plugin.load(&component).await.context("cannot load the component")?;
     Ok(plugin)
 }
@@ -65,6 +70,15 @@ impl ListerSource for NoLister {
 
     fn has_synced(&self, gvr: &Gvr) -> Result<bool, ListError> {
         Err(ListError::UnknownResource(gvr.clone()))
+    }
+
+    fn wait_until<'a>(
+        &'a self,
+        gvr: &'a Gvr,
+        _namespace: Option<&'a str>,
+        _resource_version: &'a str,
+    ) -> BoxFuture<'a, Result<(), ListError>> {
+        ready(Err(ListError::UnknownResource(gvr.clone()))).boxed()
     }
 }
 

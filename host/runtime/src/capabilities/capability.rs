@@ -1,0 +1,65 @@
+//! Which interfaces a component may import, by which grant, and how each is linked: the one table of them.
+
+use wasmtime::component::{HasSelf, Linker};
+
+use crate::{Grants, bindings::informer::plugin as imports, guest::Guest};
+
+/// One thing a plugin may import, whole or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Capability {
+    /// The values that the others share.
+    Types,
+    Objects,
+    Log,
+    Delivery,
+    Lister,
+}
+
+/// What a plugin needs for a capability.
+pub(crate) enum Need {
+    /// Every plugin has it.
+    Nothing,
+    /// A line under `[plugin.grant]`, given as an example.
+    Grant(&'static str),
+}
+
+// === impl Capability ===
+
+impl Capability {
+    pub(crate) const ALL: [Self; 5] = [Self::Types, Self::Objects, Self::Log, Self::Delivery, Self::Lister];
+
+    /// What a component calls it, without the version.
+    pub(crate) fn interface(self) -> &'static str {
+        match self {
+            Self::Types => "informer:plugin/types",
+            Self::Objects => "informer:plugin/objects",
+            Self::Log => "informer:plugin/log",
+            Self::Delivery => "informer:plugin/delivery",
+            Self::Lister => "informer:plugin/lister",
+        }
+    }
+
+    pub(crate) fn need(self) -> Need {
+        match self {
+            Self::Types | Self::Objects | Self::Log | Self::Delivery => Need::Nothing,
+            Self::Lister => Need::Grant("read = [\"apps/v1/deployments\"]"),
+        }
+    }
+
+    pub(crate) fn granted(self, grants: &Grants) -> bool {
+        match self {
+            Self::Types | Self::Objects | Self::Log | Self::Delivery => true,
+            Self::Lister => grants.read.is_some(),
+        }
+    }
+
+    pub(crate) fn link(self, linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+        match self {
+            Self::Types => imports::types::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::Objects => imports::objects::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::Log => imports::log::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::Delivery => imports::delivery::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::Lister => imports::lister::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a component exports: `plugin`, and what is called of it besides.
+
+use wasmtime::{
+    AsContextMut,
+    component::{Instance, InstancePre},
+};
+
+use crate::{
+    bindings::exports::informer::plugin::{handler, plugin},
+    guest::Guest,
+};
+
+/// A component with its imports linked, and where its exports are.
+pub(crate) struct Linked {
+    pre: InstancePre<Guest>,
+    plugin: plugin::GuestIndices,
+    handler: Option<handler::GuestIndices>,
+}
+
+/// The exports of one instance.
+pub(crate) struct Exports {
+    pub(crate) plugin: plugin::Guest,
+    pub(crate) handler: Option<handler::Guest>,
+}
+
+// === impl Linked ===
+
+impl Linked {
+    /// # Errors
+    /// Where an export does not have the type that the WIT says.
+    pub(crate) fn new(pre: InstancePre<Guest>) -> wasmtime::Result<Self> {
+        let exports = |interface: &str| {
+            let name = format!("informer:plugin/{interface}@0.1.0");
+            pre.component().get_export_index(None, &name).is_some()
+        };
+        Ok(Self {
+            plugin: plugin::GuestIndices::new(&pre)?,
+            handler: exports("handler").then(|| handler::GuestIndices::new(&pre)).transpose()?,
+            pre,
+        })
+    }
+
+    /// Makes an instance.
+    pub(crate) async fn instantiate(
+        &self,
+        mut store: impl AsContextMut<Data = Guest>,
+    ) -> wasmtime::Result<Exports> {
+        let instance = self.pre.instantiate_async(&mut store).await?;
+        self.exports(&mut store, &instance)
+    }
+
+    fn exports(&self, mut store: impl AsContextMut, instance: &Instance) -> wasmtime::Result<Exports> {
+        Ok(Exports {
+            plugin: self.plugin.load(&mut store, instance)?,
+            handler: self.handler.as_ref().map(|found| found.load(&mut store, instance)).transpose()?,
+        })
+    }
+}

@@ -1,0 +1,20 @@
+//! What the rest of the process lends to a plugin.
+
+use std::sync::Arc;
+
+use crate::{LogSink, capabilities::ListerSource};
+
+/// Where a plugin's capabilities get what they hand out. The composition root fills it in. Cheap to clone.
+#[derive(Clone)]
+pub struct Sources {
+    /// The host's caches.
+    pub lister: Arc<dyn ListerSource>,
+    /// Where its lines go.
+    pub log: Arc<dyn LogSink>,
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sources").finish_non_exhaustive()
+    }
+}
