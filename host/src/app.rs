@@ -6,7 +6,7 @@ mod settings;
 mod status;
 mod unit;
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use informer_cache::{InformerFactory, Lister, SharedInformer, WatchConfig};
@@ -21,6 +21,7 @@ use crate::{
     config::Config,
     connect::{ConnectError, Connection, connect},
     plugin_log::PluginLog,
+    state::State,
 };
 pub use rehearsal::{check_watches, component_grants};
 
@@ -59,6 +60,7 @@ pub enum StartError {
 pub struct App {
     factory: Arc<InformerFactory>,
     units: Arc<[Unit]>,
+    state: State,
     admin: Option<Admin>,
     tasks: TaskTracker,
     /// Ends the background tasks, first of all.
@@ -101,6 +103,7 @@ impl App {
             None => connect(&config.cluster.access).await?,
         };
         tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
+        let state = open_state(config.host.state_dir).await;
         let engine = Engine::new(&EngineConfig { cache_dir: config.host.cache_dir.clone() })?;
         let factory = Arc::new(InformerFactory::new(
             connection.client,
@@ -121,7 +124,8 @@ impl App {
             config.plugins.into_iter().map(|plugin| Unit::new(plugin, &parts)).collect();
         let units: Arc<[Unit]> = units?.into();
         warn_of_unused(&parts);
-        let probe: Arc<dyn Probe> = Arc::new(HostProbe::new(Arc::clone(&factory), Arc::clone(&units)));
+        let probe: Arc<dyn Probe> =
+            Arc::new(HostProbe::new(Arc::clone(&factory), Arc::clone(&units), state.clone()));
         let admin_stop = CancellationToken::new();
         let admin = match config.host.admin {
             Some(address) => Some(Admin::serve(address, probe, admin_stop.clone()).await?),
@@ -133,6 +137,7 @@ impl App {
         let app = Self {
             factory,
             units,
+            state,
             admin,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -176,7 +181,7 @@ impl App {
 
     /// The state of everything, as the admin endpoint shows it.
     pub fn probe(&self) -> impl Probe + use<> {
-        HostProbe::new(Arc::clone(&self.factory), Arc::clone(&self.units))
+        HostProbe::new(Arc::clone(&self.factory), Arc::clone(&self.units), self.state.clone())
     }
 
     /// Stops in the order of the event flow: reflectors, then queues, which are drained, then instances, the admin
@@ -214,6 +219,8 @@ impl App {
                 }
             });
         }
+        let (state, stop) = (self.state.clone(), self.stop.clone());
+        self.tasks.spawn(async move { state.keep_open(stop).await });
         let reloader = Reloader::new(Arc::clone(&self.units));
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(reloader.run()).await });
@@ -222,6 +229,13 @@ impl App {
             join_all(units.iter().map(|unit| unit.plugin().expire_idle(stop.clone()))).await;
         });
     }
+}
+
+/// Opens the state; where that does not work the host runs without, and says so.
+async fn open_state(directory: Option<PathBuf>) -> State {
+    let opening = tokio::task::spawn_blocking(move || State::open(directory.as_deref()));
+    // Opening does not panic.
+    opening.await.unwrap_or_else(|_| State::open(None))
 }
 
 /// A watch that no plugin uses costs nothing, and says so.

@@ -73,6 +73,7 @@ pub fn configuration(component: &Path) -> anyhow::Result<Config> {
         r#"
         [host]
         admin = "off"
+        state-dir = "off"
 
         [[watch]]
         gvr = "apps/v1/deployments"

@@ -31,7 +31,9 @@ pub async fn run(
     };
     let server = DevServer::start(settings).await?;
     let app = match config {
-        Some(config) => {
+        Some(mut config) => {
+            // What is kept of objects makes no sense once they are gone.
+            config.host.state_dir = None;
             let url = server.url().parse().context("the embedded API server's own URL")?;
             let connection = connect(&Access::Server(url)).await?;
             Some(App::start(config, Options { connection: Some(connection), ..Options::default() }).await?)

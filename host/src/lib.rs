@@ -14,5 +14,6 @@ pub mod dev;
 pub mod logging;
 pub mod plugin_log;
 pub mod shutdown;
+pub mod state;
 pub mod status;
 mod wiring;

@@ -120,7 +120,7 @@ impl TestHost {
 /// Reads an `informer.toml` of a test.
 pub fn configuration(toml: &str) -> anyhow::Result<Config> {
     let compiled = std::env::temp_dir().join("informer-tests-compiled");
-    let text = format!("[host]\nadmin = \"off\"\ncache-dir = {compiled:?}\n{toml}");
+    let text = format!("[host]\nadmin = \"off\"\ncache-dir = {compiled:?}\nstate-dir = \"off\"\n{toml}");
     let environment = Environment::of_process();
     let place = Place { file: Path::new("test.toml"), base: Path::new("/"), environment: &environment };
     Ok(config::parse(&text, &place, Components::Unseen)?)

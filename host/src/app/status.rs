@@ -10,20 +10,21 @@ use informer_runtime::PluginStats;
 use serde_json::{Map, Value, json};
 
 use super::unit::Unit;
-use crate::admin::Probe;
+use crate::{admin::Probe, state::State};
 use informer::informer;
 
 /// Looks at a running host.
 pub(super) struct HostProbe {
     factory: Arc<InformerFactory>,
     units: Arc<[Unit]>,
+    state: State,
 }
 
 // === impl HostProbe ===
 
 impl HostProbe {
-    pub(super) fn new(factory: Arc<InformerFactory>, units: Arc<[Unit]>) -> Self {
-        Self { factory, units }
+    pub(super) fn new(factory: Arc<InformerFactory>, units: Arc<[Unit]>, state: State) -> Self {
+        Self { factory, units, state }
     }
 }
 
@@ -44,7 +45,9 @@ impl Probe for HostProbe {
     fn degraded(&self) -> Vec<String> {
         let informers = self.factory.informers();
         let synced = informers.iter().map(SharedInformer::status).filter(|status| status.synced);
-        synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string()).collect()
+        let troubled = synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string());
+        let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
+        troubled.chain(state).collect()
     }
 
     fn status(&self) -> Value {
@@ -53,6 +56,7 @@ impl Probe for HostProbe {
             "version": env!("CARGO_PKG_VERSION"),
             "unready": self.unready(),
             "degraded": self.degraded(),
+            "state": self.state.path(),
             "informers": informers.iter().map(SharedInformer::status).map(|status| informer(&status)).collect::<Vec<_>>(),
             "plugins": self.units.iter().map(plugin).collect::<Vec<_>>(),
         })

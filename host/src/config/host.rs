@@ -30,4 +30,6 @@ pub struct Host {
     pub shutdown_timeout: Duration,
     /// Where compiled components are kept, absolute; none: nowhere, they are compiled at each start.
     pub cache_dir: Option<PathBuf>,
+    /// Where the state of plugins and of their queues is kept, absolute; none: in memory, it ends with the process.
+    pub state_dir: Option<PathBuf>,
 }

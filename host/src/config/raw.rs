@@ -73,6 +73,7 @@ pub(super) struct RawHost {
     pub(super) log_format: Option<Located<LogFormat>>,
     pub(super) shutdown_timeout: Option<Located<Duration>>,
     pub(super) cache_dir: Option<Located<PathText>>,
+    pub(super) state_dir: Option<Located<PathText>>,
 }
 
 /// `[[watch]]`
@@ -158,6 +159,7 @@ impl RawHost {
             log_format: table.get("log-format"),
             shutdown_timeout: table.get("shutdown-timeout"),
             cache_dir: table.get("cache-dir"),
+            state_dir: table.get("state-dir"),
         }
     }
 }

@@ -11,8 +11,11 @@ use super::{
 
 /// Reads a text as if it were `/etc/informer/informer.toml` of a user whose home is `/home/me`.
 fn read(text: &str) -> Result<Config, ConfigError> {
-    let environment =
-        Environment { home: Some("/home/me".into()), cache_dir: Some("/home/me/.cache/informer".into()) };
+    let environment = Environment {
+        home: Some("/home/me".into()),
+        cache_dir: Some("/home/me/.cache/informer".into()),
+        state_dir: Some("/home/me/.local/state/informer".into()),
+    };
     let place = Place {
         file: Path::new("informer.toml"),
         base: Path::new("/etc/informer"),

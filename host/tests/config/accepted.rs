@@ -23,6 +23,7 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     assert_eq!((config.host.log.as_str(), config.host.log_format), ("info", LogFormat::Text));
     assert_eq!(config.host.shutdown_timeout, Duration::from_secs(25));
     assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/home/me/.cache/informer")));
+    assert_eq!(config.host.state_dir.as_deref(), Some(Path::new("/home/me/.local/state/informer")));
 
     let [watch] = config.watches.as_slice() else { panic!("{config:?}") };
     assert!(watch.namespaces.is_empty() && watch.labels.is_empty() && watch.fields.is_empty());
@@ -65,6 +66,7 @@ fn every_key_is_heard() {
         log-format = "json"
         shutdown-timeout = "1m"
         cache-dir = "../cache"
+        state-dir = "~/state"
 
         [[watch]]
         gvr = "v1/pods"
@@ -102,6 +104,7 @@ fn every_key_is_heard() {
     );
     assert_eq!(config.host.shutdown_timeout, Duration::from_secs(60));
     assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/etc/informer/../cache")));
+    assert_eq!(config.host.state_dir.as_deref(), Some(Path::new("/home/me/state")));
 
     let watch = &config.watches[0];
     assert_eq!(watch.namespaces, ["a", "b"]);
@@ -161,10 +164,11 @@ fn a_longer_first_wait_alone_lengthens_the_longest_one() {
 }
 
 #[test]
-fn the_admin_endpoint_and_the_cache_can_be_switched_off() {
-    let config = good(&format!("[host]\nadmin = \"off\"\ncache-dir = \"off\"\n{SMALLEST}"));
+fn the_admin_endpoint_the_cache_and_the_state_can_be_switched_off() {
+    let config =
+        good(&format!("[host]\nadmin = \"off\"\ncache-dir = \"off\"\nstate-dir = \"off\"\n{SMALLEST}"));
 
-    assert_eq!((config.host.admin, config.host.cache_dir), (None, None));
+    assert_eq!((config.host.admin, config.host.cache_dir, config.host.state_dir), (None, None, None));
 }
 
 #[test]

@@ -24,8 +24,11 @@ use informer::config::{self, Components, Config, ConfigError, Environment, Place
 
 /// Reads a text as if it were `/etc/informer/informer.toml` of a user whose home is `/home/me`.
 fn parse(text: &str) -> Result<Config, ConfigError> {
-    let environment =
-        Environment { home: Some("/home/me".into()), cache_dir: Some("/home/me/.cache/informer".into()) };
+    let environment = Environment {
+        home: Some("/home/me".into()),
+        cache_dir: Some("/home/me/.cache/informer".into()),
+        state_dir: Some("/home/me/.local/state/informer".into()),
+    };
     let place = Place {
         file: Path::new("informer.toml"),
         base: Path::new("/etc/informer"),

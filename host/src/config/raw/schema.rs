@@ -33,7 +33,7 @@ pub(crate) static CLUSTER: Section = Section {
 
 pub(crate) static HOST: Section = Section {
     header: "[host]",
-    keys: &["admin", "log", "log-format", "shutdown-timeout", "cache-dir"],
+    keys: &["admin", "log", "log-format", "shutdown-timeout", "cache-dir", "state-dir"],
     later: &[],
 };
 

@@ -23,13 +23,19 @@ pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
             SHUTDOWN_TIMEOUT,
             (LEAST_SHUTDOWN, MOST_SHUTDOWN),
         ),
-        cache_dir: cache_dir(raw.cache_dir.as_ref(), context),
+        cache_dir: directory(raw.cache_dir.as_ref(), context.environment.cache_dir.clone(), context),
+        state_dir: directory(raw.state_dir.as_ref(), context.environment.state_dir.clone(), context),
     }
 }
 
-fn cache_dir(raw: Option<&Located<PathText>>, context: &mut Context<'_, '_>) -> Option<PathBuf> {
+/// None where it is switched off, or where nobody says where it is.
+fn directory(
+    raw: Option<&Located<PathText>>,
+    default: Option<PathBuf>,
+    context: &mut Context<'_, '_>,
+) -> Option<PathBuf> {
     match raw {
-        None => context.environment.cache_dir.clone(),
+        None => default,
         Some(text) if text.value.0 == "off" => None,
         Some(text) => context.path(text),
     }

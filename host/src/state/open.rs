@@ -1,0 +1,111 @@
+//! Where the database is, and how it is opened.
+
+use std::{
+    fs::{DirBuilder, OpenOptions},
+    io::{self, ErrorKind},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+};
+
+use redb::{
+    Builder, Database, DatabaseError, StorageError,
+    backends::{FileBackend, InMemoryBackend},
+};
+
+use super::StateError;
+
+/// Pages kept in memory, at most; redb's own default is 1 GiB.
+const CACHE_BYTES: usize = 8 << 20;
+
+/// What is said instead of a path where there is none.
+const IN_MEMORY: &str = "(in memory)";
+
+/// Opens one database, again and again if need be.
+pub(super) enum Opener {
+    /// Nothing outlives the process.
+    Memory,
+    File(PathBuf),
+    /// A store of a test's own.
+    #[cfg(test)]
+    Test(Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>),
+}
+
+// === impl Opener ===
+
+impl Opener {
+    /// Checks the whole file: a page that is not what was written is found now, not when it is read.
+    pub(super) fn open(&self) -> Result<Database, StateError> {
+        let opened = catch_unwind(AssertUnwindSafe(|| match self {
+            Self::Memory => builder().create_with_backend(InMemoryBackend::new()),
+            Self::File(path) => open_file(path),
+            #[cfg(test)]
+            Self::Test(open) => open(),
+        }));
+        match opened {
+            Ok(Ok(database)) => Ok(database),
+            Ok(Err(error)) => Err(self.explain(error.into())),
+            Err(_) => Err(self.panicked()),
+        }
+    }
+
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(path) => Some(path.clone()),
+            _ => None,
+        }
+    }
+
+    /// The database's words, in ours.
+    pub(super) fn explain(&self, error: redb::Error) -> StateError {
+        let path = self.path().unwrap_or_else(|| IN_MEMORY.into());
+        match error {
+            redb::Error::DatabaseAlreadyOpen | redb::Error::LockProtocolMismatch => {
+                StateError::Locked { path }
+            }
+            redb::Error::Corrupted(_) | redb::Error::UpgradeRequired(_) | redb::Error::RepairAborted => {
+                StateError::Damaged { path, problem: error.to_string().into() }
+            }
+            redb::Error::Io(error) => explain_io(&error, path),
+            other => StateError::Failed { path, problem: other.to_string().into() },
+        }
+    }
+
+    /// redb trusts what its checksums do not cover.
+    pub(super) fn panicked(&self) -> StateError {
+        let path = self.path().unwrap_or_else(|| IN_MEMORY.into());
+        StateError::Damaged { path, problem: "its content contradicts itself".into() }
+    }
+}
+
+fn explain_io(error: &io::Error, path: PathBuf) -> StateError {
+    let problem = error.to_string().into();
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            StateError::Full { path }
+        }
+        ErrorKind::PermissionDenied
+        | ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::NotADirectory
+        | ErrorKind::IsADirectory
+        | ErrorKind::AlreadyExists
+        | ErrorKind::NotFound => StateError::Unwritable { path, problem },
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => StateError::Damaged { path, problem },
+        _ => StateError::Failed { path, problem },
+    }
+}
+
+fn open_file(path: &Path) -> Result<Database, DatabaseError> {
+    let storage = |error| DatabaseError::Storage(StorageError::Io(error));
+    if let Some(directory) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(storage)?;
+    }
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
+    builder().create_with_backend(FileBackend::new(file.map_err(storage)?)?)
+}
+
+pub(super) fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
+    builder
+}

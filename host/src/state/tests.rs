@@ -1,0 +1,201 @@
+//! The database and what can be wrong with it (issue 4: disk full, locked, corrupted).
+
+mod failing_disk;
+
+use std::{convert::Infallible, fs, io::ErrorKind, os::unix::fs::PermissionsExt};
+
+use redb::TableDefinition;
+use tempfile::TempDir;
+
+use super::*;
+use failing_disk::FailingDisk;
+
+const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+
+fn put(state: &State, key: &str, value: u64) -> Result<(), StateError> {
+    let done = state.write_blocking(|transaction| {
+        transaction.open_table(NUMBERS)?.insert(key, value)?;
+        Ok(Ok::<_, Infallible>(()))
+    })?;
+    let Ok(()) = done;
+    Ok(())
+}
+
+fn get(state: &State, key: &str) -> Result<Option<u64>, StateError> {
+    state.read_blocking(|transaction| match transaction.open_table(NUMBERS) {
+        Ok(table) => Ok(table.get(key)?.map(|value| value.value())),
+        Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    })
+}
+
+/// Opens as [`State::open`] does, and tries again without a pause.
+fn open(directory: &Path) -> State {
+    State::with(Opener::File(directory.join(FILE_NAME)), Duration::ZERO)
+}
+
+#[test]
+fn what_was_written_is_there_after_the_database_was_closed() {
+    let directory = TempDir::new().unwrap();
+    let below = directory.path().join("not/there/yet");
+    put(&open(&below), "a", 1).unwrap();
+
+    assert_eq!(get(&open(&below), "a").unwrap(), Some(1));
+
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&below), mode(&below.join(FILE_NAME))), (0o700, 0o600), "nobody else may read it");
+}
+
+#[test]
+fn state_in_memory_needs_no_disk_and_is_forgotten() {
+    let state = State::open(None);
+    put(&state, "a", 1).unwrap();
+
+    assert_eq!(get(&state, "a").unwrap(), Some(1));
+    assert_eq!((state.path(), state.problem().map(|why| why.to_string())), (None, None));
+    assert_eq!(get(&State::open(None), "a").unwrap(), None);
+}
+
+#[test]
+fn a_transaction_whose_caller_refuses_did_nothing() {
+    let state = State::open(None);
+    let refused = state.write_blocking(|transaction| {
+        transaction.open_table(NUMBERS)?.insert("a", 1)?;
+        Ok(Err::<(), _>("no"))
+    });
+
+    assert_eq!(refused.unwrap(), Err("no"));
+    assert_eq!(get(&state, "a").unwrap(), None);
+}
+
+#[test]
+fn a_database_of_another_process_is_left_alone_until_it_is_free() {
+    let directory = TempDir::new().unwrap();
+    let first = open(directory.path());
+    put(&first, "a", 1).unwrap();
+    let second = open(directory.path());
+
+    let refused = put(&second, "a", 2).unwrap_err();
+    assert!(matches!(refused, StateError::Locked { .. }), "{refused}");
+    let said = refused.to_string();
+    assert!(said.contains("informer.redb is in use by another process: stop that one, or give"), "{said}");
+    assert!(second.problem().is_some());
+
+    drop(first);
+    assert_eq!(get(&second, "a").unwrap(), Some(1));
+    assert!(second.problem().is_none());
+}
+
+#[test]
+fn a_damaged_file_is_said_and_not_replaced() {
+    for damage in [&b"no database at all"[..], &[0; 1 << 16], &[0xff; 1 << 20]] {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join(FILE_NAME);
+        fs::write(&path, damage).unwrap();
+        let state = open(directory.path());
+
+        for refused in [put(&state, "a", 1).unwrap_err(), get(&state, "a").unwrap_err()] {
+            assert!(matches!(refused, StateError::Damaged { .. }), "{refused}");
+            assert!(refused.to_string().contains("or move it away to begin with an empty one"), "{refused}");
+        }
+        assert_eq!(fs::read(&path).unwrap(), damage, "the file is as it was");
+
+        fs::remove_file(&path).unwrap();
+        put(&state, "a", 1).unwrap();
+    }
+}
+
+#[test]
+fn one_turned_byte_anywhere_is_noticed_or_harmless() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join(FILE_NAME);
+    let state = open(directory.path());
+    for number in 0..200 {
+        put(&state, &format!("key-{number:03}"), number).unwrap();
+    }
+    drop(state);
+    let good = fs::read(&path).unwrap();
+
+    let mut noticed = 0;
+    for at in (0..good.len()).step_by(good.len() / 150) {
+        let mut bad = good.clone();
+        bad[at] ^= 0x40;
+        fs::write(&path, &bad).unwrap();
+        let state = open(directory.path());
+        let numbers: Result<Vec<_>, _> =
+            (0..200).map(|number| get(&state, &format!("key-{number:03}"))).collect();
+        match numbers {
+            Ok(numbers) => assert!(numbers.iter().flatten().copied().eq(0..200), "byte {at}"),
+            Err(error) => {
+                assert!(!matches!(error, StateError::Locked { .. } | StateError::Full { .. }), "{error}");
+                noticed += 1;
+            }
+        }
+    }
+    assert!(noticed > 0);
+}
+
+#[test]
+fn a_full_disk_fails_the_write_and_loses_nothing_that_was_written_before() {
+    let disk = FailingDisk::default();
+    let state = disk.state();
+    put(&state, "a", 1).unwrap();
+
+    disk.fail(Some(ErrorKind::StorageFull));
+    let refused = put(&state, "a", 2).unwrap_err();
+    assert!(matches!(refused, StateError::Full { .. }), "{refused}");
+    assert!(refused.to_string().contains("make room there"), "{refused}");
+    assert!(state.problem().is_some());
+
+    disk.fail(None);
+    assert_eq!(get(&state, "a").unwrap(), Some(1));
+    put(&state, "a", 3).unwrap();
+    assert_eq!(get(&state, "a").unwrap(), Some(3));
+    assert!(state.problem().is_none());
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_said_with_what_helps() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("file"), "").unwrap();
+    let state = open(&directory.path().join("file/state"));
+
+    let refused = put(&state, "a", 1).unwrap_err();
+
+    assert!(matches!(refused, StateError::Unwritable { .. }), "{refused}");
+    assert!(refused.to_string().contains("under [host] state-dir, or write \"off\" there"), "{refused}");
+}
+
+#[test]
+fn a_panic_in_the_database_closes_it_and_reaches_nobody() {
+    let disk = FailingDisk::default();
+    let state = disk.state();
+    put(&state, "a", 1).unwrap();
+
+    let refused = state.read_blocking(|_| -> Result<(), _> { panic!("an assertion of redb") }).unwrap_err();
+
+    assert!(matches!(refused, StateError::Damaged { .. }), "{refused}");
+    assert_eq!(get(&state, "a").unwrap(), Some(1));
+}
+
+#[tokio::test]
+async fn a_closed_database_is_opened_again_although_nobody_asks() {
+    let directory = TempDir::new().unwrap();
+    let first = open(directory.path());
+    let second = open(directory.path());
+    assert!(second.problem().is_some());
+    let stop = CancellationToken::new();
+    let (waiting, cancel) = (second.clone(), stop.clone());
+    let keeping = tokio::spawn(async move { waiting.keep_open(cancel).await });
+
+    drop(first);
+    let opened = async {
+        while second.problem().is_some() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), opened).await.unwrap();
+
+    stop.cancel();
+    keeping.await.unwrap();
+}
