@@ -21,6 +21,13 @@ impl ConfigMaps {
         self.0.create(&PostParams::default(), &object).await.unwrap();
     }
 
+    /// With a label of this key.
+    pub(crate) async fn create_labelled(&self, name: &str, label: &str) {
+        let object = json!({"metadata": {"name": name, "labels": {label: "yes"}}});
+        let object = serde_json::from_value(object).unwrap();
+        self.0.create(&PostParams::default(), &object).await.unwrap();
+    }
+
     /// Changes its data, so that it has a new resource version.
     pub(crate) async fn update(&self, name: &str, round: usize) {
         let patch = Patch::Merge(json!({"data": {"round": round.to_string()}}));

@@ -5,6 +5,7 @@
 //! | `bad_input` | what is wrong is said in a sentence that helps, and the rest goes on |
 //! | `claims` | informers run for the plugins that use them |
 //! | `cli` | the built binary: what it prints, and how it exits |
+//! | `contract` | the ten points of the contract with a handler, each by a real component |
 //! | `custom_resources` | a watch follows its CRD as it comes and goes |
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
 //! | `parts` | what is kept of the objects, and the indexes of the configuration |
@@ -18,6 +19,7 @@ mod bad_input;
 mod claims;
 mod cli;
 mod configmaps;
+mod contract;
 mod custom_resources;
 mod echo;
 mod isolation;

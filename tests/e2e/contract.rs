@@ -1,0 +1,74 @@
+//! The contract with a handler (design, section 4), point by point, each shown by a real component.
+//!
+//! | point | where |
+//! |---|---|
+//! | 1 eventually consistent | `convergence` |
+//! | 2 order per object | `order` |
+//! | 3 at least once | `retries` |
+//! | 4 merging | `merging` |
+//! | 5 which calls, and why; 6 relists and resyncs; 7 a changed UID; 8 deletions | `causes` |
+//! | 9 reads through the lister | `reads` |
+//! | 10 isolation | `isolation` beside this module |
+
+mod causes;
+mod convergence;
+mod merging;
+mod order;
+mod reads;
+mod retries;
+mod witness;
+
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::{
+    host::TestHost,
+    proxy::{FaultProxy, Mode},
+};
+
+use crate::configmaps::ConfigMaps;
+
+/// A server, the ConfigMaps in it, and a wire between it and the host that can be cut.
+struct Stage {
+    server: DevServer,
+    objects: ConfigMaps,
+    wire: FaultProxy,
+}
+
+// === impl Stage ===
+
+impl Stage {
+    async fn new() -> Self {
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let objects = ConfigMaps::at(&server.url()).await;
+        let wire = FaultProxy::start(server.address()).unwrap();
+        Self { server, objects, wire }
+    }
+
+    /// A host with one guest, which hears of the ConfigMaps. `on` are lines of its `[[plugin.on]]`, `rest` what follows.
+    async fn host(&self, name: &str, on: &str, rest: &str) -> TestHost {
+        let toml = format!(
+            r#"
+            [[watch]]
+            gvr = "v1/configmaps"
+            [[plugin]]
+            name = "{name}"
+            source = {source:?}
+              [[plugin.on]]
+              watch = "v1/configmaps"
+              {on}
+            {rest}
+            "#,
+            source = guest(name),
+        );
+        TestHost::start(&format!("http://{}", self.wire.address()), &toml).await.unwrap()
+    }
+
+    /// Whatever happens in there reaches the host by no watch: it is found by the list that follows.
+    async fn unseen(&self, what: impl Future<Output = ()>) {
+        self.wire.set(Mode::Refuse).await.unwrap();
+        self.wire.cut().await;
+        what.await;
+        self.server.compact(self.server.resource_version());
+        self.wire.set(Mode::Pass).await.unwrap();
+    }
+}

@@ -1,0 +1,114 @@
+//! Points 5 to 8: which calls are made, and why. Objects that a relist finds unchanged are told only to who asks; a
+//! resync tells them, flagged. A changed UID is a deletion and an addition. Deletions carry the last known state, and
+//! whether it is the final one.
+
+use super::{
+    Stage,
+    witness::{WITNESS, calls, heard, story},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_call_says_why_it_is_made() {
+    let stage = Stage::new().await;
+    let objects = &stage.objects;
+    for name in ["kept", "changed", "deleted", "recreated"] {
+        objects.create(name).await;
+    }
+    let host = stage.host(WITNESS, "", "").await;
+    host.synced().await;
+    let mut initial = story(&host, "");
+    initial.sort();
+    assert_eq!(
+        initial,
+        ["add changed initial", "add deleted initial", "add kept initial", "add recreated initial"]
+    );
+
+    objects.update("changed", 1).await;
+    objects.create("short-lived").await;
+    heard(&host, 6).await;
+    objects.delete("short-lived").await;
+    heard(&host, 7).await;
+    assert_eq!(
+        story(&host, "")[4..],
+        ["update changed live", "add short-lived live", "delete short-lived known"]
+    );
+
+    stage
+        .unseen(async {
+            objects.update("changed", 2).await;
+            objects.delete("deleted").await;
+            objects.delete("recreated").await;
+            objects.create("recreated").await;
+            objects.create("new").await;
+        })
+        .await;
+    heard(&host, 12).await;
+    // Marks the end: whatever the relist had to say was said before.
+    objects.create("end").await;
+    heard(&host, 13).await;
+    let mut relist = story(&host, "")[7..].to_vec();
+    relist.sort();
+    assert_eq!(
+        relist,
+        [
+            "add end live",
+            "add new relist",
+            "add recreated relist",
+            "delete deleted unknown",
+            "delete recreated unknown",
+            "update changed relist",
+        ]
+    );
+
+    // The last known state: that of before, with its own UID and version.
+    let calls = calls(&host.lines.of(WITNESS));
+    let find = |verb: &str, name: &str, why: &str| {
+        calls.iter().find(|call| call.verb == verb && call.name == name && call.why == why).unwrap()
+    };
+    let (first, gone) = (find("add", "recreated", "initial"), find("delete", "recreated", "unknown"));
+    assert_eq!((&gone.uid, gone.version), (&first.uid, first.version));
+    let place = |wanted| calls.iter().position(|call| std::ptr::eq(call, wanted));
+    let again = find("add", "recreated", "relist");
+    assert_ne!(again.uid, first.uid);
+    assert!(place(gone) < place(again));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_all_is_told_after_a_relist_what_did_not_change() {
+    let stage = Stage::new().await;
+    stage.objects.create("kept").await;
+    let host = stage.host(WITNESS, "relist = \"all\"", "").await;
+    host.synced().await;
+
+    // Something has to happen: a watch that missed nothing resumes without a list.
+    stage.unseen(stage.objects.create("new")).await;
+    host.lines.said(WITNESS, "add default/new ", "").await;
+
+    host.lines
+        .until(WITNESS, "the unchanged object, flagged", |lines| {
+            calls(lines)
+                .iter()
+                .any(|call| call.verb == "update" && call.name == "kept" && call.why == "relist")
+        })
+        .await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resync_tells_every_object_as_an_update_to_itself() {
+    let stage = Stage::new().await;
+    stage.objects.create("a").await;
+    stage.objects.create("b").await;
+    let host = stage.host(WITNESS, "resync = \"1s\"", "").await;
+    host.synced().await;
+    heard(&host, 6).await;
+
+    let resyncs: Vec<_> =
+        calls(&host.lines.of(WITNESS)).into_iter().filter(|call| call.why == "resync").collect();
+    assert!(resyncs.iter().any(|call| call.name == "a") && resyncs.iter().any(|call| call.name == "b"));
+    for call in resyncs {
+        assert_eq!((call.verb.as_str(), call.old), ("update", call.version.to_string()));
+    }
+    host.stop().await;
+}

@@ -1,0 +1,68 @@
+//! Point 2: Order per object: calls for one object never overlap and never go back in time. With one worker the queue is
+//! first in, first out across objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Stage,
+    witness::{Said, WITNESS, calls, heard, said, story},
+};
+
+const OBJECTS: usize = 8;
+const ROUNDS: usize = 30;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_many_workers_one_object_is_in_one_call_and_goes_forward() {
+    let stage = Stage::new().await;
+    // The call that waits gives the others time to overtake.
+    let config = "[plugin.queue]\nworkers = 4\n[plugin.config]\nhold = \"object-0\"\nmillis = 15";
+    let host = stage.host(WITNESS, "", config).await;
+    host.synced().await;
+    for object in 0..OBJECTS {
+        stage.objects.create(&format!("object-{object}")).await;
+    }
+    for round in 0..ROUNDS {
+        for object in 0..OBJECTS {
+            stage.objects.update(&format!("object-{object}"), round).await;
+        }
+    }
+    let last = (ROUNDS - 1).to_string();
+    host.lines
+        .until(WITNESS, "the last round of every object", |lines| {
+            let calls = calls(lines);
+            let finished = calls.iter().filter(|call| call.round == last);
+            finished.map(|call| &call.name).collect::<BTreeSet<_>>().len() == OBJECTS
+        })
+        .await;
+
+    let (mut in_hand, mut versions, mut overlapped) = (BTreeSet::new(), BTreeMap::new(), false);
+    for said in said(&host.lines.of(WITNESS)) {
+        match said {
+            Said::Begin(call) => {
+                overlapped |= !in_hand.is_empty();
+                assert!(in_hand.insert(call.name.clone()), "two calls at once: {call:?}");
+                let before = versions.insert(call.name.clone(), call.version);
+                assert!(before.is_none_or(|before| before < call.version), "back in time: {call:?}");
+            }
+            Said::End(name) => assert!(in_hand.remove(&name), "{name} ended twice"),
+        }
+    }
+    assert!(overlapped, "four workers never worked at once: the test shows nothing");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_one_worker_the_objects_come_in_the_order_of_their_changes() {
+    let stage = Stage::new().await;
+    let host = stage.host(WITNESS, "", "").await;
+    host.synced().await;
+    let names: Vec<String> = (0..OBJECTS).rev().map(|object| format!("object-{object}")).collect();
+    for name in &names {
+        stage.objects.create(name).await;
+    }
+    heard(&host, OBJECTS).await;
+
+    let expected: Vec<String> = names.iter().map(|name| format!("add {name} live")).collect();
+    assert_eq!(story(&host, ""), expected);
+    host.stop().await;
+}

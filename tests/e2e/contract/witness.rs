@@ -1,0 +1,70 @@
+//! What the fixture `witness` says, understood.
+
+use informer_tests::host::TestHost;
+
+/// The name of the plugin.
+pub(super) const WITNESS: &str = "witness";
+
+/// One call, as the component saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) verb: String,
+    pub(super) name: String,
+    pub(super) uid: String,
+    /// `-` but for updates.
+    pub(super) old: String,
+    pub(super) version: u64,
+    /// The cause; of a deletion, whether its final state is `known`.
+    pub(super) why: String,
+    pub(super) attempt: u32,
+    /// `/data/round` of the object.
+    pub(super) round: String,
+}
+
+/// A line of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    Begin(Call),
+    /// The name of the object.
+    End(String),
+}
+
+pub(super) fn said(lines: &[String]) -> Vec<Said> {
+    lines.iter().map(|line| understood(line)).collect()
+}
+
+pub(super) fn calls(lines: &[String]) -> Vec<Call> {
+    let begins = said(lines).into_iter();
+    begins.filter_map(|said| if let Said::Begin(call) = said { Some(call) } else { None }).collect()
+}
+
+/// `verb name why` of each call about an object that is not called `but`.
+pub(super) fn story(host: &TestHost, but: &str) -> Vec<String> {
+    let calls = calls(&host.lines.of(WITNESS)).into_iter().filter(|call| call.name != but);
+    calls.map(|Call { verb, name, why, .. }| format!("{verb} {name} {why}")).collect()
+}
+
+/// Waits until so many calls came to their end.
+pub(super) async fn heard(host: &TestHost, calls: usize) {
+    let ends = |lines: &[String]| lines.iter().filter(|line| line.starts_with("end ")).count();
+    host.lines.until(WITNESS, &format!("{calls} calls"), |lines| ends(lines) >= calls).await;
+}
+
+fn understood(line: &str) -> Said {
+    let words: Vec<&str> = line.split(' ').collect();
+    let name = |key: &str| key.strip_prefix("default/").unwrap().to_owned();
+    match words[..] {
+        ["end", key] => Said::End(name(key)),
+        [verb, key, uid, old, version, why, attempt, round] => Said::Begin(Call {
+            verb: verb.to_owned(),
+            name: name(key),
+            uid: uid.to_owned(),
+            old: old.to_owned(),
+            version: version.parse().unwrap(),
+            why: why.to_owned(),
+            attempt: attempt.parse().unwrap(),
+            round: round.to_owned(),
+        }),
+        _ => panic!("{line}"),
+    }
+}
