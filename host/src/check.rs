@@ -1,9 +1,9 @@
 //! `informer check`: what is wrong with a configuration, and with what it points to.
 
-use std::path::Path;
+use std::{fmt, path::Path};
 
 use informer_runtime::{Component, Engine, EngineConfig};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     app::{self, component_grants},
@@ -12,12 +12,20 @@ use crate::{
     connect::connect,
 };
 
+/// Something that the file alone does not show.
+struct Problem {
+    /// `plugin` or `watch`.
+    table: &'static str,
+    name: String,
+    message: String,
+}
+
 /// Checks, and prints the verdict. True where nothing is wrong.
 ///
 /// # Errors
 /// The file cannot be read at all, or the cluster cannot be asked.
 pub async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool> {
-    let components = if args.components { Components::Present } else { Components::Unseen };
+    let components = if args.file_only { Components::Unseen } else { Components::Present };
     let config = match config::load(&args.config, components) {
         Ok(config) => config,
         Err(LoadError::Invalid(error)) => {
@@ -30,36 +38,54 @@ pub async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool> {
         Err(error) => return Err(error.into()),
     };
     let mut problems = Vec::new();
-    if args.components {
+    if !args.file_only {
         problems.extend(check_components(&config).await?);
     }
     if args.cluster {
         let connection = connect(&config.cluster.access).await?;
-        problems.extend(app::check_watches(&config, connection).await);
+        let watches = app::check_watches(&config, connection).await;
+        problems.extend(watches.into_iter().map(|(name, message)| Problem { table: "watch", name, message }));
     }
     report(&args.config, &problems, output);
     Ok(problems.is_empty())
 }
 
 /// Compiles every component and compares its imports with the grants.
-async fn check_components(config: &Config) -> anyhow::Result<Vec<String>> {
+async fn check_components(config: &Config) -> anyhow::Result<Vec<Problem>> {
     let engine = Engine::new(&EngineConfig { cache_dir: config.host.cache_dir.clone() })?;
     let mut problems = Vec::new();
     for plugin in &config.plugins {
         let loaded = Component::from_file(&engine, &plugin.source).await;
         let checked = loaded.and_then(|component| component.check(&engine, &component_grants(plugin)));
         if let Err(error) = checked {
-            problems.push(format!("plugin {}: {error}", plugin.name));
+            let (name, message) = (plugin.name.clone(), error.to_string());
+            problems.push(Problem { table: "plugin", name, message });
         }
     }
     Ok(problems)
 }
 
-fn report(file: &Path, problems: &[String], output: Output) {
+fn report(file: &Path, problems: &[Problem], output: Output) {
     match output {
-        Output::Json => print(&json!({"file": file, "problems": problems}).to_string()),
+        Output::Json => {
+            let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
+            print(&json!({"file": file, "problems": problems}).to_string());
+        }
         Output::Text if problems.is_empty() => print(&format!("{}: no problems", file.display())),
-        Output::Text => problems.iter().for_each(|problem| print(problem)),
+        Output::Text => problems.iter().for_each(|problem| print(&problem.to_string())),
+    }
+}
+
+impl Problem {
+    /// As those of the file itself: an object with a `message`.
+    fn to_json(&self) -> Value {
+        json!({(self.table): self.name, "message": self.message})
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.table, self.name, self.message)
     }
 }
 

@@ -24,8 +24,8 @@ pub fn component_grants(plugin: &Plugin) -> Grants {
     settings::grants(plugin)
 }
 
-/// Lists every watched resource once, and says of each that did not work why.
-pub async fn check_watches(config: &Config, connection: Connection) -> Vec<String> {
+/// Lists every watched resource once. Of each that did not work: which it is, and why.
+pub async fn check_watches(config: &Config, connection: Connection) -> Vec<(String, String)> {
     let Connection { client, server } = connection;
     let factory = InformerFactory::new(client, settings::factory(&config.cluster, server));
     let informers: Vec<SharedInformer> =
@@ -37,7 +37,7 @@ pub async fn check_watches(config: &Config, connection: Connection) -> Vec<Strin
 }
 
 /// None once it has synced; what is wrong at its first failure.
-async fn verdict(informer: &SharedInformer) -> Option<String> {
+async fn verdict(informer: &SharedInformer) -> Option<(String, String)> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let status = informer.status();
@@ -46,10 +46,10 @@ async fn verdict(informer: &SharedInformer) -> Option<String> {
         }
         let mut errors = status.reflectors.iter().filter_map(|reflector| reflector.last_error.as_ref());
         if let Some(error) = errors.next() {
-            return Some(format!("watch {}: {}", status.key, error.text));
+            return Some((status.key.to_string(), error.text.clone()));
         }
         if Instant::now() >= deadline {
-            return Some(format!("watch {status}; nothing came within {PATIENCE:?}"));
+            return Some((status.key.to_string(), format!("nothing came within {PATIENCE:?}; {status}")));
         }
         sleep(LOOK_EVERY).await;
     }

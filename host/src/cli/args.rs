@@ -32,10 +32,10 @@ Examples:
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
-  informer check                        the file alone: no network, no component is opened
-  informer check --components           the plugins' components too: there, sound, and within their grants
+  informer check                        the file and the plugins' components: there, sound, and within their grants
+  informer check --file-only            the file alone: no component is opened
   informer check --cluster              the cluster too: it must serve what is watched
-  informer check --output json          one object: file, problems with line, column, key, message, remedy";
+  informer check --output json          one object: file, problems, each with a message and its line, plugin or watch";
 
 pub(super) const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -92,9 +92,9 @@ pub struct CheckArgs {
     /// Ask the cluster, too, whether it serves what is watched.
     #[arg(long)]
     pub cluster: bool,
-    /// Compile the plugins' components, too, and compare what they import with their grants.
+    /// Do not open the plugins' components.
     #[arg(long)]
-    pub components: bool,
+    pub file_only: bool,
 }
 
 /// `informer status`

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::binary::informer;
@@ -70,7 +70,7 @@ async fn a_program_gets_one_object_with_every_problem() {
 }
 
 #[tokio::test]
-async fn a_sound_file_is_said_to_be_sound_without_a_cluster_and_without_components() {
+async fn a_sound_file_is_said_to_be_sound_without_a_cluster() {
     let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "echo"));
     let path = path.to_str().unwrap();
 
@@ -80,17 +80,32 @@ async fn a_sound_file_is_said_to_be_sound_without_a_cluster_and_without_componen
 }
 
 #[tokio::test]
+async fn a_component_that_is_not_built_yet_is_missed_unless_the_file_alone_is_checked() {
+    let missing = configuration(NOBODY, "v1/configmaps", "echo").replace("echo.wasm", "nothing.wasm");
+    let (_directory, path) = file(&missing);
+    let path = path.to_str().unwrap();
+
+    let checked = informer(&["check", "--config", path]).await;
+    assert_eq!(checked.status, Some(1), "{}", checked.stderr);
+    assert!(checked.stdout.contains("nothing.wasm"), "{}", checked.stdout);
+
+    let checked = informer(&["check", "--file-only", "--config", path]).await;
+    assert_eq!((checked.status, checked.stdout), (Some(0), format!("{path}: no problems\n")));
+}
+
+#[tokio::test]
 async fn a_component_that_asks_for_more_than_it_is_granted_is_found_before_it_runs() {
     let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "reader"));
 
-    let checked = informer(&["check", "--components", "--config", path.to_str().unwrap()]).await;
+    let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
 
+    let problem = "the component imports informer:plugin/lister@0.1.0, which is not granted: \
+                   add `read = [\"apps/v1/deployments\"]` under [plugin.grant]";
     assert_eq!(checked.status, Some(1), "{}", checked.stderr);
-    assert_eq!(
-        checked.stdout,
-        "plugin some: the component imports informer:plugin/lister@0.1.0, which is not granted: \
-         add `read = [\"apps/v1/deployments\"]` under [plugin.grant]\n"
-    );
+    assert_eq!(checked.stdout, format!("plugin some: {problem}\n"));
+    let checked = informer(&["check", "--output", "json", "--config", path.to_str().unwrap()]).await;
+    let answer: Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert_eq!(answer["problems"], json!([{"plugin": "some", "message": problem}]));
 }
 
 #[tokio::test]
@@ -109,8 +124,7 @@ async fn a_resource_that_the_cluster_does_not_serve_is_found_before_it_is_watche
         checked.stdout
     );
 
-    let checked =
-        informer(&["check", "--cluster", "--components", "--config", right.to_str().unwrap()]).await;
+    let checked = informer(&["check", "--cluster", "--config", right.to_str().unwrap()]).await;
     assert_eq!(checked.status, Some(0), "{}{}", checked.stdout, checked.stderr);
 }
 
