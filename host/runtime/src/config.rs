@@ -1,8 +1,12 @@
 //! What a plugin may have and do. Plain and already valid: only `host` reads TOML.
 
-use std::{collections::BTreeSet, num::NonZeroU64, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
+    sync::Arc,
+    time::Duration,
+};
 
-use informer_types::Gvr;
+use informer_types::{ReadGrants, SecretGrants, WriteGrants};
 
 /// Everything about a plugin but its code.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,10 +28,18 @@ pub struct PluginConfig {
 /// What a plugin may reach. The default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// The resources it may read through the lister; none: it may not even import the lister. An empty set grants
-    /// the interface and no resource.
-    pub read: Option<BTreeSet<Gvr>>,
+    /// The resources it may read through the lister, and live through the client; none: it may not even import the
+    /// lister. An empty set grants the interface and no resource.
+    pub read: Option<ReadGrants>,
+    /// What it may write through the client; none: it may not even import the client. An empty set grants the
+    /// interface, and so live reads of what `read` says.
+    pub write: Option<WriteGrants>,
+    /// The Secrets whose values it may see and write.
+    pub secrets: SecretGrants,
 }
+
+/// Four times what client-go allows a whole program.
+const REQUESTS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
 /// What a call, or an instance, may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +52,8 @@ pub struct Limits {
     pub log_bytes: usize,
     /// Of what one call to the host may return, in bytes; more is the error `too-large`.
     pub response_bytes: usize,
+    /// To the API server, a second and in all calls of all instances together; as many at once after a pause.
+    pub requests: NonZeroU32,
 }
 
 /// How long an instance lives. After a trap, a missed deadline or a refused allocation it never does.
@@ -67,6 +81,7 @@ impl Default for Limits {
             log_bytes: 64 << 10,
             // The largest object etcd takes is 1.5 MiB.
             response_bytes: 4 << 20,
+            requests: REQUESTS,
         }
     }
 }

@@ -1,13 +1,13 @@
 //! From what the configuration means to what each crate wants to hear.
 
-use std::{collections::BTreeSet, num::NonZeroU64, time::Duration};
+use std::{num::NonZeroU64, time::Duration};
 
 use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig, WatchListMode};
 use informer_dispatch::{Backoff, Fate, RetryConfig};
 use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig};
 
 use crate::config::{
-    Cluster, Compression, Instance, OnExhausted, Plugin, Relist, Retry, Subscription, Watch, WatchList,
+    self, Cluster, Compression, Instance, OnExhausted, Plugin, Relist, Retry, Subscription, Watch, WatchList,
 };
 
 /// client-go's name for the same test mode: each streaming list is compared with a plain one.
@@ -83,6 +83,7 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
             deadline: plugin.limits.deadline,
             log_bytes: plugin.limits.log_bytes,
             response_bytes: plugin.limits.response_bytes,
+            requests: plugin.limits.requests,
         },
         instance: match plugin.instance {
             Instance::Warm { max_calls, idle_timeout } => InstancePolicy::Warm {
@@ -96,6 +97,6 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
 }
 
 pub(super) fn grants(plugin: &Plugin) -> Grants {
-    let read = plugin.grants.read.as_ref();
-    Grants { read: read.map(|read| read.iter().cloned().collect::<BTreeSet<_>>()) }
+    let config::Grants { read, write, secrets } = plugin.grants.clone();
+    Grants { read, write, secrets }
 }

@@ -8,7 +8,7 @@ use informer_cache::{
 };
 use informer_dispatch::{Backlog, DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig};
 use informer_runtime::{Component, Engine, LoadError, LogSink, Plugin, Sources, VersionInfo};
-use informer_types::Gvr;
+use informer_types::{Gvr, ReadGrants};
 use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -67,7 +67,7 @@ impl Parts {
     /// are watched.
     fn subscribe(&self, config: &config::Plugin) -> Result<BTreeMap<Gvr, Subscription>, FactoryStopped> {
         let heard = config.subscriptions.iter().map(|on| &on.watch);
-        let wanted = heard.chain(config.grants.read.iter().flatten());
+        let wanted = heard.chain(config.grants.read.iter().flat_map(ReadGrants::gvrs));
         let mut subscriptions = BTreeMap::new();
         for gvr in wanted {
             if let Some(watch) = self.watches.get(gvr).filter(|_| !subscriptions.contains_key(gvr)) {

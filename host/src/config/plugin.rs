@@ -7,10 +7,10 @@ mod subscription;
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-use informer_types::Gvr;
+use informer_types::{ReadGrants, SecretGrants, WriteGrants};
 
 pub use instance::{IDLE_TIMEOUT, Instance};
-pub use limits::{DEADLINE, LOG_BYTES, Limits, MEMORY_BYTES, RESPONSE_BYTES};
+pub use limits::{DEADLINE, LOG_BYTES, Limits, MEMORY_BYTES, REQUESTS, RESPONSE_BYTES};
 pub use retry::{ATTEMPTS, FACTOR, JITTER, MAX, MIN, OnExhausted, Retry};
 pub use subscription::{Events, Initial, Relist, Subscription};
 
@@ -55,9 +55,13 @@ pub struct Queue {
 /// What a plugin may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// The resources it may read through the lister; each is watched. None: it may not even import the lister;
+    /// The resources it may read; each is watched, but for subresources. None: it may not even import the lister;
     /// empty: it may, and sees nothing.
-    pub read: Option<Vec<Gvr>>,
+    pub read: Option<ReadGrants>,
+    /// What it may write through the client. None: it may not even import the client; empty: it may, and read live.
+    pub write: Option<WriteGrants>,
+    /// The Secrets whose values it may see and write.
+    pub secrets: SecretGrants,
 }
 
 // === impl Queue ===

@@ -5,6 +5,7 @@
 
 mod address;
 mod duration;
+mod grant;
 mod json;
 mod name;
 mod number;

@@ -1,4 +1,4 @@
-use std::{path::Path, time::Duration};
+use std::{num::NonZeroU32, path::Path, time::Duration};
 
 use informer::{
     config::{
@@ -7,6 +7,8 @@ use informer::{
     },
     logging::LogFormat,
 };
+
+use informer_types::{ReadGrant, SecretGrants};
 
 use crate::{parse, with};
 
@@ -39,7 +41,8 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     assert_eq!(plugin.queue, Queue::default());
     assert_eq!(plugin.retry, Retry::default());
     assert_eq!(plugin.limits, Limits::default());
-    assert_eq!(plugin.grants.read, None);
+    assert_eq!((&plugin.grants.read, &plugin.grants.write), (&None, &None));
+    assert_eq!(plugin.grants.secrets, SecretGrants::default());
     assert_eq!(plugin.config_json, "{}");
 
     let [on] = plugin.subscriptions.as_slice() else { panic!("{plugin:?}") };
@@ -86,8 +89,8 @@ fn every_key_is_heard() {
         on = [{ watch = "v1/pods", events = ["delete"], resync = "30s", relist = "all", initial = "skip" }]
         queue = { workers = 4 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, on-exhausted = "drop" }
-        limits = { memory = "1GiB", deadline = "250ms", log = 0, response = 4096 }
-        grant = { read = ["v1/pods"] }
+        limits = { memory = "1GiB", deadline = "250ms", log = 0, response = 4096, requests = 7 }
+        grant = { read = ["v1/pods"], write = ["patch v1/pods @shop", "create v1/configmaps"], secrets = ["shop/*"] }
         "#,
     );
 
@@ -132,9 +135,14 @@ fn every_key_is_heard() {
         deadline: Duration::from_millis(250),
         log_bytes: 0,
         response_bytes: 4096,
+        requests: NonZeroU32::new(7).unwrap(),
     };
     assert_eq!(plugin.limits, limits);
-    assert_eq!(plugin.grants.read, Some(vec!["v1/pods".parse().unwrap()]));
+    assert_eq!(plugin.grants.read, Some(["v1/pods".parse::<ReadGrant>().unwrap()].into_iter().collect()));
+    let write = plugin.grants.write.as_ref().unwrap();
+    let lines: Vec<String> = write.iter().map(ToString::to_string).collect();
+    assert_eq!(lines, ["patch v1/pods @shop", "create v1/configmaps"]);
+    assert!(plugin.grants.secrets.contain_all(Some("shop")) && !plugin.grants.secrets.contain_all(None));
     let on = &plugin.subscriptions[0];
     assert_eq!(on.events, Events { add: false, update: false, delete: true });
     assert_eq!((on.relist, on.initial), (Relist::All, Initial::Skip));

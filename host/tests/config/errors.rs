@@ -232,6 +232,35 @@ fn a_resource_that_is_not_watched_can_be_neither_heard_nor_read() {
 }
 
 #[test]
+fn a_grant_that_cannot_be_read_or_grants_nothing_is_refused() {
+    let text = r#"[[watch]]
+gvr = "v1/pods"
+namespaces = ["default"]
+[[plugin]]
+name = "a"
+source = "a"
+[[plugin.on]]
+watch = "v1/pods"
+[plugin.grant]
+read = ["v1/pods @default,shop", "v1/services/status", "v1/pods @Shop"]
+write = ["patch apps/v1/deployments", "get v1/pods", "patch apps/v1/deployments", "create v1/pods/exec", 3]
+secrets = ["shop", "shop/*", "shop/*"]
+"#;
+    assert_eq!(
+        problems(text),
+        r#"10:9: plugin.a.grant.read[0]: `v1/pods` is not watched in namespace `shop`; add "shop" to `namespaces` of its [[watch]], or remove it here
+10:56: plugin.a.grant.read[2]: `v1/pods @Shop` is not a grant: `Shop` is not a namespace; write the namespaces as in `@shop` or `@shop,default`, or nothing for all of them
+11:39: plugin.a.grant.write[1]: `get v1/pods` is not a grant: `get` is not a verb; write create, update, patch, apply or delete, joined by commas, or `*` for all of them
+11:54: plugin.a.grant.write[2]: `patch apps/v1/deployments` is listed twice; remove one
+11:83: plugin.a.grant.write[3]: `create v1/pods/exec` is not a grant: the subresource `exec` is never granted; remove it: a plugin gets objects, and neither connections nor credentials
+11:106: plugin.a.grant.write[4]: expected verbs and a resource, found the number 3; write for example "patch apps/v1/deployments @default"
+12:12: plugin.a.grant.secrets[0]: `shop` is not a grant: it has no namespace; write `shop/credentials` for one Secret, `shop/*` for those of a namespace, or `*`
+12:30: plugin.a.grant.secrets[2]: `shop/*` is listed twice; remove one
+"#
+    );
+}
+
+#[test]
 fn a_reference_is_not_blamed_for_a_watch_that_cannot_be_read() {
     let text = "[[watch]]\ngvr = \"V1/pods\"\n[[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"v1/pods\"\n";
     assert_eq!(
@@ -349,6 +378,7 @@ memory = "1B"
 deadline = "0s"
 log = -1
 response = "2GiB"
+requests = 0
 "#
         ),
         r#"11:11: plugin.hello.queue.workers: 257 is too large; write at most 256
@@ -361,6 +391,7 @@ response = "2GiB"
 21:12: plugin.hello.limits.deadline: "0s" is too small; write at least "10ms"
 22:7: plugin.hello.limits.log: -1 is not a size; write for example "64MiB"
 23:12: plugin.hello.limits.response: "2GiB" is too large; write at most "1GiB"
+24:12: plugin.hello.limits.requests: 0 is too small; write at least 1
 "#
     );
     assert_eq!(

@@ -62,7 +62,7 @@ const VALUES: [&str; 12] = [
     "\"\\u0000\\n\"",
 ];
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 23] = [
     "source",
     "instance",
     "max-calls",
@@ -81,7 +81,10 @@ const KEYS: [&str; 20] = [
     "limits.memory",
     "limits.deadline",
     "limits.log",
+    "limits.requests",
     "grant.read",
+    "grant.write",
+    "grant.secrets",
     "config.x",
 ];
 

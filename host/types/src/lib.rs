@@ -9,9 +9,11 @@
 //!    [`Outcome`] back.
 //!
 //! [`Pointer`] and [`LabelSelector`] are here because both sides of the queue read objects with them.
+//! [`ReadGrants`] and [`WriteGrants`] are what `[plugin.grant]` says, and `runtime` enforces.
 //! No tokio, no kube, no wasmtime: this crate has no I/O and starts nothing.
 #![forbid(unsafe_code)]
 
+mod grant;
 mod gvr;
 mod handler;
 mod json;
@@ -23,6 +25,10 @@ mod sink;
 mod source;
 mod sync;
 
+pub use grant::{
+    InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
+    WriteVerb,
+};
 pub use gvr::{Gvr, InvalidGvr};
 pub use handler::{Delivery, EventHandler, Failure, FailureKind, Outcome};
 pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate, lookup};

@@ -31,7 +31,7 @@ impl Guest {
     /// The resource, if the plugin may read it.
     fn readable(&self, gvr: &str) -> Result<Gvr, Error> {
         let gvr: Gvr = gvr.parse().map_err(|problem| Error::invalid(&problem))?;
-        let granted = self.config.grants.read.as_ref().is_some_and(|read| read.contains(&gvr));
+        let granted = self.config.grants.read.as_ref().is_some_and(|read| read.namespaces(&gvr).is_some());
         if granted { Ok(gvr) } else { Err(Error::not_granted(&gvr)) }
     }
 

@@ -18,7 +18,7 @@ use informer_runtime::{
 };
 use informer_types::{
     Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object, ObjectKey,
-    Outcome, Source,
+    Outcome, ReadGrant, Source,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -90,7 +90,7 @@ impl Setup {
 
     /// Grants the lister, for these resources.
     pub(crate) fn read(mut self, gvrs: &[&str]) -> Self {
-        self.config.grants.read = Some(gvrs.iter().map(|gvr| gvr.parse().unwrap()).collect());
+        self.config.grants.read = Some(gvrs.iter().map(|gvr| gvr.parse::<ReadGrant>().unwrap()).collect());
         self
     }
 

@@ -1,6 +1,6 @@
 //! What one call of a plugin may use.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 /// A Python or JavaScript guest starts with 20 to 30 MiB; one that leaks is stopped before it matters.
 pub const MEMORY_BYTES: usize = 64 << 20;
@@ -14,6 +14,10 @@ pub const LOG_BYTES: usize = 64 << 10;
 /// About eight hundred objects of 5 KiB; the lister hands out longer answers by page.
 pub const RESPONSE_BYTES: usize = 4 << 20;
 
+/// Four times what client-go allows a program: a controller of one resource stays far below, and one that answers its
+/// own events for ever does not matter to the API server.
+pub const REQUESTS: NonZeroU32 = NonZeroU32::new(20).unwrap();
+
 /// What one call may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -25,6 +29,8 @@ pub struct Limits {
     pub log_bytes: usize,
     /// What one call of the guest to the host may return, in bytes. At least 1 KiB.
     pub response_bytes: usize,
+    /// To the API server, a second and in all its calls together.
+    pub requests: NonZeroU32,
 }
 
 // === impl Limits ===
@@ -36,6 +42,7 @@ impl Default for Limits {
             deadline: DEADLINE,
             log_bytes: LOG_BYTES,
             response_bytes: RESPONSE_BYTES,
+            requests: REQUESTS,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use informer_types::Gvr;
+use informer_types::{Gvr, ReadGrant, SecretGrant, WriteGrant};
 
 use super::{
     Count, EventKind, InstanceKind, Located, Name, Number, PathText, Size,
@@ -69,12 +69,15 @@ pub(crate) struct RawLimits {
     pub(crate) deadline: Option<Located<Duration>>,
     pub(crate) log: Option<Located<Size>>,
     pub(crate) response: Option<Located<Size>>,
+    pub(crate) requests: Option<Located<Count>>,
 }
 
 /// `[plugin.grant]`
 #[derive(Debug, Default)]
 pub(crate) struct RawGrant {
-    pub(crate) read: Option<Located<Vec<Located<Gvr>>>>,
+    pub(crate) read: Option<Located<Vec<Located<ReadGrant>>>>,
+    pub(crate) write: Option<Located<Vec<Located<WriteGrant>>>>,
+    pub(crate) secrets: Option<Located<Vec<Located<SecretGrant>>>>,
 }
 
 // === impl RawPlugin ===
@@ -142,12 +145,13 @@ impl RawLimits {
             deadline: table.get("deadline"),
             log: table.get("log"),
             response: table.get("response"),
+            requests: table.get("requests"),
         }
     }
 }
 
 impl RawGrant {
     fn read(mut table: Table<'_, '_, '_>) -> Self {
-        Self { read: table.list("read") }
+        Self { read: table.list("read"), write: table.list("write"), secrets: table.list("secrets") }
     }
 }

@@ -92,14 +92,14 @@ pub(crate) static RETRY: Section = Section {
 
 pub(crate) static LIMITS: Section = Section {
     header: "[plugin.limits]",
-    keys: &["memory", "deadline", "log", "response"],
+    keys: &["memory", "deadline", "log", "response", "requests"],
     later: &["cpu", "host-calls"],
 };
 
 pub(crate) static GRANT: Section = Section {
     header: "[plugin.grant]",
-    keys: &["read"],
-    later: &["write", "http", "keyvalue", "secrets", "metrics"],
+    keys: &["read", "write", "secrets"],
+    later: &["http", "keyvalue", "metrics"],
 };
 
 /// Every section, as they stand in a file.

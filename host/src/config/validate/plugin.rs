@@ -1,18 +1,17 @@
 //! `[[plugin]]`
 
 mod calls;
+mod grants;
 mod subscription;
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-use informer_types::Gvr;
-
 use super::{Context, watch::Watched};
 use crate::config::{
     Components,
-    plugin::{CONFIG_JSON, Grants, Plugin, Queue, WORKERS},
+    plugin::{CONFIG_JSON, Plugin, Queue, WORKERS},
     problem::Fault,
-    raw::{Count, Located, Name, PathText, RawGrant, RawPlugin, RawQueue},
+    raw::{Count, Located, Name, PathText, RawPlugin, RawQueue},
 };
 
 /// Each worker keeps an instance: at the default limit these may hold 16 GiB.
@@ -43,7 +42,7 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
     let queue = queue(&raw.queue, context);
     let retry = calls::retry(&raw.retry, context);
     let limits = calls::limits(&raw.limits, context);
-    let grants = grants(raw.grant, watched, context);
+    let grants = grants::grants(raw.grant, watched, context);
     Some(Plugin {
         name: raw.name?.value.0,
         source: source?,
@@ -71,12 +70,4 @@ fn queue(raw: &RawQueue, context: &mut Context<'_, '_>) -> Queue {
     let Count(workers) = context.within(Some(workers), Count(1), (Count(1), Count(MOST_WORKERS)));
     let workers = usize::try_from(workers).ok().and_then(NonZeroUsize::new);
     Queue { workers: workers.unwrap_or(WORKERS) }
-}
-
-fn grants(raw: RawGrant, watched: &Watched, context: &mut Context<'_, '_>) -> Grants {
-    let Some(read) = raw.read else { return Grants::default() };
-    for gvr in &read.value {
-        watched.find(gvr, context);
-    }
-    Grants { read: Some(context.distinct(read.value, Gvr::to_string)) }
 }

@@ -6,10 +6,10 @@ use super::Context;
 use crate::config::{
     plugin::{
         ATTEMPTS, DEADLINE, FACTOR, IDLE_TIMEOUT, Instance, JITTER, LOG_BYTES, Limits, MAX, MEMORY_BYTES,
-        MIN, RESPONSE_BYTES, Retry,
+        MIN, REQUESTS, RESPONSE_BYTES, Retry,
     },
     problem::Fault,
-    raw::{InstanceKind, Located, Number, RawInstance, RawLimits, RawRetry, Size},
+    raw::{Count, InstanceKind, Located, Number, RawInstance, RawLimits, RawRetry, Size},
 };
 
 /// The resolution of the timer.
@@ -26,6 +26,9 @@ const MEMORY: (Size, Size) = (Size(64 << 10), Size(4 << 30));
 const LOG: (Size, Size) = (Size(0), Size(64 << 20));
 /// One small object fits; the guest has to take it all into its own memory.
 const RESPONSE: (Size, Size) = (Size(1 << 10), Size(1 << 30));
+
+/// The API server's own share for all of one program is in the hundreds.
+const MOST_REQUESTS: u32 = 10_000;
 
 pub(super) fn instance(raw: RawInstance, context: &mut Context<'_, '_>) -> Instance {
     if raw.kind.is_some_and(|kind| kind.value == InstanceKind::Fresh) {
@@ -69,6 +72,8 @@ fn short(max: &Located<Duration>, min_is_written: bool, context: &mut Context<'_
 }
 
 pub(super) fn limits(raw: &RawLimits, context: &mut Context<'_, '_>) -> Limits {
+    let Count(requests) =
+        context.within(raw.requests.as_ref(), Count(REQUESTS.get()), (Count(1), Count(MOST_REQUESTS)));
     let mut size = |value: &Option<Located<Size>>, default, bounds| {
         context.within(value.as_ref(), Size(default), bounds).0
     };
@@ -77,5 +82,6 @@ pub(super) fn limits(raw: &RawLimits, context: &mut Context<'_, '_>) -> Limits {
         log_bytes: size(&raw.log, LOG_BYTES, LOG),
         response_bytes: size(&raw.response, RESPONSE_BYTES, RESPONSE),
         deadline: context.within(raw.deadline.as_ref(), DEADLINE, (LEAST_DEADLINE, MOST_DEADLINE)),
+        requests: NonZeroU32::new(requests).unwrap_or(REQUESTS),
     }
 }

@@ -1,0 +1,74 @@
+//! Where a grant holds.
+
+use std::{collections::BTreeSet, fmt, sync::Arc};
+
+use super::Fault;
+
+/// The namespaces a grant holds in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Namespaces {
+    /// All of them, and outside of any: cluster-scoped objects.
+    All,
+    /// These. Never empty.
+    Only(BTreeSet<Arc<str>>),
+}
+
+// === impl Namespaces ===
+
+impl Namespaces {
+    /// True where an object of this namespace is granted; empty: a cluster-scoped one.
+    #[must_use]
+    pub fn contains(&self, namespace: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.contains(namespace),
+        }
+    }
+
+    /// Those of both.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Only(mut these), Self::Only(those)) => {
+                these.extend(those);
+                Self::Only(these)
+            }
+            _ => Self::All,
+        }
+    }
+
+    /// What stands before the `@`, and the namespaces behind it; all of them where there is none.
+    pub(super) fn split(text: &str) -> Result<(&str, Self), Fault> {
+        let Some((head, names)) = text.split_once('@') else { return Ok((text.trim(), Self::All)) };
+        let names: BTreeSet<Arc<str>> = names.split(',').map(str::trim).map(Arc::from).collect();
+        match names.iter().find(|name| !is_namespace(name)) {
+            Some(wrong) => Err(Fault::new(
+                format!("`{wrong}` is not a namespace"),
+                "write the namespaces as in `@shop` or `@shop,default`, or nothing for all of them",
+            )),
+            None => Ok((head.trim(), Self::Only(names))),
+        }
+    }
+}
+
+/// As it stands behind the resource: ` @default,shop`, or nothing.
+impl fmt::Display for Namespaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => Ok(()),
+            Self::Only(names) => {
+                let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+                write!(f, " @{}", names.join(","))
+            }
+        }
+    }
+}
+
+/// A DNS label (RFC 1123).
+pub(super) fn is_namespace(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(allowed)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}

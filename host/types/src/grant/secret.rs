@@ -1,0 +1,90 @@
+//! `secrets`
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use super::{Fault, InvalidGrant, namespaces::is_namespace};
+
+/// One line of `secrets`: the Secrets whose values a plugin may see and write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretGrant {
+    /// `*`: each.
+    All,
+    /// `shop/*`: each of a namespace.
+    Namespace(Arc<str>),
+    /// `shop/credentials`: one.
+    One(Arc<str>, Arc<str>),
+}
+
+/// All lines of `secrets` together. The default grants nothing: a Secret's values are hidden.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecretGrants(Vec<SecretGrant>);
+
+// === impl SecretGrant ===
+
+impl FromStr for SecretGrant {
+    type Err = InvalidGrant;
+
+    fn from_str(text: &str) -> Result<Self, InvalidGrant> {
+        let fault = |problem: &str| {
+            let remedy = "write `shop/credentials` for one Secret, `shop/*` for those of a namespace, or `*`";
+            Fault::new(problem, remedy).of(text)
+        };
+        match text.split_once('/') {
+            None if text == "*" => Ok(Self::All),
+            None => Err(fault("it has no namespace")),
+            Some((namespace, _)) if !is_namespace(namespace) => Err(fault("its namespace is none")),
+            Some((namespace, "*")) => Ok(Self::Namespace(namespace.into())),
+            Some((namespace, name)) if is_secret_name(name) => Ok(Self::One(namespace.into(), name.into())),
+            Some(_) => Err(fault("its name is none")),
+        }
+    }
+}
+
+impl fmt::Display for SecretGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("*"),
+            Self::Namespace(namespace) => write!(f, "{namespace}/*"),
+            Self::One(namespace, name) => write!(f, "{namespace}/{name}"),
+        }
+    }
+}
+
+// === impl SecretGrants ===
+
+impl SecretGrants {
+    /// Whether the values of this Secret are granted.
+    #[must_use]
+    pub fn contains(&self, namespace: &str, name: &str) -> bool {
+        self.0.iter().any(|grant| match grant {
+            SecretGrant::All => true,
+            SecretGrant::Namespace(of) => **of == *namespace,
+            SecretGrant::One(of, one) => **of == *namespace && **one == *name,
+        })
+    }
+
+    /// Whether the values of all Secrets of this namespace are granted; none: of all namespaces.
+    #[must_use]
+    pub fn contain_all(&self, namespace: Option<&str>) -> bool {
+        self.0.iter().any(|grant| match grant {
+            SecretGrant::All => true,
+            SecretGrant::Namespace(of) => namespace == Some(of),
+            SecretGrant::One(..) => false,
+        })
+    }
+}
+
+impl FromIterator<SecretGrant> for SecretGrants {
+    fn from_iter<I: IntoIterator<Item = SecretGrant>>(grants: I) -> Self {
+        Self(grants.into_iter().collect())
+    }
+}
+
+/// A DNS subdomain (RFC 1123).
+fn is_secret_name(text: &str) -> bool {
+    let label = |label: &str| {
+        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        !label.is_empty() && label.bytes().all(allowed) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(label)
+}

@@ -1,0 +1,128 @@
+use super::*;
+use crate::Gvr;
+
+fn deployments() -> Gvr {
+    "apps/v1/deployments".parse().unwrap()
+}
+
+fn refused<T: std::str::FromStr<Err = InvalidGrant> + std::fmt::Debug>(text: &str) -> String {
+    text.parse::<T>().unwrap_err().to_string()
+}
+
+#[test]
+fn a_grant_is_read_and_written_in_the_same_form() {
+    for text in
+        ["v1/pods", "apps/v1/deployments @default,shop", "apps/v1/deployments/scale @shop", "v1/pods/status"]
+    {
+        assert_eq!(text.parse::<ReadGrant>().unwrap().to_string(), text);
+    }
+    for text in [
+        "patch apps/v1/deployments @default",
+        "update,patch v1/configmaps/status @shop",
+        "create v1/namespaces",
+    ] {
+        assert_eq!(text.parse::<WriteGrant>().unwrap().to_string(), text);
+    }
+    for text in ["*", "shop/*", "shop/db.credentials-1"] {
+        assert_eq!(text.parse::<SecretGrant>().unwrap().to_string(), text);
+    }
+    let spaced: WriteGrant = "patch, create  v1/configmaps  @shop, default".parse().unwrap();
+    assert_eq!(spaced.to_string(), "create,patch v1/configmaps @default,shop");
+    let all: WriteGrant = "* v1/configmaps".parse().unwrap();
+    assert_eq!(all.to_string(), "create,update,patch,apply,delete v1/configmaps");
+}
+
+#[test]
+fn a_subresource_of_the_core_group_is_not_taken_for_a_group() {
+    let grant: ReadGrant = "v1/pods/status".parse().unwrap();
+
+    assert_eq!((grant.gvr, grant.subresource.as_deref()), (Gvr::new("", "v1", "pods"), Some("status")));
+}
+
+#[test]
+fn a_text_that_is_no_grant_is_refused_with_the_remedy() {
+    for (text, problem, remedy) in [
+        ("pods", "`pods` is neither a resource nor a subresource", "write group/version/resource"),
+        ("apps/v1/deployments/a/b", "is neither a resource", "write group/version/resource"),
+        ("v1/pods @", "`` is not a namespace", "`@shop`"),
+        ("v1/pods @shop,,x", "`` is not a namespace", "`@shop`"),
+        ("v1/pods @Shop", "`Shop` is not a namespace", "`@shop`"),
+        ("v1/pods @../x", "`../x` is not a namespace", "`@shop`"),
+        ("v1/pods/exec", "the subresource `exec` is never granted", "remove it"),
+        ("v1/serviceaccounts/token", "the subresource `token` is never granted", "remove it"),
+        ("v1/pods/Status", "`Status` is not a subresource", "`status`"),
+        ("get v1/pods", "neither a resource", "write group/version/resource"),
+    ] {
+        let error = refused::<ReadGrant>(text);
+        assert!(error.contains(problem) && error.contains(remedy), "{error}");
+    }
+    for (text, problem, remedy) in [
+        ("v1/pods", "it needs verbs and a resource", "`patch apps/v1/deployments @default`"),
+        ("get v1/pods", "`get` is not a verb", "create, update, patch, apply or delete"),
+        ("patch, v1/pods", "`` is not a verb", "create, update"),
+        ("create,* v1/pods", "`*` is not a verb", "`*` for all of them"),
+        ("create v1/pods/attach", "never granted", "remove it"),
+    ] {
+        let error = refused::<WriteGrant>(text);
+        assert!(error.contains(problem) && error.contains(remedy), "{error}");
+    }
+    for (text, problem) in [
+        ("credentials", "no namespace"),
+        ("*/x", "namespace is none"),
+        ("shop/", "name is none"),
+        ("shop/A", "name is none"),
+    ] {
+        let error = refused::<SecretGrant>(text);
+        assert!(error.contains(problem) && error.contains("`shop/*`"), "{error}");
+    }
+}
+
+#[test]
+fn lines_of_one_resource_add_up() {
+    let of = |lines: &[&str]| -> ReadGrants {
+        lines.iter().map(|line| line.parse::<ReadGrant>().unwrap()).collect()
+    };
+
+    let some = of(&["apps/v1/deployments @a", "apps/v1/deployments @b", "apps/v1/deployments/scale"]);
+    let namespaces = some.namespaces(&deployments()).unwrap();
+    assert!(namespaces.contains("a") && namespaces.contains("b"));
+    assert!(!namespaces.contains("c") && !namespaces.contains(""));
+    assert_eq!(some.of(&deployments(), Some("scale")), Some(&Namespaces::All));
+    assert_eq!(some.of(&deployments(), Some("status")), None);
+    assert_eq!(some.gvrs().collect::<Vec<_>>(), [&deployments()]);
+
+    let all = of(&["apps/v1/deployments @a", "apps/v1/deployments"]);
+    assert_eq!(all.namespaces(&deployments()), Some(&Namespaces::All));
+}
+
+#[test]
+fn a_write_is_allowed_by_verb_subresource_and_namespace_alone() {
+    let lines = ["patch apps/v1/deployments @shop", "update apps/v1/deployments/status"];
+    let grants: WriteGrants = lines.iter().map(|line| line.parse::<WriteGrant>().unwrap()).collect();
+    let gvr = deployments();
+
+    assert!(grants.allow(WriteVerb::Patch, &gvr, None, "shop"));
+    assert!(grants.allow(WriteVerb::Update, &gvr, Some("status"), "anywhere"));
+    for (verb, subresource, namespace) in [
+        (WriteVerb::Patch, None, "default"),
+        (WriteVerb::Patch, None, ""),
+        (WriteVerb::Patch, Some("status"), "shop"),
+        (WriteVerb::Apply, None, "shop"),
+        (WriteVerb::Update, None, "shop"),
+    ] {
+        assert!(!grants.allow(verb, &gvr, subresource, namespace), "{verb} {subresource:?} {namespace}");
+    }
+    assert!(!grants.allow(WriteVerb::Patch, &"apps/v1beta1/deployments".parse().unwrap(), None, "shop"));
+}
+
+#[test]
+fn a_secret_is_granted_by_name_by_namespace_or_with_all_others() {
+    let of = |line: &str| -> SecretGrants { [line.parse::<SecretGrant>().unwrap()].into_iter().collect() };
+
+    assert!(of("shop/db").contains("shop", "db"));
+    assert!(!of("shop/db").contains("shop", "other") && !of("shop/db").contains("default", "db"));
+    assert!(!of("shop/db").contain_all(Some("shop")));
+    assert!(of("shop/*").contains("shop", "any") && of("shop/*").contain_all(Some("shop")));
+    assert!(!of("shop/*").contain_all(None) && of("*").contain_all(None));
+    assert!(!SecretGrants::default().contains("shop", "db"));
+}
