@@ -31,7 +31,8 @@ pub use environment::Environment;
 pub use host::{ADMIN, Host, LOG, SHUTDOWN_TIMEOUT};
 pub use loopback::{NotLoopback, loopback};
 pub use plugin::{
-    Events, Grants, Initial, Instance, Limits, OnExhausted, Plugin, Queue, Relist, Retry, Subscription,
+    Delivery, Events, Grants, Initial, Instance, Limits, OnExhausted, Plugin, Quarantine, Queue, Rate,
+    Relist, Retry, Subscription,
 };
 pub use problem::{ConfigError, Problem};
 pub use watch::{Compression, DROP, LEAST_RESYNC, Watch};

@@ -34,6 +34,8 @@ fn configuration() -> String {
               max = "20ms"
               attempts = {ATTEMPTS}
               on-exhausted = "dead-letter"
+              [plugin.quarantine]
+              after = 0
               [plugin.limits]
               {limits}
             "#,

@@ -32,6 +32,11 @@
 //! state of an object that changes all the time runs out of attempts like any other. A deletion starts at zero,
 //! because it is another call, and the last one of its object.
 //!
+//! **Every.** Where each change is to be delivered ([`DeliveryMode::Every`](crate::DeliveryMode::Every)) two entries
+//! become one only where the later one is no change: a resync, or the same deletion told twice. So many entries of an
+//! object may be pending then, each unseen only if it is an addition behind a deletion. Once the queue fell behind, the
+//! table above holds, and what is missing something has the cause `replay`.
+//!
 //! **The rest.** The times are those of the oldest, and every sync token survives until the result is settled.
 
 use std::sync::Arc;
@@ -69,8 +74,60 @@ pub enum Merge {
     Resync,
 }
 
+/// Which entries of an object merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// All that can.
+    Latest,
+    /// None that is a change.
+    Every,
+    /// All that can, although each was asked for: what it did is told by the cause.
+    Behind,
+}
+
+// === impl Rule ===
+
+impl Rule {
+    /// What two pending entries of one object become; `later` follows `earlier` without a gap.
+    pub(crate) fn apply(self, earlier: Entry, later: Entry) -> Coalesced {
+        match self {
+            Self::Latest => coalesce(earlier, later),
+            Self::Every => follow(earlier, later),
+            Self::Behind => behind(coalesce(earlier, later)),
+        }
+    }
+
+    /// True where `later` takes the place of `earlier`, which failed.
+    pub(crate) fn supersedes(self, earlier: &Entry, later: &Entry) -> bool {
+        self != Self::Every && supersedes(earlier, later)
+    }
+}
+
+/// Keeps both entries wherever the later one is a change.
+fn follow(earlier: Entry, later: Entry) -> Coalesced {
+    let same = earlier.change.object().uid() == later.change.object().uid();
+    match (earlier.is_deletion(), later.is_deletion()) {
+        // Another object of the name, whose addition the subscription left out.
+        (true, true) if !same => Coalesced::Both(earlier, later),
+        (true, _) => coalesce(earlier, later),
+        (false, _) if later.cause == Cause::Resync => coalesce(earlier, later),
+        (false, _) => Coalesced::Both(earlier, Entry { unseen: false, ..later }),
+    }
+}
+
+/// Says of an entry that took in a change that it did.
+fn behind(coalesced: Coalesced) -> Coalesced {
+    match coalesced {
+        Coalesced::One { mut entry, merge, newer: true } if !entry.is_deletion() => {
+            entry.cause = Cause::Replay;
+            Coalesced::One { entry, merge, newer: true }
+        }
+        other => other,
+    }
+}
+
 /// Applies the merging rule to two pending entries of one object; `later` follows `earlier` without a gap.
-pub(crate) fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
+fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
     let resync = later.cause == Cause::Resync;
     match (&earlier.change, &later.change) {
         (Change::Added { .. }, Change::Deleted { .. }) if earlier.unseen => {
@@ -90,7 +147,7 @@ pub(crate) fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
 }
 
 /// True where `later` merges into `earlier` and brings newer state: then nobody needs `earlier` any more.
-pub(crate) fn supersedes(earlier: &Entry, later: &Entry) -> bool {
+fn supersedes(earlier: &Entry, later: &Entry) -> bool {
     match (&earlier.change, &later.change) {
         (Change::Deleted { .. }, _) => false,
         (_, Change::Deleted { .. }) => true,

@@ -48,9 +48,7 @@ pub(crate) struct DeadLetters {
 // === impl DeadLetter ===
 
 impl DeadLetter {
-    pub(crate) fn new(object: ObjectRef, entry: &Entry, mut failure: Failure) -> Self {
-        let end = failure.message.floor_char_boundary(MAX_MESSAGE_BYTES);
-        failure.message.truncate(end);
+    pub(crate) fn new(object: ObjectRef, entry: &Entry, failure: Failure) -> Self {
         let state = entry.change.object();
         Self {
             object,
@@ -59,7 +57,7 @@ impl DeadLetter {
             uid: state.uid().into(),
             resource_version: state.resource_version().into(),
             attempts: entry.attempts,
-            failure,
+            failure: cut(failure),
             at: SystemTime::now(),
         }
     }
@@ -72,15 +70,16 @@ impl DeadLetters {
         Self { capacity, by_age: BTreeMap::new(), by_object: HashMap::new(), next: 0, evicted: 0 }
     }
 
+    /// Of those that are too many now the oldest go, and are counted.
+    pub(crate) fn set_capacity(&mut self, capacity: NonZeroUsize) {
+        self.capacity = capacity;
+        self.evict(capacity.get());
+    }
+
     /// Keeps a letter in place of an older one of the same object.
     pub(crate) fn keep(&mut self, letter: DeadLetter) {
         self.withdraw(&letter.object);
-        if self.by_age.len() >= self.capacity.get()
-            && let Some((_, oldest)) = self.by_age.pop_first()
-        {
-            self.by_object.remove(&oldest.object);
-            self.evicted += 1;
-        }
+        self.evict(self.capacity.get() - 1);
         self.by_object.insert(letter.object.clone(), self.next);
         self.by_age.insert(self.next, letter);
         self.next += 1;
@@ -93,6 +92,15 @@ impl DeadLetters {
             && let Some(age) = self.by_object.remove(object)
         {
             self.by_age.remove(&age);
+        }
+    }
+
+    fn evict(&mut self, most: usize) {
+        while self.by_age.len() > most
+            && let Some((_, oldest)) = self.by_age.pop_first()
+        {
+            self.by_object.remove(&oldest.object);
+            self.evicted += 1;
         }
     }
 
@@ -109,6 +117,13 @@ impl DeadLetters {
     pub(crate) fn evicted(&self) -> u64 {
         self.evicted
     }
+}
+
+/// Cuts the message of a failure that is kept.
+pub(crate) fn cut(mut failure: Failure) -> Failure {
+    let end = failure.message.floor_char_boundary(MAX_MESSAGE_BYTES);
+    failure.message.truncate(end);
+    failure
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! 1. A listener offers a notification to the plugin's [`Queue`]; that never blocks.
 //! 2. `coalesce` merges it with what is still pending for the same object: the merging rule, written once.
 //! 3. The queue hands objects to workers, live ones before initial, relisted, resynced and replayed ones in a
-//!    fair ratio, and never one object to two workers.
+//!    fair ratio, and never one object to two workers; no faster than its rate, no more retries than its budget, and
+//!    none but a probe to a plugin in quarantine.
 //! 4. A [`Dispatcher`] runs the workers: each makes one [`Delivery`](informer_types::Delivery) at a time.
 //! 5. [`RetryConfig`] is the one place that decides what a failure leads to: another attempt, or a
 //!    [`DeadLetter`].
@@ -41,7 +42,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Not built yet: filters, `delivery = "every"`, rate limits, persistent dead letters, quarantine, and the
+//! Not built yet: filters, persistent dead letters, and the
 //! workqueue with its reconciler.
 #![forbid(unsafe_code)]
 
@@ -60,5 +61,8 @@ pub use coalesce::Merge;
 pub use dead_letter::DeadLetter;
 pub use dispatcher::{DispatchConfig, Dispatcher, DispatcherHandle};
 pub use object_ref::ObjectRef;
-pub use queue::{Backlog, Lease, MergeCounts, Queue, QueueConfig, QueueStats};
+pub use queue::{
+    Backlog, DeliveryMode, Lease, MergeCounts, Quarantine, QuarantineConfig, Queue, QueueConfig, QueueStats,
+    Rate,
+};
 pub use retry::{Backoff, Fate, RetryConfig, Settled, Settlement};

@@ -1,17 +1,19 @@
 //! What is pending for one object.
 
+use std::collections::VecDeque;
+
 use crate::{
-    coalesce::{Coalesced, Merge, coalesce, supersedes},
+    coalesce::{Coalesced, Merge, Rule},
     entry::{Entry, Tokens},
 };
 
-/// The pending entries of one object, in order, already merged. The merging rule keeps them at two at most: a
-/// deletion and an addition behind it.
+/// The pending entries of one object, in order, already merged. Where changes merge they are two at most: a deletion and
+/// an addition behind it.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     first: Option<Entry>,
     /// Almost always empty, and then without memory of its own.
-    rest: Vec<Entry>,
+    rest: VecDeque<Entry>,
 }
 
 /// What a new entry did.
@@ -33,12 +35,12 @@ pub(crate) enum Effect {
 
 impl Pending {
     /// Adds the newest entry.
-    pub(crate) fn push(&mut self, entry: Entry) -> Effect {
-        let Some(last) = self.rest.pop().or_else(|| self.first.take()) else {
+    pub(crate) fn push(&mut self, rule: Rule, entry: Entry) -> Effect {
+        let Some(last) = self.rest.pop_back().or_else(|| self.first.take()) else {
             self.first = Some(entry);
             return Effect::Grew;
         };
-        match coalesce(last, entry) {
+        match rule.apply(last, entry) {
             Coalesced::One { entry, merge, newer } => {
                 self.append(entry);
                 Effect::Merged { merge, newer: newer && self.rest.is_empty() }
@@ -53,23 +55,23 @@ impl Pending {
     }
 
     /// Puts an entry back that a worker had in hand: it is older than all others.
-    pub(crate) fn put_back(&mut self, entry: Entry) -> Effect {
+    pub(crate) fn put_back(&mut self, rule: Rule, entry: Entry) -> Effect {
         let Some(next) = self.first.take() else {
             self.first = Some(entry);
             return Effect::Grew;
         };
-        match coalesce(entry, next) {
+        match rule.apply(entry, next) {
             Coalesced::One { entry, merge, newer } => {
                 self.first = Some(entry);
                 Effect::Merged { merge, newer }
             }
             Coalesced::Both(earlier, later) => {
                 self.first = Some(earlier);
-                self.rest.insert(0, later);
+                self.rest.push_front(later);
                 Effect::Grew
             }
             Coalesced::Neither(tokens) => {
-                self.first = (!self.rest.is_empty()).then(|| self.rest.remove(0));
+                self.first = self.rest.pop_front();
                 Effect::Cancelled(tokens)
             }
         }
@@ -78,13 +80,13 @@ impl Pending {
     /// Takes the oldest entry.
     pub(crate) fn pop(&mut self) -> Option<Entry> {
         let entry = self.first.take()?;
-        self.first = (!self.rest.is_empty()).then(|| self.rest.remove(0));
+        self.first = self.rest.pop_front();
         Some(entry)
     }
 
     /// True where newer state than that of `entry`, which a worker has in hand, would take its place.
-    pub(crate) fn supersedes(&self, entry: &Entry) -> bool {
-        self.first.as_ref().is_some_and(|next| supersedes(entry, next))
+    pub(crate) fn supersedes(&self, rule: Rule, entry: &Entry) -> bool {
+        self.first.as_ref().is_some_and(|next| rule.supersedes(entry, next))
     }
 
     /// True where any of it belongs to the live lane.
@@ -96,6 +98,10 @@ impl Pending {
         self.first.is_none()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.rest.len()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.first.iter().chain(&self.rest)
     }
@@ -103,14 +109,15 @@ impl Pending {
     fn append(&mut self, entry: Entry) {
         match &self.first {
             None => self.first = Some(entry),
-            Some(_) => self.rest.push(entry),
+            Some(_) => self.rest.push_back(entry),
         }
     }
 }
 
 impl IntoIterator for Pending {
     type Item = Entry;
-    type IntoIter = std::iter::Chain<std::option::IntoIter<Entry>, std::vec::IntoIter<Entry>>;
+    type IntoIter =
+        std::iter::Chain<std::option::IntoIter<Entry>, std::collections::vec_deque::IntoIter<Entry>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.first.into_iter().chain(self.rest)

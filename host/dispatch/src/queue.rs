@@ -3,13 +3,17 @@
 //! [`Keyed`] is the queue itself, without time, threads or tasks of its own; [`Queue`] puts a lock around it and
 //! lets workers wait.
 
+mod bucket;
+mod budget;
+mod config;
 mod keyed;
 mod lane;
 mod lease;
+mod quarantine;
 mod slot;
 mod stats;
 
-use std::{collections::VecDeque, num::NonZeroUsize, pin::pin, sync::Arc, time::Instant};
+use std::{collections::VecDeque, pin::pin, sync::Arc, time::Instant};
 
 use informer_types::{Delivery, Notification, NotificationSink};
 use parking_lot::Mutex;
@@ -19,24 +23,19 @@ use tokio::{
     time::{self, sleep_until},
 };
 
+pub use config::{DeliveryMode, QueueConfig, Rate};
 pub use lease::Lease;
+pub use quarantine::{Quarantine, QuarantineConfig};
 pub use stats::{Backlog, MergeCounts, QueueStats};
 
 use crate::{DeadLetter, Settled, Settlement};
-use keyed::{Keyed, Outcome, Taken};
-
-/// What a queue may hold besides its objects.
-#[derive(Clone, Debug)]
-pub struct QueueConfig {
-    /// Dead letters kept; at the bound the oldest goes, and is counted.
-    pub dead_letters: NonZeroUsize,
-}
+use keyed::{Keyed, Outcome, Taken, Wake};
 
 /// The notifications on their way to one plugin.
 ///
 /// # Promises
-/// What is pending for one object merges (see the merging rule in `coalesce.rs`); nothing else does. Everything
-/// offered ends in exactly one counter of [`QueueStats`]: acknowledged, merged, cancelled, dead, dropped or
+/// What is pending for one object merges (see the merging rule in `coalesce.rs`), unless [`DeliveryMode::Every`] was
+/// asked for; nothing else does. Everything offered ends in exactly one counter of [`QueueStats`]: acknowledged, merged, cancelled, dead, dropped or
 /// discarded.
 ///
 /// # Ordering
@@ -46,8 +45,8 @@ pub struct QueueConfig {
 /// so neither starves. A retry goes to the end of its lane when its wait is over and delays no other object.
 ///
 /// # Bound
-/// At most two pending entries and one in hand for each distinct object, whatever the rate; [`offer`] never
-/// waits and never refuses. Memory goes back when the objects are done (W-15).
+/// At most two pending entries and one in hand for each distinct object, whatever the rate, and no more than
+/// [`DeliveryMode::Every`] adds to that; [`offer`] never waits and never refuses. Memory goes back when the objects are done (W-15).
 ///
 /// One source feeds a queue through one listener: two would tell the same twice, and what one of them filters
 /// out could cancel what the other told.
@@ -74,22 +73,13 @@ enum Idle {
     Closed,
 }
 
-// === impl QueueConfig ===
-
-impl Default for QueueConfig {
-    /// A thousand dead letters: more than a person reads, less than a few MiB at their longest.
-    fn default() -> Self {
-        Self { dead_letters: NonZeroUsize::MIN.saturating_add(999) }
-    }
-}
-
 // === impl Queue ===
 
 impl Queue {
     /// An empty queue.
     pub fn new(config: &QueueConfig) -> Self {
         Self(Arc::new(Shared {
-            keyed: Mutex::new(Keyed::new(config.dead_letters)),
+            keyed: Mutex::new(Keyed::new(config)),
             ready: Notify::new(),
             settled: Notify::new(),
         }))
@@ -126,6 +116,19 @@ impl Queue {
         }
     }
 
+    /// Changes what it is told to do, from now on. What is pending stays as it is.
+    pub fn configure(&self, config: &QueueConfig) {
+        self.0.keyed.lock().configure(config);
+        self.0.ready.notify_waiters();
+    }
+
+    /// A new version is in service: where the plugin is in quarantine, the next probe is due now.
+    pub fn probe_now(&self) {
+        if self.0.keyed.lock().probe_now(now()) {
+            self.0.ready.notify_waiters();
+        }
+    }
+
     /// From now on nothing is handed out; offers are still taken in. What workers have in hand is not touched.
     pub fn pause(&self) {
         self.0.keyed.lock().set_paused(true);
@@ -157,7 +160,7 @@ impl Queue {
         loop {
             let mut settled = pin!(self.0.settled.notified());
             settled.as_mut().enable();
-            if self.0.keyed.lock().is_quiet(until) {
+            if self.0.keyed.lock().is_quiet(until, now()) {
                 return;
             }
             settled.await;
@@ -176,12 +179,18 @@ impl Queue {
     }
 
     fn look(&self) -> Result<(Lease, Delivery), Idle> {
-        let now = now();
         let mut keyed = self.0.keyed.lock();
+        // With the lock held: what others did before is not in the future.
+        let now = now();
         let Some(taken) = keyed.take(now) else {
-            return Err(if keyed.is_closed() { Idle::Closed } else { Idle::Until(keyed.next_due()) });
+            return Err(if keyed.is_closed() { Idle::Closed } else { Idle::Until(keyed.next_due(now)) });
         };
+        let more = keyed.has_more_later();
         drop(keyed);
+        if more {
+            // Somebody else waits for it, now that this worker is busy.
+            self.0.ready.notify_one();
+        }
         let Taken { id, object, entry } = taken;
         let delivery = entry.delivery(object.source.clone(), now);
         Ok((Lease::new(self.clone(), id, object, entry), delivery))
@@ -200,9 +209,15 @@ impl Queue {
         drop(released);
     }
 
-    fn wake(&self, ready: bool) {
-        if ready {
-            self.0.ready.notify_one();
+    fn wake(&self, wake: Wake) {
+        match wake {
+            Wake::Nobody => {}
+            Wake::One => self.0.ready.notify_one(),
+            Wake::All => {
+                self.0.ready.notify_waiters();
+                // For whoever is about to wait.
+                self.0.ready.notify_one();
+            }
         }
         self.0.settled.notify_waiters();
     }

@@ -25,7 +25,7 @@ pub struct RetryConfig {
     pub on_exhausted: Fate,
 }
 
-/// What becomes of a notification that is given up. Both count, both are logged, and both release its sync
+/// What becomes of a notification whose attempts are spent. All are counted and logged; the first two release its sync
 /// tokens (D-8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -33,6 +33,8 @@ pub enum Fate {
     DeadLetter,
     /// It is only counted and logged.
     Drop,
+    /// It is not given up: the plugin is put in quarantine, and its attempts start anew after it.
+    Quarantine,
 }
 
 /// What is to be done with a notification after an attempt.
@@ -46,6 +48,8 @@ pub enum Settlement {
         delay: Duration,
         /// After this long, where newer state of the object takes its place.
         floor: Duration,
+        /// Why.
+        failure: Failure,
     },
     /// Its attempts are spent: it is tried again only as part of newer state, which is its own reason.
     Spent {
@@ -68,12 +72,24 @@ pub enum Settlement {
 pub enum Settled {
     /// It is delivered; a dead letter of the same object is withdrawn.
     Acknowledged,
+    /// It is delivered, and that ended the quarantine of the plugin.
+    Recovered,
     /// It waits, alone or merged with newer state.
     Retrying {
         /// For how long from now.
         delay: Duration,
         /// It is now part of newer state.
         superseded: bool,
+    },
+    /// The plugin is in quarantine, since now or before: it waits for the end of that, or to be the probe, and the
+    /// attempt does not count.
+    Quarantined {
+        /// The quarantine begins with it.
+        begins: bool,
+        /// What went wrong.
+        failure: Failure,
+        /// Until the next probe.
+        probe_in: Duration,
     },
     /// It was given up.
     GaveUp {
@@ -109,9 +125,9 @@ impl RetryConfig {
             Outcome::Retry { failure, .. } if self.attempts.is_some_and(|most| attempt >= most.get()) => {
                 Settlement::Spent { floor, fate: self.on_exhausted, failure }
             }
-            Outcome::Retry { after, .. } => {
+            Outcome::Retry { after, failure } => {
                 let delay = after.unwrap_or_else(|| self.backoff.delay(attempt, random));
-                Settlement::Retry { delay: delay.max(floor).min(MAX_DELAY), floor }
+                Settlement::Retry { delay: delay.max(floor).min(MAX_DELAY), floor, failure }
             }
         }
     }

@@ -3,11 +3,12 @@
 use std::{num::NonZeroU64, time::Duration};
 
 use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig, WatchListMode};
-use informer_dispatch::{Backoff, Fate, RetryConfig};
+use informer_dispatch::{Backoff, DeliveryMode, Fate, QuarantineConfig, QueueConfig, Rate, RetryConfig};
 use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig};
 
 use crate::config::{
-    self, Cluster, Compression, Instance, OnExhausted, Plugin, Relist, Retry, Subscription, Watch, WatchList,
+    self, Cluster, Compression, Delivery, Instance, OnExhausted, Plugin, Quarantine, Relist, Retry,
+    Subscription, Watch, WatchList,
 };
 
 /// client-go's name for the same test mode: each streaming list is compared with a plain one.
@@ -69,7 +70,22 @@ pub(super) fn retry(retry: &Retry) -> RetryConfig {
         on_exhausted: match retry.on_exhausted {
             OnExhausted::DeadLetter => Fate::DeadLetter,
             OnExhausted::Drop => Fate::Drop,
+            OnExhausted::Quarantine => Fate::Quarantine,
         },
+    }
+}
+
+pub(super) fn queue(plugin: &Plugin) -> QueueConfig {
+    let Quarantine { after, min, max } = plugin.quarantine;
+    QueueConfig {
+        delivery: match plugin.queue.delivery {
+            Delivery::Latest => DeliveryMode::Latest,
+            Delivery::Every { capacity } => DeliveryMode::Every { capacity },
+        },
+        rate: plugin.queue.rate.map(|rate| Rate { per_second: rate.per_second, burst: rate.burst }),
+        retry_budget: plugin.retry.budget,
+        quarantine: QuarantineConfig { after, backoff: Backoff { min, max, ..Backoff::default() } },
+        ..QueueConfig::default()
     }
 }
 

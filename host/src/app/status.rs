@@ -1,17 +1,18 @@
 //! The state of everything, for the admin endpoint.
 
 mod informer;
+mod queue;
 
 use std::{sync::Arc, time::Duration};
 
 use informer_cache::{InformerFactory, SharedInformer};
-use informer_dispatch::{DeadLetter, QueueStats};
 use informer_runtime::PluginStats;
 use serde_json::{Map, Value, json};
 
 use super::unit::Unit;
 use crate::{admin::Probe, state::State};
 use informer::informer;
+use queue::{dead_letter, queue};
 
 /// Looks at a running host.
 pub(super) struct HostProbe {
@@ -47,7 +48,8 @@ impl Probe for HostProbe {
         let synced = informers.iter().map(SharedInformer::status).filter(|status| status.synced);
         let troubled = synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string());
         let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
-        troubled.chain(state).collect()
+        let quarantined = self.units.iter().filter_map(quarantined);
+        troubled.chain(state).chain(quarantined).collect()
     }
 
     fn status(&self) -> Value {
@@ -63,6 +65,13 @@ impl Probe for HostProbe {
     }
 }
 
+/// Why the plugin is in quarantine, if it is.
+fn quarantined(unit: &Unit) -> Option<String> {
+    let stats = unit.queue().stats();
+    let quarantine = stats.quarantine?;
+    Some(format!("plugin {}: {}", unit.name(), queue::because(&quarantine)))
+}
+
 fn plugin(unit: &Unit) -> Value {
     let version = unit.plugin().version();
     json!({
@@ -73,7 +82,7 @@ fn plugin(unit: &Unit) -> Value {
         })),
         "refused": unit.refused(),
         "calls": calls(&unit.plugin().stats()),
-        "queue": queue(&unit.queue().stats()),
+        "queue": queue(&unit.queue().stats(), &unit.queue_config()),
         "dead-letters": unit.queue().dead_letters().iter().map(dead_letter).collect::<Vec<_>>(),
     })
 }
@@ -91,29 +100,6 @@ fn calls(stats: &PluginStats) -> Value {
         },
         "memory-refusals": stats.memory_refusals,
         "log-bytes-dropped": stats.log_bytes_dropped,
-    })
-}
-
-fn queue(stats: &QueueStats) -> Value {
-    json!({
-        "offered": stats.offered, "acknowledged": stats.acknowledged, "cancelled": stats.cancelled,
-        "merged": {
-            "add": stats.merged.add, "update": stats.merged.update,
-            "delete": stats.merged.delete, "resync": stats.merged.resync,
-        },
-        "dead": stats.dead, "dropped": stats.dropped, "discarded": stats.discarded,
-        "delivered": stats.delivered, "retried": stats.retried, "given-back": stats.given_back,
-        "pending": stats.pending, "waiting": stats.waiting, "in-flight": stats.in_flight,
-        "objects": stats.objects, "oldest-ms": stats.oldest.map(millis),
-        "dead-letters": stats.dead_letters, "dead-letters-evicted": stats.dead_letters_evicted,
-    })
-}
-
-fn dead_letter(letter: &DeadLetter) -> Value {
-    json!({
-        "object": letter.object.to_string(), "verb": letter.verb, "cause": letter.cause.as_str(),
-        "uid": letter.uid, "resource-version": letter.resource_version,
-        "attempts": letter.attempts, "failure": letter.failure.to_string(),
     })
 }
 

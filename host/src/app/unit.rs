@@ -89,7 +89,7 @@ impl Unit {
             settings::plugin(&config),
             Sources { lister: Arc::new(CacheLister::new(caches)), log: Arc::clone(&parts.log) },
         ));
-        let queue = Queue::new(&QueueConfig::default());
+        let queue = Queue::new(&settings::queue(&config));
         queue.pause();
         let dispatch = DispatchConfig {
             plugin: config.name.as_str().into(),
@@ -135,6 +135,11 @@ impl Unit {
         &self.queue
     }
 
+    /// What its queue was told to do.
+    pub(super) fn queue_config(&self) -> QueueConfig {
+        settings::queue(&self.config)
+    }
+
     /// Why the last load failed, if it did.
     pub(super) fn refused(&self) -> Option<String> {
         self.refused.lock().clone()
@@ -176,6 +181,7 @@ impl Unit {
             Ok(Some(version)) => {
                 *self.refused.lock() = None;
                 self.loaded.send_replace(true);
+                self.queue.probe_now();
                 let what = if first { "plugin loaded" } else { "plugin reloaded" };
                 let VersionInfo { name, version, sdk, digest, .. } = version;
                 tracing::info!(plugin = self.name(), guest = name, version, sdk, %digest, "{what}");

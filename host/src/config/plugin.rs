@@ -2,21 +2,21 @@
 
 mod instance;
 mod limits;
+mod quarantine;
+mod queue;
 mod retry;
 mod subscription;
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::path::PathBuf;
 
 use informer_types::{ReadGrants, SecretGrants, WriteGrants};
 
 pub use instance::{IDLE_TIMEOUT, Instance};
 pub use limits::{DEADLINE, LOG_BYTES, Limits, MEMORY_BYTES, REQUESTS, RESPONSE_BYTES};
-pub use retry::{ATTEMPTS, FACTOR, JITTER, MAX, MIN, OnExhausted, Retry};
+pub use quarantine::{QUARANTINE_AFTER, QUARANTINE_MAX, QUARANTINE_MIN, Quarantine};
+pub use queue::{CAPACITY, Delivery, Queue, Rate, WORKERS};
+pub use retry::{ATTEMPTS, BUDGET, FACTOR, JITTER, MAX, MIN, OnExhausted, Retry};
 pub use subscription::{Events, Initial, Relist, Subscription};
-
-/// One worker is first in, first out across objects, which is what a new plugin is easiest to reason about
-/// with (section 4 of the contract: with more, only the order per object is promised).
-pub const WORKERS: NonZeroUsize = NonZeroUsize::MIN;
 
 /// A plugin without `[plugin.config]` is given an empty object.
 pub const CONFIG_JSON: &str = "{}";
@@ -37,19 +37,14 @@ pub struct Plugin {
     pub queue: Queue,
     /// What follows a failed call.
     pub retry: Retry,
+    /// When it is left alone.
+    pub quarantine: Quarantine,
     /// What a call may use.
     pub limits: Limits,
     /// What it may reach. What is not granted is denied.
     pub grants: Grants,
     /// `[plugin.config]` as a JSON object, keys sorted; dates are texts.
     pub config_json: String,
-}
-
-/// The queue of a plugin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queue {
-    /// Calls that may run at once, each for another object and in an instance of its own.
-    pub workers: NonZeroUsize,
 }
 
 /// What a plugin may reach.
@@ -62,12 +57,4 @@ pub struct Grants {
     pub write: Option<WriteGrants>,
     /// The Secrets whose values it may see and write.
     pub secrets: SecretGrants,
-}
-
-// === impl Queue ===
-
-impl Default for Queue {
-    fn default() -> Self {
-        Self { workers: WORKERS }
-    }
 }

@@ -26,11 +26,13 @@ pub(super) use address::{Admin, ServerUrl};
 pub(super) use duration::shown;
 pub(super) use name::{FieldSelector, Name};
 pub(super) use number::{Count, Number};
-pub(super) use plugin::{RawGrant, RawInstance, RawLimits, RawOn, RawPlugin, RawQueue, RawRetry};
+pub(super) use plugin::{
+    RawGrant, RawInstance, RawLimits, RawOn, RawPlugin, RawQuarantine, RawQueue, RawRetry,
+};
 pub(super) use size::Size;
 pub(super) use table::Located;
 pub(super) use text::{LogFilter, PathText, Text};
-pub(super) use word::{EventKind, InstanceKind};
+pub(super) use word::{DeliveryKind, EventKind, InstanceKind};
 
 use super::problem::{Fault, Problems};
 use crate::{

@@ -76,6 +76,13 @@ fn plugin(plugin: &Value) -> String {
         counted(number(queue, "pending"), "notification"),
         counted(number(queue, "dead-letters"), "dead letter"),
     );
+    if let Some(quarantine) = queue.get("quarantine").and_then(|quarantine| quarantine.get("text")?.as_str())
+    {
+        let _ = write!(text, "\n  {quarantine}");
+    }
+    if queue.get("behind") == Some(&Value::Bool(true)) {
+        text.push_str("\n  more changes wait than its capacity: they merge for a while");
+    }
     if let Some(refused) = at("refused").as_str() {
         let _ = write!(text, "\n  its file is refused: {refused}");
     }
@@ -125,7 +132,8 @@ mod tests {
                  "last-synced-version": "77", "reflectors": [{"last-event-age-ms": 9000}, {"last-event-age-ms": 7900}]},
             ],
             "plugins": [
-                {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0}, "queue": {"pending": 2}},
+                {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0},
+                 "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}}},
                 {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
                  "calls": {"acknowledged": 12, "last-failure": "trap: unreachable"}, "queue": {"pending": 0, "dead-letters": 1}},
             ],
@@ -141,6 +149,8 @@ mod tests {
                 "  the first list of v1/nodes is not complete yet",
                 "watch v1/secrets: watching, synced, 3 objects, resource version 77, last event 7 s ago",
                 "plugin echo: no version in service, 0 calls acknowledged, 2 notifications pending, 0 dead letters",
+                "  in quarantine for 7 s",
+                "  more changes wait than its capacity: they merge for a while",
                 "  its file is refused: not a component",
                 "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 1 dead letter",
                 "  its last failed call: trap: unreachable",

@@ -2,8 +2,8 @@ use std::{num::NonZeroU32, path::Path, time::Duration};
 
 use informer::{
     config::{
-        Access, Cluster, Config, Events, Initial, Instance, Limits, OnExhausted, Queue, Relist, Retry,
-        SMALLEST, WatchList,
+        Access, Cluster, Config, Delivery, Events, Initial, Instance, Limits, OnExhausted, Quarantine, Queue,
+        Rate, Relist, Retry, SMALLEST, WatchList,
     },
     logging::LogFormat,
 };
@@ -40,6 +40,7 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     assert_eq!(plugin.instance, warm);
     assert_eq!(plugin.queue, Queue::default());
     assert_eq!(plugin.retry, Retry::default());
+    assert_eq!(plugin.quarantine, Quarantine::default());
     assert_eq!(plugin.limits, Limits::default());
     assert_eq!((&plugin.grants.read, &plugin.grants.write), (&None, &None));
     assert_eq!(plugin.grants.secrets, SecretGrants::default());
@@ -87,8 +88,9 @@ fn every_key_is_heard() {
         max-calls = 1000
         idle-timeout = "0s"
         on = [{ watch = "v1/pods", events = ["delete"], resync = "30s", relist = "all", initial = "skip" }]
-        queue = { workers = 4 }
-        retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, on-exhausted = "drop" }
+        queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
+        retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
+        quarantine = { after = 0, min = "2s", max = "3s" }
         limits = { memory = "1GiB", deadline = "250ms", log = 0, response = 4096, requests = 7 }
         grant = { read = ["v1/pods"], write = ["patch v1/pods @shop", "create v1/configmaps"], secrets = ["shop/*"] }
         "#,
@@ -120,13 +122,21 @@ fn every_key_is_heard() {
     let plugin = &config.plugins[0];
     assert_eq!(plugin.source, Path::new("/opt/p.wasm"));
     assert_eq!(plugin.instance, Instance::Warm { max_calls: 1000.try_into().ok(), idle_timeout: None });
-    assert_eq!(plugin.queue.workers.get(), 4);
+    let queue = Queue {
+        workers: 4.try_into().unwrap(),
+        delivery: Delivery::Every { capacity: 500.try_into().unwrap() },
+        rate: Some(Rate { per_second: 2.5, burst: 7.try_into().unwrap() }),
+    };
+    assert_eq!(plugin.queue, queue);
+    let (min, max) = (Duration::from_secs(2), Duration::from_secs(3));
+    assert_eq!(plugin.quarantine, Quarantine { after: None, min, max });
     let retry = Retry {
         min: Duration::from_secs(1),
         max: Duration::from_secs(2),
         factor: 1.5,
         jitter: 0.0,
         attempts: None,
+        budget: None,
         on_exhausted: OnExhausted::Drop,
     };
     assert_eq!(plugin.retry, retry);
@@ -232,4 +242,13 @@ fn a_watch_may_keep_a_part_of_its_objects_or_their_metadata_alone() {
     assert_eq!(pods.indexes.len(), 2);
     assert!(!pods.metadata_only && secrets.metadata_only);
     assert_eq!(secrets.keep, ["/metadata/annotations".parse().unwrap()]);
+}
+
+#[test]
+fn a_rate_without_a_burst_has_a_second_of_it() {
+    for (rate, burst) in [("0.5", 1), ("1", 1), ("2.5", 3), ("100", 100)] {
+        let queue = good(&with(&format!("[plugin.queue]\nrate = {rate}\n"))).plugins[0].queue.clone();
+
+        assert_eq!(queue.rate.unwrap().burst.get(), burst, "{rate}");
+    }
 }

@@ -179,7 +179,7 @@ fn an_unknown_key_is_told_where_it_belongs_or_what_it_was_meant_to_be() {
 11:1: plugin.hello.on[0].log: unknown key; it belongs to [host] or [plugin.limits]
 12:1: plugin.hello.on[0].relists: unknown key; did you mean `relist`?
 13:1: plugin.hello.on[0].colour: unknown key; known are `watch`, `events`, `resync`, `relist`, `initial`
-15:1: plugin.hello.retry.maximum: unknown key; known are `min`, `max`, `factor`, `jitter`, `attempts`, `on-exhausted`
+15:1: plugin.hello.retry.maximum: unknown key; known are `min`, `max`, `factor`, `jitter`, `attempts`, `budget`, `on-exhausted`
 16:2: plugins: unknown key; did you mean `plugin`?
 "#
     );
@@ -372,7 +372,12 @@ max = "1m"
 factor = nan
 jitter = 2
 attempts = -1
-on-exhausted = "quarantine"
+budget = -0.1
+on-exhausted = "retry"
+[plugin.quarantine]
+after = -1
+min = "0s"
+max = "25h"
 [plugin.limits]
 memory = "1B"
 deadline = "0s"
@@ -386,17 +391,43 @@ requests = 0
 15:10: plugin.hello.retry.factor: the number nan is of no use; write for example 2.0
 16:10: plugin.hello.retry.jitter: 2 is too large; write at most 1
 17:12: plugin.hello.retry.attempts: -1 is out of range; write a whole number from 0 to 4294967295
-18:16: plugin.hello.retry.on-exhausted: `quarantine` is not supported by this version; write "dead-letter" or "drop"
-20:10: plugin.hello.limits.memory: "1B" is too small; write at least "64KiB"
-21:12: plugin.hello.limits.deadline: "0s" is too small; write at least "10ms"
-22:7: plugin.hello.limits.log: -1 is not a size; write for example "64MiB"
-23:12: plugin.hello.limits.response: "2GiB" is too large; write at most "1GiB"
-24:12: plugin.hello.limits.requests: 0 is too small; write at least 1
+18:10: plugin.hello.retry.budget: -0.1 is too small; write at least 0
+19:16: plugin.hello.retry.on-exhausted: unknown value `retry`; write "dead-letter" or "drop" or "quarantine"
+21:9: plugin.hello.quarantine.after: -1 is out of range; write a whole number from 0 to 4294967295
+22:7: plugin.hello.quarantine.min: "0s" is too small; write at least "1ms"
+23:7: plugin.hello.quarantine.max: "25h" is too large; write at most "24h"
+25:10: plugin.hello.limits.memory: "1B" is too small; write at least "64KiB"
+26:12: plugin.hello.limits.deadline: "0s" is too small; write at least "10ms"
+27:7: plugin.hello.limits.log: -1 is not a size; write for example "64MiB"
+28:12: plugin.hello.limits.response: "2GiB" is too large; write at most "1GiB"
+29:12: plugin.hello.limits.requests: 0 is too small; write at least 1
 "#
     );
     assert_eq!(
         plugin_problems("[plugin.retry]\nmax = \"100ms\"\n"),
         "11:7: plugin.hello.retry.max: `max` is shorter than `min`; write a shorter `min` too\n"
+    );
+    assert_eq!(
+        plugin_problems("[plugin.quarantine]\nmin = \"10s\"\nmax = \"1s\"\n"),
+        "12:7: plugin.hello.quarantine.max: `max` is shorter than `min`; lower `min` or raise `max`\n"
+    );
+}
+
+#[test]
+fn a_key_of_the_queue_that_has_no_meaning_there_is_told_what_gives_it_one() {
+    assert_eq!(
+        plugin_problems("[plugin.queue]\ndelivery = \"all\"\ncapacity = 100\nburst = 2\n"),
+        r#"11:12: plugin.hello.queue.delivery: unknown value `all`; write "latest" or "every"
+12:12: plugin.hello.queue.capacity: it has no meaning where changes merge: there are never more than objects; remove it, or write delivery = "every"
+13:9: plugin.hello.queue.burst: it has no meaning without a rate; remove it, or write `rate` too
+"#
+    );
+    assert_eq!(
+        plugin_problems("[plugin.queue]\ndelivery = \"every\"\ncapacity = 0\nrate = 0\nburst = 2000000\n"),
+        r#"12:12: plugin.hello.queue.capacity: 0 is too small; write at least 1
+13:8: plugin.hello.queue.rate: 0 is too small; write at least 0.001
+14:9: plugin.hello.queue.burst: 2000000 is too large; write at most 1000000
+"#
     );
 }
 

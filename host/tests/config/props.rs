@@ -62,7 +62,7 @@ const VALUES: [&str; 12] = [
     "\"\\u0000\\n\"",
 ];
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 30] = [
     "source",
     "instance",
     "max-calls",
@@ -74,6 +74,13 @@ const KEYS: [&str; 23] = [
     "grant",
     "config",
     "queue.workers",
+    "queue.delivery",
+    "queue.capacity",
+    "queue.rate",
+    "queue.burst",
+    "retry.budget",
+    "quarantine.after",
+    "quarantine.max",
     "retry.min",
     "retry.max",
     "retry.factor",

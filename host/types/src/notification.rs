@@ -16,7 +16,7 @@ pub enum Cause {
     Relist,
     /// Nothing changed; the resync period of the subscription is over (P-8).
     Resync,
-    /// Asked for again after a reload or a quarantine.
+    /// Asked for again, or several changes that became one where each was asked for and there were too many.
     Replay,
 }
 

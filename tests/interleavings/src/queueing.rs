@@ -1,9 +1,9 @@
 //! A plugin's queue between those who offer, the workers, and whoever pauses or closes it.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
 
-use informer_dispatch_interleavings::{Queue, QueueConfig, Settlement};
-use informer_types::{Cause, Change, Notification, NotificationSink, SyncToken};
+use informer_dispatch_interleavings::{Backoff, QuarantineConfig, Queue, QueueConfig, Settlement};
+use informer_types::{Cause, Change, Failure, FailureKind, Notification, NotificationSink, SyncToken};
 use parking_lot::Mutex;
 use shuttle::{future::block_on, thread};
 use tokio::sync::Notify;
@@ -62,7 +62,8 @@ fn work_at_most(calls: usize, queue: &Queue, record: &Arc<Record>, end: fn(u32) 
                     End::Acknowledge => drop(lease.settle(Settlement::Acknowledged)),
                     End::Retry => {
                         let (delay, floor) = (Duration::ZERO, Duration::ZERO);
-                        drop(lease.settle(Settlement::Retry { delay, floor }));
+                        let failure = Failure::new(FailureKind::Handler, "no");
+                        drop(lease.settle(Settlement::Retry { delay, floor, failure }));
                     }
                     End::Drop => drop(lease),
                 }
@@ -186,6 +187,49 @@ pub fn a_pause_loses_nothing() {
     let _ = queue.close();
     finish(workers);
     check_counters(&queue, OBJECTS * VERSIONS);
+}
+
+/// A quarantine, whenever it begins, keeps everything, lets one call at a time through, and its end wakes whoever
+/// waited for it.
+pub fn a_quarantine_loses_nothing() {
+    let backoff = Backoff { min: Duration::ZERO, max: Duration::ZERO, factor: 1.0, jitter: 0.0 };
+    let quarantine = QuarantineConfig { after: NonZeroU32::new(1), backoff };
+    let queue = Queue::new(&QueueConfig { quarantine, ..QueueConfig::default() });
+    let record = Arc::<Record>::default();
+    let traps = Arc::new(Mutex::new(3));
+    let worker = || {
+        let (queue, record, traps) = (queue.clone(), Arc::clone(&record), Arc::clone(&traps));
+        thread::spawn(move || block_on(work_and_trap(&queue, &record, &traps)))
+    };
+    let workers = [worker(), worker()];
+    let producers = produce(&queue);
+    record.wait();
+    finish(producers);
+    assert_eq!(queue.stats().quarantine, None);
+    let _ = queue.close();
+    finish(workers);
+    check_counters(&queue, OBJECTS * VERSIONS);
+}
+
+/// Takes until the queue is closed; so many of the first calls trap, whoever makes them.
+async fn work_and_trap(queue: &Queue, record: &Record, traps: &Mutex<u32>) {
+    while let Some((lease, delivery)) = queue.next().await {
+        let object = delivery.notification.change.object();
+        let (name, version) = (object.name().to_owned(), version(object));
+        record.begin(&name, version);
+        thread::yield_now();
+        let trapped = {
+            let mut left = traps.lock();
+            let trapped = *left > 0;
+            *left = left.saturating_sub(1);
+            trapped
+        };
+        record.end(&name, version, !trapped);
+        let (delay, floor, failure) = (Duration::ZERO, Duration::ZERO, Failure::new(FailureKind::Trap, "no"));
+        let settlement =
+            if trapped { Settlement::Retry { delay, floor, failure } } else { Settlement::Acknowledged };
+        drop(lease.settle(settlement));
+    }
 }
 
 /// A close, whenever it comes, ends every worker and lets go of every sync token.

@@ -35,6 +35,11 @@ fn a_pause_loses_nothing() {
 }
 
 #[test]
+fn a_quarantine_loses_nothing() {
+    explore(queueing::a_quarantine_loses_nothing);
+}
+
+#[test]
 fn a_close_ends_every_worker_and_releases_every_token() {
     explore(queueing::a_close_ends_every_worker_and_releases_every_token);
 }

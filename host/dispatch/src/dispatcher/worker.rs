@@ -6,7 +6,7 @@ use futures::FutureExt;
 use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
 use tokio::{select, task::coop::consume_budget};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, trace, warn};
+use tracing::{debug, error, info, trace, warn};
 
 use crate::{DeadLetter, Fate, Lease, Queue, RetryConfig, Settled};
 
@@ -79,6 +79,13 @@ impl<H: EventHandler> Worker<H> {
             Settled::Retrying { delay, superseded } => {
                 debug!(plugin, resource = %object.source, key = %object.key, ?delay, superseded, "trying again");
             }
+            Settled::Recovered => info!(plugin, "a call succeeded: the quarantine is over"),
+            Settled::Quarantined { begins: true, failure, probe_in } => {
+                warn!(plugin, resource = %object.source, key = %object.key, %failure, ?probe_in, "the plugin is in quarantine: its events wait");
+            }
+            Settled::Quarantined { begins: false, failure, probe_in } => {
+                debug!(plugin, resource = %object.source, key = %object.key, %failure, ?probe_in, "the quarantine goes on");
+            }
             Settled::GaveUp { fate, letter } => log_given_up(plugin, fate, &letter),
             Settled::Discarded => {
                 debug!(plugin, resource = %object.source, key = %object.key, "discarded: the queue is closed");
@@ -91,7 +98,7 @@ fn log_given_up(plugin: &str, fate: Fate, letter: &DeadLetter) {
     let DeadLetter { object, verb, resource_version: rv, attempts, failure, .. } = letter;
     let (resource, key) = (&object.source, &object.key);
     match fate {
-        Fate::DeadLetter => {
+        Fate::DeadLetter | Fate::Quarantine => {
             error!(plugin, %resource, %key, verb, %rv, attempts, %failure, "given up: kept as a dead letter");
         }
         // The operator chose to lose it, so it is no error.

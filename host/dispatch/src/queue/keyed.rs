@@ -1,24 +1,29 @@
 //! The queue itself: a plain structure that is told the time and never waits.
 
+mod behind;
 mod settlement;
 
 use std::{
     collections::{BTreeSet, HashMap},
-    num::NonZeroUsize,
     time::Instant,
 };
 
 use informer_types::Notification;
 
-pub(super) use settlement::Outcome;
+pub(super) use settlement::{Outcome, Wake};
 
 use super::{
+    DeliveryMode, QueueConfig,
+    bucket::TokenBucket,
+    budget::RetryBudget,
     lane::Lanes,
+    quarantine::Circuit,
     slot::{Links, Place, Slot, SlotId, Slots},
     stats::{Backlog, QueueStats},
 };
 use crate::{
     DeadLetter, ObjectRef,
+    coalesce::Rule,
     dead_letter::DeadLetters,
     entry::{Entry, Tokens},
     pending::{Effect, Pending},
@@ -36,6 +41,16 @@ pub(super) struct Keyed {
     /// When those that failed come back.
     waits: BTreeSet<(Instant, SlotId)>,
     dead_letters: DeadLetters,
+    delivery: DeliveryMode,
+    /// Each change was asked for, but there were too many: they merge for a while.
+    behind: bool,
+    rate: Option<TokenBucket>,
+    /// Something was ready and the rate did not let it go.
+    held_by_rate: bool,
+    /// A retry was due and the budget did not let it go.
+    held_by_budget: bool,
+    budget: RetryBudget,
+    circuit: Circuit,
     /// The counters; its gauges stay zero.
     counts: QueueStats,
     pending: usize,
@@ -64,13 +79,20 @@ pub(super) struct Taken {
 // === impl Keyed ===
 
 impl Keyed {
-    pub(super) fn new(dead_letters: NonZeroUsize) -> Self {
+    pub(super) fn new(config: &QueueConfig) -> Self {
         Self {
             slots: Slots::new(),
             by_object: HashMap::new(),
             lanes: Lanes::default(),
             waits: BTreeSet::new(),
-            dead_letters: DeadLetters::new(dead_letters),
+            dead_letters: DeadLetters::new(config.dead_letters),
+            delivery: config.delivery,
+            behind: false,
+            rate: bucket(config),
+            held_by_rate: false,
+            held_by_budget: false,
+            budget: RetryBudget::new(config.retry_budget),
+            circuit: Circuit::new(config.quarantine.clone()),
             counts: QueueStats::default(),
             pending: 0,
             in_flight: 0,
@@ -79,7 +101,23 @@ impl Keyed {
         }
     }
 
-    /// Takes in a notification: constant time, or logarithmic in the number of waits where one gets shorter.
+    /// See [`Queue::configure`](super::Queue::configure).
+    pub(super) fn configure(&mut self, config: &QueueConfig) {
+        self.delivery = config.delivery;
+        self.behind &= self.delivery != DeliveryMode::Latest;
+        self.rate = bucket(config);
+        self.budget.set_share(config.retry_budget);
+        self.circuit.set_config(config.quarantine.clone());
+        self.dead_letters.set_capacity(config.dead_letters);
+    }
+
+    /// See [`Queue::probe_now`](super::Queue::probe_now).
+    pub(super) fn probe_now(&mut self, now: Instant) -> bool {
+        self.circuit.probe_now(now)
+    }
+
+    /// Takes in a notification: constant time, or logarithmic in the number of waits where one gets shorter; where each
+    /// change is kept, the one in half of `capacity` that is too many merges all of them.
     pub(super) fn offer(&mut self, notification: Notification, now: Instant) -> Offered {
         self.counts.offered += 1;
         let key = notification.key();
@@ -88,32 +126,43 @@ impl Keyed {
             self.counts.discarded += 1;
             return Offered { wake: false, released: entry.tokens };
         }
+        let (room, mut released) = self.make_room();
         let object = ObjectRef { source, key };
-        match self.by_object.get(&object) {
+        let offered = match self.by_object.get(&object) {
             Some(&id) => self.extend(id, entry),
             None => {
                 self.begin(object, entry);
                 Offered { wake: true, released: Tokens::default() }
             }
-        }
+        };
+        released = released.and(offered.released);
+        Offered { wake: offered.wake || room, released }
     }
 
     /// Hands out the next ready object. Its attempt counts from here on, and the handler may know the object.
     pub(super) fn take(&mut self, now: Instant) -> Option<Taken> {
-        if self.paused {
+        if self.paused || !self.circuit.admits(now) {
             return None;
         }
         self.end_waits(now);
+        self.pass_rate(now)?;
         let id = self.lanes.pop(&mut self.slots)?;
         let slot = self.slots.get_mut(id)?;
         let mut entry = slot.pending.pop()?;
         slot.place = Place::InHand { deletion: entry.is_deletion(), queued: entry.queued };
         entry.attempts = entry.attempts.saturating_add(1);
         entry.unseen = false;
+        let first = entry.attempts == 1;
+        let taken = Taken { id, object: slot.object.clone(), entry };
+        if first {
+            self.budget.first_attempt();
+        }
+        self.circuit.begin(id);
         self.pending -= 1;
+        self.catch_up();
         self.in_flight += 1;
         self.counts.delivered += 1;
-        Some(Taken { id, object: slot.object.clone(), entry })
+        Some(taken)
     }
 
     /// Discards what is pending, and from now on what is offered or would be tried again.
@@ -142,15 +191,29 @@ impl Keyed {
         self.closed
     }
 
-    /// When the next wait is over; meaningless during a pause, which no wait ends.
-    pub(super) fn next_due(&self) -> Option<Instant> {
-        self.waits.first().filter(|_| !self.paused).map(|(due, _)| *due)
+    /// When something may be handed out that is not now; none: when something is offered or settled, or a pause ends.
+    pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
+        let ready = || self.rate.as_ref().map_or(now, |rate| rate.next(now));
+        let next = match self.waits.first() {
+            _ if self.paused => return None,
+            _ if !self.lanes.is_empty() => ready(),
+            Some((due, _)) => ready().max(*due).max(self.budget.next(now)),
+            None => return None,
+        };
+        Some(next.max(self.circuit.next(now)?))
     }
 
-    /// Nothing is in hand, and nothing will be handed out before `until` unless it is offered.
-    pub(super) fn is_quiet(&self, until: Instant) -> bool {
-        let later = || self.next_due().is_none_or(|due| due > until);
-        self.in_flight == 0 && (self.paused || (self.lanes.is_empty() && later()))
+    /// Something will be handed out later without being offered then.
+    pub(super) fn has_more_later(&self) -> bool {
+        !self.waits.is_empty() || (self.rate.is_some() && !self.lanes.is_empty())
+    }
+
+    /// Nothing is in hand, and nothing will be handed out before `until` unless it is offered. A quarantine is waited for
+    /// as little as a pause: a plugin that does not work would hold up the stop.
+    pub(super) fn is_quiet(&self, until: Instant, now: Instant) -> bool {
+        let later = || self.next_due(now).is_none_or(|due| due > until);
+        let held_back = self.paused || self.circuit.is_open();
+        self.in_flight == 0 && (held_back || (self.lanes.is_empty() && later()))
     }
 
     pub(super) fn dead_letters(&self) -> Vec<DeadLetter> {
@@ -175,6 +238,9 @@ impl Keyed {
             oldest: oldest.map(|oldest| now.saturating_duration_since(oldest)),
             dead_letters: self.dead_letters.len(),
             dead_letters_evicted: self.dead_letters.evicted(),
+            behind: self.behind,
+            quarantine: self.circuit.quarantine(now),
+            quarantines: self.circuit.opened(),
             ..self.counts.clone()
         }
     }
@@ -189,7 +255,7 @@ impl Keyed {
     fn begin(&mut self, object: ObjectRef, entry: Entry) {
         let live = entry.live;
         let mut pending = Pending::default();
-        let effect = pending.push(entry);
+        let effect = pending.push(self.rule(), entry);
         self.count(&effect);
         let slot =
             Slot { object: object.clone(), pending, place: Place::Ready { live }, links: Links::default() };
@@ -199,6 +265,7 @@ impl Keyed {
     }
 
     fn extend(&mut self, id: SlotId, mut entry: Entry) -> Offered {
+        let rule = self.rule();
         let Some(slot) = self.slots.get_mut(id) else {
             // Not reached: the map holds live slots only.
             return Offered { wake: false, released: entry.tokens };
@@ -207,7 +274,7 @@ impl Keyed {
             // What is in hand may be the object itself, except where it is its deletion.
             entry.unseen = deletion && entry.is_addition();
         }
-        let effect = slot.pending.push(entry);
+        let effect = slot.pending.push(rule, entry);
         self.count(&effect);
         match effect {
             Effect::Grew => Offered { wake: self.advance(id, false), released: Tokens::default() },
@@ -257,10 +324,30 @@ impl Keyed {
 
     // --- handing out
 
+    /// None where nothing is ready, or the rate does not let it go yet.
+    fn pass_rate(&mut self, now: Instant) -> Option<()> {
+        if self.lanes.is_empty() {
+            return None;
+        }
+        if let Some(rate) = &mut self.rate {
+            if !rate.take(now) {
+                self.held_by_rate = true;
+                return None;
+            }
+            self.counts.rate_limited += u64::from(std::mem::take(&mut self.held_by_rate));
+        }
+        Some(())
+    }
+
     fn end_waits(&mut self, now: Instant) {
         while let Some(&(due, id)) = self.waits.first()
             && due <= now
         {
+            if !self.budget.allows(now) {
+                self.held_by_budget = true;
+                return;
+            }
+            self.counts.over_budget += u64::from(std::mem::take(&mut self.held_by_budget));
             self.waits.pop_first();
             self.enter_lane(id);
         }
@@ -295,4 +382,8 @@ impl Keyed {
             }
         }
     }
+}
+
+fn bucket(config: &QueueConfig) -> Option<TokenBucket> {
+    config.rate.map(|rate| TokenBucket::new(rate.per_second, f64::from(rate.burst.get())))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::Quarantine;
 use crate::{Merge, ObjectRef};
 
 /// Names of a backlog that are worth showing; the count is always exact.
@@ -34,6 +35,14 @@ pub struct QueueStats {
     pub retried: u64,
     /// Attempts cut short by the host.
     pub given_back: u64,
+    /// Deliveries that had to wait for the rate.
+    pub rate_limited: u64,
+    /// Retries that were due and had to wait for the budget.
+    pub over_budget: u64,
+    /// How often each change was to be kept and there were too many.
+    pub overflows: u64,
+    /// How often the plugin was put in quarantine.
+    pub quarantines: u64,
 
     /// Notifications that no worker has in hand, those that wait for their retry included.
     pub pending: usize,
@@ -45,6 +54,10 @@ pub struct QueueStats {
     pub objects: usize,
     /// Since the oldest notification that is not settled was offered.
     pub oldest: Option<Duration>,
+    /// Each change was to be kept, but there are too many: they merge.
+    pub behind: bool,
+    /// The plugin is in quarantine.
+    pub quarantine: Option<Quarantine>,
     /// Dead letters in the list.
     pub dead_letters: usize,
     /// Dead letters that had to leave the list to make room.

@@ -1,6 +1,10 @@
+mod budget;
 mod closing;
+mod every;
 mod lanes;
 mod merging;
+mod quarantine;
+mod rate;
 mod retrying;
 mod waiting;
 
@@ -47,7 +51,8 @@ fn deliver_all(queue: &Queue) -> Vec<String> {
 }
 
 fn retry(delay_ms: u64, floor_ms: u64) -> Settlement {
-    Settlement::Retry { delay: Duration::from_millis(delay_ms), floor: Duration::from_millis(floor_ms) }
+    let (delay, floor) = (Duration::from_millis(delay_ms), Duration::from_millis(floor_ms));
+    Settlement::Retry { delay, floor, failure: failure() }
 }
 
 fn spent(floor_ms: u64, fate: Fate) -> Settlement {

@@ -21,7 +21,7 @@ fn failure() -> Failure {
 
 fn delay_after(wish: Option<Duration>, attempt: u32) -> Duration {
     match config().settle(Outcome::Retry { after: wish, failure: failure() }, attempt, 0.0) {
-        Settlement::Retry { delay, floor } => {
+        Settlement::Retry { delay, floor, .. } => {
             assert_eq!(floor, Duration::from_millis(100));
             delay
         }

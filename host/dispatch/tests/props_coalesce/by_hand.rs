@@ -1,8 +1,14 @@
 //! Every interleaving of offers, attempts and settlements, one step at a time.
 
-use std::time::Duration;
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
 
-use informer_dispatch::{Fate, Lease, Queue, QueueConfig, QueueStats, Settled, Settlement};
+use informer_dispatch::{
+    DeliveryMode, Fate, Lease, MergeCounts, QuarantineConfig, Queue, QueueConfig, QueueStats, Rate, Settled,
+    Settlement,
+};
 use informer_types::{Delivery, Failure, FailureKind, NotificationSink};
 use proptest::prelude::*;
 
@@ -34,7 +40,7 @@ enum Step {
 #[derive(Clone, Copy, Debug)]
 enum How {
     Acknowledge,
-    Retry { delay: u64, floor: u64 },
+    Retry { delay: u64, floor: u64, kind: FailureKind },
     Spent { fate: Fate, floor: u64 },
     Permanent,
     Drop,
@@ -43,6 +49,8 @@ enum How {
 /// The system under test, and everybody around it.
 struct Play {
     queue: Queue,
+    /// Entries that may be pending, where that is not two for each object.
+    bound: Option<usize>,
     workers: usize,
     calls: Vec<(Lease, Delivery)>,
     collection: Collection,
@@ -52,10 +60,11 @@ struct Play {
 }
 
 fn how() -> impl Strategy<Value = How> {
-    let fate = prop_oneof![Just(Fate::DeadLetter), Just(Fate::Drop)];
+    let fate = prop_oneof![Just(Fate::DeadLetter), Just(Fate::Drop), Just(Fate::Quarantine)];
+    let kind = prop_oneof![Just(FailureKind::Handler), Just(FailureKind::Trap)];
     prop_oneof![
         4 => Just(How::Acknowledge),
-        3 => (0..200_u64, 0..20_u64).prop_map(|(delay, floor)| How::Retry { delay, floor }),
+        3 => (0..200_u64, 0..20_u64, kind).prop_map(|(delay, floor, kind)| How::Retry { delay, floor, kind }),
         1 => (fate, 0..20_u64).prop_map(|(fate, floor)| How::Spent { fate, floor }),
         1 => Just(How::Permanent),
         1 => Just(How::Drop),
@@ -72,12 +81,39 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Every way to hand out, with a rate and a quarantine that are felt.
+fn config() -> impl Strategy<Value = QueueConfig> {
+    let every = prop_oneof![1..12_usize, Just(1000)];
+    let delivery = prop_oneof![
+        Just(DeliveryMode::Latest),
+        every.prop_map(|capacity| DeliveryMode::Every { capacity: NonZeroUsize::new(capacity).unwrap() }),
+    ];
+    let rate = prop::option::of((1.0..1000.0, 1..5_u32));
+    (delivery, rate, prop::option::of(1..6_u32)).prop_map(|(delivery, rate, after)| QueueConfig {
+        delivery,
+        rate: rate.map(|(per_second, burst)| Rate { per_second, burst: NonZeroU32::new(burst).unwrap() }),
+        quarantine: QuarantineConfig {
+            after: after.and_then(NonZeroU32::new),
+            ..QuarantineConfig::default()
+        },
+        ..QueueConfig::default()
+    })
+}
+
+fn bound(config: &QueueConfig) -> Option<usize> {
+    match config.delivery {
+        DeliveryMode::Latest => None,
+        DeliveryMode::Every { capacity } => Some(capacity.get()),
+    }
+}
+
 // === impl Play ===
 
 impl Play {
-    fn new(workers: usize) -> Self {
+    fn new(workers: usize, config: &QueueConfig) -> Self {
         Self {
-            queue: Queue::new(&QueueConfig::default()),
+            queue: Queue::new(config),
+            bound: bound(config),
             workers,
             calls: Vec::new(),
             collection: Collection::default(),
@@ -126,7 +162,10 @@ impl Play {
         let failure = Failure::new(FailureKind::Handler, "no");
         let settlement = match how {
             How::Acknowledge => Settlement::Acknowledged,
-            How::Retry { delay, floor } => Settlement::Retry { delay: millis(delay), floor: millis(floor) },
+            How::Retry { delay, floor, kind } => {
+                let failure = Failure::new(kind, "no");
+                Settlement::Retry { delay: millis(delay), floor: millis(floor), failure }
+            }
             How::Spent { fate, floor } => Settlement::Spent { floor: millis(floor), fate, failure },
             How::Permanent => Settlement::Permanent { failure },
             How::Drop => {
@@ -136,7 +175,7 @@ impl Play {
             }
         };
         let end = match lease.settle(settlement) {
-            Settled::Acknowledged => {
+            Settled::Acknowledged | Settled::Recovered => {
                 self.dead[object] = false;
                 End::Over
             }
@@ -144,7 +183,7 @@ impl Play {
                 self.dead[object] |= fate == Fate::DeadLetter;
                 End::Over
             }
-            Settled::Retrying { .. } => End::Again,
+            Settled::Retrying { .. } | Settled::Quarantined { .. } => End::Again,
             Settled::Discarded => panic!("the queue is not closed"),
         };
         self.contract.end(&delivery, end);
@@ -158,7 +197,7 @@ impl Play {
                 self.settle(0, How::Acknowledge);
             }
             if !self.take() {
-                if self.queue.stats().waiting == 0 {
+                if self.queue.stats().objects == 0 {
                     return;
                 }
                 tokio::time::advance(Duration::from_secs(1)).await;
@@ -173,7 +212,8 @@ impl Play {
         let elsewhere = acknowledged + merged.total() + cancelled + dead + dropped + discarded;
         assert_eq!(stats.offered, elsewhere + (stats.pending + stats.in_flight) as u64, "{stats:?}");
         assert_eq!(stats.in_flight, self.calls.len());
-        assert!(stats.pending <= 2 * stats.objects, "the bound: {stats:?}");
+        let bound = self.bound.map_or(0, |capacity| capacity + self.workers);
+        assert!(stats.pending <= bound.max(2 * stats.objects), "the bound: {stats:?}");
         assert!(stats.objects <= OBJECTS && stats.waiting <= stats.objects, "{stats:?}");
         assert_eq!(stats.oldest.is_some(), stats.objects > 0, "{stats:?}");
     }
@@ -181,6 +221,10 @@ impl Play {
     fn check_end(&self) {
         let stats = self.queue.stats();
         assert_eq!((stats.objects, stats.pending, stats.in_flight), (0, 0, 0));
+        if self.bound.is_some() && stats.overflows == 0 {
+            let MergeCounts { add, update, .. } = stats.merged;
+            assert_eq!((add, update, stats.cancelled), (0, 0, 0), "each change was asked for: {stats:?}");
+        }
         assert_eq!(self.collection.tokens_held(), 0, "a sync token is still held");
         self.contract.assert_up_to_date(&self.collection);
         for (object, dead) in self.dead.iter().enumerate() {
@@ -197,11 +241,12 @@ proptest! {
     #[test]
     fn any_interleaving_of_changes_calls_and_failures_keeps_the_contract(
         workers in 1..4_usize,
+        config in config(),
         steps in prop::collection::vec(step(), 0..120),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.unwrap().block_on(async {
-            let mut play = Play::new(workers);
+            let mut play = Play::new(workers, &config);
             for step in &steps {
                 play.step(step).await;
             }

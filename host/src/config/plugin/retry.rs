@@ -17,6 +17,9 @@ pub const JITTER: f64 = 0.2;
 /// About two minutes with the waits above: a restart downstream is survived, a poisonous object is noticed.
 pub const ATTEMPTS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
+/// As linkerd and finagle have it.
+pub const BUDGET: f64 = 0.2;
+
 /// What follows a failed call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
@@ -30,6 +33,8 @@ pub struct Retry {
     pub jitter: f64,
     /// Calls in all, the first included; none: until it succeeds or is superseded.
     pub attempts: Option<NonZeroU32>,
+    /// Retries for one first attempt, besides a hundred at once and ten a second; none: no bound.
+    pub budget: Option<f64>,
     /// What becomes of an event whose attempts are spent.
     pub on_exhausted: OnExhausted,
 }
@@ -42,6 +47,8 @@ pub enum OnExhausted {
     DeadLetter,
     /// It is gone.
     Drop,
+    /// It is kept, and the plugin is put in quarantine.
+    Quarantine,
 }
 
 // === impl Retry ===
@@ -54,6 +61,7 @@ impl Default for Retry {
             factor: FACTOR,
             jitter: JITTER,
             attempts: Some(ATTEMPTS),
+            budget: Some(BUDGET),
             on_exhausted: OnExhausted::default(),
         }
     }

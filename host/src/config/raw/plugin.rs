@@ -5,8 +5,8 @@ use std::time::Duration;
 use informer_types::{Gvr, ReadGrant, SecretGrant, WriteGrant};
 
 use super::{
-    Count, EventKind, InstanceKind, Located, Name, Number, PathText, Size,
-    schema::{GRANT, LIMITS, ON, QUEUE, RETRY},
+    Count, DeliveryKind, EventKind, InstanceKind, Located, Name, Number, PathText, Size,
+    schema::{GRANT, LIMITS, ON, QUARANTINE, QUEUE, RETRY},
     table::Table,
 };
 use crate::config::plugin::{Initial, OnExhausted, Relist};
@@ -22,6 +22,7 @@ pub(crate) struct RawPlugin {
     pub(crate) on: Option<Vec<RawOn>>,
     pub(crate) queue: RawQueue,
     pub(crate) retry: RawRetry,
+    pub(crate) quarantine: RawQuarantine,
     pub(crate) limits: RawLimits,
     pub(crate) grant: RawGrant,
     pub(crate) config_json: Option<String>,
@@ -49,6 +50,10 @@ pub(crate) struct RawOn {
 #[derive(Debug, Default)]
 pub(crate) struct RawQueue {
     pub(crate) workers: Option<Located<Count>>,
+    pub(crate) delivery: Option<Located<DeliveryKind>>,
+    pub(crate) capacity: Option<Located<Count>>,
+    pub(crate) rate: Option<Located<Number>>,
+    pub(crate) burst: Option<Located<Count>>,
 }
 
 /// `[plugin.retry]`
@@ -59,7 +64,16 @@ pub(crate) struct RawRetry {
     pub(crate) factor: Option<Located<Number>>,
     pub(crate) jitter: Option<Located<Number>>,
     pub(crate) attempts: Option<Located<Count>>,
+    pub(crate) budget: Option<Located<Number>>,
     pub(crate) on_exhausted: Option<Located<OnExhausted>>,
+}
+
+/// `[plugin.quarantine]`
+#[derive(Debug, Default)]
+pub(crate) struct RawQuarantine {
+    pub(crate) after: Option<Located<Count>>,
+    pub(crate) min: Option<Located<Duration>>,
+    pub(crate) max: Option<Located<Duration>>,
 }
 
 /// `[plugin.limits]`
@@ -96,6 +110,7 @@ impl RawPlugin {
             on: table.tables("on", &ON, RawOn::read),
             queue: table.table("queue", &QUEUE, RawQueue::read).unwrap_or_default(),
             retry: table.table("retry", &RETRY, RawRetry::read).unwrap_or_default(),
+            quarantine: table.table("quarantine", &QUARANTINE, RawQuarantine::read).unwrap_or_default(),
             limits: table.table("limits", &LIMITS, RawLimits::read).unwrap_or_default(),
             grant: table.table("grant", &GRANT, RawGrant::read).unwrap_or_default(),
             config_json: table.json("config"),
@@ -117,11 +132,23 @@ impl RawOn {
     }
 }
 
-// === impl RawQueue, RawRetry, RawLimits, RawGrant ===
+// === impl RawQueue, RawRetry, RawQuarantine, RawLimits, RawGrant ===
 
 impl RawQueue {
     fn read(mut table: Table<'_, '_, '_>) -> Self {
-        Self { workers: table.get("workers") }
+        Self {
+            workers: table.get("workers"),
+            delivery: table.get("delivery"),
+            capacity: table.get("capacity"),
+            rate: table.get("rate"),
+            burst: table.get("burst"),
+        }
+    }
+}
+
+impl RawQuarantine {
+    fn read(mut table: Table<'_, '_, '_>) -> Self {
+        Self { after: table.get("after"), min: table.get("min"), max: table.get("max") }
     }
 }
 
@@ -133,6 +160,7 @@ impl RawRetry {
             factor: table.get("factor"),
             jitter: table.get("jitter"),
             attempts: table.get("attempts"),
+            budget: table.get("budget"),
             on_exhausted: table.get("on-exhausted"),
         }
     }

@@ -32,8 +32,6 @@ pub(crate) trait FromText: Sized {
 pub(crate) trait Choice: Copy + 'static {
     /// Each word, and what it means.
     const WORDS: &'static [(&'static str, Self)];
-    /// Words of the design that this version does not serve.
-    const LATER: &'static [&'static str] = &[];
 }
 
 // === impl Scalar ===
@@ -99,12 +97,6 @@ impl<T: Choice> FromText for T {
     fn parse(text: &str) -> Result<Self, Fault> {
         if let Some((_, meant)) = T::WORDS.iter().find(|(word, _)| *word == text) {
             return Ok(*meant);
-        }
-        if T::LATER.contains(&text) {
-            return Err(Fault::new(
-                format!("`{text}` is not supported by this version"),
-                format!("write {}", <Self as FromText>::example()),
-            ));
         }
         let remedy = match nearest(text, T::WORDS.iter().map(|(word, _)| *word)) {
             Some(meant) => format!("did you mean \"{meant}\"?"),

@@ -65,6 +65,7 @@ pub(crate) static PLUGIN: Section = Section {
         "on",
         "queue",
         "retry",
+        "quarantine",
         "limits",
         "grant",
         "config",
@@ -80,15 +81,18 @@ pub(crate) static ON: Section = Section {
 
 pub(crate) static QUEUE: Section = Section {
     header: "[plugin.queue]",
-    keys: &["workers"],
-    later: &["delivery", "capacity", "rate", "burst"],
+    keys: &["workers", "delivery", "capacity", "rate", "burst"],
+    later: &[],
 };
 
 pub(crate) static RETRY: Section = Section {
     header: "[plugin.retry]",
-    keys: &["min", "max", "factor", "jitter", "attempts", "on-exhausted"],
+    keys: &["min", "max", "factor", "jitter", "attempts", "budget", "on-exhausted"],
     later: &[],
 };
+
+pub(crate) static QUARANTINE: Section =
+    Section { header: "[plugin.quarantine]", keys: &["after", "min", "max"], later: &[] };
 
 pub(crate) static LIMITS: Section = Section {
     header: "[plugin.limits]",
@@ -103,8 +107,8 @@ pub(crate) static GRANT: Section = Section {
 };
 
 /// Every section, as they stand in a file.
-pub(crate) static ALL: [&Section; 10] =
-    [&ROOT, &CLUSTER, &HOST, &WATCH, &PLUGIN, &ON, &QUEUE, &RETRY, &LIMITS, &GRANT];
+pub(crate) static ALL: [&Section; 11] =
+    [&ROOT, &CLUSTER, &HOST, &WATCH, &PLUGIN, &ON, &QUEUE, &RETRY, &QUARANTINE, &LIMITS, &GRANT];
 
 // === impl Section ===
 

@@ -25,6 +25,14 @@ pub(crate) enum InstanceKind {
     Fresh,
 }
 
+/// The word of `delivery`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum DeliveryKind {
+    #[default]
+    Latest,
+    Every,
+}
+
 // === impl Choice ===
 
 impl Choice for EventKind {
@@ -34,6 +42,10 @@ impl Choice for EventKind {
 
 impl Choice for InstanceKind {
     const WORDS: &'static [(&'static str, Self)] = &[("warm", Self::Warm), ("fresh", Self::Fresh)];
+}
+
+impl Choice for DeliveryKind {
+    const WORDS: &'static [(&'static str, Self)] = &[("latest", Self::Latest), ("every", Self::Every)];
 }
 
 impl Choice for Relist {
@@ -54,8 +66,8 @@ impl Choice for Initial {
 }
 
 impl Choice for OnExhausted {
-    const WORDS: &'static [(&'static str, Self)] = &[("dead-letter", Self::DeadLetter), ("drop", Self::Drop)];
-    const LATER: &'static [&'static str] = &["quarantine"];
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("dead-letter", Self::DeadLetter), ("drop", Self::Drop), ("quarantine", Self::Quarantine)];
 }
 
 impl Choice for LogFormat {

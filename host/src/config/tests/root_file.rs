@@ -16,9 +16,14 @@ fn with_defaults() -> String {
     TEXT.lines().map(uncomment).collect()
 }
 
-/// Each `e.g. key = value` of the file, with the number of its line.
-fn examples() -> impl Iterator<Item = (usize, &'static str)> {
-    let example = |(index, line): (usize, &'static str)| Some((index, line.split_once("# e.g. ")?.1));
+/// Each `e.g. key = value` of the file, with the number of its line, and the lines `# with key = value` below it.
+fn examples() -> impl Iterator<Item = (usize, String)> {
+    let with = |line: &'static str| line.trim_start().strip_prefix("# with ");
+    let example = move |(index, line): (usize, &'static str)| {
+        let mut lines = vec![line.split_once("# e.g. ")?.1];
+        lines.extend(TEXT.lines().skip(index + 1).map_while(with));
+        Some((index, lines.join("\n")))
+    };
     TEXT.lines().enumerate().filter_map(example)
 }
 
@@ -44,7 +49,7 @@ fn every_example_it_shows_is_right() {
     let mut seen = 0;
     for (index, example) in examples() {
         let mut lines: Vec<&str> = TEXT.lines().collect();
-        lines[index] = example;
+        lines[index] = &example;
         let text = lines.join("\n");
 
         assert!(read(&text).is_ok(), "{example}: {}", read(&text).unwrap_err());
@@ -56,14 +61,17 @@ fn every_example_it_shows_is_right() {
 #[test]
 fn it_shows_every_key() {
     let shown = with_defaults();
-    let examples: Vec<&str> = examples().map(|(_, example)| example).collect();
+    let examples: Vec<String> = examples().map(|(_, example)| example).collect();
     let is_shown = |key: &str| {
         let key_of = |line: &str| line.trim().split([' ', '=']).next().unwrap_or_default().to_owned();
         let is_header = |line: &str| {
             let name = line.trim().trim_matches(['[', ']']);
             line.trim().starts_with('[') && name.rsplit('.').next() == Some(key)
         };
-        shown.lines().chain(examples.iter().copied()).any(|line| key_of(line) == key || is_header(line))
+        shown
+            .lines()
+            .chain(examples.iter().flat_map(|example| example.lines()))
+            .any(|line| key_of(line) == key || is_header(line))
     };
     for section in ALL {
         for key in section.keys {

@@ -2,20 +2,18 @@
 
 mod calls;
 mod grants;
+mod queue;
 mod subscription;
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::path::PathBuf;
 
 use super::{Context, watch::Watched};
 use crate::config::{
     Components,
-    plugin::{CONFIG_JSON, Plugin, Queue, WORKERS},
+    plugin::{CONFIG_JSON, Plugin},
     problem::Fault,
-    raw::{Count, Located, Name, PathText, RawPlugin, RawQueue},
+    raw::{Located, Name, PathText, RawPlugin},
 };
-
-/// Each worker keeps an instance: at the default limit these may hold 16 GiB.
-const MOST_WORKERS: u32 = 256;
 
 pub(super) fn plugins(raw: Vec<RawPlugin>, watched: &Watched, context: &mut Context<'_, '_>) -> Vec<Plugin> {
     let mut seen: Vec<Located<Name>> = Vec::new();
@@ -39,8 +37,9 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
     let source = raw.source.and_then(|text| source(&text, context));
     let instance = calls::instance(raw.instance, context);
     let subscriptions = subscription::subscriptions(raw.on, &raw.place, watched, context);
-    let queue = queue(&raw.queue, context);
+    let queue = queue::queue(&raw.queue, context);
     let retry = calls::retry(&raw.retry, context);
+    let quarantine = queue::quarantine(&raw.quarantine, context);
     let limits = calls::limits(&raw.limits, context);
     let grants = grants::grants(raw.grant, watched, context);
     Some(Plugin {
@@ -50,6 +49,7 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
         subscriptions,
         queue,
         retry,
+        quarantine,
         limits,
         grants,
         config_json: raw.config_json.unwrap_or_else(|| CONFIG_JSON.to_owned()),
@@ -63,11 +63,4 @@ fn source(text: &Located<PathText>, context: &mut Context<'_, '_>) -> Option<Pat
         context.refuse(text, Fault::new(message, "build the component, or correct the path"));
     }
     Some(path)
-}
-
-fn queue(raw: &RawQueue, context: &mut Context<'_, '_>) -> Queue {
-    let Some(workers) = &raw.workers else { return Queue::default() };
-    let Count(workers) = context.within(Some(workers), Count(1), (Count(1), Count(MOST_WORKERS)));
-    let workers = usize::try_from(workers).ok().and_then(NonZeroUsize::new);
-    Queue { workers: workers.unwrap_or(WORKERS) }
 }

@@ -14,7 +14,7 @@ pub enum Cause {
     Relist,
     /// Nothing changed; the resync period is over.
     Resync,
-    /// Asked for again after a reload or a quarantine.
+    /// Asked for again, or several changes that became one where each was asked for and there were too many.
     Replay,
 }
 

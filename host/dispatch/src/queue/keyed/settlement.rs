@@ -9,16 +9,29 @@ use crate::{
     DeadLetter, Fate, Settled, Settlement,
     entry::Tokens,
     pending::Effect,
-    queue::slot::{Place, SlotId},
+    queue::{
+        quarantine::Verdict,
+        slot::{Place, SlotId},
+    },
     retry::MAX_DELAY,
 };
+
+/// Who should look again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::queue) enum Wake {
+    /// Nobody.
+    Nobody,
+    /// Somebody who waits.
+    One,
+    /// Everybody: a quarantine ended, or its next probe has a time.
+    All,
+}
 
 /// What [`Keyed::settle`] leaves to its caller.
 #[derive(Debug)]
 pub(in crate::queue) struct Outcome {
     pub(in crate::queue) settled: Settled,
-    /// Somebody who waits should look again.
-    pub(in crate::queue) wake: bool,
+    pub(in crate::queue) wake: Wake,
     /// To be dropped outside the lock.
     pub(in crate::queue) released: Tokens,
 }
@@ -30,17 +43,72 @@ impl Keyed {
     pub(in crate::queue) fn settle(&mut self, taken: Taken, settlement: Settlement, now: Instant) -> Outcome {
         match settlement {
             Settlement::Acknowledged => self.acknowledge(taken),
-            Settlement::Permanent { failure } => self.give_up(taken, Fate::DeadLetter, failure),
-            Settlement::Retry { delay, floor } => self.retry(taken, delay, floor, now),
-            Settlement::Spent { floor, fate, failure } => {
-                let slot = self.slots.get(taken.id);
-                if slot.is_some_and(|slot| slot.pending.supersedes(&taken.entry)) {
-                    self.retry(taken, floor, floor, now)
-                } else {
-                    self.give_up(taken, fate, failure)
-                }
-            }
+            Settlement::Permanent { failure } => self.refuse(taken, failure),
+            Settlement::Retry { delay, floor, failure } => match self.fail(&taken, &failure, now) {
+                Some(begins) => self.spare(taken, begins, floor, failure, now),
+                None => self.retry(taken, delay, floor, now),
+            },
+            Settlement::Spent { floor, fate, failure } => match self.fail(&taken, &failure, now) {
+                Some(begins) => self.spare(taken, begins, floor, failure, now),
+                None => self.spend(taken, floor, fate, failure, now),
+            },
         }
+    }
+
+    /// Tells the circuit. Where the call is not to be held against its object: whether the quarantine begins with it.
+    fn fail(&mut self, taken: &Taken, failure: &Failure, now: Instant) -> Option<bool> {
+        let was_open = self.circuit.is_open();
+        let verdict = self.circuit.failed(taken.id, failure, now);
+        (verdict == Verdict::Spared).then_some(!was_open)
+    }
+
+    /// Puts it back as if the call had not been made.
+    fn spare(
+        &mut self,
+        mut taken: Taken,
+        begins: bool,
+        floor: Duration,
+        failure: Failure,
+        now: Instant,
+    ) -> Outcome {
+        taken.entry.attempts -= 1;
+        let outcome = self.retry(taken, floor, floor, now);
+        if outcome.settled == Settled::Discarded {
+            return outcome;
+        }
+        let next = self.circuit.next(now).unwrap_or(now);
+        let probe_in = next.saturating_duration_since(now);
+        Outcome { settled: Settled::Quarantined { begins, failure, probe_in }, wake: Wake::All, ..outcome }
+    }
+
+    /// Its attempts are spent.
+    fn spend(
+        &mut self,
+        mut taken: Taken,
+        floor: Duration,
+        fate: Fate,
+        failure: Failure,
+        now: Instant,
+    ) -> Outcome {
+        let rule = self.rule();
+        let slot = self.slots.get(taken.id);
+        if slot.is_some_and(|slot| slot.pending.supersedes(rule, &taken.entry)) {
+            return self.retry(taken, floor, floor, now);
+        }
+        if fate != Fate::Quarantine {
+            return self.give_up(taken, fate, failure);
+        }
+        self.circuit.open(&failure, now);
+        taken.entry.attempts = 1;
+        self.spare(taken, true, floor, failure, now)
+    }
+
+    /// The handler does not want it, now or ever.
+    fn refuse(&mut self, taken: Taken, failure: Failure) -> Outcome {
+        self.circuit.undecided(taken.id, true);
+        let open = self.circuit.is_open();
+        let outcome = self.give_up(taken, Fate::DeadLetter, failure);
+        Outcome { wake: if open { Wake::All } else { outcome.wake }, ..outcome }
     }
 
     /// Takes back what was neither delivered nor refused: the host cut the attempt short.
@@ -48,19 +116,29 @@ impl Keyed {
         if !self.closed {
             self.counts.given_back += 1;
         }
-        self.put_back(taken, Duration::ZERO, Duration::ZERO, now)
+        self.circuit.undecided(taken.id, false);
+        let open = self.circuit.is_open();
+        let outcome = self.put_back(taken, Duration::ZERO, Duration::ZERO, now);
+        Outcome { wake: if open { Wake::All } else { outcome.wake }, ..outcome }
     }
 
     fn acknowledge(&mut self, taken: Taken) -> Outcome {
         self.counts.acknowledged += 1;
         self.dead_letters.withdraw(&taken.object);
-        self.done(taken, Settled::Acknowledged)
+        if taken.entry.attempts > 1 {
+            self.budget.retry_succeeded();
+        }
+        match self.circuit.succeeded() {
+            Verdict::Closed => Outcome { wake: Wake::All, ..self.done(taken, Settled::Recovered) },
+            Verdict::Counts | Verdict::Spared => self.done(taken, Settled::Acknowledged),
+        }
     }
 
     fn give_up(&mut self, taken: Taken, fate: Fate, failure: Failure) -> Outcome {
         let letter = DeadLetter::new(taken.object.clone(), &taken.entry, failure);
         match fate {
-            Fate::DeadLetter => {
+            // Nothing is given up for the sake of a quarantine.
+            Fate::DeadLetter | Fate::Quarantine => {
                 self.counts.dead += 1;
                 self.dead_letters.keep(letter.clone());
             }
@@ -83,17 +161,18 @@ impl Keyed {
         }
         self.in_flight -= 1;
         let Taken { id, entry, .. } = taken;
+        let rule = self.rule();
         let Some(slot) = self.slots.get_mut(id) else {
             // Not reached: a slot stays while it is in hand.
-            return Outcome { settled: Settled::Discarded, wake: false, released: entry.tokens };
+            return Outcome { settled: Settled::Discarded, wake: Wake::Nobody, released: entry.tokens };
         };
-        let effect = slot.pending.put_back(entry);
+        let effect = slot.pending.put_back(rule, entry);
         self.count(&effect);
         let superseded = matches!(effect, Effect::Merged { newer: true, .. });
         let delay = if superseded { floor } else { delay };
         self.wait(id, delay, floor, now);
         let released = if let Effect::Cancelled(released) = effect { released } else { Tokens::default() };
-        Outcome { settled: Settled::Retrying { delay, superseded }, wake: true, released }
+        Outcome { settled: Settled::Retrying { delay, superseded }, wake: Wake::One, released }
     }
 
     fn wait(&mut self, id: SlotId, delay: Duration, floor: Duration, now: Instant) {
@@ -117,6 +196,6 @@ impl Keyed {
         } else {
             self.forget(id);
         }
-        Outcome { settled, wake: more, released: entry.tokens }
+        Outcome { settled, wake: if more { Wake::One } else { Wake::Nobody }, released: entry.tokens }
     }
 }

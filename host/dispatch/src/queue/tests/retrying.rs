@@ -134,7 +134,8 @@ async fn an_object_waiting_for_its_retry_that_cancels_out_leaves_nothing_behind(
 async fn an_enormous_delay_is_a_day() {
     let queue = queue();
     queue.offer(added("web", "a1", Cause::Live));
-    take(&queue).0.settle(Settlement::Retry { delay: Duration::MAX, floor: Duration::MAX });
+    let (delay, floor) = (Duration::MAX, Duration::MAX);
+    take(&queue).0.settle(Settlement::Retry { delay, floor, failure: failure() });
 
     time::advance(Duration::from_secs(86_400)).await;
 

@@ -5,17 +5,17 @@ use std::{num::NonZeroU32, time::Duration};
 use super::Context;
 use crate::config::{
     plugin::{
-        ATTEMPTS, DEADLINE, FACTOR, IDLE_TIMEOUT, Instance, JITTER, LOG_BYTES, Limits, MAX, MEMORY_BYTES,
-        MIN, REQUESTS, RESPONSE_BYTES, Retry,
+        ATTEMPTS, BUDGET, DEADLINE, FACTOR, IDLE_TIMEOUT, Instance, JITTER, LOG_BYTES, Limits, MAX,
+        MEMORY_BYTES, MIN, REQUESTS, RESPONSE_BYTES, Retry,
     },
     problem::Fault,
     raw::{Count, InstanceKind, Located, Number, RawInstance, RawLimits, RawRetry, Size},
 };
 
 /// The resolution of the timer.
-const TICK: Duration = Duration::from_millis(1);
+pub(super) const TICK: Duration = Duration::from_millis(1);
 /// The queue waits no longer than a day, whoever asks for it.
-const MOST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const MOST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// The epoch that stops a guest advances every 10 ms; less cannot be kept.
 const LEAST_DEADLINE: Duration = Duration::from_millis(10);
 /// One call holds a worker, and a shutdown waits for it.
@@ -56,17 +56,19 @@ pub(super) fn retry(raw: &RawRetry, context: &mut Context<'_, '_>) -> Retry {
     }
     let Number(factor) = context.within(raw.factor.as_ref(), Number(FACTOR), (Number(1.0), Number(10.0)));
     let Number(jitter) = context.within(raw.jitter.as_ref(), Number(JITTER), (Number(0.0), Number(1.0)));
+    let Number(budget) = context.within(raw.budget.as_ref(), Number(BUDGET), (Number(0.0), Number(1000.0)));
     Retry {
         min,
         max,
         factor,
         jitter,
         attempts: raw.attempts.as_ref().map_or(Some(ATTEMPTS), |count| NonZeroU32::new(count.value.0)),
+        budget: (budget > 0.0).then_some(budget),
         on_exhausted: raw.on_exhausted.as_ref().map(|fate| fate.value).unwrap_or_default(),
     }
 }
 
-fn short(max: &Located<Duration>, min_is_written: bool, context: &mut Context<'_, '_>) {
+pub(super) fn short(max: &Located<Duration>, min_is_written: bool, context: &mut Context<'_, '_>) {
     let remedy = if min_is_written { "lower `min` or raise `max`" } else { "write a shorter `min` too" };
     context.refuse(max, Fault::new("`max` is shorter than `min`", remedy));
 }
