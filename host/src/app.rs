@@ -21,7 +21,7 @@ use crate::{
     config::Config,
     connect::{ConnectError, Connection, connect},
     plugin_log::PluginLog,
-    state::State,
+    state::{KeyValues, State},
 };
 pub use rehearsal::{check_watches, component_grants};
 
@@ -118,6 +118,7 @@ impl App {
             factory: factory_of_units,
             watches,
             log: options.log,
+            keyvalue: Arc::new(KeyValues::new(state.clone())),
             abort: abort.clone(),
         };
         let units: Result<Vec<Unit>, _> =

@@ -13,6 +13,7 @@
 //! room again or a file that was put right needs no restart.
 
 mod error;
+mod key_values;
 mod open;
 
 use std::{
@@ -27,6 +28,7 @@ use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use tokio_util::sync::CancellationToken;
 
 pub use error::StateError;
+pub use key_values::KeyValues;
 use open::Opener;
 
 /// The name of the file in the state directory.

@@ -11,6 +11,7 @@
 //! | `parts` | what is kept of the objects, and the indexes of the configuration |
 //! | `recordings` | what a real API server sent reaches a component, whatever it contains |
 //! | `reload` | a changed component takes over under load; a bad one never does |
+//! | `state` | what plugins keep over reloads and restarts, and a state that does not work |
 //! | `tidy` | the rules of ARCHITECTURE.md and CONVENTIONS.md that a compiler cannot check |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
@@ -27,4 +28,5 @@ mod parts;
 mod player;
 mod recordings;
 mod reload;
+mod state;
 mod tidy;

@@ -60,10 +60,22 @@ impl TestHost {
 
     /// As [`TestHost::start`], with a client of the test's own.
     pub async fn start_with(connection: Connection, toml: &str) -> anyhow::Result<Self> {
+        Self::run(connection, configuration(toml)?).await
+    }
+
+    async fn run(connection: Connection, configuration: Config) -> anyhow::Result<Self> {
         let lines = Lines::default();
         let options = Options { connection: Some(connection), log: Arc::new(lines.clone()) };
-        let app = App::start(configuration(toml)?, options).await?;
+        let app = App::start(configuration, options).await?;
         Ok(Self { app, lines })
+    }
+
+    /// As [`TestHost::start`], with its state in this directory.
+    pub async fn start_in(url: &str, state: &Path, toml: &str) -> anyhow::Result<Self> {
+        let connection = connect(&Access::Server(url.parse()?)).await?;
+        let mut configuration = configuration(toml)?;
+        configuration.host.state_dir = Some(state.to_owned());
+        Self::run(connection, configuration).await
     }
 
     /// Waits until every informer has synced, every plugin serves, and every initial notification is settled.

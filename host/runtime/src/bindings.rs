@@ -10,7 +10,13 @@ wasmtime::component::bindgen!({
         "informer:plugin/lister.list-json": async,
         "informer:plugin/lister.wait-until": async,
         "informer:plugin/client": async,
+        // They wait for the disk. What has no place in their own errors is a trap.
+        "wasi:keyvalue/store": async | trappable,
+        "wasi:keyvalue/atomics": async | trappable,
+        "wasi:keyvalue/batch": async | trappable,
+        "wasi:config/store": async,
     },
     exports: { default: async },
+    with: { "wasi:keyvalue/store.bucket": crate::capabilities::keyvalue::bucket::Bucket },
     additional_derives: [PartialEq, Eq],
 });

@@ -5,6 +5,7 @@ pub(crate) mod answer;
 mod capability;
 pub(crate) mod delivery;
 mod error;
+pub(crate) mod keyvalue;
 pub(crate) mod lister;
 pub(crate) mod log;
 pub(crate) mod meta;
@@ -12,4 +13,5 @@ pub(crate) mod objects;
 mod source;
 
 pub(crate) use capability::{Capability, Need};
+pub use keyvalue::{KeyValueError, KeyValueSource, NoKeyValues, Quota};
 pub use source::{ListError, ListerQuery, ListerSource};

@@ -36,6 +36,9 @@ pub struct Grants {
     pub write: Option<WriteGrants>,
     /// The Secrets whose values it may see and write.
     pub secrets: SecretGrants,
+    /// What it may keep, in bytes of keys, values and names of buckets together; none: it may not even import
+    /// `wasi:keyvalue`.
+    pub keyvalue: Option<u64>,
 }
 
 /// Four times what client-go allows a whole program.

@@ -32,6 +32,8 @@ pub(crate) struct Guest {
     pub(crate) counters: Arc<Counters>,
     /// What it asked for last of an object.
     pub(crate) question: LastQuestion,
+    /// How many it has open.
+    pub(crate) buckets: u32,
     pub(crate) call: Call,
 }
 
@@ -81,8 +83,14 @@ impl Guest {
             output,
             counters,
             question: LastQuestion::default(),
+            buckets: 0,
             call: Call::idle(),
         }
+    }
+
+    /// What it holds by handle.
+    pub(crate) fn table(&mut self) -> &mut ResourceTable {
+        &mut self.table
     }
 
     /// A call begins.

@@ -11,8 +11,7 @@
 //!    lines.
 //! 5. `failure` says what a trap means.
 //!
-//! What is not here: the interfaces `client`, `workqueue` and `metrics`, `wasi:http` and `wasi:keyvalue` are not served in
-//! this version. Each instance reserves 4 GiB of address space: 9,300 fit into Linux' default `vm.max_map_count`, and a
+//! What is not here: the interfaces `client`, `workqueue` and `metrics`, `wasi:http` are not served in this version. Each instance reserves 4 GiB of address space: 9,300 fit into Linux' default `vm.max_map_count`, and a
 //! limit on address space (`ulimit -v`) is not catered for.
 
 mod bindings;
@@ -37,4 +36,4 @@ pub use engine::{Engine, EngineConfig, EngineError};
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
 pub use plugin::{Plugin, VersionInfo};
 pub use sources::Sources;
-pub use stats::PluginStats;
+pub use stats::{KeyValueStats, PluginStats};

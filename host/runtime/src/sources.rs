@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{LogSink, capabilities::ListerSource};
+use crate::{
+    LogSink,
+    capabilities::{KeyValueSource, ListerSource},
+};
 
 /// Where a plugin's capabilities get what they hand out. The composition root fills it in. Cheap to clone.
 #[derive(Clone)]
@@ -11,6 +14,8 @@ pub struct Sources {
     pub lister: Arc<dyn ListerSource>,
     /// Where its lines go.
     pub log: Arc<dyn LogSink>,
+    /// What it keeps.
+    pub keyvalue: Arc<dyn KeyValueSource>,
 }
 
 impl std::fmt::Debug for Sources {

@@ -8,6 +8,8 @@ use std::{
 use informer_types::{Failure, FailureKind, Outcome};
 use parking_lot::Mutex;
 
+use crate::capabilities::KeyValueError;
+
 /// A snapshot of a plugin's counters, since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginStats {
@@ -30,6 +32,21 @@ pub struct PluginStats {
     pub memory_refusals: u64,
     /// Bytes of log beyond the limit.
     pub log_bytes_dropped: u64,
+    /// What it did with its key-values.
+    pub keyvalue: KeyValueStats,
+}
+
+/// Calls of `wasi:keyvalue`, by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyValueStats {
+    /// That read.
+    pub reads: u64,
+    /// That wrote.
+    pub writes: u64,
+    /// Refused because of the quota, a limit, or a value that is no number.
+    pub refused: u64,
+    /// That failed because the host's state does not work.
+    pub failed: u64,
 }
 
 #[derive(Debug, Default)]
@@ -40,6 +57,7 @@ pub(crate) struct Counters {
     retired: AtomicU64,
     memory_refusals: AtomicU64,
     log_bytes_dropped: AtomicU64,
+    keyvalue: Mutex<KeyValueStats>,
     /// Touched by failures only.
     failures: Mutex<(BTreeMap<FailureKind, u64>, Option<Failure>)>,
 }
@@ -69,6 +87,17 @@ impl Counters {
         self.log_bytes_dropped.fetch_add(bytes, Relaxed);
     }
 
+    pub(crate) fn keyvalue(&self, write: bool, error: Option<&KeyValueError>) {
+        let mut stats = self.keyvalue.lock();
+        let counter = match error {
+            Some(KeyValueError::Unavailable(_)) => &mut stats.failed,
+            Some(_) => &mut stats.refused,
+            None if write => &mut stats.writes,
+            None => &mut stats.reads,
+        };
+        *counter += 1;
+    }
+
     pub(crate) fn created(&self) {
         self.created.fetch_add(1, Relaxed);
     }
@@ -89,6 +118,7 @@ impl Counters {
             instances_idle: idle,
             memory_refusals: self.memory_refusals.load(Relaxed),
             log_bytes_dropped: self.log_bytes_dropped.load(Relaxed),
+            keyvalue: *self.keyvalue.lock(),
         }
     }
 }

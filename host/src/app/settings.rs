@@ -113,6 +113,6 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
 }
 
 pub(super) fn grants(plugin: &Plugin) -> Grants {
-    let config::Grants { read, write, secrets } = plugin.grants.clone();
-    Grants { read, write, secrets }
+    let config::Grants { read, write, secrets, keyvalue } = plugin.grants.clone();
+    Grants { read, write, secrets, keyvalue }
 }

@@ -100,6 +100,10 @@ fn calls(stats: &PluginStats) -> Value {
         },
         "memory-refusals": stats.memory_refusals,
         "log-bytes-dropped": stats.log_bytes_dropped,
+        "keyvalue": {
+            "reads": stats.keyvalue.reads, "writes": stats.keyvalue.writes,
+            "refused": stats.keyvalue.refused, "failed": stats.keyvalue.failed,
+        },
     })
 }
 

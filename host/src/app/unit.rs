@@ -7,7 +7,9 @@ use informer_cache::{
     FactoryStopped, InformerFactory, InformerStopped, Registration, Subscription, WatchConfig,
 };
 use informer_dispatch::{Backlog, DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig};
-use informer_runtime::{Component, Engine, LoadError, LogSink, Plugin, Sources, VersionInfo};
+use informer_runtime::{
+    Component, Engine, LoadError, LogSink, Plugin, Sources, VersionInfo, capabilities::KeyValueSource,
+};
 use informer_types::{Gvr, ReadGrants};
 use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
@@ -26,6 +28,7 @@ pub(super) struct Parts {
     /// Every `[[watch]]`.
     pub(super) watches: BTreeMap<Gvr, WatchConfig>,
     pub(super) log: Arc<dyn LogSink>,
+    pub(super) keyvalue: Arc<dyn KeyValueSource>,
     pub(super) abort: CancellationToken,
 }
 
@@ -87,7 +90,11 @@ impl Unit {
         let plugin = Arc::new(Plugin::new(
             parts.engine.clone(),
             settings::plugin(&config),
-            Sources { lister: Arc::new(CacheLister::new(caches)), log: Arc::clone(&parts.log) },
+            Sources {
+                lister: Arc::new(CacheLister::new(caches)),
+                log: Arc::clone(&parts.log),
+                keyvalue: Arc::clone(&parts.keyvalue),
+            },
         ));
         let queue = Queue::new(&settings::queue(&config));
         queue.pause();

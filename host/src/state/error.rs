@@ -57,3 +57,19 @@ pub enum StateError {
     #[error("the host is stopping")]
     Stopping,
 }
+
+// === impl StateError ===
+
+impl StateError {
+    /// As a plugin may know it: without the host's paths.
+    pub(super) fn in_short(&self) -> &'static str {
+        match self {
+            Self::Locked { .. } => "another process has it",
+            Self::Damaged { .. } => "it is damaged",
+            Self::Full { .. } => "its disk is full",
+            Self::Unwritable { .. } => "it cannot be written",
+            Self::Failed { .. } => "it failed",
+            Self::Stopping => "the host is stopping",
+        }
+    }
+}

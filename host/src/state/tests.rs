@@ -8,7 +8,7 @@ use redb::TableDefinition;
 use tempfile::TempDir;
 
 use super::*;
-use failing_disk::FailingDisk;
+pub(super) use failing_disk::FailingDisk;
 
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 

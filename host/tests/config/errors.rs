@@ -361,6 +361,33 @@ fn a_list_whose_every_element_is_bad_is_not_called_empty_too() {
 }
 
 #[test]
+fn the_quota_of_what_a_plugin_keeps_is_a_size_that_is_of_use() {
+    for (quota, problem) in [
+        ("\"1MB\"", "`1MB` is not a size; did you mean \"1MiB\"?"),
+        ("true", "expected a size, found true; write for example \"64MiB\""),
+        ("\"63B\"", "\"63B\" is too small; write at least \"64B\""),
+        ("\"2GiB\"", "\"2GiB\" is too large; write at most \"1GiB\""),
+    ] {
+        let told = plugin_problems(&format!("[plugin.grant]\nkeyvalue = {quota}\n"));
+        assert_eq!(told, format!("11:12: plugin.hello.grant.keyvalue: {problem}\n"));
+    }
+}
+
+#[test]
+fn a_state_directory_is_a_path() {
+    let told = problems(&format!("[host]\nstate-dir = 1\n{}", informer::config::SMALLEST));
+    assert_eq!(
+        told,
+        "2:13: host.state-dir: expected a path, found the number 1; write for example \"plugins/hello.wasm\"\n"
+    );
+    let told = problems(&format!("[host]\nstate-dir = \"s3://state\"\n{}", informer::config::SMALLEST));
+    assert_eq!(
+        told,
+        "2:13: host.state-dir: `s3://state`: `s3://` is not supported by this version; write the path of a file on this machine\n"
+    );
+}
+
+#[test]
 fn numbers_out_of_range_are_told_the_range() {
     assert_eq!(
         plugin_problems(

@@ -2,7 +2,11 @@
 
 use wasmtime::component::{HasSelf, Linker};
 
-use crate::{Grants, bindings::informer::plugin as imports, guest::Guest};
+use crate::{
+    Grants,
+    bindings::{informer::plugin as imports, wasi},
+    guest::Guest,
+};
 
 /// One thing a plugin may import, whole or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +17,9 @@ pub(crate) enum Capability {
     Log,
     Delivery,
     Lister,
+    KeyValue,
+    KeyValueAtomics,
+    KeyValueBatch,
 }
 
 /// What a plugin needs for a capability.
@@ -26,7 +33,16 @@ pub(crate) enum Need {
 // === impl Capability ===
 
 impl Capability {
-    pub(crate) const ALL: [Self; 5] = [Self::Types, Self::Objects, Self::Log, Self::Delivery, Self::Lister];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Types,
+        Self::Objects,
+        Self::Log,
+        Self::Delivery,
+        Self::Lister,
+        Self::KeyValue,
+        Self::KeyValueAtomics,
+        Self::KeyValueBatch,
+    ];
 
     /// What a component calls it, without the version.
     pub(crate) fn interface(self) -> &'static str {
@@ -36,6 +52,17 @@ impl Capability {
             Self::Log => "informer:plugin/log",
             Self::Delivery => "informer:plugin/delivery",
             Self::Lister => "informer:plugin/lister",
+            Self::KeyValue => "wasi:keyvalue/store",
+            Self::KeyValueAtomics => "wasi:keyvalue/atomics",
+            Self::KeyValueBatch => "wasi:keyvalue/batch",
+        }
+    }
+
+    /// The only version of it that is served.
+    pub(crate) fn version(self) -> &'static str {
+        match self {
+            Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => "0.2.0-draft",
+            _ => "0.1.0",
         }
     }
 
@@ -43,6 +70,9 @@ impl Capability {
         match self {
             Self::Types | Self::Objects | Self::Log | Self::Delivery => Need::Nothing,
             Self::Lister => Need::Grant("read = [\"apps/v1/deployments\"]"),
+            Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => {
+                Need::Grant("keyvalue = \"1MiB\"")
+            }
         }
     }
 
@@ -50,6 +80,7 @@ impl Capability {
         match self {
             Self::Types | Self::Objects | Self::Log | Self::Delivery => true,
             Self::Lister => grants.read.is_some(),
+            Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => grants.keyvalue.is_some(),
         }
     }
 
@@ -60,6 +91,13 @@ impl Capability {
             Self::Log => imports::log::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Delivery => imports::delivery::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Lister => imports::lister::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::KeyValue => wasi::keyvalue::store::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::KeyValueAtomics => {
+                wasi::keyvalue::atomics::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)
+            }
+            Self::KeyValueBatch => {
+                wasi::keyvalue::batch::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)
+            }
         }
     }
 }

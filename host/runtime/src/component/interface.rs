@@ -72,8 +72,10 @@ fn check_exports(exports: &[&str]) -> Result<(), LoadError> {
 fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
     let mut not_served = Vec::new();
     for &import in imports {
-        let interface = import.split_once('@').map_or(import, |(interface, _)| interface);
-        let capability = Capability::ALL.into_iter().find(|known| known.interface() == interface);
+        let (interface, version) = import.split_once('@').unwrap_or((import, ""));
+        let capability = Capability::ALL
+            .into_iter()
+            .find(|known| known.interface() == interface && known.version() == version);
         match capability.map(|known| (known.granted(grants), known.need())) {
             Some((false, Need::Grant(remedy))) => {
                 return Err(LoadError::NotGranted { import: import.to_owned(), remedy: remedy.to_owned() });
@@ -86,8 +88,9 @@ fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
     if not_served.is_empty() {
         return Ok(());
     }
-    let ours: Vec<&str> = Capability::ALL.iter().map(|known| known.interface()).collect();
-    let served = format!("{} @{VERSION}, and {} @0.2", ours.join(", "), WASI.join(", "));
+    let ours: Vec<String> =
+        Capability::ALL.iter().map(|known| format!("{}@{}", known.interface(), known.version())).collect();
+    let served = format!("{}, and {} @0.2", ours.join(", "), WASI.join(", "));
     Err(LoadError::NotServed { imports: not_served, served })
 }
 

@@ -14,7 +14,7 @@ use futures::future::{BoxFuture, pending};
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
     LogStream, Plugin, PluginConfig, Sources,
-    capabilities::{ListError, ListerQuery, ListerSource},
+    capabilities::{ListError, ListerQuery, ListerSource, NoKeyValues},
 };
 use informer_types::{
     Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object, ObjectKey,
@@ -107,7 +107,11 @@ impl Setup {
         let plugin = Plugin::new(
             ENGINE.clone(),
             config,
-            Sources { lister: Arc::clone(&cache) as _, log: Arc::clone(&log) as _ },
+            Sources {
+                lister: Arc::clone(&cache) as _,
+                log: Arc::clone(&log) as _,
+                keyvalue: Arc::new(NoKeyValues),
+            },
         );
         Running { plugin: Arc::new(plugin), log, cache }
     }

@@ -92,6 +92,7 @@ pub(crate) struct RawGrant {
     pub(crate) read: Option<Located<Vec<Located<ReadGrant>>>>,
     pub(crate) write: Option<Located<Vec<Located<WriteGrant>>>>,
     pub(crate) secrets: Option<Located<Vec<Located<SecretGrant>>>>,
+    pub(crate) keyvalue: Option<Located<Size>>,
 }
 
 // === impl RawPlugin ===
@@ -180,6 +181,11 @@ impl RawLimits {
 
 impl RawGrant {
     fn read(mut table: Table<'_, '_, '_>) -> Self {
-        Self { read: table.list("read"), write: table.list("write"), secrets: table.list("secrets") }
+        Self {
+            read: table.list("read"),
+            write: table.list("write"),
+            secrets: table.list("secrets"),
+            keyvalue: table.get("keyvalue"),
+        }
     }
 }

@@ -102,8 +102,8 @@ pub(crate) static LIMITS: Section = Section {
 
 pub(crate) static GRANT: Section = Section {
     header: "[plugin.grant]",
-    keys: &["read", "write", "secrets"],
-    later: &["http", "keyvalue", "metrics"],
+    keys: &["read", "write", "secrets", "keyvalue"],
+    later: &["http", "metrics"],
 };
 
 /// Every section, as they stand in a file.

@@ -51,7 +51,8 @@
 //! `cargo build --release --target wasm32-wasip2` leaves.
 //!
 //! The tour, in the order of a call: [`Config`], [`Handler`], [`Event`] and [`Update`], [`Object`] and [`Field`],
-//! [`lister`], [`log`](mod@log), [`delivery`], [`Failure`]; and `testing`, a host for native tests.
+//! [`lister`], [`log`](mod@log), [`delivery`], [`Failure`]; [`wasi`], what the standard has for state, configuration and
+//! logging; and `testing`, a host for native tests.
 
 #[doc(hidden)]
 pub mod bindings;
@@ -68,6 +69,7 @@ pub mod log;
 mod object;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
+pub mod wasi;
 
 pub use config::Config;
 pub use error::{Error, ErrorCode};

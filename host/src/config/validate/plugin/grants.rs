@@ -6,10 +6,13 @@ use super::Context;
 use crate::config::{
     plugin::Grants,
     problem::Fault,
-    raw::{Located, RawGrant},
+    raw::{Located, RawGrant, Size},
     validate::watch::Watched,
     watch::Watch,
 };
+
+/// A counter fits; and what one database file of a host is good for, which is checked as a whole at each start.
+const KEYVALUE: (Size, Size) = (Size(64), Size(1 << 30));
 
 pub(super) fn grants(raw: RawGrant, watched: &Watched, context: &mut Context<'_, '_>) -> Grants {
     // A subresource is in no cache: it is read live, and needs no watch.
@@ -26,6 +29,7 @@ pub(super) fn grants(raw: RawGrant, watched: &Watched, context: &mut Context<'_,
         read: raw.read.map(|read| context.distinct(read.value, ReadGrant::to_string).into_iter().collect()),
         write: write.map(|write| write.into_iter().collect()),
         secrets: secrets.unwrap_or_default().into_iter().collect(),
+        keyvalue: raw.keyvalue.map(|quota| context.within(Some(&quota), quota.value, KEYVALUE).0 as u64),
     }
 }
 

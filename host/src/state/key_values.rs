@@ -1,0 +1,236 @@
+//! The key-values of plugins.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use informer_runtime::capabilities::{KeyValueError, KeyValueSource, Quota};
+use redb::{
+    ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition, TableError, WriteTransaction,
+};
+use tokio::sync::Semaphore;
+
+use super::{State, StateError};
+
+/// By plugin, bucket and key.
+type Key = (&'static str, &'static str, &'static str);
+
+const VALUES: TableDefinition<'_, Key, &[u8]> = TableDefinition::new("keyvalue");
+
+/// By plugin, the bytes of its keys, values and their buckets' names: kept, so that no write has to count them.
+const BYTES: TableDefinition<'_, &str, u64> = TableDefinition::new("keyvalue-bytes");
+
+/// Transactions that run or wait for the disk at a time: a disk that hangs takes no more of the process's threads.
+const AT_A_TIME: usize = 16;
+
+/// The key-values of all plugins of a host, in its [`State`]. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct KeyValues {
+    state: State,
+    running: Arc<Semaphore>,
+}
+
+/// One bucket within a transaction.
+struct Bucket {
+    plugin: Arc<str>,
+    name: Arc<str>,
+}
+
+/// A transaction that changes one bucket, and what its plugin keeps by now.
+struct Change<'t> {
+    bucket: &'t Bucket,
+    values: Table<'t, Key, &'static [u8]>,
+    bytes: u64,
+}
+
+// === impl KeyValues ===
+
+impl KeyValues {
+    /// In this state; they have tables of their own there.
+    pub fn new(state: State) -> Self {
+        Self { state, running: Arc::new(Semaphore::new(AT_A_TIME)) }
+    }
+
+    async fn read<T: Default + Send + 'static>(
+        &self,
+        work: impl FnOnce(&ReadOnlyTable<Key, &'static [u8]>) -> Result<Result<T, KeyValueError>, redb::Error>
+        + Send
+        + 'static,
+    ) -> Result<T, KeyValueError> {
+        // Never closed.
+        let permit = Arc::clone(&self.running).acquire_owned().await.ok();
+        let read = self.state.read(move |transaction| {
+            let _permit = permit;
+            values(transaction)?.map_or_else(|| Ok(Ok(T::default())), |values| work(&values))
+        });
+        read.await.map_err(unavailable)?
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        bucket: Bucket,
+        quota: Quota,
+        work: impl FnOnce(&mut Change<'_>) -> Result<Result<T, KeyValueError>, redb::Error> + Send + 'static,
+    ) -> Result<T, KeyValueError> {
+        // Never closed.
+        let permit = Arc::clone(&self.running).acquire_owned().await.ok();
+        let written = self.state.write(move |transaction| {
+            let _permit = permit;
+            within(transaction, &bucket, quota, work)
+        });
+        written.await.map_err(unavailable)?
+    }
+}
+
+impl KeyValueSource for KeyValues {
+    fn get(
+        &self,
+        plugin: Arc<str>,
+        bucket: Arc<str>,
+        keys: Vec<String>,
+        most_bytes: usize,
+    ) -> BoxFuture<'_, Result<Vec<Option<Vec<u8>>>, KeyValueError>> {
+        let absent = vec![None; keys.len()];
+        let read = self.read(move |values| {
+            let mut left = most_bytes;
+            let mut found = Vec::with_capacity(keys.len());
+            for key in &keys {
+                let value = values.get((&*plugin, &*bucket, key.as_str()))?;
+                let bytes = value.as_ref().map_or(0, |value| value.value().len());
+                let Some(still) = left.checked_sub(bytes) else {
+                    return Ok(Err(KeyValueError::TooLarge { limit: most_bytes }));
+                };
+                left = still;
+                found.push(value.map(|value| value.value().to_vec()));
+            }
+            Ok(Ok(found))
+        });
+        // Nobody has written yet: there is not even a table.
+        Box::pin(async move { read.await.map(|found| if found.is_empty() { absent } else { found }) })
+    }
+
+    fn exists(
+        &self,
+        plugin: Arc<str>,
+        bucket: Arc<str>,
+        key: String,
+    ) -> BoxFuture<'_, Result<bool, KeyValueError>> {
+        Box::pin(self.read(move |values| Ok(Ok(values.get((&*plugin, &*bucket, key.as_str()))?.is_some()))))
+    }
+
+    fn keys(
+        &self,
+        plugin: Arc<str>,
+        bucket: Arc<str>,
+        after: Option<String>,
+        most: usize,
+    ) -> BoxFuture<'_, Result<Vec<String>, KeyValueError>> {
+        Box::pin(self.read(move |values| {
+            let first = after.as_deref().unwrap_or_default();
+            let mut keys = Vec::new();
+            for entry in values.range((&*plugin, &*bucket, first)..)? {
+                let (found, _) = entry?;
+                let (owner, own, key) = found.value();
+                if (owner, own) != (&*plugin, &*bucket) || keys.len() >= most {
+                    break;
+                }
+                if after.as_deref() != Some(key) {
+                    keys.push(key.to_owned());
+                }
+            }
+            Ok(Ok(keys))
+        }))
+    }
+
+    fn change(
+        &self,
+        plugin: Arc<str>,
+        bucket: Arc<str>,
+        changes: Vec<(String, Option<Vec<u8>>)>,
+        quota: Quota,
+    ) -> BoxFuture<'_, Result<(), KeyValueError>> {
+        Box::pin(self.write(Bucket { plugin, name: bucket }, quota, move |change| {
+            for (key, value) in &changes {
+                change.set(key, value.as_deref())?;
+            }
+            Ok(Ok(()))
+        }))
+    }
+
+    fn increment(
+        &self,
+        plugin: Arc<str>,
+        bucket: Arc<str>,
+        key: String,
+        delta: u64,
+        quota: Quota,
+    ) -> BoxFuture<'_, Result<u64, KeyValueError>> {
+        Box::pin(self.write(Bucket { plugin, name: bucket }, quota, move |change| {
+            let Some(sum) = change.number(&key)?.and_then(|number| number.checked_add(delta)) else {
+                return Ok(Err(KeyValueError::NotANumber { key }));
+            };
+            change.set(&key, Some(sum.to_string().as_bytes()))?;
+            Ok(Ok(sum))
+        }))
+    }
+}
+
+// === impl Change ===
+
+impl Change<'_> {
+    fn set(&mut self, key: &str, value: Option<&[u8]>) -> Result<(), redb::Error> {
+        let Bucket { plugin, name } = self.bucket;
+        let place = (&**plugin, &**name, key);
+        let old = match value {
+            Some(value) => self.values.insert(place, value)?,
+            None => self.values.remove(place)?,
+        };
+        let named = name.len() + key.len();
+        let old = old.map_or(0, |old| named + old.value().len());
+        let new = value.map_or(0, |value| named + value.len());
+        self.bytes = self.bytes.saturating_sub(old as u64).saturating_add(new as u64);
+        Ok(())
+    }
+
+    /// The number that the value is: 0 where there is no value, none where it is something else.
+    fn number(&self, key: &str) -> Result<Option<u64>, redb::Error> {
+        let Bucket { plugin, name } = self.bucket;
+        let Some(value) = self.values.get((&**plugin, &**name, key))? else { return Ok(Some(0)) };
+        Ok(std::str::from_utf8(value.value()).ok().and_then(|text| text.parse().ok()))
+    }
+}
+
+/// The table, if anything was ever written.
+fn values(transaction: &ReadTransaction) -> Result<Option<ReadOnlyTable<Key, &'static [u8]>>, redb::Error> {
+    match transaction.open_table(VALUES) {
+        Ok(values) => Ok(Some(values)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Changes a bucket; refused where its plugin keeps more afterwards than before and than it may.
+fn within<T>(
+    transaction: &WriteTransaction,
+    bucket: &Bucket,
+    Quota(quota): Quota,
+    work: impl FnOnce(&mut Change<'_>) -> Result<Result<T, KeyValueError>, redb::Error>,
+) -> Result<Result<T, KeyValueError>, redb::Error> {
+    let mut bytes = transaction.open_table(BYTES)?;
+    let before = bytes.get(&*bucket.plugin)?.map_or(0, |bytes| bytes.value());
+    let mut change = Change { bucket, values: transaction.open_table(VALUES)?, bytes: before };
+    let done = work(&mut change)?;
+    let after = change.bytes;
+    if done.is_ok() && after > quota && after > before {
+        return Ok(Err(KeyValueError::Quota { wanted: after, quota }));
+    }
+    bytes.insert(&*bucket.plugin, after)?;
+    Ok(done)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn unavailable(error: StateError) -> KeyValueError {
+    KeyValueError::Unavailable(error.in_short())
+}
+
+#[cfg(test)]
+mod tests;
