@@ -7,7 +7,7 @@ use wasmtime::Store;
 
 use crate::{
     bindings::exports::informer::plugin::handler::{self, EventObject, Guest as Handler},
-    capabilities::meta,
+    capabilities::{meta, secret::Masks},
     failure::failure,
     guest::Guest,
 };
@@ -21,10 +21,11 @@ pub(crate) async fn make(
     let notification = &delivery.notification;
     let cause = cause(notification.cause);
     let gvr = notification.source.to_string();
+    let masks = Masks::new(&store.data().config, notification.source.gvr());
     let event = |store: &mut Store<Guest>, object: &Arc<Object>| EventObject {
         gvr,
         meta: meta::of(object),
-        id: hold(store, object),
+        id: hold(store, object, &masks),
     };
     match &notification.change {
         Change::Added { object } => {
@@ -32,7 +33,7 @@ pub(crate) async fn make(
             handler.call_on_add(store, &object, cause).await
         }
         Change::Updated { old, new } => {
-            let old = hold(store, old);
+            let old = hold(store, old, &masks);
             let new = event(store, new);
             handler.call_on_update(store, old, &new, cause).await
         }
@@ -56,8 +57,8 @@ pub(crate) fn outcome(answer: Result<(), handler::Failure>) -> Outcome {
     }
 }
 
-fn hold(store: &mut Store<Guest>, object: &Arc<Object>) -> u32 {
-    store.data_mut().call.objects.hold(Arc::clone(object))
+fn hold(store: &mut Store<Guest>, object: &Arc<Object>, masks: &Masks) -> u32 {
+    store.data_mut().call.objects.hold(Arc::clone(object), masks.hide(object))
 }
 
 fn cause(cause: Cause) -> handler::Cause {

@@ -10,6 +10,7 @@ pub(crate) mod lister;
 pub(crate) mod log;
 pub(crate) mod meta;
 pub(crate) mod objects;
+pub(crate) mod secret;
 mod source;
 
 pub(crate) use capability::{Capability, Need};

@@ -19,6 +19,18 @@ impl Error {
         Self::new(ErrorCode::NotGranted, message)
     }
 
+    pub(super) fn namespace_not_granted(gvr: &Gvr, namespace: &str) -> Self {
+        let message = if namespace.is_empty() {
+            format!("reading {gvr} is granted in some namespaces only, and this object has none")
+        } else {
+            format!(
+                "reading {gvr} is not granted in namespace {namespace}: add it after the `@` in `read` under \
+                 [plugin.grant]"
+            )
+        };
+        Self::new(ErrorCode::NotGranted, message)
+    }
+
     pub(super) fn too_large(bytes: usize, limit: usize) -> Self {
         let message =
             format!("the answer has {bytes} bytes, the plugin's limit is {limit}: ask for pages or fields");

@@ -7,14 +7,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Gvr, LabelSelector, Object, ObjectKey};
+use informer_types::{Gvr, LabelSelector, Namespaces, Object, ObjectKey};
 
 pub(crate) use pages::OpenLists;
 
 use super::{
-    ListerQuery, ListerSource,
+    ListerQuery,
     answer::{Budget, values},
     meta,
+    secret::{Masks, is_secrets},
 };
 use crate::{
     bindings::informer::plugin::{
@@ -28,11 +29,49 @@ use crate::{
 const RUN: Duration = Duration::from_millis(2);
 
 impl Guest {
-    /// The resource, if the plugin may read it.
-    fn readable(&self, gvr: &str) -> Result<Gvr, Error> {
+    /// The resource, if the plugin may read it, and in which namespaces.
+    fn readable(&self, gvr: &str) -> Result<(Gvr, &Namespaces), Error> {
         let gvr: Gvr = gvr.parse().map_err(|problem| Error::invalid(&problem))?;
-        let granted = self.config.grants.read.as_ref().is_some_and(|read| read.namespaces(&gvr).is_some());
-        if granted { Ok(gvr) } else { Err(Error::not_granted(&gvr)) }
+        match self.config.grants.read.as_ref().and_then(|read| read.namespaces(&gvr)) {
+            Some(namespaces) => Ok((gvr, namespaces)),
+            None => Err(Error::not_granted(&gvr)),
+        }
+    }
+
+    /// The object, if it is cached and the plugin may read it, and what it may not see of it.
+    fn one(&self, gvr: &str, key: types::ObjectKey) -> Result<Option<(Arc<Object>, Masks)>, Error> {
+        let (gvr, namespaces) = self.readable(gvr)?;
+        if !namespaces.contains(&key.namespace) {
+            return Err(Error::namespace_not_granted(&gvr, &key.namespace));
+        }
+        let object = self.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))?;
+        Ok(object.map(|object| (object, Masks::new(&self.config, &gvr))))
+    }
+
+    /// All matching objects that the plugin may read, in one state of the cache.
+    fn list(&self, gvr: &Gvr, of: &Selector, granted: &Namespaces) -> Result<Vec<Arc<Object>>, Error> {
+        let labels: LabelSelector = of.labels.parse().map_err(|problem| Error::invalid(&problem))?;
+        let index = of.index.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
+        let namespace = match (of.namespace.as_deref(), granted) {
+            (Some(asked), granted) if !granted.contains(asked) => {
+                return Err(Error::namespace_not_granted(gvr, asked));
+            }
+            // One is looked up; of several, all are listed, so that they come from one snapshot.
+            (None, Namespaces::Only(names)) if names.len() == 1 => names.first().map(|only| &**only),
+            (asked, _) => asked,
+        };
+        // An index may lie on a value, and whoever may look that up can guess it.
+        if index.is_some() && is_secrets(gvr) && !self.config.grants.secrets.contain_all(namespace) {
+            let message = "listing Secrets by an index needs all of them, or those of the namespace asked for, in \
+                           `secrets` under [plugin.grant]";
+            return Err(Error::new(ErrorCode::NotGranted, message));
+        }
+        let mut objects =
+            self.sources.lister.list(gvr, &ListerQuery { namespace, labels: &labels, index })?;
+        if namespace.is_none() && *granted != Namespaces::All {
+            objects.retain(|object| granted.contains(object.namespace()));
+        }
+        Ok(objects)
     }
 
     /// One page: each object turned into what the guest asked for. The page ends early where the next object would
@@ -42,15 +81,22 @@ impl Guest {
         gvr: &str,
         of: Selector,
         part: &Page,
-        mut item: impl FnMut(&Object, &mut Budget) -> Result<T, Error>,
+        mut item: impl FnMut(&Object, &Masks, &mut Budget) -> Result<T, Error>,
     ) -> Result<(Vec<T>, Option<String>), Error> {
-        let gvr = self.readable(gvr)?;
-        let cursor = self.call.lists.open(gvr, of, part, |gvr, of| list(&*self.sources.lister, gvr, of))?;
+        let (gvr, granted) = self.readable(gvr)?;
+        let masks = Masks::new(&self.config, &gvr);
+        let cursor = match &part.token {
+            Some(token) => self.call.lists.resume(token, &gvr, &of, part)?,
+            None => {
+                let objects = self.list(&gvr, &of, granted)?;
+                self.call.lists.open(gvr, of, part, objects)
+            }
+        };
         let mut budget = Budget::new(self.config.limits.response_bytes);
         let mut items = Vec::new();
         let mut running_since = Instant::now();
         for object in cursor.objects() {
-            match item(object, &mut budget) {
+            match item(object, &masks, &mut budget) {
                 Ok(item) => items.push(item),
                 Err(error) if error.code == ErrorCode::TooLarge && !items.is_empty() => break,
                 Err(error) => return Err(error),
@@ -69,11 +115,8 @@ impl types::Host for Guest {}
 
 impl Host for Guest {
     fn get(&mut self, gvr: String, key: types::ObjectKey) -> Result<Option<String>, Error> {
-        let gvr = self.readable(&gvr)?;
-        let Some(object) = self.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))? else {
-            return Ok(None);
-        };
-        let json = object.json()?;
+        let Some((object, masks)) = self.one(&gvr, key)? else { return Ok(None) };
+        let json = masks.json(&object)?;
         Budget::new(self.config.limits.response_bytes).spend(json.len())?;
         Ok(Some(json.into_string()))
     }
@@ -84,17 +127,15 @@ impl Host for Guest {
         key: types::ObjectKey,
         wanted: Vec<String>,
     ) -> Result<Option<Vec<Option<String>>>, Error> {
-        let gvr = self.readable(&gvr)?;
         let pointers = self.question.pointers(wanted)?;
-        let Some(object) = self.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))? else {
-            return Ok(None);
-        };
-        values(&object.json()?, &pointers, &mut Budget::new(self.config.limits.response_bytes)).map(Some)
+        let Some((object, masks)) = self.one(&gvr, key)? else { return Ok(None) };
+        values(&masks.json(&object)?, &pointers, &mut Budget::new(self.config.limits.response_bytes))
+            .map(Some)
     }
 
     async fn list_meta(&mut self, gvr: String, of: Selector, part: Page) -> Result<MetaPage, Error> {
         let (items, next) = self
-            .page(&gvr, of, &part, |object, budget| {
+            .page(&gvr, of, &part, |object, _, budget| {
                 let meta = meta::of(object);
                 budget.spend(meta::bytes(&meta))?;
                 Ok(meta)
@@ -112,13 +153,13 @@ impl Host for Guest {
     ) -> Result<FieldsPage, Error> {
         let pointers = self.question.pointers(wanted)?;
         let (items, next) = self
-            .page(&gvr, of, &part, |object, budget| {
+            .page(&gvr, of, &part, |object, masks, budget| {
                 let key = types::ObjectKey {
                     namespace: object.namespace().to_owned(),
                     name: object.name().to_owned(),
                 };
                 budget.spend(key.namespace.len() + key.name.len())?;
-                Ok(Fields { key, values: values(&object.json()?, &pointers, budget)? })
+                Ok(Fields { key, values: values(&masks.json(object)?, &pointers, budget)? })
             })
             .await?;
         Ok(FieldsPage { items, next })
@@ -126,8 +167,8 @@ impl Host for Guest {
 
     async fn list_json(&mut self, gvr: String, of: Selector, part: Page) -> Result<JsonPage, Error> {
         let (items, next) = self
-            .page(&gvr, of, &part, |object, budget| {
-                let json = object.json()?;
+            .page(&gvr, of, &part, |object, masks, budget| {
+                let json = masks.json(object)?;
                 budget.spend(json.len())?;
                 Ok(json.into_string())
             })
@@ -142,7 +183,10 @@ impl Host for Guest {
         resource_version: String,
         millis: u32,
     ) -> Result<bool, Error> {
-        let gvr = self.readable(&gvr)?;
+        let (gvr, granted) = self.readable(&gvr)?;
+        if let Some(asked) = namespace.as_deref().filter(|asked| !granted.contains(asked)) {
+            return Err(Error::namespace_not_granted(&gvr, asked));
+        }
         let left = self.call.deadline.saturating_duration_since(Instant::now());
         let within = Duration::from_millis(millis.into()).min(left);
         let reached = self.sources.lister.wait_until(&gvr, namespace.as_deref(), &resource_version);
@@ -153,14 +197,7 @@ impl Host for Guest {
     }
 
     fn has_synced(&mut self, gvr: String) -> Result<bool, Error> {
-        let gvr = self.readable(&gvr)?;
+        let (gvr, _) = self.readable(&gvr)?;
         Ok(self.sources.lister.has_synced(&gvr)?)
     }
-}
-
-/// All matching objects, in one state of the cache.
-fn list(lister: &dyn ListerSource, gvr: &Gvr, of: &Selector) -> Result<Vec<Arc<Object>>, Error> {
-    let labels: LabelSelector = of.labels.parse().map_err(|problem| Error::invalid(&problem))?;
-    let index = of.index.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
-    Ok(lister.list(gvr, &ListerQuery { namespace: of.namespace.as_deref(), labels: &labels, index })?)
 }

@@ -7,6 +7,7 @@ use informer_types::{JsonText, Object, differs};
 use super::{
     answer::{Budget, values},
     meta,
+    secret::masked,
 };
 use crate::{
     bindings::informer::plugin::{
@@ -29,6 +30,8 @@ pub(crate) struct Objects {
 
 struct Held {
     object: Arc<Object>,
+    /// A Secret whose values the plugin may not see.
+    masked: bool,
     /// Unpacked at most once a call.
     json: OnceLock<JsonText>,
 }
@@ -47,10 +50,10 @@ impl Objects {
         self.first > u32::MAX - MOST_OF_A_CALL
     }
 
-    /// Holds an object for the call in hand; gives its token.
-    pub(crate) fn hold(&mut self, object: Arc<Object>) -> u32 {
+    /// Holds an object for the call in hand; gives its token. A masked one shows no values of a Secret.
+    pub(crate) fn hold(&mut self, object: Arc<Object>, masked: bool) -> u32 {
         let token = self.next();
-        self.held.push(Held { object, json: OnceLock::new() });
+        self.held.push(Held { object, masked, json: OnceLock::new() });
         token
     }
 
@@ -75,7 +78,7 @@ impl Held {
         if let Some(json) = self.json.get() {
             return Ok(json);
         }
-        let json = self.object.json()?;
+        let json = if self.masked { masked(&self.object)? } else { self.object.json()? };
         Ok(self.json.get_or_init(|| json))
     }
 }
@@ -127,9 +130,9 @@ mod tests {
     #[test]
     fn a_token_of_an_earlier_call_is_no_object_of_this_one() {
         let mut objects = Objects::default();
-        let old = objects.hold(object());
+        let old = objects.hold(object(), false);
         objects.renew();
-        let new = objects.hold(object());
+        let new = objects.hold(object(), false);
 
         assert!(objects.get(new).is_ok());
         for stale in [old, new + 1, u32::MAX] {
@@ -142,7 +145,7 @@ mod tests {
         let mut objects = Objects { first: u32::MAX - 2, held: Vec::new() };
         assert!(!objects.exhausted());
 
-        let (old, new) = (objects.hold(object()), objects.hold(object()));
+        let (old, new) = (objects.hold(object(), false), objects.hold(object(), false));
         assert_eq!((old, new), (u32::MAX - 2, u32::MAX - 1));
         objects.renew();
 

@@ -18,7 +18,7 @@ use informer_runtime::{
 };
 use informer_types::{
     Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object, ObjectKey,
-    Outcome, ReadGrant, Source,
+    Outcome, ReadGrant, SecretGrant, Source,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -91,6 +91,13 @@ impl Setup {
     /// Grants the lister, for these resources.
     pub(crate) fn read(mut self, gvrs: &[&str]) -> Self {
         self.config.grants.read = Some(gvrs.iter().map(|gvr| gvr.parse::<ReadGrant>().unwrap()).collect());
+        self
+    }
+
+    /// Shows the values of these Secrets.
+    pub(crate) fn secrets(mut self, grants: &[&str]) -> Self {
+        self.config.grants.secrets =
+            grants.iter().map(|grant| grant.parse::<SecretGrant>().unwrap()).collect();
         self
     }
 
@@ -174,7 +181,11 @@ pub(crate) fn added(object: Arc<Object>) -> Delivery {
 }
 
 pub(crate) fn delivery(change: Change, cause: Cause) -> Delivery {
-    let source = Source::new(Gvr::new("", "v1", "pods"));
+    delivery_of(Gvr::new("", "v1", "pods"), change, cause)
+}
+
+pub(crate) fn delivery_of(gvr: Gvr, change: Change, cause: Cause) -> Delivery {
+    let source = Source::new(gvr);
     let notification = Notification { source, change, cause, initial: None, observed: Instant::now() };
     Delivery { notification, attempt: 1, queued: Duration::ZERO }
 }

@@ -115,6 +115,44 @@ async fn a_resource_that_was_not_granted_cannot_be_read_in_any_way() {
 }
 
 #[tokio::test]
+async fn lists_show_only_the_namespaces_that_were_granted() {
+    let within = |config: &str, grant: &str| {
+        let setup = Setup::new(&format!(r#"{{"gvr": "v1/pods", {config}}}"#));
+        setup.read(&[grant]).cache("v1/pods", pods())
+    };
+    for (what, answers_of_b) in [
+        (r#""what": "list-meta""#, vec!["b/one", "b/three"]),
+        (
+            r#""what": "list-fields", "pointer": "/spec/of""#,
+            vec![r#"b/one Some("\"b\"")"#, r#"b/three Some("\"b\"")"#],
+        ),
+        (r#""what": "list-meta", "namespace": "b""#, vec!["b/one", "b/three"]),
+        (r#""what": "list-meta", "labels": "app=one""#, vec!["b/one"]),
+    ] {
+        assert_eq!(answers(&within(what, "v1/pods @b").load("reader").await).await, answers_of_b, "{what}");
+    }
+    let several = within(r#""what": "list-meta", "page-size": 1"#, "v1/pods @a,c").load("reader").await;
+    assert_eq!(answers(&several).await, ["a/one", "a/two", "c/one"]);
+    assert_eq!(several.cache.lists.load(Ordering::Relaxed), 1, "all from one snapshot");
+}
+
+#[tokio::test]
+async fn a_namespace_that_was_not_granted_cannot_be_read_in_any_way() {
+    for what in ["get", "get-fields", "list-meta", "list-fields", "list-json"] {
+        let config = format!(r#"{{"gvr": "v1/pods", "what": "{what}", "namespace": "c", "name": "one"}}"#);
+        let setup = Setup::new(&config).read(&["v1/pods @a,b"]).cache("v1/pods", pods());
+
+        let refused = "error: not-granted: reading v1/pods is not granted in namespace c: \
+                       add it after the `@` in `read` under [plugin.grant]";
+        assert_eq!(answers(&setup.load("reader").await).await, [refused], "{what}");
+    }
+    let scoped = Setup::new(r#"{"gvr": "v1/nodes", "what": "get", "name": "one"}"#);
+    let scoped = scoped.read(&["v1/nodes @a"]).cache("v1/nodes", vec![object("", "one", "1", "{}")]);
+    let refused = answers(&scoped.load("reader").await).await;
+    assert!(refused[0].starts_with("error: not-granted: "), "{refused:?}");
+}
+
+#[tokio::test]
 async fn what_the_cache_cannot_answer_is_said() {
     let unknown = Setup::new(r#"{"gvr": "v1/pods", "what": "list-meta"}"#).read(&["v1/pods"]);
     let refused = answers(&unknown.load("reader").await).await;

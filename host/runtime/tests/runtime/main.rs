@@ -16,3 +16,4 @@ mod load;
 mod log_lines;
 mod objects;
 mod reload;
+mod secrets;

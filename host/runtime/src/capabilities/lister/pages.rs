@@ -48,28 +48,21 @@ impl OpenLists {
         self.open.clear();
     }
 
-    /// The beginning of a new list, or the place that the token names.
-    pub(super) fn open(
-        &mut self,
-        gvr: Gvr,
-        of: Selector,
-        part: &Page,
-        list: impl FnOnce(&Gvr, &Selector) -> Result<Vec<Arc<Object>>, Error>,
-    ) -> Result<Cursor, Error> {
-        let limit = usize::try_from(part.limit).unwrap_or(PAGE).min(PAGE);
-        let limit = if limit == 0 { PAGE } else { limit };
-        if let Some(token) = &part.token {
-            let (snapshot, at) = self.find(token)?;
-            if snapshot.gvr != gvr || snapshot.of != of {
-                let message = "the page token belongs to a list of another resource or selector";
-                return Err(Error::new(ErrorCode::Invalid, message));
-            }
-            return Ok(Cursor { snapshot: snapshot.clone(), at, limit });
-        }
-        let objects = list(&gvr, &of)?.into();
+    /// The beginning of a new list.
+    pub(super) fn open(&mut self, gvr: Gvr, of: Selector, part: &Page, objects: Vec<Arc<Object>>) -> Cursor {
         let id = self.next_id;
         self.next_id += 1;
-        Ok(Cursor { snapshot: Snapshot { id, gvr, of, objects }, at: 0, limit })
+        Cursor { snapshot: Snapshot { id, gvr, of, objects: objects.into() }, at: 0, limit: limit(part) }
+    }
+
+    /// The place in an open list that the token names.
+    pub(super) fn resume(&self, token: &str, gvr: &Gvr, of: &Selector, part: &Page) -> Result<Cursor, Error> {
+        let (snapshot, at) = self.find(token)?;
+        if snapshot.gvr != *gvr || snapshot.of != *of {
+            let message = "the page token belongs to a list of another resource or selector";
+            return Err(Error::new(ErrorCode::Invalid, message));
+        }
+        Ok(Cursor { snapshot: snapshot.clone(), at, limit: limit(part) })
     }
 
     /// The page ended after so many objects: gives the token of the next one, or closes the list.
@@ -109,6 +102,14 @@ impl Cursor {
     pub(super) fn objects(&self) -> &[Arc<Object>] {
         let end = self.at.saturating_add(self.limit).min(self.snapshot.objects.len());
         self.snapshot.objects.get(self.at..end).unwrap_or_default()
+    }
+}
+
+/// Objects on the page asked for.
+fn limit(part: &Page) -> usize {
+    match usize::try_from(part.limit).unwrap_or(PAGE).min(PAGE) {
+        0 => PAGE,
+        limit => limit,
     }
 }
 
