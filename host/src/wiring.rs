@@ -1,13 +1,11 @@
-//! Adapters: what `runtime` asks for, answered by `cache`; what a subscription wants, before the queue.
+//! Adapters: what `runtime` asks for, answered by `cache`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
 use informer_cache::{ListQuery, Lister, SharedInformer};
 use informer_runtime::capabilities::{ListError, ListerQuery, ListerSource};
-use informer_types::{Cause, Change, Gvr, Notification, NotificationSink, Object, ObjectKey};
-
-use crate::config::Events;
+use informer_types::{Gvr, Object, ObjectKey};
 
 /// The host's caches, as the `lister` capability reads them.
 #[derive(Debug, Default)]
@@ -17,13 +15,6 @@ pub(crate) struct CacheLister(BTreeMap<Gvr, Cache>);
 struct Cache {
     lister: Lister,
     informer: SharedInformer,
-}
-
-/// Keeps what a subscription did not ask for out of the plugin's queue.
-pub(crate) struct SubscriptionFilter<S> {
-    events: Events,
-    initial: bool,
-    sink: S,
 }
 
 // === impl CacheLister ===
@@ -64,33 +55,5 @@ impl ListerSource for CacheLister {
             let waited = self.of(gvr)?.informer.wait_for_version(resource_version, namespace).await;
             waited.map_err(|error| ListError::InvalidVersion(error.to_string()))
         })
-    }
-}
-
-// === impl SubscriptionFilter ===
-
-impl<S: NotificationSink> SubscriptionFilter<S> {
-    /// `events` and `initial` of one `[[plugin.on]]`.
-    pub(crate) fn new(events: Events, initial: bool, sink: S) -> Self {
-        Self { events, initial, sink }
-    }
-
-    fn wants(&self, notification: &Notification) -> bool {
-        if !self.initial && notification.cause == Cause::Initial {
-            return false;
-        }
-        match notification.change {
-            Change::Added { .. } => self.events.add,
-            Change::Updated { .. } => self.events.update,
-            Change::Deleted { .. } => self.events.delete,
-        }
-    }
-}
-
-impl<S: NotificationSink> NotificationSink for SubscriptionFilter<S> {
-    fn offer(&self, notification: Notification) {
-        if self.wants(&notification) {
-            self.sink.offer(notification);
-        }
     }
 }

@@ -7,6 +7,7 @@
 //! | `cli` | the built binary: what it prints, and how it exits |
 //! | `contract` | the ten points of the contract with a handler, each by a real component |
 //! | `custom_resources` | a watch follows its CRD as it comes and goes |
+//! | `filters` | what a component hears through the filter of its subscription |
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
 //! | `parts` | what is kept of the objects, and the indexes of the configuration |
 //! | `recordings` | what a real API server sent reaches a component, whatever it contains |
@@ -23,6 +24,7 @@ mod configmaps;
 mod contract;
 mod custom_resources;
 mod echo;
+mod filters;
 mod isolation;
 mod parts;
 mod player;

@@ -2,7 +2,8 @@
 //!
 //! In the order an event meets it:
 //!
-//! 1. A listener offers a notification to the plugin's [`Queue`]; that never blocks.
+//! 1. A listener offers a notification to the subscription's [`Filter`]; what passes goes to the plugin's [`Queue`].
+//!    That never blocks.
 //! 2. `coalesce` merges it with what is still pending for the same object: the merging rule, written once.
 //! 3. The queue hands objects to workers, live ones before initial, relisted, resynced and replayed ones in a
 //!    fair ratio, and never one object to two workers; no faster than its rate, no more retries than its budget, and
@@ -42,7 +43,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Not built yet: filters, persistent dead letters, and the
+//! Not built yet: persistent dead letters, and the
 //! workqueue with its reconciler.
 #![forbid(unsafe_code)]
 
@@ -50,6 +51,7 @@ mod coalesce;
 mod dead_letter;
 mod dispatcher;
 mod entry;
+mod filter;
 mod object_ref;
 mod pending;
 mod queue;
@@ -60,6 +62,10 @@ mod testing;
 pub use coalesce::Merge;
 pub use dead_letter::DeadLetter;
 pub use dispatcher::{DispatchConfig, Dispatcher, DispatcherHandle};
+pub use filter::{
+    Events, Filter, FilterConfig, FilterStats, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, Suppressed, When,
+    WhenError, WhenStats,
+};
 pub use object_ref::ObjectRef;
 pub use queue::{
     Backlog, DeliveryMode, Lease, MergeCounts, Quarantine, QuarantineConfig, Queue, QueueConfig, QueueStats,

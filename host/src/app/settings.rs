@@ -3,11 +3,13 @@
 use std::{num::NonZeroU64, time::Duration};
 
 use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig, WatchListMode};
-use informer_dispatch::{Backoff, DeliveryMode, Fate, QuarantineConfig, QueueConfig, Rate, RetryConfig};
+use informer_dispatch::{
+    Backoff, DeliveryMode, Fate, FilterConfig, QuarantineConfig, QueueConfig, Rate, RetryConfig,
+};
 use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig};
 
 use crate::config::{
-    self, Cluster, Compression, Delivery, Instance, OnExhausted, Plugin, Quarantine, Relist, Retry,
+    self, Cluster, Compression, Delivery, Initial, Instance, OnExhausted, Plugin, Quarantine, Relist, Retry,
     Subscription, Watch, WatchList,
 };
 
@@ -41,7 +43,7 @@ pub(super) fn watch(watch: &Watch) -> WatchConfig {
     WatchConfig {
         namespaces: watch.namespaces.clone(),
         labels: watch.labels.clone(),
-        fields: watch.fields.clone(),
+        fields: watch.fields.to_string(),
         drop: watch.drop.clone(),
         keep: watch.keep.clone(),
         metadata_only: watch.metadata_only,
@@ -60,6 +62,17 @@ pub(super) fn listener(plugin: &str, subscription: &Subscription) -> ListenerCon
         name: plugin.to_owned(),
         resync: subscription.resync,
         relist_all: subscription.relist == Relist::All,
+    }
+}
+
+pub(super) fn filter(subscription: &Subscription) -> FilterConfig {
+    FilterConfig {
+        events: subscription.events,
+        initial: subscription.initial == Initial::Deliver,
+        labels: subscription.labels.clone(),
+        fields: subscription.fields.clone(),
+        when: subscription.when.clone(),
+        changed: subscription.changed.clone(),
     }
 }
 

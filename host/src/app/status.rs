@@ -1,5 +1,6 @@
 //! The state of everything, for the admin endpoint.
 
+mod filter;
 mod informer;
 mod queue;
 
@@ -11,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::unit::Unit;
 use crate::{admin::Probe, state::State};
+use filter::filter;
 use informer::informer;
 use queue::{dead_letter, queue};
 
@@ -82,6 +84,7 @@ fn plugin(unit: &Unit) -> Value {
         })),
         "refused": unit.refused(),
         "calls": calls(&unit.plugin().stats()),
+        "subscriptions": unit.filters().map(|(gvr, stats)| filter(gvr, &stats)).collect::<Vec<_>>(),
         "queue": queue(&unit.queue().stats(), &unit.queue_config()),
         "dead-letters": unit.queue().dead_letters().iter().map(dead_letter).collect::<Vec<_>>(),
     })
@@ -109,4 +112,8 @@ fn calls(stats: &PluginStats) -> Value {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

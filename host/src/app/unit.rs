@@ -6,7 +6,9 @@ use futures::future::join_all;
 use informer_cache::{
     FactoryStopped, InformerFactory, InformerStopped, Registration, Subscription, WatchConfig,
 };
-use informer_dispatch::{Backlog, DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig};
+use informer_dispatch::{
+    Backlog, DispatchConfig, Dispatcher, DispatcherHandle, Filter, FilterStats, Queue, QueueConfig,
+};
 use informer_runtime::{
     Component, Engine, LoadError, LogSink, Plugin, Sources, VersionInfo, capabilities::KeyValueSource,
 };
@@ -16,10 +18,7 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::settings;
-use crate::{
-    config::{self, Initial},
-    wiring::{CacheLister, SubscriptionFilter},
-};
+use crate::{config, wiring::CacheLister};
 
 /// What all plugins of a host are made from.
 pub(super) struct Parts {
@@ -55,6 +54,8 @@ pub(super) struct Unit {
     /// What it hears of and what it may read: the informers run while some plugin has a claim (D-12).
     subscriptions: BTreeMap<Gvr, Subscription>,
     registrations: Vec<Registration>,
+    /// By the resource that each is about.
+    filters: Vec<(Gvr, Arc<Filter<Queue>>)>,
     /// True once a version is in service; it stays so.
     loaded: watch::Sender<bool>,
     /// True once calls are made.
@@ -104,13 +105,13 @@ impl Unit {
             retry: settings::retry(&config.retry),
         };
         let dispatcher = Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&plugin), &parts.abort);
-        let mut registrations = Vec::new();
+        let (mut registrations, mut filters) = (Vec::new(), Vec::new());
         for on in &config.subscriptions {
             let Some(subscription) = subscriptions.get(&on.watch) else { continue };
-            let deliver_initial = on.initial == Initial::Deliver;
-            let sink = SubscriptionFilter::new(on.events, deliver_initial, queue.clone());
+            let filter = Arc::new(Filter::new(settings::filter(on), queue.clone()));
             let listener = settings::listener(&config.name, on);
-            registrations.push(subscription.add_listener(listener, Arc::new(sink))?);
+            registrations.push(subscription.add_listener(listener, Arc::clone(&filter) as _)?);
+            filters.push((on.watch.clone(), filter));
         }
         Ok(Self {
             config,
@@ -120,6 +121,7 @@ impl Unit {
             dispatcher: Mutex::new(Some(dispatcher)),
             subscriptions,
             registrations,
+            filters,
             loaded: watch::Sender::new(false),
             serving: watch::Sender::new(false),
             refused: Mutex::new(None),
@@ -140,6 +142,11 @@ impl Unit {
 
     pub(super) fn queue(&self) -> &Queue {
         &self.queue
+    }
+
+    /// What each of its subscriptions let through.
+    pub(super) fn filters(&self) -> impl Iterator<Item = (&Gvr, FilterStats)> {
+        self.filters.iter().map(|(gvr, filter)| (gvr, filter.stats()))
     }
 
     /// What its queue was told to do.

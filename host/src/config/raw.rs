@@ -19,12 +19,12 @@ mod word;
 
 use std::time::Duration;
 
-use informer_types::{Gvr, LabelSelector, Pointer};
+use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 use toml::de::DeTable;
 
 pub(super) use address::{Admin, ServerUrl};
 pub(super) use duration::shown;
-pub(super) use name::{FieldSelector, Name};
+pub(super) use name::Name;
 pub(super) use number::{Count, Number};
 pub(super) use plugin::{
     RawGrant, RawInstance, RawLimits, RawOn, RawPlugin, RawQuarantine, RawQueue, RawRetry,

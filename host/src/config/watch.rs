@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use informer_types::{Gvr, LabelSelector, Pointer};
+use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 
 /// 20 to 30 % of a typical object, and no handler reads it.
 pub const DROP: [&str; 1] = ["/metadata/managedFields"];
@@ -30,8 +30,8 @@ pub struct Watch {
     pub namespaces: Vec<String>,
     /// Applied by the server; empty selects everything.
     pub labels: LabelSelector,
-    /// A field selector, applied by the server; empty selects everything.
-    pub fields: String,
+    /// Applied by the server, which knows some fields of each resource; empty selects everything.
+    pub fields: FieldSelector,
     /// The period of subscriptions that say none of their own; none: never. At least [`LEAST_RESYNC`].
     pub resync: Option<Duration>,
     /// What is cut out of every object before it is kept; never what an informer itself needs.

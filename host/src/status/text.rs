@@ -89,6 +89,47 @@ fn plugin(plugin: &Value) -> String {
     if let Some(failure) = at("calls").get("last-failure").and_then(Value::as_str) {
         let _ = write!(text, "\n  its last failed call: {failure}");
     }
+    for subscription in entries(plugin, "subscriptions") {
+        text.push_str(&filtered(subscription));
+    }
+    text
+}
+
+/// `on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when`; nothing of a subscription to
+/// everything.
+fn filtered(subscription: &Value) -> String {
+    let null = Value::Null;
+    let suppressed = subscription.get("suppressed").and_then(Value::as_object);
+    let by: Vec<(&str, u64)> = suppressed
+        .into_iter()
+        .flatten()
+        .filter_map(|(condition, count)| {
+            Some((condition.as_str(), count.as_u64().filter(|count| *count > 0)?))
+        })
+        .collect();
+    let mut text = String::new();
+    if !by.is_empty() {
+        let passed = number(subscription, "passed");
+        let all = passed + by.iter().map(|(_, count)| count).sum::<u64>();
+        let by: Vec<String> = by.iter().map(|(condition, count)| format!("{count} by {condition}")).collect();
+        let _ = write!(
+            text,
+            "\n  on {}: {passed} of {} passed; suppressed {}",
+            word(subscription, "watch"),
+            counted(all, "notification"),
+            by.join(", ")
+        );
+    }
+    let when = subscription.get("when").unwrap_or(&null);
+    if let Some(error) = when.get("last-error").and_then(Value::as_str) {
+        let _ = write!(
+            text,
+            "\n  on {}: `when` had no answer {} of {}, and what it was asked about passed: {error}",
+            word(subscription, "watch"),
+            counted(number(when, "errors"), "time"),
+            number(when, "evaluations"),
+        );
+    }
     text
 }
 
@@ -135,7 +176,10 @@ mod tests {
                 {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0},
                  "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}}},
                 {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
-                 "calls": {"acknowledged": 12, "last-failure": "trap: unreachable"}, "queue": {"pending": 0, "dead-letters": 1}},
+                 "calls": {"acknowledged": 12, "last-failure": "trap: unreachable"},
+                 "subscriptions": [{"watch": "v1/pods", "passed": 5, "suppressed": {"labels": 4, "when": 3, "events": 0},
+                    "when": {"evaluations": 8, "errors": 1, "last-error": "there is no `spec`"}},
+                    {"watch": "v1/nodes", "passed": 7, "suppressed": {"labels": 0}, "when": {"last-error": null}}], "queue": {"pending": 0, "dead-letters": 1}},
             ],
         });
 
@@ -154,6 +198,8 @@ mod tests {
                 "  its file is refused: not a component",
                 "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 1 dead letter",
                 "  its last failed call: trap: unreachable",
+                "  on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when",
+                "  on v1/pods: `when` had no answer 1 time of 8, and what it was asked about passed: there is no `spec`",
             ]
         );
     }

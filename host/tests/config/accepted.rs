@@ -8,6 +8,7 @@ use informer::{
     logging::LogFormat,
 };
 
+use informer_dispatch::When;
 use informer_types::{ReadGrant, SecretGrants};
 
 use crate::{parse, with};
@@ -87,7 +88,7 @@ fn every_key_is_heard() {
         instance = "warm"
         max-calls = 1000
         idle-timeout = "0s"
-        on = [{ watch = "v1/pods", events = ["delete"], resync = "30s", relist = "all", initial = "skip" }]
+        on = [{ watch = "v1/pods", events = ["update"], labels = "app=x", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["/spec", "/metadata/labels"], resync = "30s", relist = "all", initial = "skip" }]
         queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
         quarantine = { after = 0, min = "2s", max = "3s" }
@@ -114,7 +115,7 @@ fn every_key_is_heard() {
     let watch = &config.watches[0];
     assert_eq!(watch.namespaces, ["a", "b"]);
     assert_eq!(watch.labels, "app in (x,y)".parse().unwrap());
-    assert_eq!(watch.fields, "spec.nodeName=node-1");
+    assert_eq!(watch.fields, "spec.nodeName=node-1".parse().unwrap());
     assert_eq!(watch.resync, Some(Duration::from_secs(600)));
     assert!(watch.drop.is_empty());
     assert_eq!(watch.indexes["by-node"], "/spec/nodeName".parse().unwrap());
@@ -154,7 +155,13 @@ fn every_key_is_heard() {
     assert_eq!(lines, ["patch v1/pods @shop", "create v1/configmaps"]);
     assert!(plugin.grants.secrets.contain_all(Some("shop")) && !plugin.grants.secrets.contain_all(None));
     let on = &plugin.subscriptions[0];
-    assert_eq!(on.events, Events { add: false, update: false, delete: true });
+    assert_eq!(on.events, Events { add: false, update: true, delete: false });
+    assert_eq!(
+        (on.labels.to_string(), on.fields.to_string()),
+        ("app in (x)".into(), "status.phase!=Failed".into())
+    );
+    assert_eq!(on.when.as_ref().map(When::text), Some("object.spec.nodeName != \"\""));
+    assert_eq!(on.changed, ["/spec".parse().unwrap(), "/metadata/labels".parse().unwrap()]);
     assert_eq!((on.relist, on.initial), (Relist::All, Initial::Skip));
     assert_eq!(on.resync, Some(Duration::from_secs(30)));
 }

@@ -1,5 +1,7 @@
 //! What is said of bad files, word by word. Below each file stand its problems, without the file's name.
 
+mod filters;
+
 use std::path::Path;
 
 use informer::config::{ConfigError, Problem};
@@ -54,7 +56,7 @@ source = "deployment-logger.wasm"
   [[plugin.on]]
   watch = "apps/v1/deployment"
   events = ["add", "modify"]
-  when = "object.spec.replicas > 0"
+  when = "object.spec.replicas >"
 
   [plugin.limits]
   memory = "64Mi"
@@ -72,7 +74,7 @@ source = "deployment-logger.wasm"
 18:17: watch[1].metadata-only: expected true or false, found the number 1; write for example true
 25:11: plugin.deployment-logger.on[0].watch: `apps/v1/deployment` is not watched; did you mean `apps/v1/deployments`?
 26:20: plugin.deployment-logger.on[0].events[1]: unknown value `modify`; write "add" or "update" or "delete"
-27:3: plugin.deployment-logger.on[0].when: `when` is not supported by this version; remove it
+27:10: plugin.deployment-logger.on[0].when: not CEL, at 1:23 of the expression: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}; write for example `object.spec.replicas > 2`
 30:12: plugin.deployment-logger.limits.memory: `64Mi` is not a size; did you mean "64MiB"?
 31:3: plugin.deployment-logger.limits.instance: unknown key; it belongs to [[plugin]]
 "#
@@ -178,7 +180,7 @@ fn an_unknown_key_is_told_where_it_belongs_or_what_it_was_meant_to_be() {
         r#"10:1: plugin.hello.on[0].deadline: unknown key; it belongs to [plugin.limits]
 11:1: plugin.hello.on[0].log: unknown key; it belongs to [host] or [plugin.limits]
 12:1: plugin.hello.on[0].relists: unknown key; did you mean `relist`?
-13:1: plugin.hello.on[0].colour: unknown key; known are `watch`, `events`, `resync`, `relist`, `initial`
+13:1: plugin.hello.on[0].colour: unknown key; known are `watch`, `events`, `labels`, `fields`, `when`, `changed`, `resync`, `relist`, `initial`
 15:1: plugin.hello.retry.maximum: unknown key; known are `min`, `max`, `factor`, `jitter`, `attempts`, `budget`, `on-exhausted`
 16:2: plugins: unknown key; did you mean `plugin`?
 "#
@@ -346,7 +348,7 @@ fn an_index_over_what_is_not_kept_is_refused() {
         watch_problems(
             "metadata-only = true\nindex = { b = \"/spec/b\", c = \"/metadata/annotations/x\" }\n"
         ),
-        r#"4:15: watch[0].index.b: nothing is at "/spec/b" in what is kept of the objects; remove metadata-only, or index something below "/metadata"
+        r#"4:15: watch[0].index.b: nothing is at "/spec/b" in what is kept of the objects; remove metadata-only, or name something below "/metadata"
 "#
     );
 }

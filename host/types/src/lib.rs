@@ -8,7 +8,7 @@
 //! 4. [`Delivery`] is one attempt to tell a handler; `dispatch` hands it to an [`EventHandler`] and gets an
 //!    [`Outcome`] back.
 //!
-//! [`Pointer`] and [`LabelSelector`] are here because both sides of the queue read objects with them.
+//! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because both sides of the queue read objects with them.
 //! [`ReadGrants`] and [`WriteGrants`] are what `[plugin.grant]` says, and `runtime` enforces.
 //! No tokio, no kube, no wasmtime: this crate has no I/O and starts nothing.
 #![forbid(unsafe_code)]
@@ -35,7 +35,7 @@ pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Cause, Change, Notification};
 pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner};
-pub use selector::{InvalidSelector, LabelSelector};
+pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSelector, UnreadableObject};
 pub use sink::NotificationSink;
 pub use source::Source;
 pub use sync::SyncToken;

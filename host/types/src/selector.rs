@@ -1,8 +1,12 @@
-//! Kubernetes label selectors.
+//! Kubernetes selectors, by labels and by fields.
 
+mod common;
+mod field;
 mod parse;
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
+
+pub use field::{FieldSelector, InvalidFieldSelector, UnreadableObject};
 
 use crate::Object;
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use informer_types::Gvr;
+pub use informer_dispatch::Events;
+use informer_dispatch::When;
+use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 
 /// What a plugin hears of one watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,23 +13,20 @@ pub struct Subscription {
     pub watch: Gvr,
     /// Which calls are made. At least one.
     pub events: Events,
+    /// Of which objects, by their labels; empty: of all.
+    pub labels: LabelSelector,
+    /// Of which objects, by their fields, applied by the host; empty: of all.
+    pub fields: FieldSelector,
+    /// Of which objects or changes, by an expression.
+    pub when: Option<When>,
+    /// An update counts only if the value at one of these differs; none: always. All of them are of what is kept.
+    pub changed: Vec<Pointer>,
     /// The period of its own or that of the watch; none: never.
     pub resync: Option<Duration>,
     /// Which objects are delivered after a relist.
     pub relist: Relist,
     /// What becomes of the objects that are there when it starts.
     pub initial: Initial,
-}
-
-/// Which calls are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Events {
-    /// `on-add`
-    pub add: bool,
-    /// `on-update`
-    pub update: bool,
-    /// `on-delete`
-    pub delete: bool,
 }
 
 /// Which objects are delivered after a relist.
@@ -48,11 +47,4 @@ pub enum Initial {
     Deliver,
     /// None is; the plugin hears of changes only.
     Skip,
-}
-
-// === impl Events ===
-
-impl Events {
-    /// All of them: the default.
-    pub const ALL: Self = Self { add: true, update: true, delete: true };
 }

@@ -1,6 +1,7 @@
 //! Texts with a syntax of Kubernetes' own.
 
-use informer_types::{Gvr, LabelSelector, Pointer};
+use informer_dispatch::When;
+use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 
 use super::scalar::FromText;
 use crate::config::problem::Fault;
@@ -9,10 +10,6 @@ use crate::config::problem::Fault;
 /// name fits into a metric, a URL and a file name alike.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name(pub(crate) String);
-
-/// A field selector: `spec.nodeName=node-1,status.phase!=Running`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FieldSelector(pub(crate) String);
 
 // === impl Name ===
 
@@ -52,34 +49,9 @@ impl FromText for FieldSelector {
         "\"spec.nodeName=node-1\"".to_owned()
     }
 
-    /// Checks the form only: which fields a resource can be selected by is known to the API server.
     fn parse(text: &str) -> Result<Self, Fault> {
-        let fits =
-            |term: &str| term.split_once(['=', '!']).is_some_and(|(field, _)| !field.trim().is_empty());
-        let is_compared = |term: &str| !term.contains('!') || term.contains("!=");
-        if text.trim().is_empty() {
-            return Ok(Self(String::new()));
-        }
-        if terms(text).iter().all(|term| fits(term) && is_compared(term)) {
-            return Ok(Self(text.to_owned()));
-        }
-        let remedy = "write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas";
-        Err(Fault::new(format!("`{text}` is not a field selector"), remedy))
+        text.parse().map_err(|error: informer_types::InvalidFieldSelector| Fault::told(&error))
     }
-}
-
-/// Cut at the commas that no `\` stands before, as `k8s.io/apimachinery/pkg/fields` does.
-fn terms(text: &str) -> Vec<String> {
-    let (mut terms, mut escaped) = (vec![String::new()], false);
-    for character in text.chars() {
-        match (character, terms.last_mut()) {
-            (',', _) if !escaped => terms.push(String::new()),
-            (_, Some(term)) => term.push(character),
-            (_, None) => {}
-        }
-        escaped = character == '\\' && !escaped;
-    }
-    terms
 }
 
 // === impl Gvr, LabelSelector, Pointer ===
@@ -120,6 +92,20 @@ impl FromText for Pointer {
     }
 }
 
+// === impl When ===
+
+impl FromText for When {
+    const KIND: &'static str = "an expression";
+
+    fn example() -> String {
+        "\"object.spec.replicas > 2\"".to_owned()
+    }
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|error: informer_dispatch::InvalidWhen| Fault::told(&error))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,16 +117,6 @@ mod tests {
         }
         for text in ["", "-a", "a-", "Web", "a.b", "a_b", "a b", "\u{e9}", &"x".repeat(64)] {
             assert!(Name::parse(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_field_selector_compares_fields_joined_by_commas() {
-        for text in ["", "a=b", "a==b", "a!=b", "a=", "a=b,c!=d", "metadata.name=x\\,y", "a=b\\\\,c=d"] {
-            assert!(FieldSelector::parse(text).is_ok(), "{text}");
-        }
-        for text in ["a", "=b", "a=b,", ",", "a=b,c", "a!b", "!=b"] {
-            assert!(FieldSelector::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use informer_types::{Gvr, ReadGrant, SecretGrant, WriteGrant};
+use informer_dispatch::When;
+use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, SecretGrant, WriteGrant};
 
 use super::{
     Count, DeliveryKind, EventKind, InstanceKind, Located, Name, Number, PathText, Size,
@@ -41,6 +42,10 @@ pub(crate) struct RawInstance {
 pub(crate) struct RawOn {
     pub(crate) watch: Option<Located<Gvr>>,
     pub(crate) events: Option<Located<Vec<Located<EventKind>>>>,
+    pub(crate) labels: Option<Located<LabelSelector>>,
+    pub(crate) fields: Option<Located<FieldSelector>>,
+    pub(crate) when: Option<Located<When>>,
+    pub(crate) changed: Option<Located<Vec<Located<Pointer>>>>,
     pub(crate) resync: Option<Located<Duration>>,
     pub(crate) relist: Option<Located<Relist>>,
     pub(crate) initial: Option<Located<Initial>>,
@@ -126,6 +131,10 @@ impl RawOn {
         Self {
             watch: table.required("watch"),
             events: table.list("events"),
+            labels: table.get("labels"),
+            fields: table.get("fields"),
+            when: table.get("when"),
+            changed: table.list("changed"),
             resync: table.get("resync"),
             relist: table.get("relist"),
             initial: table.get("initial"),

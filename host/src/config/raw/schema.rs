@@ -75,8 +75,8 @@ pub(crate) static PLUGIN: Section = Section {
 
 pub(crate) static ON: Section = Section {
     header: "[[plugin.on]]",
-    keys: &["watch", "events", "resync", "relist", "initial"],
-    later: &["when", "changed", "labels", "fields"],
+    keys: &["watch", "events", "labels", "fields", "when", "changed", "resync", "relist", "initial"],
+    later: &[],
 };
 
 pub(crate) static QUEUE: Section = Section {

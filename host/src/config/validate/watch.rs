@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use informer_types::Gvr;
 
-use part::{drop, indexes, keep, kept};
+pub(in crate::config::validate) use part::{Kept, kept};
+use part::{drop, indexes, keep};
 
 use super::{Context, suggestion};
 use crate::config::{
@@ -63,7 +64,7 @@ fn watch(gvr: Gvr, raw: RawWatch, context: &mut Context<'_, '_>) -> Watch {
         gvr,
         namespaces: namespaces.unwrap_or_default(),
         labels: raw.labels.map(|labels| labels.value).unwrap_or_default(),
-        fields: raw.fields.map(|fields| fields.value.0).unwrap_or_default(),
+        fields: raw.fields.map(|fields| fields.value).unwrap_or_default(),
         resync: raw.resync.and_then(|period| resync(&period, context)),
         drop,
         keep,

@@ -19,6 +19,11 @@ pub enum InvalidPointer {
 }
 
 impl Pointer {
+    /// From tokens as they are, outermost first.
+    pub(crate) fn of<'a>(tokens: impl Iterator<Item = &'a str>) -> Self {
+        Self(tokens.map(str::to_owned).collect())
+    }
+
     /// The unescaped reference tokens, outermost first.
     pub fn tokens(&self) -> &[String] {
         &self.0

@@ -1,13 +1,13 @@
 //! `[[plugin.on]]`
 
-use informer_types::Gvr;
+use informer_types::{FieldSelector, Gvr, Pointer};
 
 use super::{Context, Watched};
 use crate::config::{
     plugin::{Events, Subscription},
     problem::Fault,
     raw::{EventKind, Located, RawOn},
-    validate::watch::resync,
+    validate::watch::{Kept, kept, resync},
 };
 
 pub(super) fn subscriptions(
@@ -42,13 +42,60 @@ fn subscription(
     watched: &Watched,
     context: &mut Context<'_, '_>,
 ) -> Subscription {
-    let inherited = watched.find(gvr, context).and_then(|watch| watch.resync);
+    let watch = watched.find(gvr, context);
+    let kept = watch.map(|watch| kept(&watch.keep, &watch.drop, watch.metadata_only));
+    let inherited = watch.and_then(|watch| watch.resync);
+    let events = raw.events.map_or(Events::ALL, |list| events(list, context));
     Subscription {
         watch: gvr.value.clone(),
-        events: raw.events.map_or(Events::ALL, |list| events(list, context)),
+        events,
+        labels: raw.labels.map(|labels| labels.value).unwrap_or_default(),
+        fields: raw.fields.map(|selector| fields(selector, kept.as_ref(), context)).unwrap_or_default(),
+        when: raw.when.map(|when| when.value),
+        changed: raw.changed.map(|list| changed(list, events, kept.as_ref(), context)).unwrap_or_default(),
         resync: raw.resync.map_or(inherited, |period| resync(&period, context)),
         relist: raw.relist.map(|relist| relist.value).unwrap_or_default(),
         initial: raw.initial.map(|initial| initial.value).unwrap_or_default(),
+    }
+}
+
+/// A field that is not kept would be the empty text of every object.
+fn fields(
+    selector: Located<FieldSelector>,
+    kept: Option<&Kept<'_>>,
+    context: &mut Context<'_, '_>,
+) -> FieldSelector {
+    for pointer in selector.value.pointers() {
+        not_kept(&selector.with(pointer.clone()), kept, context);
+    }
+    selector.value
+}
+
+fn changed(
+    list: Located<Vec<Located<Pointer>>>,
+    events: Events,
+    kept: Option<&Kept<'_>>,
+    context: &mut Context<'_, '_>,
+) -> Vec<Pointer> {
+    if !events.update {
+        let message = "it is about updates, which `events` leaves out";
+        context.refuse(&list, Fault::new(message, "add \"update\" to `events`, or remove it"));
+    }
+    for pointer in &list.value {
+        if pointer.value.tokens().is_empty() {
+            let remedy = "leave `changed` out, for each update has its own resourceVersion";
+            context.refuse(pointer, Fault::new("\"\" is the whole object", remedy));
+        } else {
+            not_kept(pointer, kept, context);
+        }
+    }
+    context.some_distinct(list, "every update", Pointer::to_string)
+}
+
+fn not_kept(pointer: &Located<Pointer>, kept: Option<&Kept<'_>>, context: &mut Context<'_, '_>) {
+    if let Some(remedy) = kept.and_then(|kept| kept.without(&pointer.value)) {
+        let message = format!("nothing is at \"{}\" in what is kept of the objects", pointer.value);
+        context.refuse(pointer, Fault::new(message, remedy));
     }
 }
 

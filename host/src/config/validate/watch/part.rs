@@ -16,13 +16,17 @@ const IDENTITY: [&str; 4] =
     ["/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/resourceVersion"];
 
 /// What stays of an object.
-pub(super) struct Kept<'a> {
+pub(in crate::config::validate) struct Kept<'a> {
     keep: &'a [Pointer],
     drop: &'a [Pointer],
     metadata_only: bool,
 }
 
-pub(super) fn kept<'a>(keep: &'a [Pointer], drop: &'a [Pointer], metadata_only: bool) -> Kept<'a> {
+pub(in crate::config::validate) fn kept<'a>(
+    keep: &'a [Pointer],
+    drop: &'a [Pointer],
+    metadata_only: bool,
+) -> Kept<'a> {
     Kept { keep, drop, metadata_only }
 }
 
@@ -98,9 +102,9 @@ pub(super) fn indexes(
 
 impl Kept<'_> {
     /// What to change where nothing is left at the pointer.
-    fn without(&self, pointer: &Pointer) -> Option<String> {
+    pub(in crate::config::validate) fn without(&self, pointer: &Pointer) -> Option<String> {
         if self.metadata_only && !is_metadata(pointer) {
-            return Some("remove metadata-only, or index something below \"/metadata\"".to_owned());
+            return Some("remove metadata-only, or name something below \"/metadata\"".to_owned());
         }
         if let Some(dropped) = self.drop.iter().find(|dropped| covers(dropped, pointer)) {
             return Some(format!("remove \"{dropped}\" from `drop`"));

@@ -1,0 +1,241 @@
+//! What each condition lets through, and how an update is told (P-21, scenario 96).
+
+mod transitions;
+
+use std::{sync::Arc, time::Instant};
+
+use informer_types::{Body, Header, Source};
+
+use super::*;
+
+/// What went on, as text: `+a1`, `a1>a2`, `-a2`, `-a2?`, followed by the cause where it is not live.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl NotificationSink for Told {
+    fn offer(&self, notification: Notification) {
+        let cause = match notification.cause {
+            Cause::Live => String::new(),
+            cause => format!(" {cause}"),
+        };
+        self.0.lock().push(crate::testing::text(&notification.change) + &cause);
+    }
+}
+
+/// A filter and what passes it.
+struct Subscription {
+    filter: Filter<Told>,
+    told: Told,
+}
+
+impl Subscription {
+    fn new(config: FilterConfig) -> Self {
+        let told = Told::default();
+        Self { filter: Filter::new(config, told.clone()), told }
+    }
+
+    fn when(text: &str) -> Self {
+        Self::new(FilterConfig { when: Some(text.parse().unwrap()), ..FilterConfig::default() })
+    }
+
+    /// What is told of one notification.
+    fn hears(&self, change: Change, cause: Cause) -> Vec<String> {
+        let source = Source::new("v1/pods".parse().unwrap());
+        self.filter.offer(Notification { source, change, cause, initial: None, observed: Instant::now() });
+        std::mem::take(&mut *self.told.0.lock())
+    }
+}
+
+/// Version `rv` of one object, with a label `app` and a field `spec.n`.
+fn state(rv: &str, app: &str, n: &str) -> Arc<Object> {
+    let header = Header {
+        namespace: Arc::from("shop"),
+        name: "web".into(),
+        uid: rv.chars().take(1).collect::<String>().into(),
+        resource_version: rv.into(),
+        labels: vec![("app".into(), app.to_owned().into())],
+        ..Header::default()
+    };
+    let body = format!(r#"{{"spec":{{"n":{n}}},"status":{{"rv":"{rv}"}}}}"#);
+    Arc::new(Object::new(&header, Body::Raw(body.into())).unwrap())
+}
+
+fn add(object: &Arc<Object>) -> Change {
+    Change::Added { object: Arc::clone(object) }
+}
+
+fn update(old: &Arc<Object>, new: &Arc<Object>) -> Change {
+    Change::Updated { old: Arc::clone(old), new: Arc::clone(new) }
+}
+
+fn delete(object: &Arc<Object>) -> Change {
+    Change::Deleted { object: Arc::clone(object), final_state_known: true }
+}
+
+const NOTHING: [&str; 0] = [];
+
+#[test]
+fn without_a_condition_everything_passes_and_nothing_is_remembered() {
+    let open = Subscription::new(FilterConfig::default());
+    let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));
+
+    assert_eq!(open.hears(add(&one), Cause::Initial), ["+a1 initial"]);
+    assert_eq!(open.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(open.hears(update(&two, &two), Cause::Resync), ["a2>a2 resync"]);
+    assert_eq!(open.hears(delete(&two), Cause::Live), ["-a2"]);
+    assert_eq!(open.filter.stats(), FilterStats { passed: 4, ..FilterStats::default() });
+    assert!(open.filter.state.lock().inside.is_empty());
+}
+
+#[test]
+fn events_say_which_calls_are_made() {
+    let events = Events { add: false, update: true, delete: false };
+    let updates = Subscription::new(FilterConfig { events, ..FilterConfig::default() });
+    let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));
+
+    assert_eq!(updates.hears(add(&one), Cause::Initial), NOTHING);
+    assert_eq!(updates.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(updates.hears(delete(&two), Cause::Live), NOTHING);
+    let stats = updates.filter.stats();
+    assert_eq!((stats.passed, stats.suppressed.events, stats.suppressed.total()), (1, 2, 2));
+}
+
+#[test]
+fn initial_skip_leaves_out_the_additions_of_the_first_list_and_nothing_else() {
+    let skip = Subscription::new(FilterConfig {
+        initial: false,
+        labels: "app=web".parse().unwrap(),
+        ..FilterConfig::default()
+    });
+    let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));
+
+    assert_eq!(skip.hears(add(&one), Cause::Initial), NOTHING);
+    assert_eq!(skip.hears(update(&one, &two), Cause::Live), ["a1>a2"], "it was there all the time");
+    assert_eq!(skip.hears(delete(&two), Cause::Initial), ["-a2 initial"]);
+    assert_eq!(skip.filter.stats().suppressed.initial, 1);
+}
+
+#[test]
+fn changed_counts_an_update_only_if_the_value_at_a_pointer_differs() {
+    let changed = vec!["/spec".parse().unwrap(), "/metadata/labels".parse().unwrap()];
+    let spec = Subscription::new(FilterConfig { changed, ..FilterConfig::default() });
+    let (one, same, other) = (state("a1", "web", "1"), state("a2", "web", "1"), state("a3", "web", "2"));
+
+    assert_eq!(spec.hears(add(&one), Cause::Live), ["+a1"]);
+    assert_eq!(spec.hears(update(&one, &same), Cause::Live), NOTHING, "only /status differs");
+    assert_eq!(spec.hears(update(&same, &other), Cause::Relist), ["a2>a3 relist"]);
+    assert_eq!(spec.hears(delete(&other), Cause::Live), ["-a3"], "it is about updates alone");
+    assert_eq!(spec.filter.stats().suppressed.changed, 1);
+}
+
+/// D-5: what the subscription asked to hear again, it hears.
+#[test]
+fn changed_is_not_asked_of_an_update_that_brings_no_new_state() {
+    let changed = vec!["/spec".parse().unwrap()];
+    let spec = Subscription::new(FilterConfig { changed, ..FilterConfig::default() });
+    let (one, again) = (state("a1", "web", "1"), state("a1", "web", "1"));
+
+    assert_eq!(spec.hears(update(&one, &one), Cause::Resync), ["a1>a1 resync"]);
+    assert_eq!(spec.hears(update(&one, &again), Cause::Relist), ["a1>a1 relist"]);
+}
+
+#[test]
+fn a_body_that_cannot_be_read_withholds_nothing_and_is_counted() {
+    let broken = |rv: &str| {
+        let header = Header { resource_version: rv.to_owned().into(), ..Header::default() };
+        Arc::new(Object::new(&header, Body::Raw("{".into())).unwrap())
+    };
+    let (changed, fields) = (vec!["/spec".parse().unwrap()], "spec.n=1".parse().unwrap());
+    let subscription = Subscription::new(FilterConfig { changed, fields, ..FilterConfig::default() });
+
+    assert_eq!(subscription.hears(add(&broken("1")), Cause::Live), ["+1"]);
+    assert_eq!(subscription.hears(update(&broken("1"), &broken("2")), Cause::Live), ["1>2"]);
+    assert_eq!(subscription.filter.stats().unreadable, 3);
+}
+
+#[test]
+fn an_expression_about_a_change_judges_what_would_be_told() {
+    let grown = Subscription::when("old == null || object.spec.n > old.spec.n");
+    let (one, two, three) = (state("a1", "web", "1"), state("a2", "web", "2"), state("a3", "web", "1"));
+
+    assert_eq!(grown.hears(add(&one), Cause::Live), ["+a1"]);
+    assert_eq!(grown.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(grown.hears(update(&two, &three), Cause::Live), NOTHING);
+    assert_eq!(grown.hears(delete(&three), Cause::Live), ["-a3"]);
+    assert_eq!(grown.filter.stats().when.evaluations, 3, "a deletion is told without asking");
+}
+
+#[test]
+fn an_expression_that_names_the_event_is_taken_at_its_word() {
+    let subscription = Subscription::when("event == 'add' || (event == 'delete' && object.spec.n == 1)");
+    let (one, two) = (state("a1", "web", "1"), state("a2", "web", "2"));
+
+    assert_eq!(subscription.hears(add(&one), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.hears(update(&one, &two), Cause::Live), NOTHING);
+    assert_eq!(subscription.hears(delete(&two), Cause::Live), NOTHING);
+    assert_eq!(subscription.hears(delete(&one), Cause::Live), ["-a1"]);
+    assert_eq!(subscription.filter.stats().suppressed.when, 2);
+}
+
+#[test]
+fn an_expression_about_changes_sees_what_the_selectors_made_of_one() {
+    let config = FilterConfig {
+        labels: "app=web".parse().unwrap(),
+        when: Some("event != 'update'".parse().unwrap()),
+        ..FilterConfig::default()
+    };
+    let subscription = Subscription::new(config);
+    let (out, into) = (state("a1", "db", "1"), state("a2", "web", "1"));
+
+    assert_eq!(subscription.hears(add(&out), Cause::Live), NOTHING);
+    assert_eq!(subscription.hears(update(&out, &into), Cause::Live), ["+a2"]);
+    assert_eq!(subscription.hears(update(&into, &into), Cause::Resync), NOTHING);
+    assert_eq!(subscription.hears(update(&into, &out), Cause::Live), ["-a2"]);
+}
+
+/// D-9.
+#[test]
+fn an_expression_without_an_answer_withholds_nothing_and_says_why() {
+    let subscription = Subscription::when("object.spec.n > 2");
+    let (bad, good, low) = (state("a1", "web", "\"x\""), state("a2", "web", "3"), state("a3", "web", "1"));
+
+    assert_eq!(subscription.hears(add(&bad), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.hears(update(&bad, &good), Cause::Live), ["a1>a2"], "an error let it in");
+    assert_eq!(subscription.hears(update(&good, &bad), Cause::Live), ["a2>a1"], "an error puts nobody out");
+    assert_eq!(
+        subscription.hears(update(&bad, &low), Cause::Live),
+        ["-a1"],
+        "the handler had been told of it"
+    );
+    assert_eq!(subscription.hears(update(&low, &bad), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.hears(delete(&bad), Cause::Live), ["-a1"]);
+    let when = subscription.filter.stats().when;
+    assert_eq!((when.evaluations, when.errors), (5, 3));
+    let error = when.last_error.unwrap();
+    assert_eq!(error, "found no matching overload for '_>_' applied to '(string, int)'");
+    assert!(when.longest > std::time::Duration::ZERO && when.time >= when.longest);
+}
+
+#[test]
+fn many_offered_at_once_pass_in_their_order() {
+    let subscription = Subscription::when("object.spec.n > 2");
+    let (low, high, higher) = (state("a1", "web", "1"), state("a2", "web", "3"), state("a3", "web", "4"));
+    let changes =
+        [add(&low), update(&low, &high), update(&high, &higher), update(&higher, &low), delete(&low)];
+    let source = Source::new("v1/pods".parse().unwrap());
+    let told = |change| Notification {
+        source: source.clone(),
+        change,
+        cause: Cause::Live,
+        initial: None,
+        observed: Instant::now(),
+    };
+
+    let mut offered: VecDeque<Notification> = changes.into_iter().map(told).collect();
+    subscription.filter.offer_all(&mut offered);
+
+    assert!(offered.is_empty());
+    assert_eq!(*subscription.told.0.lock(), ["+a2", "a2>a3", "-a3"]);
+    let stats = subscription.filter.stats();
+    assert_eq!((stats.passed, stats.entered, stats.left, stats.suppressed.when), (3, 1, 1, 2));
+}

@@ -1,0 +1,143 @@
+//! P-21, for each kind of condition on objects.
+
+use super::*;
+
+/// The same story for three ways to say which objects: the states are out, in, in, out.
+fn story(subscription: &Subscription) {
+    let (out, into) = (state("a1", "db", "1"), state("a2", "web", "3"));
+    let (still, gone) = (state("a3", "web", "4"), state("a4", "db", "1"));
+
+    assert_eq!(subscription.hears(add(&out), Cause::Initial), NOTHING);
+    assert_eq!(subscription.hears(update(&out, &out), Cause::Resync), NOTHING);
+    assert_eq!(subscription.hears(update(&out, &into), Cause::Live), ["+a2"]);
+    assert_eq!(subscription.hears(update(&into, &into), Cause::Resync), ["a2>a2 resync"]);
+    assert_eq!(subscription.hears(update(&into, &still), Cause::Relist), ["a2>a3 relist"]);
+    assert_eq!(subscription.hears(update(&still, &gone), Cause::Live), ["-a3"]);
+    assert_eq!(subscription.hears(delete(&gone), Cause::Live), NOTHING);
+    assert_eq!(subscription.hears(add(&into), Cause::Live), ["+a2"], "the name was taken again");
+    assert_eq!(subscription.hears(delete(&into), Cause::Live), ["-a2"]);
+    assert!(subscription.filter.state.lock().inside.is_empty());
+}
+
+/// Scenario 96.
+#[test]
+fn an_update_is_told_by_whether_the_object_was_in_and_is() {
+    let with = |config: FilterConfig| Subscription::new(config);
+    let all = FilterConfig::default;
+
+    let labels = with(FilterConfig { labels: "app=web".parse().unwrap(), ..all() });
+    story(&labels);
+    assert_eq!(labels.filter.stats().suppressed.labels, 3);
+    let fields = with(FilterConfig { fields: "spec.n!=1".parse().unwrap(), ..all() });
+    story(&fields);
+    assert_eq!(fields.filter.stats().suppressed.fields, 3);
+    let when = Subscription::when("object.spec.n > 2");
+    story(&when);
+    let stats = when.filter.stats();
+    assert_eq!((stats.suppressed.when, stats.entered, stats.left, stats.passed), (3, 1, 1, 6));
+}
+
+#[test]
+fn all_conditions_must_hold_and_the_first_that_does_not_is_counted() {
+    let subscription = Subscription::new(FilterConfig {
+        labels: "app=web".parse().unwrap(),
+        fields: "metadata.name=web".parse().unwrap(),
+        when: Some("object.spec.n > 2".parse().unwrap()),
+        ..FilterConfig::default()
+    });
+
+    assert_eq!(subscription.hears(add(&state("a1", "db", "3")), Cause::Live), NOTHING);
+    assert_eq!(subscription.hears(add(&state("a1", "web", "1")), Cause::Live), NOTHING);
+    assert_eq!(subscription.hears(add(&state("a1", "web", "3")), Cause::Live), ["+a1"]);
+    let stats = subscription.filter.stats();
+    assert_eq!((stats.suppressed.labels, stats.suppressed.when), (1, 1));
+    assert_eq!(stats.when.evaluations, 2, "labels are asked first");
+}
+
+/// Where client-go's filter says nothing: the last state was never seen before, and does not match.
+#[test]
+fn a_deletion_is_told_to_whoever_was_told_of_the_object() {
+    let subscription =
+        Subscription::new(FilterConfig { labels: "app=web".parse().unwrap(), ..FilterConfig::default() });
+    let (into, last) = (state("a1", "web", "1"), state("a2", "db", "1"));
+
+    assert_eq!(subscription.hears(add(&into), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.hears(delete(&last), Cause::Live), ["-a2"]);
+    assert_eq!(subscription.hears(delete(&last), Cause::Live), NOTHING, "told once");
+}
+
+/// D-11: the cache tells it, and it would have been let in.
+#[test]
+fn the_deletion_of_an_object_that_was_never_seen_is_told_if_it_matches() {
+    let subscription = Subscription::when("object.spec.n > 2");
+
+    assert_eq!(subscription.hears(delete(&state("a1", "web", "3")), Cause::Live), ["-a1"]);
+    assert_eq!(subscription.hears(delete(&state("a1", "web", "1")), Cause::Live), NOTHING);
+}
+
+/// C-11: an addition that the filter made is never part of the initial list.
+#[test]
+fn an_update_that_lets_an_object_in_is_not_initial() {
+    let subscription = Subscription::when("object.spec.n > 2");
+    let (out, into) = (state("a1", "web", "1"), state("a2", "web", "3"));
+
+    assert_eq!(subscription.hears(add(&out), Cause::Initial), NOTHING);
+    assert_eq!(subscription.hears(update(&out, &into), Cause::Initial), ["+a2 relist"]);
+}
+
+/// D-6: a deletion and an addition, each judged by itself.
+#[test]
+fn another_object_of_the_name_is_judged_anew() {
+    let subscription = Subscription::when("object.spec.n > 2");
+    let (first, second) = (state("a1", "web", "3"), state("b1", "web", "1"));
+    let unseen =
+        |object: &Arc<Object>| Change::Deleted { object: Arc::clone(object), final_state_known: false };
+
+    assert_eq!(subscription.hears(add(&first), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.hears(unseen(&first), Cause::Relist), ["-a1? relist"]);
+    assert_eq!(subscription.hears(add(&second), Cause::Relist), NOTHING);
+    assert_eq!(subscription.hears(delete(&second), Cause::Live), NOTHING);
+}
+
+#[test]
+fn an_addition_told_again_says_what_became_of_the_object() {
+    let subscription = Subscription::when("object.spec.n > 2");
+    let (into, out) = (state("a1", "web", "3"), state("a2", "web", "1"));
+
+    assert_eq!(subscription.hears(add(&into), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.hears(add(&into), Cause::Replay), ["+a1 replay"]);
+    assert_eq!(subscription.hears(add(&out), Cause::Replay), ["-a2? replay"]);
+    assert_eq!(subscription.hears(add(&out), Cause::Replay), NOTHING);
+}
+
+/// `changed` is about updates: what it suppresses neither lets in nor puts out.
+#[test]
+fn changed_never_hides_that_an_object_came_or_left() {
+    let subscription = Subscription::new(FilterConfig {
+        labels: "app=web".parse().unwrap(),
+        changed: vec!["/spec".parse().unwrap()],
+        ..FilterConfig::default()
+    });
+    let (into, same, gone) = (state("a1", "web", "1"), state("a2", "web", "1"), state("a3", "db", "1"));
+
+    assert_eq!(subscription.hears(add(&into), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.hears(update(&into, &same), Cause::Live), NOTHING);
+    assert_eq!(subscription.hears(update(&same, &gone), Cause::Live), ["-a2"]);
+    assert_eq!(subscription.hears(update(&gone, &same), Cause::Live), ["+a2"]);
+}
+
+#[test]
+fn events_are_those_that_the_handler_would_hear() {
+    let events = Events { add: true, update: false, delete: false };
+    let arrivals = Subscription::new(FilterConfig {
+        events,
+        labels: "app=web".parse().unwrap(),
+        ..FilterConfig::default()
+    });
+    let (out, into) = (state("a1", "db", "1"), state("a2", "web", "1"));
+
+    assert_eq!(arrivals.hears(add(&out), Cause::Live), NOTHING);
+    assert_eq!(arrivals.hears(update(&out, &into), Cause::Live), ["+a2"]);
+    assert_eq!(arrivals.hears(update(&into, &out), Cause::Live), NOTHING);
+    assert_eq!(arrivals.hears(update(&out, &into), Cause::Live), ["+a2"]);
+}

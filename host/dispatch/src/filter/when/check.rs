@@ -1,0 +1,229 @@
+//! What is judged of an expression before it is ever asked: its names, its depth, its loops, its patterns.
+
+use cel::{
+    Context, ExecutionError, Program, Value,
+    common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators},
+};
+
+use super::{ENV, error::InvalidWhen};
+
+/// Operations within one another. The interpreter takes up to 60 KiB of the stack for each in a build without
+/// optimisation, of the 2 MiB that a thread of the informers has. Chains of `&&` and `||` are balanced by the parser.
+const MAX_DEPTH: usize = 16;
+
+/// Loops within one another: each multiplies what the others cost.
+const MAX_LOOPS: usize = 2;
+
+/// CEL's own; operators, which have no name to write, left out.
+const FUNCTIONS: [&str; 17] = [
+    "bool",
+    "bytes",
+    "contains",
+    "double",
+    "dyn",
+    "endsWith",
+    "hasValue",
+    "int",
+    "matches",
+    "or",
+    "orValue",
+    "size",
+    "startsWith",
+    "string",
+    "type",
+    "uint",
+    "value",
+];
+
+/// What expands to something else.
+const MACROS: [&str; 6] = ["all", "exists", "exists_one", "filter", "has", "map"];
+
+/// The names of types, which are values.
+const TYPES: [&str; 10] =
+    ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
+
+/// What an expression names and does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    pub(super) object: bool,
+    pub(super) old: bool,
+    pub(super) event: bool,
+    pub(super) cause: bool,
+    /// There is a loop in a loop.
+    pub(super) nested_loops: bool,
+}
+
+/// A walk through an expression.
+struct Walk<'p> {
+    program: &'p Program,
+    names: Names,
+    /// Variables of the loops around.
+    bound: Vec<&'p str>,
+    loops: usize,
+    depth: usize,
+}
+
+/// Judges a program.
+pub(super) fn check(program: &Program) -> Result<Names, InvalidWhen> {
+    let mut walk = Walk { program, names: Names::default(), bound: Vec::new(), loops: 0, depth: 0 };
+    walk.expression(program.expression())?;
+    match not_bool(&program.expression().expr) {
+        Some(found) => Err(InvalidWhen::NotBool(found)),
+        None => Ok(walk.names),
+    }
+}
+
+/// The functions and macros there are, for a person.
+pub(super) fn functions() -> String {
+    let mut names: Vec<&str> = FUNCTIONS.into_iter().chain(MACROS).collect();
+    names.sort_unstable();
+    format!("`{}`", names.join("`, `"))
+}
+
+// === impl Walk ===
+
+impl<'p> Walk<'p> {
+    fn expression(&mut self, expression: &'p IdedExpr) -> Result<(), InvalidWhen> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(InvalidWhen::TooDeep);
+        }
+        match &expression.expr {
+            Expr::Unspecified | Expr::Literal(_) => {}
+            Expr::Ident(name) => self.variable(name, expression.id)?,
+            Expr::Select(select) => self.expression(&select.operand)?,
+            Expr::List(list) => self.all(&list.elements)?,
+            Expr::Call(call) => self.call(call, expression.id)?,
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension, expression.id)?,
+            Expr::Map(map) => self.entries(map.entries.iter().map(|entry| &entry.expr))?,
+            // A message of a type: there are none.
+            Expr::Struct(message) => {
+                let position = self.position(expression.id);
+                return Err(InvalidWhen::UnknownVariable { name: message.type_name.clone(), position });
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn all(&mut self, expressions: impl IntoIterator<Item = &'p IdedExpr>) -> Result<(), InvalidWhen> {
+        expressions.into_iter().try_for_each(|expression| self.expression(expression))
+    }
+
+    fn entries(&mut self, entries: impl Iterator<Item = &'p EntryExpr>) -> Result<(), InvalidWhen> {
+        for entry in entries {
+            match entry {
+                EntryExpr::StructField(field) => self.expression(&field.value)?,
+                EntryExpr::MapEntry(entry) => self.all([&entry.key, &entry.value])?,
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, name: &'p str, id: u64) -> Result<(), InvalidWhen> {
+        // CEL's own variables start with what nobody can write; a leading dot skips the loops' own.
+        if name.starts_with('@') || self.bound.contains(&name) || TYPES.contains(&name) {
+            return Ok(());
+        }
+        match name.strip_prefix('.').unwrap_or(name) {
+            "object" => self.names.object = true,
+            "old" => self.names.old = true,
+            "event" => self.names.event = true,
+            "cause" => self.names.cause = true,
+            name => {
+                let (name, position) = (name.to_owned(), self.position(id));
+                return Err(InvalidWhen::UnknownVariable { name, position });
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: &'p CallExpr, id: u64) -> Result<(), InvalidWhen> {
+        let name = call.func_name.as_str();
+        let written = name.starts_with(|first: char| first.is_ascii_alphabetic());
+        if written && !FUNCTIONS.contains(&name) {
+            let (name, position) = (name.to_owned(), self.position(id));
+            return Err(InvalidWhen::UnknownFunction { name, position });
+        }
+        if name == "matches" {
+            self.pattern(call, id)?;
+        }
+        self.all(call.target.as_deref())?;
+        self.all(&call.args)
+    }
+
+    /// A pattern is compiled at each evaluation; one of the object's would let its author say what that costs.
+    fn pattern(&self, call: &CallExpr, id: u64) -> Result<(), InvalidWhen> {
+        let refused = |problem: &str| {
+            Err(InvalidWhen::Pattern { position: self.position(id), problem: problem.to_owned() })
+        };
+        let Some(pattern) = call.args.last() else { return refused("is missing") };
+        let Expr::Literal(LiteralValue::String(_)) = &pattern.expr else {
+            return refused("is not written there");
+        };
+        let empty = IdedExpr { id: 0, expr: Expr::Literal(LiteralValue::String(String::new().into())) };
+        let attempt = CallExpr {
+            func_name: "matches".to_owned(),
+            target: Some(Box::new(empty)),
+            args: vec![pattern.clone()],
+        };
+        let attempt = IdedExpr { id: 0, expr: Expr::Call(attempt) };
+        match Value::resolve(&attempt, &Context::with_env(ENV.clone())) {
+            Err(ExecutionError::FunctionError { message, .. }) => {
+                // The last line of the regular expression's own error says what is wrong.
+                refused(message.lines().last().unwrap_or_default().trim_start_matches("error: "))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn comprehension(&mut self, of: &'p ComprehensionExpr, id: u64) -> Result<(), InvalidWhen> {
+        self.all([&of.iter_range, &of.accu_init])?;
+        self.loops += 1;
+        if self.loops > MAX_LOOPS {
+            return Err(InvalidWhen::TooManyLoops { position: self.position(id) });
+        }
+        self.names.nested_loops |= self.loops > 1;
+        let outside = self.bound.len();
+        self.bound.push(&of.accu_var);
+        self.bound.push(&of.iter_var);
+        self.bound.extend(of.iter_var2.as_deref());
+        self.all([&of.loop_cond, &of.loop_step, &of.result])?;
+        self.bound.truncate(outside);
+        self.loops -= 1;
+        Ok(())
+    }
+
+    /// `line:column`, from 1, in characters.
+    fn position(&self, id: u64) -> String {
+        let info = self.program.source_info();
+        let start = info.offset_for(id).map_or(0, |(start, _)| start as usize);
+        let before = info.source.get(..info.source.floor_char_boundary(start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|character| *character != '\n').count() + 1;
+        format!("{line}:{column}")
+    }
+}
+
+/// What an expression gives, where that is certainly not true or false.
+fn not_bool(expression: &Expr) -> Option<&'static str> {
+    const ARITHMETIC: [&str; 6] = [
+        operators::ADD,
+        operators::SUBSTRACT,
+        operators::MULTIPLY,
+        operators::DIVIDE,
+        operators::MODULO,
+        operators::NEGATE,
+    ];
+    match expression {
+        Expr::Literal(LiteralValue::Boolean(_)) => None,
+        Expr::Literal(_) => Some("a constant"),
+        Expr::List(_) => Some("a list"),
+        Expr::Map(_) => Some("a map"),
+        Expr::Ident(name) if name == "object" || name == "old" => Some("an object"),
+        Expr::Ident(name) if name == "event" || name == "cause" => Some("a text"),
+        Expr::Call(call) if ARITHMETIC.contains(&call.func_name.as_str()) => Some("a number or a text"),
+        Expr::Call(call) if call.func_name == "size" => Some("a number"),
+        _ => None,
+    }
+}

@@ -1,0 +1,139 @@
+//! An object's JSON text as a value of CEL. Texts without escapes are borrowed from it.
+
+use std::{borrow::Cow, cell::Cell, collections::HashMap, fmt};
+
+use cel::common::{
+    types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt},
+    value::Val,
+};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::{MAX_ENTRIES, error::WhenError};
+
+/// Any value.
+type Tree<'t> = Box<dyn Val + 't>;
+
+/// Makes a value, and notes how long the longest list or map in it is.
+#[derive(Clone, Copy)]
+struct Growing<'c> {
+    longest: &'c Cell<usize>,
+}
+
+/// A text, borrowed where it has no escapes.
+struct Text;
+
+/// The value of a text; at most [`MAX_ENTRIES`] in each list and map of it where it is `bounded`. Whole numbers are
+/// `int`, as Kubernetes' own expressions have them; only those beyond it are `uint`.
+pub(super) fn parse(json: &str, bounded: bool) -> Result<Tree<'_>, WhenError> {
+    let longest = Cell::new(0);
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let tree = Growing { longest: &longest }.deserialize(&mut deserializer);
+    let tree = tree.map_err(|_| WhenError::Unreadable)?;
+    if bounded && longest.get() > MAX_ENTRIES {
+        return Err(WhenError::TooManyEntries(longest.get()));
+    }
+    Ok(tree)
+}
+
+// === impl Growing ===
+
+impl Growing<'_> {
+    fn note(self, entries: usize) {
+        self.longest.set(self.longest.get().max(entries));
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Growing<'_> {
+    type Value = Tree<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree<'de>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Growing<'_> {
+    type Value = Tree<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Tree<'de>, E> {
+        Ok(Box::new(CelNull))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Tree<'de>, E> {
+        Ok(Box::new(CelBool::from(value)))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Tree<'de>, E> {
+        Ok(Box::new(CelInt::from(value)))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Tree<'de>, E> {
+        Ok(match i64::try_from(value) {
+            Ok(value) => Box::new(CelInt::from(value)),
+            Err(_) => Box::new(CelUInt::from(value)),
+        })
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Tree<'de>, E> {
+        Ok(Box::new(CelDouble::from(value)))
+    }
+
+    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Tree<'de>, E> {
+        Ok(Box::new(CelString::from(value)))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Tree<'de>, E> {
+        Ok(Box::new(CelString::from(value.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Tree<'de>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(entry) = entries.next_element_seed(self)? {
+            list.push(entry);
+        }
+        self.note(list.len());
+        Ok(Box::new(CelList::from(list)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Tree<'de>, A::Error> {
+        let mut map = HashMap::new();
+        while let Some(key) = entries.next_key_seed(Text)? {
+            let key = match key {
+                Cow::Borrowed(key) => CelMapKey::from(key),
+                Cow::Owned(key) => CelMapKey::from(key),
+            };
+            map.insert(key, entries.next_value_seed(self)?);
+        }
+        self.note(map.len());
+        Ok(Box::new(CelMap::from(map)))
+    }
+}
+
+// === impl Text ===
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(value.to_owned()))
+    }
+}

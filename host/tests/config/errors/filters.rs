@@ -1,0 +1,54 @@
+//! Of the filters of `[[plugin.on]]`.
+
+use super::{plugin_problems, problems};
+
+#[test]
+fn a_bad_filter_is_told_with_what_would_be_right() {
+    assert_eq!(
+        plugin_problems(
+            "labels = \"app in x\"\nfields = \"spec\"\nwhen = 3\nchanged = [\"spec\", \"\", \"/a\", \"/a\"]\nevents = [\"add\"]\n"
+        ),
+        r#"10:10: plugin.hello.on[0].labels: `app in x` is not a label selector: `app in x` is not a label key; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas
+11:10: plugin.hello.on[0].fields: `spec` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas
+12:8: plugin.hello.on[0].when: expected an expression, found the number 3; write for example "object.spec.replicas > 2"
+13:11: plugin.hello.on[0].changed: it is about updates, which `events` leaves out; add "update" to `events`, or remove it
+13:12: plugin.hello.on[0].changed[0]: `spec` is not a JSON pointer: it must start with `/`, as in `/spec/replicas`
+13:20: plugin.hello.on[0].changed[1]: "" is the whole object; leave `changed` out, for each update has its own resourceVersion
+13:30: plugin.hello.on[0].changed[3]: `/a` is listed twice; remove one
+"#
+    );
+    assert_eq!(
+        plugin_problems("changed = []\n"),
+        "10:11: plugin.hello.on[0].changed: the list is empty; leave the key out for every update\n"
+    );
+}
+
+#[test]
+fn an_expression_that_cannot_work_is_told_before_anything_runs() {
+    let of = |when: &str| plugin_problems(&format!("when = '{when}'\n"));
+    assert_eq!(
+        of("object.spec.replicas > 2 && objekt.x"),
+        "10:8: plugin.hello.on[0].when: unknown variable `objekt`, at 1:29 of the expression; known are `object`, `old`, `event` and `cause`\n"
+    );
+    assert_eq!(
+        of("object.spec.replicas + 1"),
+        "10:8: plugin.hello.on[0].when: the expression gives a number or a text, not true or false; compare it, as in `object.spec.replicas > 2`\n"
+    );
+    assert_eq!(
+        of("object.metadata.name.matches(object.spec.pattern)"),
+        "10:8: plugin.hello.on[0].when: the pattern of `matches`, at 1:29 of the expression, is not written there; write it as a text, like `matches(\"^web-\")`\n"
+    );
+}
+
+#[test]
+fn a_filter_on_what_is_not_kept_of_the_objects_is_refused() {
+    let text = "[[watch]]\ngvr = \"v1/pods\"\nmetadata-only = true\n[[watch]]\ngvr = \"v1/nodes\"\nkeep = [\"/status\"]\n\
+                [[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"v1/pods\"\nfields = \"spec.nodeName=a,metadata.name=b\"\n\
+                [[plugin.on]]\nwatch = \"v1/nodes\"\nchanged = [\"/status/phase\", \"/spec\", \"/metadata/labels\"]\n";
+    assert_eq!(
+        problems(text),
+        r#"12:10: plugin.a.on[0].fields: nothing is at "/spec/nodeName" in what is kept of the objects; remove metadata-only, or name something below "/metadata"
+15:29: plugin.a.on[1].changed[1]: nothing is at "/spec" in what is kept of the objects; add "/spec" to `keep`
+"#
+    );
+}

@@ -1,0 +1,161 @@
+//! What a component hears through the filter of its subscription.
+
+use informer::{config::Access, connect::connect};
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::host::TestHost;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+/// The Deployments of a server, each scaled at will.
+struct Deployments(Api<Deployment>);
+
+impl Deployments {
+    async fn at(server: &DevServer) -> Self {
+        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
+        Self(Api::namespaced(connection.client, "default"))
+    }
+
+    async fn create(&self, name: &str, replicas: i32) {
+        let labels = json!({"app": name});
+        let object = json!({
+            "metadata": {"name": name, "labels": labels},
+            "spec": {
+                "replicas": replicas, "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+            },
+        });
+        self.0.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+    }
+
+    async fn patch(&self, name: &str, patch: Value) {
+        self.0.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
+    async fn scale(&self, name: &str, replicas: i32) {
+        self.patch(name, json!({"spec": {"replicas": replicas}})).await;
+    }
+
+    async fn delete(&self, name: &str) {
+        self.0.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+}
+
+/// `echo`, once for each filter, on Deployments.
+async fn start(server: &DevServer, filters: &[(&str, &str)]) -> TestHost {
+    let mut toml = "[[watch]]\ngvr = \"apps/v1/deployments\"\n".to_owned();
+    for (name, filter) in filters {
+        toml += &format!(
+            "[[plugin]]\nname = \"{name}\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"apps/v1/deployments\"\n{filter}\n",
+            guest("echo")
+        );
+    }
+    let host = TestHost::start(&server.url(), &toml).await.unwrap();
+    host.synced().await;
+    host
+}
+
+/// The calls as `verb name cause`, without the markers with which a test knows that all before them was told.
+fn told(host: &TestHost, plugin: &str) -> Vec<String> {
+    let lines = host.lines.of(plugin);
+    let words = lines.iter().map(|line| line.split(' ').collect::<Vec<_>>());
+    words
+        .filter(|words| words.len() == 6 && !words[1].contains("marker"))
+        .map(|words| format!("{} {} {}", words[0], words[1].trim_start_matches("default/"), words[3]))
+        .collect()
+}
+
+fn only<'a>(status: &'a Value, path: &str) -> &'a Value {
+    status.pointer(path).unwrap_or(&Value::Null)
+}
+
+/// P-21 and issue 4, point 1, end to end.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_comes_to_match_is_added_and_one_that_does_no_longer_is_deleted() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let deployments = Deployments::at(&server).await;
+    deployments.create("web", 1).await;
+    deployments.create("db", 3).await;
+    let host = start(&server, &[("echo", "when = \"object.spec.replicas > 2\"")]).await;
+
+    // One worker and the pauses between them keep the changes from merging.
+    host.lines.said("echo", "add default/db", "").await;
+    deployments.scale("web", 3).await;
+    host.lines.said("echo", "add default/web", "").await;
+    deployments.scale("web", 4).await;
+    host.lines.said("echo", "update default/web", "").await;
+    deployments.scale("web", 2).await;
+    host.lines.said("echo", "delete default/web", "").await;
+    deployments.scale("web", 1).await;
+    deployments.delete("web").await;
+    deployments.create("marker", 9).await;
+    host.lines.said("echo", "add default/marker", "").await;
+
+    assert_eq!(
+        told(&host, "echo"),
+        ["add db initial", "add web live", "update web live", "delete web known"]
+    );
+    let status = host.plugin("echo");
+    let filter = only(&status, "/subscriptions/0");
+    assert_eq!(
+        (only(filter, "/entered"), only(filter, "/left"), only(filter, "/suppressed/when")),
+        (&json!(1), &json!(1), &json!(3))
+    );
+    assert_eq!((only(filter, "/passed"), only(filter, "/when/errors")), (&json!(5), &json!(0)));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_subscription_has_its_own_filter_on_one_watch() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let deployments = Deployments::at(&server).await;
+    deployments.create("web", 1).await;
+    let filters = [
+        ("all", ""),
+        ("labels", "labels = \"app in (web, marker)\""),
+        ("fields", "fields = \"spec.replicas=1\""),
+        ("changed", "changed = [\"/spec\"]"),
+        ("broken", "when = \"object.spec.nothing > 2\""),
+        ("grown", "when = \"old == null || object.spec.replicas > old.spec.replicas\""),
+    ];
+    let host = start(&server, &filters).await;
+    let everyone = |line: &'static str| {
+        let host = &host;
+        async move { host.lines.said("all", line, "").await }
+    };
+
+    deployments.patch("web", json!({"metadata": {"labels": {"round": "1"}}})).await;
+    everyone("update default/web").await;
+    deployments.create("db", 2).await;
+    everyone("add default/db").await;
+    deployments.scale("db", 1).await;
+    everyone("update default/db").await;
+    deployments.delete("db").await;
+    everyone("delete default/db").await;
+    deployments.create("marker", 1).await;
+    for (plugin, _) in filters {
+        host.lines.said(plugin, "add default/marker", "").await;
+    }
+
+    let all = ["add web initial", "update web live", "add db live", "update db live", "delete db known"];
+    assert_eq!(told(&host, "all"), all);
+    assert_eq!(told(&host, "labels"), ["add web initial", "update web live"]);
+    assert_eq!(
+        told(&host, "fields"),
+        ["add web initial", "update web live", "add db live", "delete db known"]
+    );
+    assert_eq!(
+        told(&host, "changed"),
+        ["add web initial", "add db live", "update db live", "delete db known"]
+    );
+    assert_eq!(told(&host, "broken"), all, "an expression without an answer withholds nothing (D-9)");
+    assert_eq!(told(&host, "grown"), ["add web initial", "add db live", "delete db known"]);
+    let broken = host.plugin("broken");
+    assert_eq!(
+        only(&broken, "/subscriptions/0/when/last-error"),
+        "there is no `nothing`; ask with `has(...)` first"
+    );
+    assert_eq!(only(&host.plugin("all"), "/subscriptions/0/when/evaluations"), &json!(0));
+    host.stop().await;
+}
