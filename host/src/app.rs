@@ -18,6 +18,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     admin::{Admin, AdminBindError, Probe},
+    api_client::KubeClient,
     config::Config,
     connect::{ConnectError, Connection, connect},
     plugin_log::PluginLog,
@@ -105,6 +106,7 @@ impl App {
         tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
         let state = open_state(config.host.state_dir).await;
         let engine = Engine::new(&EngineConfig { cache_dir: config.host.cache_dir.clone() })?;
+        let api = Arc::new(KubeClient::new(connection.client.clone()));
         let factory = Arc::new(InformerFactory::new(
             connection.client,
             settings::factory(&config.cluster, connection.server),
@@ -117,6 +119,7 @@ impl App {
             engine,
             factory: factory_of_units,
             watches,
+            api,
             log: options.log,
             keyvalue: Arc::new(KeyValues::new(state.clone())),
             abort: abort.clone(),

@@ -6,7 +6,7 @@ mod args;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use args::{ApiserverArgs, CheckArgs, DemoArgs, DevArgs, RunArgs, StatusArgs};
+pub use args::{ApiserverArgs, CheckArgs, DemoArgs, DevArgs, RbacArgs, RunArgs, StatusArgs};
 
 use crate::logging::LogFormat;
 
@@ -63,6 +63,9 @@ pub enum Command {
     /// Reads a configuration and says everything that is wrong with it.
     #[command(after_help = args::CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Prints the least roles that a configuration needs, for `kubectl apply`.
+    #[command(after_help = args::RBAC_EXAMPLES)]
+    Rbac(RbacArgs),
     /// Asks a running host how every informer and plugin is doing, what is wrong and what would help.
     #[command(after_help = args::STATUS_EXAMPLES)]
     Status(StatusArgs),
@@ -71,8 +74,9 @@ pub enum Command {
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// For a person.
+    /// For a person; of `rbac`, YAML.
     #[default]
+    #[value(alias = "yaml")]
     Text,
     /// For a program.
     Json,

@@ -4,6 +4,7 @@
 //! [`admin`] shows how it goes and [`status`] asks it. [`dev`] and [`demo`] bring an API server of their own.
 
 pub mod admin;
+mod api_client;
 pub mod app;
 pub mod check;
 pub mod cli;
@@ -13,6 +14,7 @@ pub mod demo;
 pub mod dev;
 pub mod logging;
 pub mod plugin_log;
+pub mod rbac;
 pub mod shutdown;
 pub mod state;
 pub mod status;

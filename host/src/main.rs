@@ -10,7 +10,7 @@ use informer::{
     config::{self, Components, Config},
     demo, dev, logging,
     logging::LogFormat,
-    shutdown, status,
+    rbac, shutdown, status,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -41,6 +41,10 @@ async fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Check(args) => {
             init_logging(&global, QUIET, LogFormat::Text)?;
             return check::run(args, global.output).await;
+        }
+        Command::Rbac(args) => {
+            init_logging(&global, QUIET, LogFormat::Text)?;
+            rbac::run(&args, global.output)?;
         }
         Command::Status(args) => {
             init_logging(&global, ASKING, LogFormat::Text)?;

@@ -3,6 +3,7 @@
 mod binary;
 mod check;
 mod demo;
+mod rbac;
 mod serve;
 mod status;
 
@@ -13,7 +14,7 @@ async fn help_names_every_command_and_a_way_to_begin() {
     let help = informer(&["--help"]).await;
 
     assert_eq!(help.status, Some(0));
-    for command in ["run", "dev", "demo", "apiserver", "check", "status"] {
+    for command in ["run", "dev", "demo", "apiserver", "check", "rbac", "status"] {
         let listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command} ")));
         assert!(listed, "{command} is not in:\n{}", help.stdout);
     }

@@ -9,6 +9,7 @@
 //! | `custom_resources` | a watch follows its CRD as it comes and goes |
 //! | `filters` | what a component hears through the filter of its subscription |
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
+//! | `client` | what a component asks of the API server, and is refused |
 //! | `parts` | what is kept of the objects, and the indexes of the configuration |
 //! | `recordings` | what a real API server sent reaches a component, whatever it contains |
 //! | `reload` | a changed component takes over under load; a bad one never does |
@@ -20,6 +21,7 @@ mod answers;
 mod bad_input;
 mod claims;
 mod cli;
+mod client;
 mod configmaps;
 mod contract;
 mod custom_resources;

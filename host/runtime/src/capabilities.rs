@@ -3,6 +3,7 @@
 
 pub(crate) mod answer;
 mod capability;
+pub(crate) mod client;
 pub(crate) mod delivery;
 mod error;
 pub(crate) mod keyvalue;
@@ -14,5 +15,6 @@ pub(crate) mod secret;
 mod source;
 
 pub(crate) use capability::{Capability, Need};
+pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 pub use keyvalue::{KeyValueError, KeyValueSource, NoKeyValues, Quota};
 pub use source::{ListError, ListerQuery, ListerSource};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     LogSink,
-    capabilities::{KeyValueSource, ListerSource},
+    capabilities::{ClientSource, KeyValueSource, ListerSource},
 };
 
 /// Where a plugin's capabilities get what they hand out. The composition root fills it in. Cheap to clone.
@@ -12,6 +12,8 @@ use crate::{
 pub struct Sources {
     /// The host's caches.
     pub lister: Arc<dyn ListerSource>,
+    /// The API server.
+    pub client: ClientSource,
     /// Where its lines go.
     pub log: Arc<dyn LogSink>,
     /// What it keeps.

@@ -8,7 +8,7 @@ use std::{
 use informer_types::{Failure, FailureKind, Outcome};
 use parking_lot::Mutex;
 
-use crate::capabilities::KeyValueError;
+use crate::capabilities::{ClientStats, KeyValueError, client::ClientCounters};
 
 /// A snapshot of a plugin's counters, since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct PluginStats {
     pub memory_refusals: u64,
     /// Bytes of log beyond the limit.
     pub log_bytes_dropped: u64,
+    /// What its client did.
+    pub client: ClientStats,
     /// What it did with its key-values.
     pub keyvalue: KeyValueStats,
 }
@@ -58,6 +60,7 @@ pub(crate) struct Counters {
     memory_refusals: AtomicU64,
     log_bytes_dropped: AtomicU64,
     keyvalue: Mutex<KeyValueStats>,
+    pub(crate) client: ClientCounters,
     /// Touched by failures only.
     failures: Mutex<(BTreeMap<FailureKind, u64>, Option<Failure>)>,
 }
@@ -119,6 +122,7 @@ impl Counters {
             memory_refusals: self.memory_refusals.load(Relaxed),
             log_bytes_dropped: self.log_bytes_dropped.load(Relaxed),
             keyvalue: *self.keyvalue.lock(),
+            client: self.client.snapshot(),
         }
     }
 }

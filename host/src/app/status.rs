@@ -7,7 +7,7 @@ mod queue;
 use std::{sync::Arc, time::Duration};
 
 use informer_cache::{InformerFactory, SharedInformer};
-use informer_runtime::PluginStats;
+use informer_runtime::{PluginStats, capabilities::ClientStats};
 use serde_json::{Map, Value, json};
 
 use super::unit::Unit;
@@ -107,6 +107,13 @@ fn calls(stats: &PluginStats) -> Value {
             "reads": stats.keyvalue.reads, "writes": stats.keyvalue.writes,
             "refused": stats.keyvalue.refused, "failed": stats.keyvalue.failed,
         },
+        "client": client(&stats.client),
+    })
+}
+
+fn client(stats: &ClientStats) -> Value {
+    json!({
+        "requests": stats.requests, "failed": stats.failed, "refused": stats.refused, "limited": stats.limited,
     })
 }
 

@@ -10,7 +10,8 @@ use informer_dispatch::{
     Backlog, DispatchConfig, Dispatcher, DispatcherHandle, Filter, FilterStats, Queue, QueueConfig,
 };
 use informer_runtime::{
-    Component, Engine, LoadError, LogSink, Plugin, Sources, VersionInfo, capabilities::KeyValueSource,
+    Component, Engine, LoadError, LogSink, Plugin, Sources, VersionInfo,
+    capabilities::{ApiClient, ClientSource, KeyValueSource},
 };
 use informer_types::{Gvr, ReadGrants};
 use parking_lot::Mutex;
@@ -26,6 +27,8 @@ pub(super) struct Parts {
     pub(super) factory: Arc<InformerFactory>,
     /// Every `[[watch]]`.
     pub(super) watches: BTreeMap<Gvr, WatchConfig>,
+    /// Where the plugins' requests go.
+    pub(super) api: Arc<dyn ApiClient>,
     pub(super) log: Arc<dyn LogSink>,
     pub(super) keyvalue: Arc<dyn KeyValueSource>,
     pub(super) abort: CancellationToken,
@@ -93,6 +96,7 @@ impl Unit {
             settings::plugin(&config),
             Sources {
                 lister: Arc::new(CacheLister::new(caches)),
+                client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
                 log: Arc::clone(&parts.log),
                 keyvalue: Arc::clone(&parts.keyvalue),
             },
@@ -231,4 +235,9 @@ impl Unit {
         self.plugin.unload().await;
         (self.name().to_owned(), backlog)
     }
+}
+
+/// Which of several hosts recorded an Event: in a cluster, the name of the pod.
+fn event_instance() -> String {
+    std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "informer".to_owned())
 }

@@ -37,6 +37,12 @@ Examples:
   informer check --cluster              the cluster too: it must serve what is watched
   informer check --output json          one object: file, problems, each with a message and its line, plugin or watch";
 
+pub(super) const RBAC_EXAMPLES: &str = "\
+Examples:
+  informer rbac | kubectl apply -f -
+  informer rbac --config informer.toml --name deployments --service-account apps/informer
+  informer rbac --output json                 one List instead of YAML documents";
+
 pub(super) const STATUS_EXAMPLES: &str = "\
 Examples:
   informer status                           the host that runs with the informer.toml here
@@ -97,6 +103,20 @@ pub struct CheckArgs {
     pub file_only: bool,
 }
 
+/// `informer rbac`
+#[derive(Clone, Debug, Args)]
+pub struct RbacArgs {
+    /// The configuration that the host runs with.
+    #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
+    pub config: PathBuf,
+    /// What the roles and their bindings are called.
+    #[arg(long, default_value = "informer", value_parser = object_name, value_name = "NAME")]
+    pub name: String,
+    /// The ServiceAccount that the host runs as, which is bound to them.
+    #[arg(long, default_value = "default/informer", value_parser = service_account, value_name = "NAMESPACE/NAME")]
+    pub service_account: (String, String),
+}
+
 /// `informer status`
 #[derive(Clone, Debug, Args)]
 pub struct StatusArgs {
@@ -106,4 +126,23 @@ pub struct StatusArgs {
     /// The admin address of the running host, on loopback; wins over the configuration.
     #[arg(long, value_parser = loopback, value_name = "ADDRESS")]
     pub admin: Option<SocketAddr>,
+}
+
+/// A DNS subdomain, which is what both a role and a ServiceAccount may be called everywhere.
+fn object_name(text: &str) -> Result<String, String> {
+    let label = |label: &str| {
+        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        !label.is_empty() && label.bytes().all(allowed) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    if text.len() <= 253 && text.split('.').all(label) {
+        return Ok(text.to_owned());
+    }
+    Err("write lower-case letters, digits, `-` and `.`".to_owned())
+}
+
+fn service_account(text: &str) -> Result<(String, String), String> {
+    let Some((namespace, name)) = text.split_once('/') else {
+        return Err("write namespace/name, for example default/informer".to_owned());
+    };
+    Ok((object_name(namespace)?, object_name(name)?))
 }

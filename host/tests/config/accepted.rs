@@ -149,7 +149,11 @@ fn every_key_is_heard() {
         requests: NonZeroU32::new(7).unwrap(),
     };
     assert_eq!(plugin.limits, limits);
-    assert_eq!(plugin.grants.read, Some(["v1/pods".parse::<ReadGrant>().unwrap()].into_iter().collect()));
+    assert_eq!(
+        plugin.grants.read,
+        Some(["v1/pods @a,b".parse::<ReadGrant>().unwrap()].into_iter().collect()),
+        "of what is watched"
+    );
     let write = plugin.grants.write.as_ref().unwrap();
     let lines: Vec<String> = write.iter().map(ToString::to_string).collect();
     assert_eq!(lines, ["patch v1/pods @shop", "create v1/configmaps"]);

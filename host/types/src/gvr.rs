@@ -38,6 +38,11 @@ impl Gvr {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// True for the resource whose values are secret, in whatever version.
+    pub fn is_secrets(&self) -> bool {
+        self.group.is_empty() && self.resource == "secrets"
+    }
+
     /// The path of the collection below the server's root, without a namespace: `/apis/apps/v1`.
     pub fn api_root(&self) -> String {
         if self.group.is_empty() {

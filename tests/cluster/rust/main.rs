@@ -8,11 +8,13 @@
     reason = "a test ends by panicking"
 )]
 
+mod client;
 mod custom_resources;
 mod faults;
 mod host;
 mod oracle;
 mod permissions;
+mod rbac;
 mod restarts;
 mod servers;
 mod streaming;

@@ -17,6 +17,7 @@ pub(crate) enum Capability {
     Log,
     Delivery,
     Lister,
+    Client,
     KeyValue,
     KeyValueAtomics,
     KeyValueBatch,
@@ -33,12 +34,13 @@ pub(crate) enum Need {
 // === impl Capability ===
 
 impl Capability {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Types,
         Self::Objects,
         Self::Log,
         Self::Delivery,
         Self::Lister,
+        Self::Client,
         Self::KeyValue,
         Self::KeyValueAtomics,
         Self::KeyValueBatch,
@@ -52,6 +54,7 @@ impl Capability {
             Self::Log => "informer:plugin/log",
             Self::Delivery => "informer:plugin/delivery",
             Self::Lister => "informer:plugin/lister",
+            Self::Client => "informer:plugin/client",
             Self::KeyValue => "wasi:keyvalue/store",
             Self::KeyValueAtomics => "wasi:keyvalue/atomics",
             Self::KeyValueBatch => "wasi:keyvalue/batch",
@@ -70,6 +73,7 @@ impl Capability {
         match self {
             Self::Types | Self::Objects | Self::Log | Self::Delivery => Need::Nothing,
             Self::Lister => Need::Grant("read = [\"apps/v1/deployments\"]"),
+            Self::Client => Need::Grant("write = [\"patch apps/v1/deployments @default\"]"),
             Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => {
                 Need::Grant("keyvalue = \"1MiB\"")
             }
@@ -80,6 +84,7 @@ impl Capability {
         match self {
             Self::Types | Self::Objects | Self::Log | Self::Delivery => true,
             Self::Lister => grants.read.is_some(),
+            Self::Client => grants.write.is_some(),
             Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => grants.keyvalue.is_some(),
         }
     }
@@ -91,6 +96,7 @@ impl Capability {
             Self::Log => imports::log::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Delivery => imports::delivery::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Lister => imports::lister::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::Client => imports::client::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::KeyValue => wasi::keyvalue::store::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::KeyValueAtomics => {
                 wasi::keyvalue::atomics::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)

@@ -15,7 +15,7 @@ use super::{
     ListerQuery,
     answer::{Budget, values},
     meta,
-    secret::{Masks, is_secrets},
+    secret::Masks,
 };
 use crate::{
     bindings::informer::plugin::{
@@ -61,7 +61,7 @@ impl Guest {
             (asked, _) => asked,
         };
         // An index may lie on a value, and whoever may look that up can guess it.
-        if index.is_some() && is_secrets(gvr) && !self.config.grants.secrets.contain_all(namespace) {
+        if index.is_some() && gvr.is_secrets() && !self.config.grants.secrets.contain_all(namespace) {
             let message = "listing Secrets by an index needs all of them, or those of the namespace asked for, in \
                            `secrets` under [plugin.grant]";
             return Err(Error::new(ErrorCode::NotGranted, message));

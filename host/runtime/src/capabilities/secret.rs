@@ -27,7 +27,7 @@ pub(crate) struct Masks(Option<Arc<PluginConfig>>);
 
 impl Masks {
     pub(crate) fn new(config: &Arc<PluginConfig>, gvr: &Gvr) -> Self {
-        Self(is_secrets(gvr).then(|| Arc::clone(config)))
+        Self(gvr.is_secrets().then(|| Arc::clone(config)))
     }
 
     /// Whether the object is a Secret whose values the plugin may not see.
@@ -41,11 +41,6 @@ impl Masks {
     pub(super) fn json(&self, object: &Object) -> Result<JsonText, Error> {
         if self.hide(object) { masked(object) } else { Ok(object.json()?) }
     }
-}
-
-/// True for the resource whose values are secret, in whatever version.
-pub(super) fn is_secrets(gvr: &Gvr) -> bool {
-    gvr.group.is_empty() && gvr.resource == "secrets"
 }
 
 /// The text with the mask in place of each value. The type, the keys and the metadata stay.

@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path, path::PathBuf, sync::Arc};
 
-use informer_runtime::{Component, Engine, EngineConfig, Plugin, Sources, capabilities::NoKeyValues};
+use informer_runtime::{
+    Component, Engine, EngineConfig, Plugin, Sources,
+    capabilities::{ClientSource, NoKeyValues},
+};
 use tempfile::TempDir;
 
 use crate::host::Setup;
@@ -20,8 +23,12 @@ async fn component(engine: &Engine, guest: &'static str) -> Component {
 async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
     let component = component(engine, guest).await;
     let running = Setup::new("{}").idle();
-    let sources =
-        Sources { lister: running.cache.clone(), log: running.log.clone(), keyvalue: Arc::new(NoKeyValues) };
+    let sources = Sources {
+        lister: running.cache.clone(),
+        client: ClientSource::default(),
+        log: running.log.clone(),
+        keyvalue: Arc::new(NoKeyValues),
+    };
     let plugin = Plugin::new(engine.clone(), Setup::new("{}").config, sources);
     plugin.load(&component).await.map(drop).map_err(|error| error.to_string())
 }

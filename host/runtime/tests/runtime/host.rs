@@ -14,14 +14,16 @@ use futures::future::{BoxFuture, pending};
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
     LogStream, Plugin, PluginConfig, Sources,
-    capabilities::{ListError, ListerQuery, ListerSource, NoKeyValues},
+    capabilities::{ClientSource, ListError, ListerQuery, ListerSource, NoKeyValues},
 };
 use informer_types::{
     Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object, ObjectKey,
-    Outcome, ReadGrant, SecretGrant, Source,
+    Outcome, ReadGrant, SecretGrant, Source, WriteGrant,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+
+use crate::api::Api;
 
 /// Nothing here takes long; a machine may.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -45,6 +47,7 @@ pub(crate) async fn component(guest: &'static str) -> Component {
 pub(crate) struct Setup {
     pub(crate) config: PluginConfig,
     pub(crate) cache: Arc<Cache>,
+    pub(crate) api: Arc<Api>,
 }
 
 /// A plugin with everything around it.
@@ -52,6 +55,7 @@ pub(crate) struct Running {
     pub(crate) plugin: Arc<Plugin>,
     pub(crate) log: Arc<Lines>,
     pub(crate) cache: Arc<Cache>,
+    pub(crate) api: Arc<Api>,
 }
 
 impl Setup {
@@ -65,7 +69,7 @@ impl Setup {
             instance: InstancePolicy::default(),
             instances: NonZeroUsize::MIN,
         };
-        Self { config, cache: Arc::default() }
+        Self { config, cache: Arc::default(), api: Arc::default() }
     }
 
     pub(crate) fn deadline(mut self, deadline: Duration) -> Self {
@@ -94,6 +98,13 @@ impl Setup {
         self
     }
 
+    /// Grants the client, for these writes.
+    pub(crate) fn write(mut self, grants: &[&str]) -> Self {
+        self.config.grants.write =
+            Some(grants.iter().map(|grant| grant.parse::<WriteGrant>().unwrap()).collect());
+        self
+    }
+
     /// Shows the values of these Secrets.
     pub(crate) fn secrets(mut self, grants: &[&str]) -> Self {
         self.config.grants.secrets =
@@ -109,18 +120,19 @@ impl Setup {
 
     /// Without a version.
     pub(crate) fn idle(self) -> Running {
-        let Self { config, cache } = self;
+        let Self { config, cache, api } = self;
         let log = Arc::new(Lines::default());
         let plugin = Plugin::new(
             ENGINE.clone(),
             config,
             Sources {
                 lister: Arc::clone(&cache) as _,
+                client: ClientSource::new(Arc::clone(&api) as _, "host-1"),
                 log: Arc::clone(&log) as _,
                 keyvalue: Arc::new(NoKeyValues),
             },
         );
-        Running { plugin: Arc::new(plugin), log, cache }
+        Running { plugin: Arc::new(plugin), log, cache, api }
     }
 
     pub(crate) async fn load(self, guest: &'static str) -> Running {

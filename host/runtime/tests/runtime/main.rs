@@ -7,6 +7,8 @@
     reason = "the functions around the tests are tests too"
 )]
 
+mod api;
+mod client;
 mod compile_cache;
 mod host;
 mod instances;

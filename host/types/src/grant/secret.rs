@@ -63,6 +63,11 @@ impl SecretGrants {
         })
     }
 
+    /// The lines, in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = &SecretGrant> {
+        self.0.iter()
+    }
+
     /// Whether the values of all Secrets of this namespace are granted; none: of all namespaces.
     #[must_use]
     pub fn contain_all(&self, namespace: Option<&str>) -> bool {

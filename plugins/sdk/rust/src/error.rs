@@ -1,5 +1,8 @@
 //! Why something a plugin asked for could not be done.
 
+use std::time::Duration;
+
+use crate::bindings::informer::plugin::client::{ApiCode, ApiError};
 use crate::bindings::informer::plugin::types;
 
 pub use types::ErrorCode;
@@ -17,6 +20,18 @@ pub enum Error {
         code: ErrorCode,
         /// The host's explanation, for a person.
         message: String,
+    },
+    /// A request to the API server was refused, or failed.
+    #[error("{code}: {message}")]
+    Api {
+        /// What kind of failure.
+        code: ApiCode,
+        /// For a person: the server's own words where it has any.
+        message: String,
+        /// The HTTP status; 0 where nothing came back.
+        status: u32,
+        /// When the server, or the plugin's own limit, asks to be asked again.
+        retry_after: Option<Duration>,
     },
     /// The value is there but is not of the type asked for.
     #[error("{what} does not have the expected type")]
@@ -36,7 +51,16 @@ impl Error {
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Host { code, .. } => Some(*code),
-            Self::Decode { .. } => None,
+            Self::Api { .. } | Self::Decode { .. } => None,
+        }
+    }
+
+    /// What kind of failure, where it was a request to the API server that failed.
+    #[must_use]
+    pub fn api_code(&self) -> Option<ApiCode> {
+        match self {
+            Self::Api { code, .. } => Some(*code),
+            Self::Host { .. } | Self::Decode { .. } => None,
         }
     }
 
@@ -48,6 +72,13 @@ impl Error {
 impl From<types::Error> for Error {
     fn from(types::Error { code, message }: types::Error) -> Self {
         Self::Host { code, message }
+    }
+}
+
+impl From<ApiError> for Error {
+    fn from(ApiError { code, message, status, retry_after_ms }: ApiError) -> Self {
+        let retry_after = retry_after_ms.map(|millis| Duration::from_millis(millis.into()));
+        Self::Api { code, message, status, retry_after }
     }
 }
 
@@ -68,6 +99,29 @@ impl std::fmt::Display for ErrorCode {
             Self::Invalid => "invalid",
             Self::TooLarge => "too-large",
             Self::LimitExceeded => "limit-exceeded",
+            Self::Internal => "internal",
+        })
+    }
+}
+
+/// The word of the WIT interface: `not-granted`, `conflict` ...
+impl std::fmt::Display for ApiCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NotGranted => "not-granted",
+            Self::BadArgument => "bad-argument",
+            Self::LimitExceeded => "limit-exceeded",
+            Self::TooLarge => "too-large",
+            Self::Invalid => "invalid",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::NotFound => "not-found",
+            Self::AlreadyExists => "already-exists",
+            Self::Conflict => "conflict",
+            Self::Gone => "gone",
+            Self::TooManyRequests => "too-many-requests",
+            Self::Timeout => "timeout",
+            Self::Unavailable => "unavailable",
             Self::Internal => "internal",
         })
     }

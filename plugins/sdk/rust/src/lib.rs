@@ -51,11 +51,12 @@
 //! `cargo build --release --target wasm32-wasip2` leaves.
 //!
 //! The tour, in the order of a call: [`Config`], [`Handler`], [`Event`] and [`Update`], [`Object`] and [`Field`],
-//! [`lister`], [`log`](mod@log), [`delivery`], [`Failure`]; [`wasi`], what the standard has for state, configuration and
-//! logging; and `testing`, a host for native tests.
+//! [`lister`], [`client`], [`log`](mod@log), [`delivery`], [`Failure`]; [`wasi`], what the standard has for state,
+//! configuration and logging; and `testing`, a host for native tests.
 
 #[doc(hidden)]
 pub mod bindings;
+pub mod client;
 mod config;
 pub mod delivery;
 mod error;

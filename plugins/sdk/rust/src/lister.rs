@@ -25,6 +25,8 @@
 mod pages;
 mod selector;
 
+use std::time::Duration;
+
 use serde::de::DeserializeOwned;
 
 use crate::bindings::informer::plugin::lister as wit;
@@ -49,6 +51,22 @@ pub struct Fields<const N: usize> {
 /// [`Error::Host`] where the resource is not watched or not granted.
 pub fn has_synced(gvr: &str) -> Result<bool, Error> {
     Ok(host::lister::has_synced(gvr)?)
+}
+
+/// Waits until the cache is at least as new as this version of the collection: after a write, its answer's
+/// `resourceVersion`. Of the part that is `namespace`, where the watch has several. False: it did not come about within
+/// `patience`, or within the deadline of the call.
+///
+/// # Errors
+/// [`Error::Host`] where the resource is not watched or not granted, or the version cannot be compared.
+pub fn wait_until(
+    gvr: &str,
+    namespace: Option<&str>,
+    resource_version: &str,
+    patience: Duration,
+) -> Result<bool, Error> {
+    let millis = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
+    Ok(host::lister::wait_until(gvr, namespace, resource_version, millis)?)
 }
 
 /// One object as JSON text; `None` where the cache has no such object.

@@ -31,6 +31,7 @@
 //! assert_eq!(host.log()[0].to_string(), "info hello web replicas=3");
 //! ```
 
+pub(crate) mod client;
 pub(crate) mod delivery;
 pub(crate) mod lister;
 pub(crate) mod log;
@@ -39,9 +40,11 @@ mod state;
 
 use serde_json::Value;
 
+use crate::client::ApiCode;
 use crate::{Event, ObjectKey, Update};
 use state::with_state;
 
+pub use client::Request;
 pub use log::Line;
 
 /// The host of the current thread: what a test puts into it, a plugin called on this thread finds.
@@ -96,6 +99,18 @@ impl TestHost {
     pub fn update(&self, gvr: &str, old: Value, new: Value) -> Update {
         let old = with_state(|state| state.hand_out(old));
         Update::new(old, self.event(gvr, new))
+    }
+
+    /// The writes and Events that the plugin asked for so far, in order; those that failed too.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        with_state(|state| state.requests.clone())
+    }
+
+    /// Lets the next request of the plugin that has no failure yet fail with this code.
+    pub fn fail_request(&self, code: ApiCode, message: &str) {
+        let failure = client::error(code, 0, message.to_owned());
+        with_state(|state| state.failures.push_back(failure));
     }
 
     /// Ends the call in hand: the objects handed out so far are stale, as they are for the host.

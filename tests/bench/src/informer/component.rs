@@ -10,7 +10,7 @@ use futures::{
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, Plugin,
     PluginConfig, Sources,
-    capabilities::{ListError, ListerQuery, ListerSource, NoKeyValues},
+    capabilities::{ClientSource, ListError, ListerQuery, ListerSource, NoKeyValues},
 };
 use informer_types::{Gvr, Object, ObjectKey};
 
@@ -46,7 +46,12 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
     let plugin = Plugin::new(
         engine,
         config,
-        Sources { lister: Arc::new(NoLister), log: Arc::new(StandardError), keyvalue: Arc::new(NoKeyValues) },
+        Sources {
+            lister: Arc::new(NoLister),
+            client: ClientSource::default(),
+            log: Arc::new(StandardError),
+            keyvalue: Arc::new(NoKeyValues),
+        },
     );
     plugin.load(&component).await.context("cannot load the component")?;
     Ok(plugin)

@@ -25,7 +25,7 @@ enum Rest {
 // === impl List ===
 
 impl<'a, T> List<'a, T> {
-    pub(super) fn new(fetch: impl FnMut(Option<&str>) -> Fetched<T> + 'a) -> Self {
+    pub(crate) fn new(fetch: impl FnMut(Option<&str>) -> Fetched<T> + 'a) -> Self {
         Self { fetch: Box::new(fetch), items: Vec::new().into_iter(), rest: Rest::First }
     }
 }

@@ -1,11 +1,12 @@
 //! What the host of a thread holds.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use super::Line;
+use super::{Line, Request};
+use crate::bindings::informer::plugin::client::ApiError;
 use crate::bindings::informer::plugin::types::{Error, ErrorCode, ObjectId, ObjectMeta, Owner};
 
 thread_local! {
@@ -19,6 +20,9 @@ pub(super) struct State {
     objects: BTreeMap<ObjectId, Value>,
     last_id: ObjectId,
     pub(super) log: Vec<Line>,
+    pub(super) requests: Vec<Request>,
+    pub(super) failures: VecDeque<ApiError>,
+    pub(super) last_version: u32,
 }
 
 /// The cache of one resource, sorted by namespace and name.

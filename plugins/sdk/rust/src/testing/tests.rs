@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::client::{self as requests, Patch, WriteOptions};
 use crate::lister::Selector;
 use crate::{Error, ErrorCode, lister as reads};
 
@@ -137,4 +138,42 @@ fn the_call_in_hand_is_a_first_attempt() {
     let delivery = crate::delivery::current();
 
     assert_eq!((delivery.attempt, delivery.queued.as_millis()), (1, 0));
+}
+
+#[test]
+fn a_write_is_noted_and_shows_in_the_cache() {
+    let host = TestHost::new();
+    host.store(PODS, pod("default", "a", "n1"));
+    let key = ObjectKey::new("default", "a");
+
+    let patch = Patch::merge(json!({"spec": {"nodeName": "n2"}}));
+    let written = requests::patch(PODS, &key, &patch, &WriteOptions::new()).unwrap();
+
+    assert_eq!(written.parse::<Value>().unwrap()["spec"]["nodeName"], "n2");
+    assert_eq!(reads::get::<Value>(PODS, &key).unwrap().unwrap()["spec"]["nodeName"], "n2");
+    let [request] = &host.requests()[..] else { panic!("{:?}", host.requests()) };
+    assert_eq!((request.verb, &request.key, request.dry_run), ("patch", &key, false));
+    assert!(reads::wait_until(PODS, None, written.resource_version(), std::time::Duration::ZERO).unwrap());
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_a_failure_is_the_one_asked_for() {
+    let host = TestHost::new();
+    host.store(PODS, pod("default", "a", "n1"));
+    let key = ObjectKey::new("default", "a");
+    let patch = Patch::merge(json!({"spec": null}));
+
+    requests::patch(PODS, &key, &patch, &WriteOptions::new().dry_run()).unwrap();
+    assert_eq!(reads::get::<Value>(PODS, &key).unwrap().unwrap(), pod("default", "a", "n1"));
+
+    host.fail_request(ApiCode::Conflict, "somebody else");
+    let refused = requests::patch(PODS, &key, &patch, &WriteOptions::new()).unwrap_err();
+    assert_eq!((refused.api_code(), refused.code()), (Some(ApiCode::Conflict), None));
+    assert_eq!(refused.to_string(), "conflict: somebody else");
+    let stale =
+        requests::update(PODS, &key, &json!({"metadata": {"resourceVersion": "1"}}), &WriteOptions::new());
+    assert_eq!(stale.unwrap_err().api_code(), Some(ApiCode::Conflict));
+    requests::delete(PODS, &key, &requests::DeleteOptions::new().resource_version("7")).unwrap();
+    let gone = requests::get::<Value>(PODS, &key).unwrap_err();
+    assert_eq!(gone.api_code(), Some(ApiCode::NotFound));
 }

@@ -1,0 +1,149 @@
+//! Answers of the server as the guest sees them.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::{ApiAnswer, ApiFailure};
+use crate::bindings::informer::plugin::client::{ApiCode, ApiError};
+
+/// Of an answer that is no `Status`, so much is shown.
+const SHOWN_BYTES: usize = 1024;
+
+impl ApiError {
+    /// Nothing was sent.
+    pub(super) fn host(code: ApiCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), status: 0, retry_after_ms: None }
+    }
+
+    pub(super) fn bad_argument(message: impl Into<String>) -> Self {
+        Self::host(ApiCode::BadArgument, message)
+    }
+
+    /// An answer that is not a success.
+    pub(super) fn answered(answer: &ApiAnswer) -> Self {
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let reason = body.get("reason").and_then(Value::as_str).unwrap_or_default();
+        let asked = body.pointer("/details/retryAfterSeconds").and_then(Value::as_u64);
+        let retry_after = answer.retry_after.or(asked.map(Duration::from_secs));
+        Self {
+            code: code(answer.status, reason),
+            message: match body.get("message").and_then(Value::as_str) {
+                Some(message) => message.to_owned(),
+                None => {
+                    let text = String::from_utf8_lossy(&answer.body);
+                    let shown = text.get(..text.floor_char_boundary(SHOWN_BYTES)).unwrap_or_default();
+                    format!("the server answered {} {shown}", answer.status).trim_end().to_owned()
+                }
+            },
+            status: answer.status.into(),
+            retry_after_ms: retry_after.map(|wait| u32::try_from(wait.as_millis()).unwrap_or(u32::MAX)),
+        }
+    }
+}
+
+impl From<ApiFailure> for ApiError {
+    fn from(failure: ApiFailure) -> Self {
+        let message = failure.to_string();
+        match failure {
+            ApiFailure::TooLarge { status, .. } => {
+                let message = format!("{message}; ask for less, or raise `response` under [plugin.limits]");
+                Self { status: status.into(), ..Self::host(ApiCode::TooLarge, message) }
+            }
+            ApiFailure::Unavailable(_) => Self::host(ApiCode::Unavailable, message),
+        }
+    }
+}
+
+/// As it is written in the WIT.
+pub(super) fn word(code: ApiCode) -> &'static str {
+    match code {
+        ApiCode::NotGranted => "not-granted",
+        ApiCode::BadArgument => "bad-argument",
+        ApiCode::LimitExceeded => "limit-exceeded",
+        ApiCode::TooLarge => "too-large",
+        ApiCode::Invalid => "invalid",
+        ApiCode::Unauthorized => "unauthorized",
+        ApiCode::Forbidden => "forbidden",
+        ApiCode::NotFound => "not-found",
+        ApiCode::AlreadyExists => "already-exists",
+        ApiCode::Conflict => "conflict",
+        ApiCode::Gone => "gone",
+        ApiCode::TooManyRequests => "too-many-requests",
+        ApiCode::Timeout => "timeout",
+        ApiCode::Unavailable => "unavailable",
+        ApiCode::Internal => "internal",
+    }
+}
+
+/// A text is what it is, or the server is broken.
+pub(super) fn text(answer: Bytes) -> Result<String, ApiError> {
+    String::from_utf8(answer.into())
+        .map_err(|_| ApiError::host(ApiCode::Unavailable, "the server's answer is not UTF-8"))
+}
+
+/// By status, and by reason where one status has two (`k8s.io/apimachinery/pkg/api/errors`).
+fn code(status: u16, reason: &str) -> ApiCode {
+    match status {
+        401 => ApiCode::Unauthorized,
+        403 => ApiCode::Forbidden,
+        404 => ApiCode::NotFound,
+        409 if reason == "AlreadyExists" => ApiCode::AlreadyExists,
+        409 => ApiCode::Conflict,
+        410 => ApiCode::Gone,
+        429 => ApiCode::TooManyRequests,
+        408 | 504 => ApiCode::Timeout,
+        // 400, 405, 406, 413, 415, 422: this request will never do.
+        400..500 => ApiCode::Invalid,
+        _ => ApiCode::Unavailable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, body: &'static str) -> ApiAnswer {
+        ApiAnswer { status, retry_after: None, body: Bytes::from_static(body.as_bytes()) }
+    }
+
+    #[test]
+    fn a_status_of_the_server_is_a_code_of_ours() {
+        for (status, reason, expected) in [
+            (400, "BadRequest", "invalid"),
+            (401, "Unauthorized", "unauthorized"),
+            (403, "Forbidden", "forbidden"),
+            (404, "NotFound", "not-found"),
+            (409, "AlreadyExists", "already-exists"),
+            (409, "Conflict", "conflict"),
+            (410, "Expired", "gone"),
+            (413, "RequestEntityTooLarge", "invalid"),
+            (415, "UnsupportedMediaType", "invalid"),
+            (422, "Invalid", "invalid"),
+            (429, "TooManyRequests", "too-many-requests"),
+            (500, "InternalError", "unavailable"),
+            (503, "ServiceUnavailable", "unavailable"),
+            (504, "Timeout", "timeout"),
+            (302, "", "unavailable"),
+        ] {
+            assert_eq!(word(code(status, reason)), expected, "{status} {reason}");
+        }
+    }
+
+    #[test]
+    fn the_servers_own_words_and_wait_are_told() {
+        let body = r#"{"kind":"Status","message":"busy","reason":"TooManyRequests","details":{"retryAfterSeconds":2}}"#;
+
+        let error = ApiError::answered(&answer(429, body));
+
+        assert_eq!((error.message.as_str(), error.status, error.retry_after_ms), ("busy", 429, Some(2000)));
+    }
+
+    #[test]
+    fn an_answer_that_is_no_status_is_shown_in_part() {
+        let error = ApiError::answered(&answer(502, "<html>bad gateway"));
+        assert_eq!(error.message, "the server answered 502 <html>bad gateway");
+        assert_eq!(ApiError::answered(&answer(500, "")).message, "the server answered 500");
+    }
+}

@@ -1,0 +1,134 @@
+//! What every request passes on its way out: grant, limit, audit.
+
+use std::{sync::atomic::Ordering::Relaxed, time::Instant};
+
+use informer_types::WriteVerb;
+
+use super::{
+    ApiAnswer, ApiRequest,
+    audit::Audit,
+    error,
+    target::{Draft, Target},
+};
+use crate::{
+    bindings::informer::plugin::client::{ApiCode, ApiError},
+    guest::Guest,
+};
+
+/// What is to be done.
+pub(super) struct Write<'a> {
+    pub(super) verb: WriteVerb,
+    pub(super) dry_run: bool,
+    /// Of the object; empty where the server chooses it.
+    pub(super) name: &'a str,
+}
+
+impl Guest {
+    /// One object, or its subresource.
+    pub(super) fn may_read(&self, target: &Target) -> Result<(), ApiError> {
+        let read = self.config.grants.read.as_ref();
+        let namespaces = read.and_then(|read| read.of(&target.gvr, target.subresource.as_deref()));
+        if !namespaces.is_some_and(|namespaces| namespaces.contains(&target.namespace)) {
+            return Err(self.refuse(&format!("reading {target}"), "read"));
+        }
+        if target.gvr.is_secrets() && !self.config.grants.secrets.contains(&target.namespace, target.name()) {
+            return Err(self.refuse(&format!("reading {target}"), "secrets"));
+        }
+        Ok(())
+    }
+
+    /// The objects of a namespace, or of all.
+    pub(super) fn may_list(&self, target: &Target, namespace: Option<&str>) -> Result<(), ApiError> {
+        let read = self.config.grants.read.as_ref();
+        let namespaces = read.and_then(|read| read.namespaces(&target.gvr));
+        // Without a namespace the path names none: `contains` is true for all namespaces then, and only then.
+        if !namespaces.is_some_and(|granted| granted.contains(namespace.unwrap_or_default())) {
+            return Err(self.refuse(&format!("listing {target}"), "read"));
+        }
+        if target.gvr.is_secrets() && !self.config.grants.secrets.contain_all(namespace) {
+            return Err(self.refuse(&format!("listing {target}"), "secrets"));
+        }
+        Ok(())
+    }
+
+    /// Checks the grant, sends, and leaves the audit record.
+    pub(super) async fn write(
+        &mut self,
+        write: Write<'_>,
+        target: &Target,
+        request: Draft,
+    ) -> Result<String, ApiError> {
+        let Write { verb, dry_run, name } = write;
+        let grants = &self.config.grants;
+        let subresource = target.subresource.as_deref();
+        let granted = grants
+            .write
+            .as_ref()
+            .is_some_and(|grants| grants.allow(verb, &target.gvr, subresource, &target.namespace));
+        // Who writes a Secret can read it: the answer is the whole object.
+        let secret = !target.gvr.is_secrets()
+            || grants.secrets.contains(&target.namespace, name)
+            || grants.secrets.contain_all(Some(&target.namespace));
+        let audit = Audit::begin(&self.config.name, verb.as_str(), target, name, dry_run);
+        if !granted || !secret {
+            // A token each, as long as there are some: a plugin that does not stop does not fill the log.
+            let now = Instant::now();
+            let requests = self.config.limits.requests;
+            audit.refused(self.sources.client.0.budget.reserve(requests, now, now).is_ok());
+            let line = if granted { "secrets" } else { "write" };
+            return Err(self.refuse(&format!("{verb} of {target}"), line));
+        }
+        self.send(audit, request).await.and_then(|answer| error::text(answer.body))
+    }
+
+    /// A write that is granted.
+    pub(super) async fn send(&mut self, audit: Audit, request: Draft) -> Result<ApiAnswer, ApiError> {
+        let answer = self.ask(request).await;
+        audit.settle(&answer);
+        answer
+    }
+
+    /// Waits for the plugin's budget, sends, and turns what is no success into an error.
+    pub(super) async fn ask(&mut self, draft: Draft) -> Result<ApiAnswer, ApiError> {
+        let limits = &self.config.limits;
+        let (counters, client) = (&self.counters.client, &self.sources.client.0);
+        match client.budget.reserve(limits.requests, Instant::now(), self.call.deadline) {
+            Ok(wait) if wait.is_zero() => {}
+            Ok(wait) => tokio::time::sleep(wait).await,
+            Err(wait) => {
+                counters.limited.fetch_add(1, Relaxed);
+                let message = format!(
+                    "more than {} requests a second, and the next may not be made before the deadline of this call: \
+                     make fewer, or raise `requests` under [plugin.limits]",
+                    limits.requests
+                );
+                let retry_after_ms = Some(u32::try_from(wait.as_millis()).unwrap_or(u32::MAX));
+                return Err(ApiError { retry_after_ms, ..ApiError::host(ApiCode::LimitExceeded, message) });
+            }
+        }
+        counters.requests.fetch_add(1, Relaxed);
+        let request = ApiRequest {
+            plugin: self.config.name.clone(),
+            path: draft.path(),
+            method: draft.method,
+            content_type: draft.content_type,
+            body: draft.body,
+            longest_answer: limits.response_bytes,
+        };
+        let answer = match client.transport.send(request).await {
+            Ok(answer) if (200..300).contains(&answer.status) => Ok(answer),
+            Ok(answer) => Err(ApiError::answered(&answer)),
+            Err(failure) => Err(failure.into()),
+        };
+        if answer.is_err() {
+            counters.failed.fetch_add(1, Relaxed);
+        }
+        answer
+    }
+
+    pub(super) fn refuse(&self, what: &str, line: &str) -> ApiError {
+        self.counters.client.refused.fetch_add(1, Relaxed);
+        let message = format!("{what} is not granted: add it to `{line}` under [plugin.grant]");
+        ApiError::host(ApiCode::NotGranted, message)
+    }
+}

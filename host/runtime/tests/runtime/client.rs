@@ -1,0 +1,151 @@
+//! Requests to the API server: what leaves, what does not, and what comes back (issue 4, point 4).
+
+mod arguments;
+mod audit;
+mod grants;
+mod limits;
+
+use informer_runtime::capabilities::ApiFailure;
+use informer_types::Outcome;
+use serde_json::{Value, json};
+
+use crate::host::{Running, Setup, object};
+
+/// A plugin that makes these requests.
+pub(crate) fn writer(steps: &Value) -> Setup {
+    // Its component imports the lister too.
+    Setup::new(&json!({"steps": steps}).to_string()).read(&[])
+}
+
+/// What it says of each.
+pub(crate) async fn answers(running: &Running) -> Vec<String> {
+    assert_eq!(running.add("web").await, Outcome::Acknowledged);
+    running.log.messages()
+}
+
+const ALL: &[&str] = &["* v1/pods", "* v1/pods/status", "* v1/configmaps", "* v1/nodes"];
+
+#[tokio::test]
+async fn each_verb_is_the_request_kubernetes_documents() {
+    let body = json!({"spec": {"a": 1}});
+    let steps = json!([
+        {"do": "get"},
+        {"do": "create", "body": body},
+        {"do": "update", "body": body},
+        {"do": "merge", "body": body},
+        {"do": "json", "body": [{"op": "remove", "path": "/spec"}]},
+        {"do": "strategic", "body": body},
+        {"do": "apply", "body": body, "force": true},
+        {"do": "merge", "body": body, "subresource": "status", "dry-run": true},
+        {"do": "delete", "uid": "u", "resource-version": "7", "dry-run": true},
+        {"do": "get", "gvr": "v1/nodes", "namespace": "", "name": "node-1"},
+    ]);
+    let running = writer(&steps).read(&["v1/pods", "v1/nodes"]).write(ALL).load("writer").await;
+
+    let answers = answers(&running).await;
+
+    assert!(answers.iter().all(|line| line.contains(" ok ")), "{answers:#?}");
+    assert_eq!(
+        running.api.asked(),
+        [
+            "GET /api/v1/namespaces/default/pods/web",
+            "POST /api/v1/namespaces/default/pods?fieldManager=informer%2Ffixture",
+            "PUT /api/v1/namespaces/default/pods/web?fieldManager=informer%2Ffixture",
+            "PATCH /api/v1/namespaces/default/pods/web?fieldManager=informer%2Ffixture",
+            "PATCH /api/v1/namespaces/default/pods/web?fieldManager=informer%2Ffixture",
+            "PATCH /api/v1/namespaces/default/pods/web?fieldManager=informer%2Ffixture",
+            "PATCH /api/v1/namespaces/default/pods/web?fieldManager=informer%2Ffixture&force=true",
+            "PATCH /api/v1/namespaces/default/pods/web/status?fieldManager=informer%2Ffixture&dryRun=All",
+            "DELETE /api/v1/namespaces/default/pods/web?dryRun=All",
+            "GET /api/v1/nodes/node-1",
+        ]
+    );
+    let requests = running.api.requests.lock();
+    let types: Vec<_> = requests.iter().map(|request| request.content_type.unwrap_or_default()).collect();
+    assert_eq!(
+        types,
+        [
+            "",
+            "application/json",
+            "application/json",
+            "application/merge-patch+json",
+            "application/json-patch+json",
+            "application/strategic-merge-patch+json",
+            "application/apply-patch+yaml",
+            "application/merge-patch+json",
+            "application/json",
+            "",
+        ]
+    );
+    let deletion: Value = serde_json::from_slice(&requests[8].body).unwrap();
+    assert_eq!(deletion["preconditions"], json!({"uid": "u", "resourceVersion": "7"}));
+}
+
+#[tokio::test]
+async fn a_list_comes_by_page_and_each_object_says_what_it_is() {
+    let steps = json!([{"do": "list", "namespace": "shop", "labels": "app in (a,b)", "page-size": 2, "pointer": "/kind"}]);
+    let running = writer(&steps).read(&["v1/pods @shop"]).write(&[]).idle();
+    running.api.answer(200, r#"{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"a/b=","resourceVersion":"9"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}"#);
+    running.api.answer(200, r#"{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"kind":"Other","metadata":{"name":"c"}}]}"#);
+    running.load("writer").await.unwrap();
+
+    assert_eq!(answers(&running).await, [r#"list ok "Pod" "Pod" "Other""#]);
+
+    assert_eq!(
+        running.api.asked(),
+        [
+            "GET /api/v1/namespaces/shop/pods?limit=2&labelSelector=app+in+%28a%2Cb%29",
+            "GET /api/v1/namespaces/shop/pods?limit=2&labelSelector=app+in+%28a%2Cb%29&continue=a%2Fb%3D",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_server_is_a_code_with_its_own_words() {
+    let steps = json!([{"do": "merge", "body": {}, "times": 4}]);
+    let running = writer(&steps).write(ALL).idle();
+    running
+        .api
+        .answer(409, r#"{"kind":"Status","reason":"Conflict","message":"the object has been modified"}"#);
+    running.api.answer(422, r#"{"kind":"Status","reason":"Invalid","message":"spec.a: Invalid value"}"#);
+    running.api.answer(403, r#"{"kind":"Status","reason":"Forbidden","message":"informer may not patch"}"#);
+    running.api.fail(ApiFailure::Unavailable("connection refused".to_owned()));
+    running.load("writer").await.unwrap();
+
+    assert_eq!(
+        answers(&running).await,
+        [
+            "merge error conflict: the object has been modified",
+            "merge error invalid: spec.a: Invalid value",
+            "merge error forbidden: informer may not patch",
+            "merge error unavailable: connection refused",
+        ]
+    );
+    let stats = running.plugin.stats().client;
+    assert_eq!((stats.requests, stats.failed, stats.refused, stats.limited), (4, 4, 0, 0));
+}
+
+#[tokio::test]
+async fn an_event_is_made_once_and_then_counted() {
+    let steps = json!([{"do": "event", "times": 3}]);
+    let pod = object("default", "web", "7", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#);
+    let grants = ["create events.k8s.io/v1/events @default"];
+    let running = writer(&steps).cache("v1/pods", vec![pod]).write(&grants).load("writer").await;
+
+    assert_eq!(answers(&running).await, ["event ok ", "event ok ", "event ok "]);
+
+    let requests = running.api.requests.lock();
+    let methods: Vec<_> = requests.iter().map(|request| request.method.as_str()).collect();
+    assert_eq!(methods, ["POST", "PATCH", "PATCH"]);
+    let event: Value = serde_json::from_slice(&requests[0].body).unwrap();
+    assert_eq!(event["regarding"]["kind"], "Pod");
+    assert_eq!(event["regarding"]["uid"], "uid-web");
+    assert_eq!((&event["reason"], &event["type"]), (&json!("Tested"), &json!("Normal")));
+    assert_eq!(event["reportingController"], "informer/fixture");
+    let name = event["metadata"]["name"].as_str().unwrap();
+    assert!(
+        requests[1].path.starts_with(&format!("/apis/events.k8s.io/v1/namespaces/default/events/{name}?"))
+    );
+    let counted: Value = serde_json::from_slice(&requests[2].body).unwrap();
+    assert_eq!(counted["series"]["count"], 3);
+}

@@ -1,0 +1,80 @@
+//! Arguments that make no request, or another one than they say. None of them leaves the host.
+
+use serde_json::{Value, json};
+
+use super::{ALL, answers, writer};
+
+/// What is said of one step, of which nothing was sent.
+async fn refused(step: Value) -> String {
+    let running = writer(&json!([step])).read(&["v1/pods"]).write(ALL).load("writer").await;
+    let [answer] = &answers(&running).await[..] else { panic!("{:?}", running.log.messages()) };
+    assert_eq!(running.api.asked(), Vec::<String>::new(), "{answer}");
+    answer.clone()
+}
+
+#[tokio::test]
+async fn a_name_cannot_lead_out_of_its_place_in_the_path() {
+    for name in ["", ".", "..", "a/b", "../../secrets/x", "a%2fb", "a\nb", &"x".repeat(254)] {
+        for verb in ["get", "merge", "delete"] {
+            let answer = refused(json!({"do": verb, "name": name, "body": {}})).await;
+            assert!(answer.starts_with(&format!("{verb} error bad-argument: ")), "{answer}");
+            assert!(answer.ends_with("is not the name of an object"), "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_name_may_hold_is_encoded() {
+    let steps = json!([{"do": "get", "name": "a?b#c d&\u{e9}"}]);
+    let running = writer(&steps).read(&["v1/pods"]).write(&[]).load("writer").await;
+
+    answers(&running).await;
+
+    assert_eq!(running.api.asked(), ["GET /api/v1/namespaces/default/pods/a%3Fb%23c%20d%26%C3%A9"]);
+}
+
+#[tokio::test]
+async fn a_namespace_or_a_subresource_that_is_none_is_refused() {
+    for namespace in ["A", "a/b", "..", "a b", &"x".repeat(64)] {
+        let answer = refused(json!({"do": "merge", "namespace": namespace, "body": {}})).await;
+        assert!(answer.ends_with("is not a namespace"), "{answer}");
+    }
+    for subresource in ["Status", "status/x", "../x", "status?x"] {
+        let answer = refused(json!({"do": "merge", "subresource": subresource, "body": {}})).await;
+        assert!(answer.ends_with("is not a subresource"), "{answer}");
+    }
+    let answer = refused(json!({"do": "merge", "gvr": "pods", "body": {}})).await;
+    assert!(answer.contains("bad-argument: `pods` is not a resource"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_object_that_names_another_than_the_arguments_do_is_refused() {
+    for (body, what) in [
+        (json!({"metadata": {"name": "other"}}), "/metadata/name of the object is \"other\""),
+        (json!({"metadata": {"namespace": "other"}}), "/metadata/namespace of the object is \"other\""),
+        (json!({"apiVersion": "apps/v1"}), "/apiVersion of the object is \"apps/v1\""),
+        (json!({"metadata": {"name": 3}}), "/metadata/name of the object is 3"),
+    ] {
+        for verb in ["update", "merge", "strategic", "apply"] {
+            let answer = refused(json!({"do": verb, "body": body})).await;
+            assert!(answer.contains("bad-argument: ") && answer.contains(what), "{answer}");
+        }
+    }
+    let body = json!({"metadata": {"name": "any", "namespace": "other"}});
+    let answer = refused(json!({"do": "create", "body": body})).await;
+    assert!(answer.contains("/metadata/namespace"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_object_or_too_long_is_refused() {
+    for body in [json!([]), json!("x"), json!(3), json!(null)] {
+        let answer = refused(json!({"do": "merge", "body": body})).await;
+        assert!(answer.ends_with("the body is no JSON object"), "{answer}");
+    }
+    let answer = refused(json!({"do": "json", "body": {"op": "remove"}})).await;
+    assert!(answer.ends_with("a JSON patch is an array of operations"), "{answer}");
+    let answer = refused(json!({"do": "merge", "body": {"data": "x".repeat(3 << 20)}})).await;
+    assert!(answer.contains("the API server takes 3145728 at most"), "{answer}");
+    let answer = refused(json!({"do": "merge", "body": {}, "force": true})).await;
+    assert!(answer.ends_with("`force` has a meaning for server-side apply alone"), "{answer}");
+}

@@ -1,0 +1,106 @@
+//! What is not granted does not leave the host.
+
+use serde_json::{Value, json};
+
+use super::{answers, writer};
+
+/// What is said of a step under these grants, and how many requests left.
+async fn ask(step: &Value, read: &[&str], write: &[&str], secrets: &[&str]) -> (String, usize) {
+    let running = writer(&json!([step])).read(read).write(write).secrets(secrets).load("writer").await;
+    let answers = answers(&running).await;
+    let (sent, refused) = (running.api.asked().len(), running.plugin.stats().client.refused);
+    assert_eq!(u64::try_from(1 - sent).unwrap(), refused);
+    (answers.concat(), sent)
+}
+
+#[tokio::test]
+async fn a_write_needs_its_verb_its_resource_its_subresource_and_its_namespace() {
+    let patch = json!({"do": "merge", "body": {}});
+    assert_eq!(ask(&patch, &[], &["patch v1/pods @default"], &[]).await.1, 1);
+
+    for write in [
+        "create,update,apply,delete v1/pods @default",
+        "patch v1/pods @shop",
+        "patch v1/pods/status @default",
+        "patch v1/services @default",
+        "patch apps/v1/pods @default",
+    ] {
+        let (answer, sent) = ask(&patch, &["v1/pods"], &[write], &[]).await;
+        let expected = "merge error not-granted: patch of v1/pods default/web is not granted: \
+                        add it to `write` under [plugin.grant]";
+        assert_eq!((answer.as_str(), sent), (expected, 0), "{write}");
+    }
+}
+
+#[tokio::test]
+async fn apply_is_a_verb_of_its_own_because_it_makes_objects() {
+    let apply = json!({"do": "apply", "body": {}});
+
+    assert_eq!(ask(&apply, &[], &["create,patch v1/pods"], &[]).await.1, 0);
+    assert_eq!(ask(&apply, &[], &["apply v1/pods"], &[]).await.1, 1);
+}
+
+#[tokio::test]
+async fn a_live_read_needs_read_where_it_looks() {
+    let get = json!({"do": "get"});
+    assert_eq!(ask(&get, &["v1/pods @default"], &[], &[]).await.1, 1);
+    let (answer, sent) = ask(&get, &["v1/pods @shop"], &["* v1/pods"], &[]).await;
+    assert_eq!(sent, 0);
+    assert!(answer.ends_with("not granted: add it to `read` under [plugin.grant]"), "{answer}");
+    let scale = json!({"do": "get", "subresource": "scale"});
+    assert_eq!(ask(&scale, &["v1/pods"], &[], &[]).await.1, 0);
+    assert_eq!(ask(&scale, &["v1/pods/scale"], &[], &[]).await.1, 1);
+    assert_eq!(ask(&get, &["v1/pods/scale"], &[], &[]).await.1, 0);
+}
+
+#[tokio::test]
+async fn a_list_of_all_namespaces_needs_all_of_them() {
+    let everywhere = json!({"do": "list"});
+    let (answer, sent) = ask(&everywhere, &["v1/pods @default,shop"], &[], &[]).await;
+    assert_eq!((answer.starts_with("list error not-granted: "), sent), (true, 0), "{answer}");
+
+    assert_eq!(ask(&everywhere, &["v1/pods"], &[], &[]).await.1, 1);
+    let shop = json!({"do": "list", "namespace": "shop"});
+    assert_eq!(ask(&shop, &["v1/pods @default,shop"], &[], &[]).await.1, 1);
+    assert_eq!(ask(&shop, &["v1/pods @default"], &[], &[]).await.1, 0);
+}
+
+#[tokio::test]
+async fn a_secret_needs_secrets_besides_even_to_be_written() {
+    let gvr = "v1/secrets";
+    for (step, grant) in [
+        (json!({"do": "get", "gvr": gvr, "name": "db"}), "default/db"),
+        (json!({"do": "merge", "gvr": gvr, "name": "db", "body": {}}), "default/db"),
+        (json!({"do": "create", "gvr": gvr, "body": {"metadata": {"name": "db"}}}), "default/db"),
+        (json!({"do": "create", "gvr": gvr, "body": {"metadata": {"generateName": "db-"}}}), "default/*"),
+        (json!({"do": "delete", "gvr": gvr, "name": "db"}), "default/*"),
+        (json!({"do": "list", "gvr": gvr, "namespace": "default"}), "default/*"),
+        (json!({"do": "list", "gvr": gvr}), "*"),
+    ] {
+        for (secrets, expected) in [(&[][..], 0), (&["shop/*", "default/other"], 0), (&[grant], 1)] {
+            let (answer, sent) = ask(&step, &[gvr], &["* v1/secrets"], secrets).await;
+            assert_eq!(sent, expected, "{step} {secrets:?} {answer}");
+            assert!(sent == 1 || answer.contains("not granted: add it to `secrets`"), "{answer}");
+        }
+    }
+    let list = json!({"do": "list", "gvr": gvr, "namespace": "default"});
+    assert_eq!(ask(&list, &[gvr], &[], &["default/db"]).await.1, 0, "one is not all");
+}
+
+#[tokio::test]
+async fn an_event_needs_the_creation_of_events() {
+    let event = json!({"do": "event"});
+    let (answer, sent) = ask(&event, &["v1/pods"], &["create v1/events", "* v1/pods"], &[]).await;
+
+    assert_eq!(sent, 0);
+    assert!(answer.contains("create of events.k8s.io/v1/events"), "{answer}");
+}
+
+#[tokio::test]
+async fn without_write_the_interface_is_not_even_linked() {
+    let running = writer(&json!([])).read(&["v1/pods"]).idle();
+
+    let error = running.load("writer").await.unwrap_err().to_string();
+
+    assert!(error.contains("informer:plugin/client") && error.contains("write = ["), "{error}");
+}

@@ -1,0 +1,91 @@
+//! Adapter: the plugins' requests, over kube's client and with the host's credentials.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use http::{
+    Request, Response,
+    header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT},
+};
+use http_body_util::BodyExt;
+use informer_runtime::capabilities::{ApiAnswer, ApiClient, ApiFailure, ApiRequest};
+use kube::client::Body;
+
+/// Errors are short, and told even to a plugin whose limit is low.
+const LONGEST_STATUS: usize = 256 << 10;
+
+/// Sends what plugins ask for.
+#[derive(Clone)]
+pub(crate) struct KubeClient(kube::Client);
+
+// === impl KubeClient ===
+
+impl KubeClient {
+    pub(crate) fn new(client: kube::Client) -> Self {
+        Self(client)
+    }
+}
+
+impl ApiClient for KubeClient {
+    fn send(&self, request: ApiRequest) -> BoxFuture<'_, Result<ApiAnswer, ApiFailure>> {
+        Box::pin(async move {
+            let longest = request.longest_answer;
+            let request = http_request(request).map_err(unavailable)?;
+            let response = self.0.send(request).await.map_err(unavailable)?;
+            read(response, longest).await
+        })
+    }
+}
+
+/// The server's logs and audit show whose request it is: `informer/0.1.0 (plugin scaler)`.
+fn http_request(request: ApiRequest) -> Result<Request<Body>, http::Error> {
+    let agent = format!("informer/{} (plugin {})", env!("CARGO_PKG_VERSION"), request.plugin);
+    let builder = Request::builder()
+        .method(request.method)
+        .uri(request.path)
+        .header(USER_AGENT, agent)
+        .header(ACCEPT, "application/json");
+    match request.content_type {
+        Some(content_type) => {
+            builder.header(CONTENT_TYPE, content_type).body(Body::from(Vec::from(request.body)))
+        }
+        None => builder.body(Body::empty()),
+    }
+}
+
+async fn read(response: Response<Body>, longest: usize) -> Result<ApiAnswer, ApiFailure> {
+    let (head, mut body) = response.into_parts();
+    let status = head.status.as_u16();
+    let limit = if head.status.is_success() { longest } else { longest.max(LONGEST_STATUS) };
+    let retry_after = head
+        .headers
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+        .map(Duration::from_secs);
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| unavailable(kube::Error::Service(error.into())))?;
+        if let Ok(data) = frame.into_data() {
+            if bytes.len() + data.len() > limit {
+                return Err(ApiFailure::TooLarge { status, limit });
+            }
+            bytes.extend_from_slice(&data);
+        }
+    }
+    Ok(ApiAnswer { status, retry_after, body: bytes.into() })
+}
+
+/// The error and what caused it, on one line.
+fn unavailable(error: impl std::error::Error) -> ApiFailure {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if !line.contains(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+        }
+        cause = inner.source();
+    }
+    ApiFailure::Unavailable(line)
+}

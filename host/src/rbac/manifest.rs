@@ -1,0 +1,61 @@
+//! Roles and bindings as objects.
+
+use serde_json::{Value, json};
+
+use super::{Rule, Rules};
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// What they are called, and whom they are bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Of each role and binding.
+    pub role: String,
+    /// Namespace and name of the ServiceAccount that the host runs as.
+    pub account: (String, String),
+}
+
+/// A ClusterRole where something holds in all namespaces, a Role for each namespace where something holds there alone,
+/// each with its binding. Equal rules give equal objects, in the same order.
+#[must_use]
+pub fn manifests(rules: &Rules, names: &Names) -> Vec<Value> {
+    rules.scopes().flat_map(|(namespace, rules)| pair(namespace, &rules, names)).collect()
+}
+
+fn pair(namespace: Option<&str>, rules: &[Rule], names: &Names) -> [Value; 2] {
+    let (role, binding) = match namespace {
+        Some(_) => ("Role", "RoleBinding"),
+        None => ("ClusterRole", "ClusterRoleBinding"),
+    };
+    let (account_namespace, account) = &names.account;
+    [
+        json!({
+            "apiVersion": format!("{GROUP}/v1"), "kind": role,
+            "metadata": metadata(namespace, &names.role),
+            "rules": rules.iter().map(rule).collect::<Vec<_>>(),
+        }),
+        json!({
+            "apiVersion": format!("{GROUP}/v1"), "kind": binding,
+            "metadata": metadata(namespace, &names.role),
+            "roleRef": {"apiGroup": GROUP, "kind": role, "name": names.role},
+            "subjects": [{"kind": "ServiceAccount", "namespace": account_namespace, "name": account}],
+        }),
+    ]
+}
+
+fn metadata(namespace: Option<&str>, name: &str) -> Value {
+    match namespace {
+        Some(namespace) => json!({"namespace": namespace, "name": name}),
+        None => json!({"name": name}),
+    }
+}
+
+fn rule(rule: &Rule) -> Value {
+    let Rule { group, resource, name, verbs } = rule;
+    match name {
+        Some(name) => {
+            json!({"apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": verbs})
+        }
+        None => json!({"apiGroups": [group], "resources": [resource], "verbs": verbs}),
+    }
+}

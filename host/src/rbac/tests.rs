@@ -1,0 +1,163 @@
+use std::path::Path;
+
+use super::*;
+use crate::config::{Environment, Place, parse};
+
+fn config(text: &str) -> config::Config {
+    let environment = Environment::default();
+    let place = Place { file: Path::new("informer.toml"), base: Path::new("/"), environment: &environment };
+    parse(text, &place, Components::Unseen).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn shown(text: &str) -> String {
+    let names = Names { role: "informer".to_owned(), account: ("apps".to_owned(), "host".to_owned()) };
+    yaml(&manifests(&Rules::of(&config(text)), &names)).unwrap()
+}
+
+/// One line a rule: `shop: apps/deployments patch,get`.
+fn lines(text: &str) -> Vec<String> {
+    let rules = Rules::of(&config(text));
+    let line = |scope: Option<&str>, rule: Rule| {
+        let Rule { group, resource, name, verbs } = rule;
+        let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+        format!("{}: {group}/{resource}{name} {}", scope.unwrap_or("*"), verbs.join(","))
+    };
+    rules.scopes().flat_map(|(scope, rules)| rules.into_iter().map(move |rule| line(scope, rule))).collect()
+}
+
+const PLUGIN: &str =
+    "[[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"apps/v1/deployments\"\n";
+const DEPLOYMENTS: &str = "[[watch]]\ngvr = \"apps/v1/deployments\"\n";
+
+#[test]
+fn the_smallest_configuration_lists_and_watches() {
+    assert_eq!(
+        shown(&format!("{DEPLOYMENTS}{PLUGIN}")),
+        r#"---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: informer
+rules:
+- apiGroups:
+  - apps
+  resources:
+  - deployments
+  verbs:
+  - list
+  - watch
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: informer
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: informer
+subjects:
+- kind: ServiceAccount
+  name: host
+  namespace: apps
+"#
+    );
+}
+
+#[test]
+fn watched_namespaces_get_a_role_each_and_no_cluster_role() {
+    let text = format!("{DEPLOYMENTS}namespaces = [\"shop\", \"default\"]\n{PLUGIN}");
+
+    assert_eq!(lines(&text), ["default: apps/deployments list,watch", "shop: apps/deployments list,watch"]);
+    let names = Names { role: "x".to_owned(), account: ("apps".to_owned(), "host".to_owned()) };
+    let kinds: Vec<_> = manifests(&Rules::of(&config(&text)), &names)
+        .iter()
+        .map(|object| format!("{} {}", object["kind"].as_str().unwrap(), object["metadata"]["namespace"]))
+        .collect();
+    assert_eq!(
+        kinds,
+        ["Role \"default\"", "RoleBinding \"default\"", "Role \"shop\"", "RoleBinding \"shop\"",]
+    );
+}
+
+#[test]
+fn a_watch_that_nobody_uses_needs_nothing() {
+    let text = format!("{DEPLOYMENTS}[[watch]]\ngvr = \"v1/pods\"\n{PLUGIN}");
+
+    assert_eq!(lines(&text), ["*: apps/deployments list,watch"]);
+}
+
+#[test]
+fn reads_are_live_only_where_there_is_a_client() {
+    let text = |grant: &str| format!("{DEPLOYMENTS}{PLUGIN}[plugin.grant]\n{grant}\n");
+    let read = "read = [\"apps/v1/deployments\", \"apps/v1/deployments/scale @shop\"]";
+
+    assert_eq!(lines(&text(read)), ["*: apps/deployments list,watch"]);
+    assert_eq!(
+        lines(&text(&format!("{read}\nwrite = []"))),
+        ["*: apps/deployments get,list,watch", "shop: apps/deployments/scale get"]
+    );
+}
+
+#[test]
+fn each_write_is_the_verbs_that_the_server_asks_for() {
+    let write = r#"write = [
+        "patch apps/v1/deployments @shop,default",
+        "apply v1/configmaps @shop",
+        "apply,update apps/v1/deployments/status @shop",
+        "create events.k8s.io/v1/events @shop",
+        "delete v1/nodes",
+        "create v1/pods/eviction @shop",
+    ]"#;
+    let text = format!("{DEPLOYMENTS}{PLUGIN}[plugin.grant]\n{write}\n");
+
+    assert_eq!(
+        lines(&text),
+        [
+            "*: /nodes delete",
+            "*: apps/deployments list,watch",
+            "default: apps/deployments patch",
+            "shop: /configmaps create,patch",
+            "shop: /pods/eviction create",
+            "shop: apps/deployments patch",
+            "shop: apps/deployments/status update,patch",
+            "shop: events.k8s.io/events create,patch",
+        ]
+    );
+}
+
+#[test]
+fn what_holds_everywhere_is_not_said_again_for_one_namespace() {
+    let plugin = |name: &str, write: &str| {
+        format!("{}[plugin.grant]\nwrite = [\"{write}\"]\n", PLUGIN.replace("\"a\"", &format!("\"{name}\"")))
+    };
+    let text = format!(
+        "{DEPLOYMENTS}{}{}",
+        plugin("a", "patch apps/v1/deployments"),
+        plugin("b", "patch,delete apps/v1/deployments @shop")
+    );
+
+    assert_eq!(lines(&text), ["*: apps/deployments list,watch,patch", "shop: apps/deployments delete"]);
+}
+
+#[test]
+fn secrets_are_named_where_they_are_granted_by_name() {
+    let text = |secrets: &str| {
+        format!(
+            "[[watch]]\ngvr = \"v1/pods\"\n{}[plugin.grant]\nread = [\"v1/pods\"]\n\
+             write = [\"create,patch v1/secrets @shop,default\"]\nsecrets = [{secrets}]\n",
+            PLUGIN.replace("apps/v1/deployments", "v1/pods")
+        )
+    };
+    let pods = "*: /pods get,list,watch";
+
+    assert_eq!(lines(&text("")), [pods], "the host refuses them all");
+    assert_eq!(
+        lines(&text("\"shop/db\", \"other/x\"")),
+        [pods, "shop: /secrets create", "shop: /secrets db patch"]
+    );
+    assert_eq!(lines(&text("\"shop/db\", \"shop/*\"")), [pods, "shop: /secrets create,patch"]);
+    assert_eq!(
+        lines(&text("\"*\"")),
+        [pods, "default: /secrets create,patch", "shop: /secrets create,patch"]
+    );
+}

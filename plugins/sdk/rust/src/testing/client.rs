@@ -1,0 +1,181 @@
+//! Requests: the objects of the cache are those of the server, and each write shows in both at once.
+#![expect(clippy::needless_pass_by_value, reason = "the signatures are those of the imports")]
+
+use serde_json::Value;
+
+use super::state::{meta, with_state};
+use crate::bindings::informer::plugin::client::{
+    ApiCode, ApiError, DeleteOptions, ListOptions, ObjectEvent, ObjectPage, PatchKind, WriteOptions,
+};
+use crate::bindings::informer::plugin::types::ObjectKey;
+
+/// A write or an Event that a plugin asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// `create`, `update`, `patch`, `delete` or `event`.
+    pub verb: &'static str,
+    /// The resource.
+    pub gvr: String,
+    /// The object; its name is empty where the server chooses it.
+    pub key: ObjectKey,
+    /// What was sent; of an Event its reason, of a deletion nothing.
+    pub body: Value,
+    /// Whether nothing was to be changed.
+    pub dry_run: bool,
+}
+
+pub(crate) fn get(gvr: &str, key: &ObjectKey, _subresource: &str) -> Result<String, ApiError> {
+    next_failure()?;
+    find(gvr, key).map(|object| object.to_string())
+}
+
+pub(crate) fn list_objects(gvr: &str, options: ListOptions<'_>) -> Result<ObjectPage, ApiError> {
+    next_failure()?;
+    if !options.labels.is_empty() || !options.fields.is_empty() {
+        return Err(error(ApiCode::Invalid, 400, "the test host knows no selectors".to_owned()));
+    }
+    let wanted = |namespace: &str| options.namespace.is_none_or(|only| only == namespace);
+    let items = with_state(|state| {
+        let objects = state.resource(gvr).objects.iter();
+        objects
+            .filter(|((namespace, _), _)| wanted(namespace))
+            .map(|(_, object)| object.to_string())
+            .collect()
+    });
+    Ok(ObjectPage { items, next: None, resource_version: String::new() })
+}
+
+pub(crate) fn create(
+    gvr: &str,
+    namespace: &str,
+    object: &str,
+    options: WriteOptions<'_>,
+) -> Result<String, ApiError> {
+    let mut object = parse(object)?;
+    let name = meta(&object).name;
+    let key = ObjectKey::new(namespace, name);
+    note("create", gvr, &key, &object, options.dry_run);
+    next_failure()?;
+    if find(gvr, &key).is_ok() {
+        return Err(error(ApiCode::AlreadyExists, 409, format!("{gvr} {key} already exists")));
+    }
+    if let Some(object) = object.as_object_mut() {
+        let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Default::default()));
+        merge(metadata, &serde_json::json!({"namespace": namespace}));
+    }
+    Ok(keep(gvr, &key, object, options.dry_run))
+}
+
+pub(crate) fn update(
+    gvr: &str,
+    key: &ObjectKey,
+    object: &str,
+    options: WriteOptions<'_>,
+) -> Result<String, ApiError> {
+    let object = parse(object)?;
+    note("update", gvr, key, &object, options.dry_run);
+    next_failure()?;
+    let (now, sent) = (meta(&find(gvr, key)?).resource_version, meta(&object).resource_version);
+    if !sent.is_empty() && sent != now {
+        return Err(error(ApiCode::Conflict, 409, format!("{gvr} {key} has been modified")));
+    }
+    Ok(keep(gvr, key, object, options.dry_run))
+}
+
+pub(crate) fn patch(
+    gvr: &str,
+    key: &ObjectKey,
+    kind: PatchKind,
+    body: &str,
+    options: WriteOptions<'_>,
+) -> Result<String, ApiError> {
+    let body = parse(body)?;
+    note("patch", gvr, key, &body, options.dry_run);
+    next_failure()?;
+    let mut object = match (find(gvr, key), kind) {
+        (_, PatchKind::JsonPatch | PatchKind::StrategicMerge) => {
+            let message = "the test host knows merge patches, and takes apply for one";
+            return Err(error(ApiCode::Invalid, 415, message.to_owned()));
+        }
+        (Err(missing), PatchKind::Apply) if missing.code == ApiCode::NotFound => Value::Null,
+        (found, _) => found?,
+    };
+    merge(&mut object, &body);
+    Ok(keep(gvr, key, object, options.dry_run))
+}
+
+pub(crate) fn delete_object(gvr: &str, key: &ObjectKey, options: DeleteOptions<'_>) -> Result<(), ApiError> {
+    note("delete", gvr, key, &Value::Null, options.dry_run);
+    next_failure()?;
+    let found = meta(&find(gvr, key)?);
+    let differs = |wanted: Option<&str>, found: &str| wanted.is_some_and(|wanted| wanted != found);
+    if differs(options.uid, &found.uid) || differs(options.resource_version, &found.resource_version) {
+        return Err(error(ApiCode::Conflict, 409, format!("the precondition on {gvr} {key} does not hold")));
+    }
+    if !options.dry_run {
+        with_state(|state| state.resource(gvr).objects.remove(&(key.namespace.clone(), key.name.clone())));
+    }
+    Ok(())
+}
+
+pub(crate) fn record_event(event: ObjectEvent<'_>) -> Result<(), ApiError> {
+    note("event", event.gvr, event.regarding, &event.reason.into(), false);
+    next_failure()
+}
+
+pub(super) fn error(code: ApiCode, status: u32, message: String) -> ApiError {
+    ApiError { code, message, status, retry_after_ms: None }
+}
+
+/// RFC 7386.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Default::default());
+    }
+    let Value::Object(target) = target else { return };
+    for (key, value) in patch {
+        if value.is_null() {
+            target.remove(key);
+        } else {
+            merge(target.entry(key).or_insert(Value::Null), value);
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Value, ApiError> {
+    serde_json::from_str(text).map_err(|problem| error(ApiCode::BadArgument, 0, problem.to_string()))
+}
+
+fn find(gvr: &str, key: &ObjectKey) -> Result<Value, ApiError> {
+    let found = with_state(|state| {
+        state.resource(gvr).objects.get(&(key.namespace.clone(), key.name.clone())).cloned()
+    });
+    found.ok_or_else(|| error(ApiCode::NotFound, 404, format!("{gvr} {key} not found")))
+}
+
+/// Stores it with a new version, unless nothing is to be changed; the text of what is, or would be, stored.
+fn keep(gvr: &str, key: &ObjectKey, mut object: Value, dry_run: bool) -> String {
+    with_state(|state| {
+        state.last_version += u32::from(!dry_run);
+        let version = serde_json::json!({"metadata": {"resourceVersion": state.last_version.to_string()}});
+        merge(&mut object, &version);
+        let text = object.to_string();
+        if !dry_run {
+            state.resource(gvr).objects.insert((key.namespace.clone(), key.name.clone()), object);
+        }
+        text
+    })
+}
+
+fn note(verb: &'static str, gvr: &str, key: &ObjectKey, body: &Value, dry_run: bool) {
+    let request = Request { verb, gvr: gvr.to_owned(), key: key.clone(), body: body.clone(), dry_run };
+    with_state(|state| state.requests.push(request));
+}
+
+fn next_failure() -> Result<(), ApiError> {
+    with_state(|state| state.failures.pop_front()).map_or(Ok(()), Err)
+}
