@@ -16,11 +16,13 @@ use informer_types::Gvr;
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use crate::egress::EgressError;
 use crate::{
     admin::{Admin, AdminBindError, Probe},
     api_client::KubeClient,
     config::Config,
     connect::{ConnectError, Connection, connect},
+    egress::http_client,
     plugin_log::PluginLog,
     state::{KeyValues, State},
 };
@@ -49,6 +51,9 @@ pub enum StartError {
     /// No engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Plugins cannot be given HTTP.
+    #[error(transparent)]
+    Egress(#[from] EgressError),
     /// No admin endpoint.
     #[error(transparent)]
     Admin(#[from] AdminBindError),
@@ -104,9 +109,10 @@ impl App {
             None => connect(&config.cluster.access).await?,
         };
         tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
-        let state = open_state(config.host.state_dir).await;
+        let state = open_state(config.host.state_dir.clone()).await;
         let engine = Engine::new(&EngineConfig { cache_dir: config.host.cache_dir.clone() })?;
         let api = Arc::new(KubeClient::new(connection.client.clone()));
+        let http = http_client(&config.host, &connection.server).await?;
         let factory = Arc::new(InformerFactory::new(
             connection.client,
             settings::factory(&config.cluster, connection.server),
@@ -122,6 +128,7 @@ impl App {
             api,
             log: options.log,
             keyvalue: Arc::new(KeyValues::new(state.clone())),
+            http,
             abort: abort.clone(),
         };
         let units: Result<Vec<Unit>, _> =

@@ -12,6 +12,7 @@ pub mod config;
 pub mod connect;
 pub mod demo;
 pub mod dev;
+mod egress;
 pub mod logging;
 pub mod plugin_log;
 pub mod rbac;

@@ -6,6 +6,7 @@ mod capability;
 pub(crate) mod client;
 pub(crate) mod delivery;
 mod error;
+pub(crate) mod http;
 pub(crate) mod keyvalue;
 pub(crate) mod lister;
 pub(crate) mod log;
@@ -14,6 +15,10 @@ pub(crate) mod objects;
 pub(crate) mod secret;
 mod source;
 
+pub use self::http::{
+    HttpClient, HttpConfig, HttpConfigError, HttpGrant, HttpOutcome, HttpStats, InvalidHttpGrant, Protected,
+    Resolver, SystemResolver, Ticket,
+};
 pub(crate) use capability::{Capability, Need};
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 pub use keyvalue::{KeyValueError, KeyValueSource, NoKeyValues, Quota};

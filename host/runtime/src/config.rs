@@ -8,6 +8,8 @@ use std::{
 
 use informer_types::{ReadGrants, SecretGrants, WriteGrants};
 
+use crate::capabilities::HttpGrant;
+
 /// Everything about a plugin but its code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginConfig {
@@ -39,6 +41,9 @@ pub struct Grants {
     /// What it may keep, in bytes of keys, values and names of buckets together; none: it may not even import
     /// `wasi:keyvalue`.
     pub keyvalue: Option<u64>,
+    /// Where its HTTP requests may go; none: it may not even import `wasi:http`. An empty list grants the interface
+    /// and no request.
+    pub http: Option<Vec<HttpGrant>>,
 }
 
 /// Four times what client-go allows a whole program.
@@ -57,6 +62,10 @@ pub struct Limits {
     pub response_bytes: usize,
     /// To the API server, a second and in all calls of all instances together; as many at once after a pause.
     pub requests: NonZeroU32,
+    /// HTTP requests of the plugin under way at a time; one more is `connection-limit-reached`.
+    pub http_requests: usize,
+    /// Of the body of an HTTP request, and of that of an answer, in bytes.
+    pub http_body_bytes: usize,
 }
 
 /// How long an instance lives. After a trap, a missed deadline or a refused allocation it never does.
@@ -85,6 +94,8 @@ impl Default for Limits {
             // The largest object etcd takes is 1.5 MiB.
             response_bytes: 4 << 20,
             requests: REQUESTS,
+            http_requests: 8,
+            http_body_bytes: 4 << 20,
         }
     }
 }

@@ -7,10 +7,11 @@ use std::{
 
 use wasmtime::{ResourceLimiter, component::ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use crate::{
     LogStream, PluginConfig, Sources,
-    capabilities::{answer::LastQuestion, lister::OpenLists, objects::Objects},
+    capabilities::{answer::LastQuestion, http::Egress, lister::OpenLists, objects::Objects},
     output::Output,
     stats::Counters,
 };
@@ -25,6 +26,7 @@ const HANDLES: usize = 10_000;
 pub(crate) struct Guest {
     wasi: WasiCtx,
     table: ResourceTable,
+    http: Egress,
     pub(crate) memory: MemoryLimit,
     pub(crate) config: Arc<PluginConfig>,
     pub(crate) sources: Sources,
@@ -74,9 +76,16 @@ impl Guest {
             refused: false,
             counters: Arc::clone(&counters),
         };
+        let http = Egress::new(
+            sources.http.clone(),
+            Arc::clone(&config),
+            output.clone(),
+            Arc::clone(&counters.http),
+        );
         Self {
             wasi,
             table,
+            http,
             memory,
             config,
             sources,
@@ -113,6 +122,14 @@ impl Guest {
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for Guest {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        let Egress { context, hooks } = &mut self.http;
+        hooks.deadline = self.call.deadline;
+        WasiHttpCtxView { ctx: context, table: &mut self.table, hooks }
     }
 }
 

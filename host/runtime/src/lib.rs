@@ -7,11 +7,11 @@
 //! 2. [`Plugin`] has one version in service and swaps it at a reload; it is the
 //!    [`EventHandler`](informer_types::EventHandler) that `dispatch` calls.
 //! 3. `instance` is one store with one call at a time; `guest` is what the host keeps for it.
-//! 4. [`capabilities`] is what a guest may call: objects, lister, client, log, delivery, key-values. `output` turns what
-//!    it prints into lines.
+//! 4. [`capabilities`] is what a guest may call: objects, lister, client, log, delivery, key-values, HTTP. `output`
+//!    turns what it prints into lines.
 //! 5. `failure` says what a trap means.
 //!
-//! What is not here: the interfaces `workqueue` and `metrics`, and `wasi:http` are not served in this version.
+//! What is not here: the interfaces `workqueue` and `metrics` are not served in this version.
 //! Each instance reserves 4 GiB of address space: 9,300 fit into Linux' default `vm.max_map_count`, and a limit on
 //! address space (`ulimit -v`) is not catered for.
 

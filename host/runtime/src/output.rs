@@ -91,6 +91,17 @@ impl Output {
         }
     }
 
+    /// A line of the host about what the guest asked for, within the limit of the call: a guest may ask often.
+    pub(crate) fn about(&self, level: LogLevel, message: &str) {
+        let mut state = self.0.lock();
+        if !state.sink.enabled(&state.plugin, level) {
+            return;
+        }
+        if let Some(message) = state.take(message) {
+            state.emit(LogStream::Host, level, message, &[]);
+        }
+    }
+
     /// A new call: a fresh limit, and no last words yet.
     pub(crate) fn begin(&self) {
         let mut state = self.0.lock();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     LogSink,
-    capabilities::{ClientSource, KeyValueSource, ListerSource},
+    capabilities::{ClientSource, HttpClient, KeyValueSource, ListerSource},
 };
 
 /// Where a plugin's capabilities get what they hand out. The composition root fills it in. Cheap to clone.
@@ -14,6 +14,8 @@ pub struct Sources {
     pub lister: Arc<dyn ListerSource>,
     /// The API server.
     pub client: ClientSource,
+    /// Makes its HTTP requests.
+    pub http: HttpClient,
     /// Where its lines go.
     pub log: Arc<dyn LogSink>,
     /// What it keeps.

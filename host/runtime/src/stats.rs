@@ -2,13 +2,16 @@
 
 use std::{
     collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use informer_types::{Failure, FailureKind, Outcome};
 use parking_lot::Mutex;
 
-use crate::capabilities::{ClientStats, KeyValueError, client::ClientCounters};
+use crate::capabilities::{ClientStats, HttpStats, KeyValueError, client::ClientCounters, http::Traffic};
 
 /// A snapshot of a plugin's counters, since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +37,8 @@ pub struct PluginStats {
     pub log_bytes_dropped: u64,
     /// What its client did.
     pub client: ClientStats,
+    /// HTTP requests.
+    pub http: HttpStats,
     /// What it did with its key-values.
     pub keyvalue: KeyValueStats,
 }
@@ -53,6 +58,7 @@ pub struct KeyValueStats {
 
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
+    pub(crate) http: Arc<Traffic>,
     calls: AtomicU64,
     acknowledged: AtomicU64,
     created: AtomicU64,
@@ -123,6 +129,7 @@ impl Counters {
             log_bytes_dropped: self.log_bytes_dropped.load(Relaxed),
             keyvalue: *self.keyvalue.lock(),
             client: self.client.snapshot(),
+            http: self.http.snapshot(),
         }
     }
 }

@@ -113,6 +113,8 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
             log_bytes: plugin.limits.log_bytes,
             response_bytes: plugin.limits.response_bytes,
             requests: plugin.limits.requests,
+            http_requests: plugin.limits.http_requests,
+            http_body_bytes: plugin.limits.http_body_bytes,
         },
         instance: match plugin.instance {
             Instance::Warm { max_calls, idle_timeout } => InstancePolicy::Warm {
@@ -126,6 +128,6 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
 }
 
 pub(super) fn grants(plugin: &Plugin) -> Grants {
-    let config::Grants { read, write, secrets, keyvalue } = plugin.grants.clone();
-    Grants { read, write, secrets, keyvalue }
+    let config::Grants { read, write, secrets, keyvalue, http } = plugin.grants.clone();
+    Grants { read, write, secrets, keyvalue, http }
 }

@@ -7,7 +7,10 @@ mod queue;
 use std::{sync::Arc, time::Duration};
 
 use informer_cache::{InformerFactory, SharedInformer};
-use informer_runtime::{PluginStats, capabilities::ClientStats};
+use informer_runtime::{
+    PluginStats,
+    capabilities::{ClientStats, HttpStats},
+};
 use serde_json::{Map, Value, json};
 
 use super::unit::Unit;
@@ -108,12 +111,22 @@ fn calls(stats: &PluginStats) -> Value {
             "refused": stats.keyvalue.refused, "failed": stats.keyvalue.failed,
         },
         "client": client(&stats.client),
+        "http": http(&stats.http),
     })
 }
 
 fn client(stats: &ClientStats) -> Value {
     json!({
         "requests": stats.requests, "failed": stats.failed, "refused": stats.refused, "limited": stats.limited,
+    })
+}
+
+fn http(stats: &HttpStats) -> Value {
+    let requests: Map<String, Value> =
+        stats.requests.iter().map(|(outcome, count)| (outcome.to_string(), Value::from(*count))).collect();
+    json!({
+        "requests": requests, "in-flight": stats.in_flight,
+        "sent-bytes": stats.sent_bytes, "received-bytes": stats.received_bytes,
     })
 }
 

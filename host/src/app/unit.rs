@@ -11,7 +11,7 @@ use informer_dispatch::{
 };
 use informer_runtime::{
     Component, Engine, LoadError, LogSink, Plugin, Sources, VersionInfo,
-    capabilities::{ApiClient, ClientSource, KeyValueSource},
+    capabilities::{ApiClient, ClientSource, HttpClient, KeyValueSource},
 };
 use informer_types::{Gvr, ReadGrants};
 use parking_lot::Mutex;
@@ -31,6 +31,7 @@ pub(super) struct Parts {
     pub(super) api: Arc<dyn ApiClient>,
     pub(super) log: Arc<dyn LogSink>,
     pub(super) keyvalue: Arc<dyn KeyValueSource>,
+    pub(super) http: HttpClient,
     pub(super) abort: CancellationToken,
 }
 
@@ -97,6 +98,7 @@ impl Unit {
             Sources {
                 lister: Arc::new(CacheLister::new(caches)),
                 client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
+                http: parts.http.clone(),
                 log: Arc::clone(&parts.log),
                 keyvalue: Arc::clone(&parts.keyvalue),
             },

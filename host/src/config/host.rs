@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use ipnet::IpNet;
+
 use crate::logging::LogFormat;
 
 /// Loopback only: what listens there asks for no credentials.
@@ -32,4 +34,8 @@ pub struct Host {
     pub cache_dir: Option<PathBuf>,
     /// Where the state of plugins and of their queues is kept, absolute; none: in memory, it ends with the process.
     pub state_dir: Option<PathBuf>,
+    /// Networks that no plugin's HTTP requests reach, whatever is granted.
+    pub http_deny: Vec<IpNet>,
+    /// PEM of certificate authorities that these requests trust besides the system's, absolute.
+    pub http_ca: Option<PathBuf>,
 }

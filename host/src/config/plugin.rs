@@ -9,10 +9,13 @@ mod subscription;
 
 use std::path::PathBuf;
 
+use informer_runtime::capabilities::HttpGrant;
 use informer_types::{ReadGrants, SecretGrants, WriteGrants};
 
 pub use instance::{IDLE_TIMEOUT, Instance};
-pub use limits::{DEADLINE, LOG_BYTES, Limits, MEMORY_BYTES, REQUESTS, RESPONSE_BYTES};
+pub use limits::{
+    DEADLINE, HTTP_BODY_BYTES, HTTP_REQUESTS, LOG_BYTES, Limits, MEMORY_BYTES, REQUESTS, RESPONSE_BYTES,
+};
 pub use quarantine::{QUARANTINE_AFTER, QUARANTINE_MAX, QUARANTINE_MIN, Quarantine};
 pub use queue::{CAPACITY, Delivery, Queue, Rate, WORKERS};
 pub use retry::{ATTEMPTS, BUDGET, FACTOR, JITTER, MAX, MIN, OnExhausted, Retry};
@@ -60,4 +63,6 @@ pub struct Grants {
     /// What it may keep, in bytes of keys, values and names of buckets together; none: it may not even import
     /// `wasi:keyvalue`.
     pub keyvalue: Option<u64>,
+    /// Where its HTTP requests may go. None: it may not even import `wasi:http`; empty: it may, and reaches nothing.
+    pub http: Option<Vec<HttpGrant>>,
 }

@@ -6,6 +6,7 @@
 mod address;
 mod duration;
 mod grant;
+mod http;
 mod json;
 mod name;
 mod number;
@@ -20,6 +21,7 @@ mod word;
 use std::time::Duration;
 
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
+use ipnet::IpNet;
 use toml::de::DeTable;
 
 pub(super) use address::{Admin, ServerUrl};
@@ -77,6 +79,8 @@ pub(super) struct RawHost {
     pub(super) shutdown_timeout: Option<Located<Duration>>,
     pub(super) cache_dir: Option<Located<PathText>>,
     pub(super) state_dir: Option<Located<PathText>>,
+    pub(super) http_deny: Option<Located<Vec<Located<IpNet>>>>,
+    pub(super) http_ca: Option<Located<PathText>>,
 }
 
 /// `[[watch]]`
@@ -163,6 +167,8 @@ impl RawHost {
             shutdown_timeout: table.get("shutdown-timeout"),
             cache_dir: table.get("cache-dir"),
             state_dir: table.get("state-dir"),
+            http_deny: table.list("http-deny"),
+            http_ca: table.get("http-ca"),
         }
     }
 }

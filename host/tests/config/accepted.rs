@@ -92,8 +92,8 @@ fn every_key_is_heard() {
         queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
         quarantine = { after = 0, min = "2s", max = "3s" }
-        limits = { memory = "1GiB", deadline = "250ms", log = 0, response = 4096, requests = 7 }
-        grant = { read = ["v1/pods"], write = ["patch v1/pods @shop", "create v1/configmaps"], secrets = ["shop/*"] }
+        limits = { memory = "1GiB", deadline = "250ms", log = 0, response = 4096, requests = 7, http-requests = 2, http-body = 8192 }
+        grant = { read = ["v1/pods"], write = ["patch v1/pods @shop", "create v1/configmaps"], secrets = ["shop/*"], http = ["GET https://a.example.com"] }
         "#,
     );
 
@@ -147,6 +147,8 @@ fn every_key_is_heard() {
         log_bytes: 0,
         response_bytes: 4096,
         requests: NonZeroU32::new(7).unwrap(),
+        http_requests: 2,
+        http_body_bytes: 8192,
     };
     assert_eq!(plugin.limits, limits);
     assert_eq!(
@@ -158,6 +160,8 @@ fn every_key_is_heard() {
     let lines: Vec<String> = write.iter().map(ToString::to_string).collect();
     assert_eq!(lines, ["patch v1/pods @shop", "create v1/configmaps"]);
     assert!(plugin.grants.secrets.contain_all(Some("shop")) && !plugin.grants.secrets.contain_all(None));
+    let http: Vec<String> = plugin.grants.http.iter().flatten().map(ToString::to_string).collect();
+    assert_eq!(http, ["GET https://a.example.com:443/"]);
     let on = &plugin.subscriptions[0];
     assert_eq!(on.events, Events { add: false, update: true, delete: false });
     assert_eq!(

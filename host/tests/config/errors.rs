@@ -1,6 +1,7 @@
 //! What is said of bad files, word by word. Below each file stand its problems, without the file's name.
 
 mod filters;
+mod http;
 
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! Which interfaces a component may import, by which grant, and how each is linked: the one table of them.
 
 use wasmtime::component::{HasSelf, Linker};
+use wasmtime_wasi_http::{WasiHttp, WasiHttpView, p2::bindings as wasi_http};
 
 use crate::{
     Grants,
@@ -21,6 +22,8 @@ pub(crate) enum Capability {
     KeyValue,
     KeyValueAtomics,
     KeyValueBatch,
+    HttpTypes,
+    HttpOutgoing,
 }
 
 /// What a plugin needs for a capability.
@@ -34,7 +37,7 @@ pub(crate) enum Need {
 // === impl Capability ===
 
 impl Capability {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Types,
         Self::Objects,
         Self::Log,
@@ -44,6 +47,8 @@ impl Capability {
         Self::KeyValue,
         Self::KeyValueAtomics,
         Self::KeyValueBatch,
+        Self::HttpTypes,
+        Self::HttpOutgoing,
     ];
 
     /// What a component calls it, without the version.
@@ -58,6 +63,16 @@ impl Capability {
             Self::KeyValue => "wasi:keyvalue/store",
             Self::KeyValueAtomics => "wasi:keyvalue/atomics",
             Self::KeyValueBatch => "wasi:keyvalue/batch",
+            Self::HttpTypes => "wasi:http/types",
+            Self::HttpOutgoing => "wasi:http/outgoing-handler",
+        }
+    }
+
+    /// True where a component that imports this version of it is served. What is no draft serves each patch release.
+    pub(crate) fn serves(self, version: &str) -> bool {
+        match (self, version.rsplit_once('.')) {
+            (Self::HttpTypes | Self::HttpOutgoing, Some((minor, _))) => minor == self.version(),
+            _ => version == self.version(),
         }
     }
 
@@ -65,6 +80,7 @@ impl Capability {
     pub(crate) fn version(self) -> &'static str {
         match self {
             Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => "0.2.0-draft",
+            Self::HttpTypes | Self::HttpOutgoing => "0.2",
             _ => "0.1.0",
         }
     }
@@ -77,6 +93,9 @@ impl Capability {
             Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => {
                 Need::Grant("keyvalue = \"1MiB\"")
             }
+            Self::HttpTypes | Self::HttpOutgoing => {
+                Need::Grant("http = [\"https://hooks.example.com/services/\"]")
+            }
         }
     }
 
@@ -86,6 +105,7 @@ impl Capability {
             Self::Lister => grants.read.is_some(),
             Self::Client => grants.write.is_some(),
             Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => grants.keyvalue.is_some(),
+            Self::HttpTypes | Self::HttpOutgoing => grants.http.is_some(),
         }
     }
 
@@ -103,6 +123,13 @@ impl Capability {
             }
             Self::KeyValueBatch => {
                 wasi::keyvalue::batch::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)
+            }
+            Self::HttpTypes => {
+                let options = wasi_http::LinkOptions::default();
+                wasi_http::http::types::add_to_linker::<_, WasiHttp>(linker, &options.into(), Guest::http)
+            }
+            Self::HttpOutgoing => {
+                wasi_http::http::outgoing_handler::add_to_linker::<_, WasiHttp>(linker, Guest::http)
             }
         }
     }

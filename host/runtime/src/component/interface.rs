@@ -73,9 +73,8 @@ fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
     let mut not_served = Vec::new();
     for &import in imports {
         let (interface, version) = import.split_once('@').unwrap_or((import, ""));
-        let capability = Capability::ALL
-            .into_iter()
-            .find(|known| known.interface() == interface && known.version() == version);
+        let capability =
+            Capability::ALL.into_iter().find(|known| known.interface() == interface && known.serves(version));
         match capability.map(|known| (known.granted(grants), known.need())) {
             Some((false, Need::Grant(remedy))) => {
                 return Err(LoadError::NotGranted { import: import.to_owned(), remedy: remedy.to_owned() });

@@ -26,6 +26,7 @@ async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
     let sources = Sources {
         lister: running.cache.clone(),
         client: ClientSource::default(),
+        http: running.http.clone(),
         log: running.log.clone(),
         keyvalue: Arc::new(NoKeyValues),
     };

@@ -14,7 +14,7 @@ use futures::future::{BoxFuture, pending};
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
     LogStream, Plugin, PluginConfig, Sources,
-    capabilities::{ClientSource, ListError, ListerQuery, ListerSource, NoKeyValues},
+    capabilities::{ClientSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource, NoKeyValues},
 };
 use informer_types::{
     Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object, ObjectKey,
@@ -48,6 +48,7 @@ pub(crate) struct Setup {
     pub(crate) config: PluginConfig,
     pub(crate) cache: Arc<Cache>,
     pub(crate) api: Arc<Api>,
+    pub(crate) http: HttpClient,
 }
 
 /// A plugin with everything around it.
@@ -56,6 +57,7 @@ pub(crate) struct Running {
     pub(crate) log: Arc<Lines>,
     pub(crate) cache: Arc<Cache>,
     pub(crate) api: Arc<Api>,
+    pub(crate) http: HttpClient,
 }
 
 impl Setup {
@@ -69,7 +71,8 @@ impl Setup {
             instance: InstancePolicy::default(),
             instances: NonZeroUsize::MIN,
         };
-        Self { config, cache: Arc::default(), api: Arc::default() }
+        let http = HttpClient::new(HttpConfig::default()).unwrap();
+        Self { config, cache: Arc::default(), api: Arc::default(), http }
     }
 
     pub(crate) fn deadline(mut self, deadline: Duration) -> Self {
@@ -112,6 +115,17 @@ impl Setup {
         self
     }
 
+    /// Grants `wasi:http`, to these places.
+    pub(crate) fn http(mut self, grants: &[&str]) -> Self {
+        self.config.grants.http = Some(grants.iter().map(|grant| grant.parse().unwrap()).collect());
+        self
+    }
+
+    pub(crate) fn http_config(mut self, config: HttpConfig) -> Self {
+        self.http = HttpClient::new(config).unwrap();
+        self
+    }
+
     pub(crate) fn cache(mut self, gvr: &str, objects: Vec<Arc<Object>>) -> Self {
         let cache = Arc::get_mut(&mut self.cache).unwrap();
         cache.objects.insert(gvr.parse().unwrap(), objects);
@@ -120,7 +134,7 @@ impl Setup {
 
     /// Without a version.
     pub(crate) fn idle(self) -> Running {
-        let Self { config, cache, api } = self;
+        let Self { config, cache, api, http } = self;
         let log = Arc::new(Lines::default());
         let plugin = Plugin::new(
             ENGINE.clone(),
@@ -128,11 +142,12 @@ impl Setup {
             Sources {
                 lister: Arc::clone(&cache) as _,
                 client: ClientSource::new(Arc::clone(&api) as _, "host-1"),
+                http: http.clone(),
                 log: Arc::clone(&log) as _,
                 keyvalue: Arc::new(NoKeyValues),
             },
         );
-        Running { plugin: Arc::new(plugin), log, cache, api }
+        Running { plugin: Arc::new(plugin), log, cache, api, http }
     }
 
     pub(crate) async fn load(self, guest: &'static str) -> Running {

@@ -109,7 +109,7 @@ async fn another_version_of_the_interface_is_refused_with_the_one_served() {
 
 #[tokio::test]
 async fn an_import_that_is_not_served_is_named_with_what_is() {
-    for import in ["wasi:http/outgoing-handler@0.2.3", "wasi:cli/stdout@0.3.0", "acme:door/bell"] {
+    for import in ["wasi:http/outgoing-handler@0.3.0", "wasi:cli/stdout@0.3.0", "acme:door/bell"] {
         let refused = refusal_of_text(&format!(
             r#"(component
                 (import "{import}" (instance))

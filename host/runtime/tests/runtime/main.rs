@@ -11,6 +11,7 @@ mod api;
 mod client;
 mod compile_cache;
 mod host;
+mod http;
 mod instances;
 mod isolation;
 mod lister;

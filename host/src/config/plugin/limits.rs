@@ -18,6 +18,12 @@ pub const RESPONSE_BYTES: usize = 4 << 20;
 /// own events for ever does not matter to the API server.
 pub const REQUESTS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
+/// As many instances as a busy plugin has; a service that stalls holds up no more than these.
+pub const HTTP_REQUESTS: usize = 8;
+
+/// As much as an answer of the lister.
+pub const HTTP_BODY_BYTES: usize = 4 << 20;
+
 /// What one call may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -31,6 +37,10 @@ pub struct Limits {
     pub response_bytes: usize,
     /// To the API server, a second and in all its calls together.
     pub requests: NonZeroU32,
+    /// HTTP requests under way at a time, of all calls of the plugin: 1 to 1,024.
+    pub http_requests: usize,
+    /// The body of an HTTP request, and that of an answer, in bytes: 1 KiB to 1 GiB.
+    pub http_body_bytes: usize,
 }
 
 // === impl Limits ===
@@ -43,6 +53,8 @@ impl Default for Limits {
             log_bytes: LOG_BYTES,
             response_bytes: RESPONSE_BYTES,
             requests: REQUESTS,
+            http_requests: HTTP_REQUESTS,
+            http_body_bytes: HTTP_BODY_BYTES,
         }
     }
 }

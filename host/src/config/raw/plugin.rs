@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use informer_dispatch::When;
+use informer_runtime::capabilities::HttpGrant;
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, SecretGrant, WriteGrant};
 
 use super::{
@@ -89,6 +90,8 @@ pub(crate) struct RawLimits {
     pub(crate) log: Option<Located<Size>>,
     pub(crate) response: Option<Located<Size>>,
     pub(crate) requests: Option<Located<Count>>,
+    pub(crate) http_requests: Option<Located<Count>>,
+    pub(crate) http_body: Option<Located<Size>>,
 }
 
 /// `[plugin.grant]`
@@ -98,6 +101,7 @@ pub(crate) struct RawGrant {
     pub(crate) write: Option<Located<Vec<Located<WriteGrant>>>>,
     pub(crate) secrets: Option<Located<Vec<Located<SecretGrant>>>>,
     pub(crate) keyvalue: Option<Located<Size>>,
+    pub(crate) http: Option<Located<Vec<Located<HttpGrant>>>>,
 }
 
 // === impl RawPlugin ===
@@ -184,6 +188,8 @@ impl RawLimits {
             log: table.get("log"),
             response: table.get("response"),
             requests: table.get("requests"),
+            http_requests: table.get("http-requests"),
+            http_body: table.get("http-body"),
         }
     }
 }
@@ -195,6 +201,7 @@ impl RawGrant {
             write: table.list("write"),
             secrets: table.list("secrets"),
             keyvalue: table.get("keyvalue"),
+            http: table.list("http"),
         }
     }
 }

@@ -33,7 +33,16 @@ pub(crate) static CLUSTER: Section = Section {
 
 pub(crate) static HOST: Section = Section {
     header: "[host]",
-    keys: &["admin", "log", "log-format", "shutdown-timeout", "cache-dir", "state-dir"],
+    keys: &[
+        "admin",
+        "log",
+        "log-format",
+        "shutdown-timeout",
+        "cache-dir",
+        "state-dir",
+        "http-deny",
+        "http-ca",
+    ],
     later: &[],
 };
 
@@ -96,14 +105,14 @@ pub(crate) static QUARANTINE: Section =
 
 pub(crate) static LIMITS: Section = Section {
     header: "[plugin.limits]",
-    keys: &["memory", "deadline", "log", "response", "requests"],
+    keys: &["memory", "deadline", "log", "response", "requests", "http-requests", "http-body"],
     later: &["cpu", "host-calls"],
 };
 
 pub(crate) static GRANT: Section = Section {
     header: "[plugin.grant]",
-    keys: &["read", "write", "secrets", "keyvalue"],
-    later: &["http", "metrics"],
+    keys: &["read", "write", "secrets", "keyvalue", "http"],
+    later: &["metrics"],
 };
 
 /// Every section, as they stand in a file.

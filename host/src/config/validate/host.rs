@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use ipnet::IpNet;
+
 use super::Context;
 use crate::config::{
     host::{ADMIN, Host, LOG, SHUTDOWN_TIMEOUT},
@@ -14,6 +16,7 @@ const LEAST_SHUTDOWN: Duration = Duration::from_millis(100);
 const MOST_SHUTDOWN: Duration = Duration::from_secs(60 * 60);
 
 pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
+    let http_deny = raw.http_deny.map(|networks| context.distinct(networks.value, IpNet::to_string));
     Host {
         admin: raw.admin.map_or(Some(ADMIN), |admin| admin.value.0),
         log: raw.log.map_or_else(|| LOG.to_owned(), |log| log.value.0),
@@ -25,6 +28,8 @@ pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
         ),
         cache_dir: directory(raw.cache_dir.as_ref(), context.environment.cache_dir.clone(), context),
         state_dir: directory(raw.state_dir.as_ref(), context.environment.state_dir.clone(), context),
+        http_deny: http_deny.unwrap_or_default(),
+        http_ca: raw.http_ca.as_ref().and_then(|text| context.path(text)),
     }
 }
 

@@ -5,8 +5,8 @@ use std::{num::NonZeroU32, time::Duration};
 use super::Context;
 use crate::config::{
     plugin::{
-        ATTEMPTS, BUDGET, DEADLINE, FACTOR, IDLE_TIMEOUT, Instance, JITTER, LOG_BYTES, Limits, MAX,
-        MEMORY_BYTES, MIN, REQUESTS, RESPONSE_BYTES, Retry,
+        ATTEMPTS, BUDGET, DEADLINE, FACTOR, HTTP_BODY_BYTES, HTTP_REQUESTS, IDLE_TIMEOUT, Instance, JITTER,
+        LOG_BYTES, Limits, MAX, MEMORY_BYTES, MIN, REQUESTS, RESPONSE_BYTES, Retry,
     },
     problem::Fault,
     raw::{Count, InstanceKind, Located, Number, RawInstance, RawLimits, RawRetry, Size},
@@ -26,6 +26,8 @@ const MEMORY: (Size, Size) = (Size(64 << 10), Size(4 << 30));
 const LOG: (Size, Size) = (Size(0), Size(64 << 20));
 /// One small object fits; the guest has to take it all into its own memory.
 const RESPONSE: (Size, Size) = (Size(1 << 10), Size(1 << 30));
+/// Each is a connection of this process.
+const MOST_HTTP_REQUESTS: u32 = 1024;
 
 /// The API server's own share for all of one program is in the hundreds.
 const MOST_REQUESTS: u32 = 10_000;
@@ -83,7 +85,15 @@ pub(super) fn limits(raw: &RawLimits, context: &mut Context<'_, '_>) -> Limits {
         memory_bytes: size(&raw.memory, MEMORY_BYTES, MEMORY),
         log_bytes: size(&raw.log, LOG_BYTES, LOG),
         response_bytes: size(&raw.response, RESPONSE_BYTES, RESPONSE),
+        http_body_bytes: size(&raw.http_body, HTTP_BODY_BYTES, RESPONSE),
+        http_requests: http_requests(raw.http_requests.as_ref(), context),
         deadline: context.within(raw.deadline.as_ref(), DEADLINE, (LEAST_DEADLINE, MOST_DEADLINE)),
         requests: NonZeroU32::new(requests).unwrap_or(REQUESTS),
     }
+}
+
+fn http_requests(raw: Option<&Located<Count>>, context: &mut Context<'_, '_>) -> usize {
+    let Some(raw) = raw else { return HTTP_REQUESTS };
+    let Count(most) = context.within(Some(raw), Count(1), (Count(1), Count(MOST_HTTP_REQUESTS)));
+    usize::try_from(most).unwrap_or(HTTP_REQUESTS)
 }

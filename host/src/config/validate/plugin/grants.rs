@@ -1,5 +1,6 @@
 //! `[plugin.grant]`
 
+use informer_runtime::capabilities::HttpGrant;
 use informer_types::{Namespaces, ReadGrant, SecretGrant, WriteGrant};
 
 use super::Context;
@@ -28,6 +29,7 @@ pub(super) fn grants(raw: RawGrant, watched: &Watched, context: &mut Context<'_,
         write: write.map(|write| write.into_iter().collect()),
         secrets: secrets.unwrap_or_default().into_iter().collect(),
         keyvalue: raw.keyvalue.map(|quota| context.within(Some(&quota), quota.value, KEYVALUE).0 as u64),
+        http: raw.http.map(|http| context.distinct(http.value, HttpGrant::to_string)),
     }
 }
 

@@ -1,0 +1,331 @@
+//! What the requests of all plugins share: how names are resolved, whom TLS trusts, and what nobody reaches.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ipnet::IpNet;
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+use tokio_rustls::rustls::{
+    self, ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+
+use super::{
+    address::{Reach, forms, reach},
+    denied::Denied,
+    grant::HttpGrant,
+    resolver::{Resolver, SystemResolver, Ticket},
+    target::{Host, Target},
+};
+
+/// How long the addresses of what is protected are taken to be true.
+const PROTECTED_FOR: Duration = Duration::from_secs(30);
+
+/// Addresses remembered of one protected name, whose answers may rotate.
+const PROTECTED_ADDRESSES: usize = 64;
+
+/// What the composition root says about outgoing HTTP.
+pub struct HttpConfig {
+    /// How names are resolved.
+    pub resolver: Arc<dyn Resolver>,
+    /// Places that no grant leads to, whatever name resolves there: the API server, which plugins reach by `client`
+    /// and with their own grants only, and the host's own endpoint.
+    pub protected: Vec<Protected>,
+    /// Networks that no grant leads to.
+    pub deny: Vec<IpNet>,
+    /// PEM: authorities trusted besides the system's.
+    pub extra_authorities: Vec<u8>,
+}
+
+/// A place that no plugin may reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protected {
+    /// With its article: "the API server".
+    pub what: &'static str,
+    /// A name or an address, as a URL has it.
+    pub host: String,
+    /// On this machine's loopback only this port is protected, elsewhere the whole address.
+    pub port: u16,
+}
+
+/// What cannot be protected, or whom TLS cannot trust.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpConfigError {
+    /// The host is no name and no address.
+    #[error("{what} at {host:?} is no host that requests can be kept away from")]
+    Protected {
+        /// As in [`Protected`].
+        what: &'static str,
+        /// As in [`Protected`].
+        host: String,
+    },
+    /// The text has no certificate in it, or a bad one.
+    #[error("the extra certificate authorities cannot be read: {0}")]
+    Authorities(String),
+}
+
+/// Makes the requests of all plugins. Cheap to clone.
+///
+/// There are no proxies: a proxy would resolve the name once more and connect to what was never judged.
+#[derive(Clone)]
+pub struct HttpClient(Arc<Shared>);
+
+struct Shared {
+    resolver: Arc<dyn Resolver>,
+    protected: Vec<Place>,
+    deny: Vec<IpNet>,
+    extra_authorities: Vec<CertificateDer<'static>>,
+    tls: OnceCell<Arc<ClientConfig>>,
+}
+
+struct Place {
+    what: &'static str,
+    host: Host,
+    port: u16,
+    known: Mutex<Known>,
+    /// One lookup at a time.
+    looking: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Known {
+    addresses: BTreeSet<IpAddr>,
+    until: Option<Instant>,
+}
+
+/// Why there is no address to connect to.
+pub(super) enum NoAddress {
+    Denied(Denied),
+    Unresolved(io::Error),
+}
+
+// === impl HttpConfig ===
+
+impl Default for HttpConfig {
+    /// The system's resolver and authorities, nothing protected.
+    fn default() -> Self {
+        Self {
+            resolver: Arc::new(SystemResolver),
+            protected: Vec::new(),
+            deny: Vec::new(),
+            extra_authorities: Vec::new(),
+        }
+    }
+}
+
+// === impl HttpClient ===
+
+impl HttpClient {
+    /// Opens no connection and looks nothing up.
+    ///
+    /// # Errors
+    /// [`HttpConfigError`] where something cannot be protected or trusted.
+    pub fn new(config: HttpConfig) -> Result<Self, HttpConfigError> {
+        let place = |Protected { what, host, port }| {
+            let bracketed = host.contains(':') && !host.starts_with('[');
+            let text = if bracketed { format!("[{host}]") } else { host.clone() };
+            let host = Host::parse(&text).map_err(|_| HttpConfigError::Protected { what, host })?;
+            Ok(Place { what, host, port, known: Mutex::default(), looking: tokio::sync::Mutex::default() })
+        };
+        let protected: Result<_, _> = config.protected.into_iter().map(place).collect();
+        Ok(Self(Arc::new(Shared {
+            resolver: config.resolver,
+            protected: protected?,
+            deny: config.deny,
+            extra_authorities: authorities(&config.extra_authorities)?,
+            tls: OnceCell::new(),
+        })))
+    }
+
+    /// Resolves the host of an admitted request, once, and judges every address it has: one that may not be
+    /// reached refuses the request, for a name that leads there is not to be trusted with the others either.
+    pub(super) async fn addresses(
+        &self,
+        target: &Target,
+        grant: &HttpGrant,
+        ticket: Ticket,
+    ) -> Result<Vec<SocketAddr>, NoAddress> {
+        let addresses = match &target.host {
+            Host::Address(address) => vec![*address],
+            Host::Name(name) => {
+                self.0.resolver.resolve(name.clone(), ticket).await.map_err(NoAddress::Unresolved)?
+            }
+        };
+        if addresses.is_empty() {
+            let none = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+            return Err(NoAddress::Unresolved(none));
+        }
+        for address in &addresses {
+            self.judge(*address, target.port, grant).await.map_err(NoAddress::Denied)?;
+        }
+        Ok(addresses.iter().map(|address| SocketAddr::new(address.to_canonical(), target.port)).collect())
+    }
+
+    async fn judge(&self, address: IpAddr, port: u16, grant: &HttpGrant) -> Result<(), Denied> {
+        match reach(address) {
+            Reach::Never(why) => return Err(Denied::Address { address, why }),
+            Reach::Loopback if !grant.names(address.to_canonical()) => {
+                return Err(Denied::Address { address, why: "it is this machine" });
+            }
+            Reach::Open | Reach::Loopback => {}
+        }
+        for form in forms(address) {
+            if self.0.deny.iter().any(|network| network.contains(&form)) {
+                return Err(Denied::Network { address });
+            }
+            for place in &self.0.protected {
+                if place.is(form, port, &*self.0.resolver).await? {
+                    return Err(Denied::Protected { address, what: place.what });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The TLS settings; the system's authorities are read at the first request that needs them.
+    pub(super) async fn tls(&self) -> io::Result<Arc<ClientConfig>> {
+        let shared = Arc::clone(&self.0);
+        let load = || async move {
+            let loading = tokio::task::spawn_blocking(move || tls_config(&shared.extra_authorities));
+            loading.await.map_err(io::Error::other)?
+        };
+        self.0.tls.get_or_try_init(load).await.cloned()
+    }
+}
+
+impl std::fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpClient").field("deny", &self.0.deny).finish_non_exhaustive()
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    async fn is(&self, address: IpAddr, port: u16, resolver: &dyn Resolver) -> Result<bool, Denied> {
+        if reach(address) == Reach::Loopback && port != self.port {
+            return Ok(false);
+        }
+        match &self.host {
+            Host::Address(own) => Ok(*own == address),
+            Host::Name(name) => {
+                self.look_up(name, resolver).await?;
+                Ok(self.known.lock().addresses.contains(&address))
+            }
+        }
+    }
+
+    /// Keeps what was known before where the name cannot be resolved just now.
+    async fn look_up(&self, name: &str, resolver: &dyn Resolver) -> Result<(), Denied> {
+        let _one_at_a_time = self.looking.lock().await;
+        if self.known.lock().until.is_some_and(|until| Instant::now() < until) {
+            return Ok(());
+        }
+        let found = resolver.resolve(name.to_owned(), Ticket::default()).await;
+        let mut known = self.known.lock();
+        match found {
+            Ok(found) if !found.is_empty() => {
+                if known.addresses.len() + found.len() > PROTECTED_ADDRESSES {
+                    known.addresses.clear();
+                }
+                known.addresses.extend(found.iter().flat_map(|address| forms(*address)));
+                known.until = Some(Instant::now() + PROTECTED_FOR);
+                Ok(())
+            }
+            _ if known.addresses.is_empty() => Err(Denied::Unprotected(self.what)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, HttpConfigError> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let read = read.map_err(|error| HttpConfigError::Authorities(error.to_string()))?;
+    if read.is_empty() && !pem.is_empty() {
+        return Err(HttpConfigError::Authorities("there is no certificate in it".to_owned()));
+    }
+    Ok(read)
+}
+
+fn tls_config(extra: &[CertificateDer<'static>]) -> io::Result<Arc<ClientConfig>> {
+    let mut roots = RootCertStore::empty();
+    let system = rustls_native_certs::load_native_certs();
+    for error in &system.errors {
+        tracing::warn!(%error, "a certificate authority of this machine cannot be read");
+    }
+    roots.add_parsable_certificates(system.certs);
+    for authority in extra {
+        roots.add(authority.clone()).map_err(io::Error::other)?;
+    }
+    if roots.is_empty() {
+        return Err(io::Error::other("this machine has no certificate authorities"));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::future::{BoxFuture, ready};
+
+    use super::*;
+
+    /// Means something harmless at first, and this machine from then on.
+    #[derive(Default)]
+    struct Rebinding(AtomicUsize);
+
+    impl Resolver for Rebinding {
+        fn resolve(&self, _: String, _: Ticket) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+            let answers = [["198.51.100.7", "2001:db8::7"], ["127.0.0.1", "::1"]];
+            let asked = self.0.fetch_add(1, Ordering::Relaxed);
+            let answer = answers[asked.min(1)].iter().map(|text| text.parse().unwrap()).collect();
+            Box::pin(ready(Ok(answer)))
+        }
+    }
+
+    #[tokio::test]
+    async fn the_addresses_to_connect_to_are_those_that_were_judged() {
+        let client =
+            HttpClient::new(HttpConfig { resolver: Arc::new(Rebinding::default()), ..HttpConfig::default() })
+                .unwrap();
+        let grant: HttpGrant = "http://a.example.com:8080/".parse().unwrap();
+        let target = Target::of(&"http://a.example.com:8080/".parse().unwrap()).unwrap();
+
+        let first = client.addresses(&target, &grant, Ticket::default()).await;
+        let second = client.addresses(&target, &grant, Ticket::default()).await;
+
+        let judged: Vec<SocketAddr> =
+            ["198.51.100.7:8080", "[2001:db8::7]:8080"].iter().map(|text| text.parse().unwrap()).collect();
+        assert_eq!(first.ok(), Some(judged));
+        assert!(matches!(second, Err(NoAddress::Denied(Denied::Address { .. }))));
+    }
+
+    #[test]
+    fn what_cannot_be_protected_or_trusted_is_said_at_once() {
+        let protected = vec![Protected { what: "the API server", host: "a b".to_owned(), port: 1 }];
+        let unprotected = HttpClient::new(HttpConfig { protected, ..HttpConfig::default() }).unwrap_err();
+        let extra_authorities = b"no certificate".to_vec();
+        let untrusted =
+            HttpClient::new(HttpConfig { extra_authorities, ..HttpConfig::default() }).unwrap_err();
+
+        assert_eq!(
+            unprotected.to_string(),
+            "the API server at \"a b\" is no host that requests can be kept away from"
+        );
+        assert!(untrusted.to_string().contains("there is no certificate in it"), "{untrusted}");
+    }
+}

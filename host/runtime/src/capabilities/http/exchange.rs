@@ -1,0 +1,268 @@
+//! One request and its answer, on a connection of its own.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use http::{
+    HeaderValue, Method, Request, Response, Uri,
+    header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap},
+};
+use http_body_util::BodyExt;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::{Instant, timeout, timeout_at},
+};
+use tokio_rustls::{TlsConnector, rustls, rustls::pki_types::ServerName};
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
+
+use super::{
+    body::{RequestBody, ResponseBody, Told},
+    client::{HttpClient, NoAddress},
+    denied::Denied,
+    grant::admitting,
+    problem::Problem,
+    resolver::Ticket,
+    target::{Host, Target},
+    traffic::{HttpOutcome, InFlight, Traffic},
+};
+use crate::{LogLevel, PluginConfig, output::Output};
+
+/// A connection that is not made by then will not be.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// Addresses of one name that are tried.
+const ADDRESSES_TRIED: usize = 8;
+
+/// Status line and headers of an answer, in bytes.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// The answer, and what is left to do for its body to come.
+pub(super) type Answer = (Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>);
+
+type Connection<B> = http1::Connection<TokioIo<Box<dyn Stream>>, B>;
+
+/// One request of a guest.
+pub(super) struct Exchange {
+    pub(super) client: HttpClient,
+    pub(super) config: Arc<PluginConfig>,
+    pub(super) output: Output,
+    pub(super) traffic: Arc<Traffic>,
+    /// Of the call that makes it.
+    pub(super) deadline: Instant,
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Counts a request, also where nobody waits for its end.
+struct Counted {
+    traffic: Arc<Traffic>,
+    outcome: HttpOutcome,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.traffic.ended(self.outcome);
+    }
+}
+
+// === impl Exchange ===
+
+impl Exchange {
+    /// Makes the request, if it is granted, and gives the head of the answer. Redirects are answers like others.
+    ///
+    /// # Errors
+    /// What the guest is told; the plugin's log says more.
+    ///
+    /// # Cancel safety
+    /// A dropped future closes the connection.
+    pub(super) async fn run(
+        self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+    ) -> Result<Answer, Error> {
+        let begun = Instant::now();
+        let mut counted = Counted { traffic: Arc::clone(&self.traffic), outcome: HttpOutcome::Abandoned };
+        let target = Target::of(request.uri());
+        let place = target.as_ref().map_or_else(|_| "an unusable URL".to_owned(), ToString::to_string);
+        let what = format!("{} {place}", request.method());
+        let attempt = async {
+            let target = target.map_err(Denied::from)?;
+            self.attempt(&target, request, options.unwrap_or_default()).await
+        };
+        let ended = timeout_at(self.deadline, attempt).await;
+        let ended = ended.unwrap_or_else(|_| Err(Problem::timed_out("the deadline of the call passed")));
+        match &ended {
+            Ok((response, _)) => {
+                counted.outcome = HttpOutcome::Answered;
+                let (status, millis) = (response.status().as_u16(), begun.elapsed().as_millis());
+                self.output.about(LogLevel::Debug, &format!("http: {what}: {status} after {millis} ms"));
+            }
+            Err(problem) => {
+                counted.outcome = problem.outcome;
+                self.output.about(LogLevel::Warn, &format!("http: {what} {}: {problem}", problem.outcome));
+            }
+        }
+        ended.map_err(|problem| problem.error)
+    }
+
+    async fn attempt(
+        &self,
+        target: &Target,
+        request: Request<WasiBody>,
+        options: RequestOptions,
+    ) -> Result<Answer, Problem> {
+        if [Method::CONNECT, Method::TRACE].contains(request.method()) {
+            return Err(Denied::Tunnel.into());
+        }
+        let grants = self.config.grants.http.as_deref().unwrap_or_default();
+        let grant = admitting(grants, request.method(), target)?;
+        let limits = &self.config.limits;
+        if declared(request.headers()).is_some_and(|bytes| bytes > limits.http_body_bytes) {
+            return Err(Problem::request_too_large(limits.http_body_bytes));
+        }
+        let Some(running) = self.traffic.begin(limits.http_requests) else {
+            return Err(Problem::limited(limits.http_requests));
+        };
+        let running = Arc::new(running);
+        let found = self.client.addresses(target, grant, Ticket::of(&running)).await;
+        let addresses = found.map_err(|none| match none {
+            NoAddress::Denied(denied) => denied.into(),
+            NoAddress::Unresolved(error) => Problem::unresolved(&error),
+        })?;
+        let stream = self.open(target, &addresses, options.connect_timeout).await?;
+        self.send(target, stream, running, (request, options)).await
+    }
+
+    /// Connects to exactly what was judged, one address after the other; and speaks TLS where the URL says so.
+    async fn open(
+        &self,
+        target: &Target,
+        addresses: &[SocketAddr],
+        within: Option<Duration>,
+    ) -> Result<Box<dyn Stream>, Problem> {
+        let deadline = Instant::now() + within.map_or(CONNECT_WITHIN, |within| within.min(CONNECT_WITHIN));
+        let stream = connect(addresses, deadline).await.map_err(|error| Problem::unconnected(&error))?;
+        if !target.https {
+            return Ok(Box::new(stream));
+        }
+        let config = self.client.tls().await.map_err(|error| Problem::tls(&error))?;
+        let name = server_name(&target.host).map_err(|error| Problem::tls(&io::Error::other(error)))?;
+        match timeout_at(deadline, TlsConnector::from(config).connect(name, stream)).await {
+            Ok(Ok(stream)) => Ok(Box::new(stream)),
+            Ok(Err(error)) => Err(Problem::tls(&error)),
+            Err(_) => Err(Problem::unconnected(&io::ErrorKind::TimedOut.into())),
+        }
+    }
+
+    async fn send(
+        &self,
+        target: &Target,
+        stream: Box<dyn Stream>,
+        running: Arc<InFlight>,
+        (request, options): (Request<WasiBody>, RequestOptions),
+    ) -> Result<Answer, Problem> {
+        let limit = self.config.limits.http_body_bytes;
+        let head_only = request.method() == Method::HEAD;
+        let what = format!("{} {target}", request.method());
+        let request = self.as_sent(target, request)?;
+        let mut builder = http1::Builder::new();
+        let handshake = builder.max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = handshake.map_err(|error| Problem::protocol(&error, limit))?;
+        let first_byte = options.first_byte_timeout.unwrap_or(Duration::MAX);
+        let answered = timeout(first_byte, head(sender.send_request(request), connection)).await;
+        let answered = answered.map_err(|_| Problem::timed_out("no answer came in the guest's own time"))?;
+        let (response, connection) = answered.map_err(|error| Problem::protocol(&error, limit))?;
+        if !head_only && declared(response.headers()).is_some_and(|bytes| bytes > limit) {
+            return Err(Problem::response_too_large(limit));
+        }
+        let deadline = self.deadline;
+        let response = response.map(|body| {
+            let traffic = Arc::clone(&self.traffic);
+            let told = Told { output: self.output.clone(), what };
+            ResponseBody::new(body, limit, traffic, deadline, options.between_bytes_timeout, told)
+                .boxed_unsync()
+        });
+        let rest = async move {
+            // The request is under way for as long as the connection is.
+            let _running = running;
+            let Some(connection) = connection else { return Ok(()) };
+            // Whoever reads the body is told of an error; nobody hears this one.
+            timeout_at(deadline, connection).await.ok();
+            Ok(())
+        };
+        Ok((response, Box::new(rest)))
+    }
+
+    /// The request as it goes over the wire: the path that was judged, and the host that was granted.
+    fn as_sent(
+        &self,
+        target: &Target,
+        mut request: Request<WasiBody>,
+    ) -> Result<Request<RequestBody>, Problem> {
+        let path = match request.uri().query() {
+            Some(query) => format!("{}?{query}", target.path),
+            None => target.path.clone(),
+        };
+        *request.uri_mut() = Uri::try_from(path).map_err(|error| Problem::unsendable(&error))?;
+        let default_port = if target.https { 443 } else { 80 };
+        let host = match target.port {
+            port if port == default_port => target.host.to_string(),
+            port => format!("{}:{port}", target.host),
+        };
+        let host = HeaderValue::try_from(host).map_err(|error| Problem::unsendable(&error))?;
+        request.headers_mut().insert(HOST, host);
+        request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        let limit = self.config.limits.http_body_bytes;
+        Ok(request.map(|body| RequestBody::new(body, limit, Arc::clone(&self.traffic))))
+    }
+}
+
+/// The head of the answer, while the connection is driven; and the connection, unless it is done.
+async fn head(
+    sent: impl Future<Output = hyper::Result<Response<hyper::body::Incoming>>>,
+    mut connection: Connection<RequestBody>,
+) -> hyper::Result<(Response<hyper::body::Incoming>, Option<Connection<RequestBody>>)> {
+    let mut sent = std::pin::pin!(sent);
+    tokio::select! {
+        biased;
+        response = &mut sent => Ok((response?, Some(connection))),
+        ended = &mut connection => {
+            ended?;
+            Ok((sent.await?, None))
+        }
+    }
+}
+
+async fn connect(addresses: &[SocketAddr], deadline: Instant) -> io::Result<TcpStream> {
+    let mut failed = io::Error::from(io::ErrorKind::NotFound);
+    let tried = addresses.len().min(ADDRESSES_TRIED);
+    for (index, address) in addresses.iter().take(tried).enumerate() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let share = left / u32::try_from(tried - index).unwrap_or(1);
+        match timeout(share, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => failed = error,
+            Err(_) => failed = io::ErrorKind::TimedOut.into(),
+        }
+    }
+    Err(failed)
+}
+
+fn server_name(host: &Host) -> Result<ServerName<'static>, rustls::pki_types::InvalidDnsNameError> {
+    match host {
+        Host::Name(name) => ServerName::try_from(name.clone()),
+        Host::Address(address) => Ok(ServerName::from(*address)),
+    }
+}
+
+/// What the headers say of the length of the body.
+fn declared(headers: &HeaderMap) -> Option<usize> {
+    let length = headers.get(CONTENT_LENGTH)?.to_str().ok()?;
+    // A number beyond what fits is beyond every limit; what is no number is hyper's to refuse.
+    let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| length.parse().unwrap_or(usize::MAX))
+}

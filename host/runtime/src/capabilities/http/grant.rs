@@ -1,0 +1,241 @@
+//! `http` under `[plugin.grant]`: where requests may go.
+
+use std::{collections::BTreeSet, fmt, net::IpAddr, str::FromStr};
+
+use http::Method;
+
+use super::{
+    address::{Reach, reach},
+    denied::Denied,
+    path::is_below,
+    target::{Host, Target},
+};
+
+/// One line of the grant: `https://hooks.example.com/services/`, or `GET,POST https://*.example.com:8443/`.
+///
+/// Displays in full, port and path included. What it grants:
+///
+/// - The scheme is `https` or `http`, the port that of the scheme unless it is written.
+/// - `*.example.com` is every name with one label more, as in a certificate.
+/// - The path is a prefix that ends between segments; what is below it is granted too.
+/// - Without methods every method but CONNECT and TRACE is granted.
+/// - 127.0.0.1 and the other loopback addresses can be reached only where they are written here as addresses;
+///   link-local and metadata addresses cannot be granted at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpGrant {
+    /// Empty: any.
+    methods: BTreeSet<String>,
+    /// For a wildcard, the part after `*.`.
+    target: Target,
+    wildcard: bool,
+}
+
+/// A line that grants nothing; what is wrong with it, and after `; ` what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; write for example \"https://hooks.example.com/services/\"")]
+pub struct InvalidHttpGrant(String);
+
+// === impl HttpGrant ===
+
+impl HttpGrant {
+    /// True where the grant has this very address.
+    pub(super) fn names(&self, address: IpAddr) -> bool {
+        self.target.host == Host::Address(address)
+    }
+
+    /// Judges a request by one line.
+    fn admits(&self, method: &Method, request: &Target) -> Result<(), Denied> {
+        let Target { https, host, port, path } = &self.target;
+        if (*https, *port) != (request.https, request.port) || !self.is_host(host, &request.host) {
+            return Err(Denied::NotGranted);
+        }
+        if !is_below(&request.path, path) {
+            return Err(Denied::Path);
+        }
+        if !self.methods.is_empty() && !self.methods.contains(method.as_str()) {
+            return Err(Denied::Method);
+        }
+        Ok(())
+    }
+
+    fn is_host(&self, granted: &Host, asked: &Host) -> bool {
+        match (granted, asked) {
+            (Host::Name(granted), Host::Name(asked)) if self.wildcard => {
+                asked.split_once('.').is_some_and(|(_, parent)| parent == granted)
+            }
+            _ => granted == asked,
+        }
+    }
+}
+
+/// The grant that admits the request.
+///
+/// # Errors
+/// Of all the reasons against, the one that is nearest to admission.
+pub(super) fn admitting<'g>(
+    grants: &'g [HttpGrant],
+    method: &Method,
+    request: &Target,
+) -> Result<&'g HttpGrant, Denied> {
+    let mut nearest = Denied::NotGranted;
+    for grant in grants {
+        match grant.admits(method, request) {
+            Ok(()) => return Ok(grant),
+            Err(Denied::NotGranted) => {}
+            Err(nearer) => nearest = nearer,
+        }
+    }
+    Err(nearest)
+}
+
+impl fmt::Display for HttpGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let methods: Vec<&str> = self.methods.iter().map(String::as_str).collect();
+        if !methods.is_empty() {
+            write!(f, "{} ", methods.join(","))?;
+        }
+        let Target { https, host, port, path } = &self.target;
+        let scheme = if *https { "https" } else { "http" };
+        write!(f, "{scheme}://{}{host}:{port}{path}", if self.wildcard { "*." } else { "" })
+    }
+}
+
+impl FromStr for HttpGrant {
+    type Err = InvalidHttpGrant;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (methods, url) = match text.trim().rsplit_once(char::is_whitespace) {
+            Some((methods, url)) => (methods.trim(), url),
+            None => ("", text.trim()),
+        };
+        // Before anything is shown: it may hold a password.
+        if url.contains('@') {
+            return Err(InvalidHttpGrant("a URL must not hold credentials".to_owned()));
+        }
+        let invalid = |why: String| InvalidHttpGrant(format!("`{text}` grants nothing: {why}"));
+        if url.contains(['?', '#']) {
+            return Err(invalid("a query or a fragment cannot be granted".to_owned()));
+        }
+        let (url, wildcard) = match url.split_once("://*.") {
+            Some((scheme, rest)) => (format!("{scheme}://{rest}"), true),
+            None => (url.to_owned(), false),
+        };
+        if url.contains('*') {
+            return Err(invalid("a `*` stands only for the first label, as in `*.example.com`".to_owned()));
+        }
+        let uri: http::Uri = url.parse().map_err(|error| invalid(format!("it is no URL ({error})")))?;
+        let target = Target::of(&uri).map_err(|error| invalid(error.to_string()))?;
+        match &target.host {
+            Host::Address(_) if wildcard => {
+                return Err(invalid("an address has no names below it".to_owned()));
+            }
+            Host::Address(address) => {
+                if let Reach::Never(why) = reach(*address) {
+                    return Err(invalid(format!("no plugin may reach {address}: {why}")));
+                }
+            }
+            Host::Name(_) => {}
+        }
+        Ok(Self { methods: methods_of(methods).map_err(invalid)?, target, wildcard })
+    }
+}
+
+fn methods_of(text: &str) -> Result<BTreeSet<String>, String> {
+    let words = text.split(',').map(str::trim).filter(|_| !text.is_empty());
+    words
+        .map(|word| match word {
+            "CONNECT" | "TRACE" => Err(format!("{word} is never granted")),
+            _ if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+                Ok(word.to_owned())
+            }
+            _ => Err(format!("`{word}` is no method; methods are written `GET,POST`")),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(grants: &[&str], method: &Method, url: &str) -> Result<(), Denied> {
+        let grants: Vec<HttpGrant> = grants.iter().map(|text| text.parse().unwrap()).collect();
+        admitting(&grants, method, &Target::of(&url.parse().unwrap()).unwrap()).map(drop)
+    }
+
+    #[test]
+    fn scheme_host_and_port_must_be_those_of_the_grant() {
+        let grants = ["https://hooks.example.com/services/", "http://10.1.2.3:8080/"];
+
+        for url in [
+            "https://hooks.example.com/services/x",
+            "https://HOOKS.example.com.:443/services/",
+            "https://hooks.example.com/a/../services/x",
+            "http://10.1.2.3:8080",
+            "http://[::ffff:10.1.2.3]:8080/x",
+        ] {
+            assert_eq!(verdict(&grants, &Method::POST, url), Ok(()), "{url}");
+        }
+        for url in [
+            "http://hooks.example.com/services/",
+            "http://hooks.example.com:443/services/",
+            "https://hooks.example.com:8443/services/",
+            "https://example.com/services/",
+            "https://hooks.example.com.evil.org/services/",
+            "https://xhooks.example.com/services/",
+            "http://10.1.2.3/",
+            "http://10.1.2.30:8080/",
+        ] {
+            assert_eq!(verdict(&grants, &Method::POST, url), Err(Denied::NotGranted), "{url}");
+        }
+        for url in ["https://hooks.example.com/", "https://hooks.example.com/services/../x"] {
+            assert_eq!(verdict(&grants, &Method::POST, url), Err(Denied::Path), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_wildcard_is_one_label() {
+        let grants = ["https://*.example.com/"];
+
+        assert_eq!(verdict(&grants, &Method::GET, "https://a.example.com/"), Ok(()));
+        for url in ["https://example.com/", "https://a.b.example.com/", "https://aexample.com/"] {
+            assert_eq!(verdict(&grants, &Method::GET, url), Err(Denied::NotGranted), "{url}");
+        }
+    }
+
+    #[test]
+    fn methods_that_are_named_are_the_only_ones() {
+        let grants = ["GET,POST https://a/"];
+
+        assert_eq!(verdict(&grants, &Method::GET, "https://a/"), Ok(()));
+        assert_eq!(verdict(&grants, &Method::DELETE, "https://a/"), Err(Denied::Method));
+        assert_eq!(verdict(&["https://a/"], &Method::DELETE, "https://a/"), Ok(()));
+    }
+
+    #[test]
+    fn a_line_that_grants_nothing_says_why() {
+        for (text, why) in [
+            ("hooks.example.com", "neither https nor http"),
+            ("", "no URL"),
+            ("ftp://a/", "neither https nor http"),
+            ("https://a/?q=1", "a query or a fragment"),
+            ("https://a/#x", "a query or a fragment"),
+            ("https://*/", "a `*` stands only"),
+            ("https://a.*.b/", "a `*` stands only"),
+            ("https://*.10.0.0.1/", "no names below it"),
+            ("http://169.254.169.254/", "it is link-local"),
+            ("http://[fd00:ec2::254]/", "metadata service"),
+            ("http://0.0.0.0:8080/", "it is unspecified"),
+            ("http://2130706433/", "unusual spelling"),
+            ("https://a:0/", "its port"),
+            ("CONNECT https://a/", "CONNECT is never granted"),
+            ("get https://a/", "`get` is no method"),
+            ("GET, https://a/", "`` is no method"),
+            ("https://a/..%2f", "percent-encoding"),
+        ] {
+            let error = text.parse::<HttpGrant>().unwrap_err().to_string();
+            assert!(error.contains(why) && error.ends_with("services/\""), "{text}: {error}");
+        }
+        let error = "https://me:hunter2@a/".parse::<HttpGrant>().unwrap_err().to_string();
+        assert!(error.contains("credentials") && !error.contains("hunter2"), "{error}");
+    }
+}

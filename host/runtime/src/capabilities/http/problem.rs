@@ -1,0 +1,96 @@
+//! A request that came to nothing: for the guest, for the plugin's log and for the counters.
+
+use std::{error::Error as _, fmt, io};
+
+use tokio_rustls::rustls;
+use wasmtime_wasi_http::Error;
+
+use super::{denied::Denied, traffic::HttpOutcome};
+
+/// Displays as what the log says.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) outcome: HttpOutcome,
+    /// What the guest hears: a code of `wasi:http`, without the host's view of the network.
+    pub(super) error: Error,
+    why: String,
+}
+
+// === impl Problem ===
+
+impl Problem {
+    fn new(outcome: HttpOutcome, error: Error, why: impl Into<String>) -> Self {
+        Self { outcome, error, why: why.into() }
+    }
+
+    pub(super) fn limited(most: usize) -> Self {
+        let why = format!("{most} requests are under way, the plugin's limit (`http-requests`)");
+        Self::new(HttpOutcome::Limited, Error::ConnectionLimitReached, why)
+    }
+
+    pub(super) fn timed_out(why: &str) -> Self {
+        Self::new(HttpOutcome::TimedOut, Error::HttpResponseTimeout, why)
+    }
+
+    pub(super) fn request_too_large(limit: usize) -> Self {
+        let why = format!("the request's body has more than {limit} bytes, the plugin's limit (`http-body`)");
+        Self::new(HttpOutcome::TooLarge, Error::HttpRequestBodySize(u64::try_from(limit).ok()), why)
+    }
+
+    pub(super) fn response_too_large(limit: usize) -> Self {
+        let why = format!("the answer's body has more than {limit} bytes, the plugin's limit (`http-body`)");
+        Self::new(HttpOutcome::TooLarge, super::body::too_large(limit), why)
+    }
+
+    pub(super) fn unresolved(error: &io::Error) -> Self {
+        let code = Error::DnsError { rcode: None, info_code: None };
+        Self::new(HttpOutcome::Failed, code, format!("the name is not resolved: {error}"))
+    }
+
+    pub(super) fn unconnected(error: &io::Error) -> Self {
+        let why = format!("no connection: {error}");
+        match error.kind() {
+            io::ErrorKind::TimedOut => Self::new(HttpOutcome::TimedOut, Error::ConnectionTimeout, why),
+            io::ErrorKind::ConnectionRefused => Self::new(HttpOutcome::Failed, Error::ConnectionRefused, why),
+            _ => Self::new(HttpOutcome::Failed, Error::DestinationUnavailable, why),
+        }
+    }
+
+    pub(super) fn tls(error: &io::Error) -> Self {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let code = match inner {
+            Some(rustls::Error::InvalidCertificate(_)) => Error::TlsCertificateError,
+            _ => Error::TlsProtocolError,
+        };
+        Self::new(HttpOutcome::Failed, code, format!("no TLS: {error}"))
+    }
+
+    /// An error of hyper; one of a body is told as such.
+    pub(super) fn protocol(error: &hyper::Error, limit: usize) -> Self {
+        match error.source().and_then(|source| source.downcast_ref::<Error>()) {
+            Some(Error::HttpRequestBodySize(_)) => Self::request_too_large(limit),
+            Some(ours) => Self::new(HttpOutcome::Failed, Error::HttpProtocolError, ours.to_string()),
+            None if error.is_incomplete_message() => {
+                let why = "the server closed the connection before it answered";
+                Self::new(HttpOutcome::Failed, Error::HttpResponseIncomplete, why)
+            }
+            None => Self::new(HttpOutcome::Failed, Error::HttpProtocolError, error.to_string()),
+        }
+    }
+
+    pub(super) fn unsendable(error: &impl fmt::Display) -> Self {
+        Self::new(HttpOutcome::Failed, Error::HttpRequestUriInvalid, error.to_string())
+    }
+}
+
+impl From<Denied> for Problem {
+    fn from(denied: Denied) -> Self {
+        Self::new(HttpOutcome::Denied, Error::HttpRequestDenied, denied.to_string())
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}

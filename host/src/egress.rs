@@ -1,0 +1,84 @@
+//! What the plugins' HTTP requests share in this process, and what is kept away from them.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use http::{Uri, uri::Scheme};
+use informer_runtime::capabilities::{HttpClient, HttpConfig, HttpConfigError, Protected};
+
+use crate::config::Host;
+
+/// Where a Pod finds the API server, whatever its kubeconfig says.
+const IN_CLUSTER: (&str, &str) = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT");
+
+/// Why plugins cannot be given HTTP.
+#[derive(Debug, thiserror::Error)]
+pub enum EgressError {
+    /// The file of `http-ca` cannot be read.
+    #[error("{}, which is http-ca under [host], cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// What it says is of no use.
+    #[error(transparent)]
+    Config(#[from] HttpConfigError),
+}
+
+/// Makes the client. Opens no connection; reads the file of `http-ca`.
+///
+/// Kept away from every plugin: the API server at `server` and, in a Pod, at the address of the service
+/// `kubernetes`; and the admin endpoint. Of the control plane's other addresses the host knows nothing: they
+/// belong into `http-deny`.
+///
+/// # Errors
+/// [`EgressError`], with what to mend.
+pub(crate) async fn http_client(host: &Host, server: &str) -> Result<HttpClient, EgressError> {
+    let extra_authorities = match &host.http_ca {
+        Some(path) => tokio::fs::read(path)
+            .await
+            .map_err(|source| EgressError::Unreadable { path: path.clone(), source })?,
+        None => Vec::new(),
+    };
+    let mut protected: Vec<Protected> = api_server(server).into_iter().chain(service()).collect();
+    protected.extend(host.admin.map(endpoint));
+    let deny = host.http_deny.clone();
+    Ok(HttpClient::new(HttpConfig { protected, deny, extra_authorities, ..HttpConfig::default() })?)
+}
+
+fn api_server(server: &str) -> Option<Protected> {
+    let uri: Uri = server.parse().ok()?;
+    let default = if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
+    let port = uri.port_u16().unwrap_or(default);
+    Some(Protected { what: "the API server", host: uri.host()?.to_owned(), port })
+}
+
+fn service() -> Option<Protected> {
+    let host = std::env::var(IN_CLUSTER.0).ok().filter(|host| !host.is_empty())?;
+    let port = std::env::var(IN_CLUSTER.1).ok().and_then(|port| port.parse().ok()).unwrap_or(443);
+    Some(Protected { what: "the API server", host, port })
+}
+
+fn endpoint(address: SocketAddr) -> Protected {
+    let host = address.ip().to_string();
+    Protected { what: "the host's admin endpoint", host, port: address.port() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_api_server_of_a_url_is_known_by_host_and_port() {
+        for (url, host, port) in [
+            ("https://10.0.0.1:6443", "10.0.0.1", 6443),
+            ("https://k8s.example.com/k8s/clusters/c-1", "k8s.example.com", 443),
+            ("http://[::1]:8001", "[::1]", 8001),
+            ("http://localhost", "localhost", 80),
+        ] {
+            let expected = Protected { what: "the API server", host: host.to_owned(), port };
+            assert_eq!(api_server(url), Some(expected), "{url}");
+        }
+    }
+}
