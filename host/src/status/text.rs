@@ -89,10 +89,24 @@ fn plugin(plugin: &Value) -> String {
     if let Some(failure) = at("calls").get("last-failure").and_then(Value::as_str) {
         let _ = write!(text, "\n  its last failed call: {failure}");
     }
+    text.push_str(&requests(at("calls").get("client").unwrap_or(&null)));
     for subscription in entries(plugin, "subscriptions") {
         text.push_str(&filtered(subscription));
     }
     text
+}
+
+/// What became of its requests to the API server; nothing where all is well.
+fn requests(client: &Value) -> String {
+    let count = |key: &str| number(client, key);
+    let (failed, refused, limited) = (count("failed"), count("refused"), count("limited"));
+    if (failed, refused, limited) == (0, 0, 0) {
+        return String::new();
+    }
+    format!(
+        "\n  of {} to the API server {failed} failed; {refused} not granted and {limited} beyond its limit were not sent",
+        counted(count("requests"), "request"),
+    )
 }
 
 /// `on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when`; nothing of a subscription to
@@ -176,7 +190,8 @@ mod tests {
                 {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0},
                  "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}}},
                 {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
-                 "calls": {"acknowledged": 12, "last-failure": "trap: unreachable"},
+                 "calls": {"acknowledged": 12, "last-failure": "trap: unreachable",
+                    "client": {"requests": 9, "failed": 2, "refused": 3, "limited": 0}},
                  "subscriptions": [{"watch": "v1/pods", "passed": 5, "suppressed": {"labels": 4, "when": 3, "events": 0},
                     "when": {"evaluations": 8, "errors": 1, "last-error": "there is no `spec`"}},
                     {"watch": "v1/nodes", "passed": 7, "suppressed": {"labels": 0}, "when": {"last-error": null}}], "queue": {"pending": 0, "dead-letters": 1}},
@@ -198,6 +213,7 @@ mod tests {
                 "  its file is refused: not a component",
                 "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 1 dead letter",
                 "  its last failed call: trap: unreachable",
+                "  of 9 requests to the API server 2 failed; 3 not granted and 0 beyond its limit were not sent",
                 "  on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when",
                 "  on v1/pods: `when` had no answer 1 time of 8, and what it was asked about passed: there is no `spec`",
             ]

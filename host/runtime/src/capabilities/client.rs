@@ -143,6 +143,7 @@ impl Host for Guest {
     ) -> Result<(), ApiError> {
         let target = Target::object(&gvr, key, String::new())?;
         let body = body::delete_options(
+            options.dry_run,
             options.uid.as_deref(),
             options.resource_version.as_deref(),
             options.propagation.map(|propagation| match propagation {
@@ -151,7 +152,7 @@ impl Host for Guest {
                 Propagation::Orphan => "Orphan",
             }),
         );
-        let request = target.request(Method::DELETE).dry_run(options.dry_run).body(JSON, &body)?;
+        let request = target.request(Method::DELETE).body(JSON, &body)?;
         let write = Write { verb: WriteVerb::Delete, dry_run: options.dry_run, name: target.name() };
         self.write(write, &target, request).await.map(drop)
     }

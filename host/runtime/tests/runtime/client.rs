@@ -56,7 +56,7 @@ async fn each_verb_is_the_request_kubernetes_documents() {
             "PATCH /api/v1/namespaces/default/pods/web?fieldManager=informer%2Ffixture",
             "PATCH /api/v1/namespaces/default/pods/web?fieldManager=informer%2Ffixture&force=true",
             "PATCH /api/v1/namespaces/default/pods/web/status?fieldManager=informer%2Ffixture&dryRun=All",
-            "DELETE /api/v1/namespaces/default/pods/web?dryRun=All",
+            "DELETE /api/v1/namespaces/default/pods/web",
             "GET /api/v1/nodes/node-1",
         ]
     );
@@ -79,6 +79,7 @@ async fn each_verb_is_the_request_kubernetes_documents() {
     );
     let deletion: Value = serde_json::from_slice(&requests[8].body).unwrap();
     assert_eq!(deletion["preconditions"], json!({"uid": "u", "resourceVersion": "7"}));
+    assert_eq!(deletion["dryRun"], json!(["All"]), "the server reads the body and nothing else");
 }
 
 #[tokio::test]

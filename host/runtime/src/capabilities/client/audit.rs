@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{ApiAnswer, body::text, error::word, target::Target};
-use crate::bindings::informer::plugin::client::{ApiCode, ApiError};
+use super::{ApiAnswer, body::text, error::word, gate::Write, target::Target};
+use crate::bindings::informer::plugin::client::ApiError;
 
 /// What `RUST_LOG`-style filters and collectors know it by.
 const TARGET: &str = "audit";
@@ -23,21 +23,16 @@ pub(super) struct Audit {
 // === impl Audit ===
 
 impl Audit {
-    pub(super) fn begin(
-        plugin: &Arc<str>,
-        verb: &'static str,
-        target: &Target,
-        name: &str,
-        dry_run: bool,
-    ) -> Self {
+    /// It is sent now.
+    pub(super) fn begin(plugin: &Arc<str>, write: &Write<'_>, target: &Target) -> Self {
         Self {
             plugin: Arc::clone(plugin),
-            verb,
+            verb: write.verb.as_str(),
             resource: target.gvr.to_string(),
             subresource: target.subresource.clone().unwrap_or_default(),
             namespace: target.namespace.clone(),
-            name: name.to_owned(),
-            dry_run,
+            name: write.name.to_owned(),
+            dry_run: write.dry_run,
             settled: false,
         }
     }
@@ -53,18 +48,13 @@ impl Audit {
                 }
                 self.write("ok", (*status).into(), &text(body, "/metadata/resourceVersion"));
             }
-            // Nothing was sent, and a plugin that does not stop would fill the log: it is counted.
-            Err(error) if error.code == ApiCode::LimitExceeded => {}
             Err(error) => self.write(word(error.code), error.status, ""),
         }
     }
 
-    /// A plugin tried what it may not. Not `told`: it did so too often lately, and it is only counted.
-    pub(super) fn refused(mut self, told: bool) {
+    /// Not sent after all: the plugin tried what it may not.
+    pub(super) fn refused(mut self) {
         self.settled = true;
-        if !told {
-            return;
-        }
         let Self { plugin, verb, resource, subresource, namespace, name, dry_run, .. } = &self;
         tracing::warn!(
             target: TARGET, plugin = &**plugin, verb, resource, subresource, namespace, name = %name.escape_debug(),

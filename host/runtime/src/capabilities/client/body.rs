@@ -38,8 +38,9 @@ pub(super) fn name(object: &Value) -> String {
     object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The body of a deletion.
+/// The body of a deletion. Where there is one, the server looks for no option in the query, not even for `dryRun`.
 pub(super) fn delete_options(
+    dry_run: bool,
     uid: Option<&str>,
     resource_version: Option<&str>,
     propagation: Option<&str>,
@@ -57,6 +58,9 @@ pub(super) fn delete_options(
     }
     if let Some(propagation) = propagation {
         options.insert("propagationPolicy".to_owned(), propagation.into());
+    }
+    if dry_run {
+        options.insert("dryRun".to_owned(), vec!["All"].into());
     }
     options.into()
 }

@@ -13,7 +13,7 @@ use informer_types::{Gvr, ObjectKey, WriteVerb};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::{JSON, audit::Audit, body::text, target::Target};
+use super::{JSON, body::text, gate::Write, target::Target};
 use crate::{
     bindings::informer::plugin::{
         client::{ApiCode, ApiError, ObjectEvent},
@@ -143,8 +143,8 @@ impl Guest {
         let target = Target::collection("events.k8s.io/v1/events", namespace)?;
         let request =
             target.request(Method::POST).query("fieldManager", self.reporter()).body(JSON, &object)?;
-        let audit = Audit::begin(&self.config.name, "create", &target, &name, false);
-        self.send(audit, request).await?;
+        let write = Write { verb: WriteVerb::Create, dry_run: false, name: &name };
+        self.audited(write, &target, request).await?;
         self.sources.client.0.series.begin(key, name, Instant::now());
         Ok(())
     }
@@ -158,8 +158,8 @@ impl Guest {
             .request(Method::PATCH)
             .query("fieldManager", self.reporter())
             .body("application/merge-patch+json", &json!({"series": series}))?;
-        let audit = Audit::begin(&self.config.name, "patch", &target, target.name(), false);
-        self.send(audit, request).await.map(drop)
+        let write = Write { verb: WriteVerb::Patch, dry_run: false, name: target.name() };
+        self.audited(write, &target, request).await.map(drop)
     }
 
     /// Of the object as the cache has it: `kubectl describe` finds its Events by both.

@@ -58,7 +58,7 @@ impl Guest {
         target: &Target,
         request: Draft,
     ) -> Result<String, ApiError> {
-        let Write { verb, dry_run, name } = write;
+        let verb = write.verb;
         let grants = &self.config.grants;
         let subresource = target.subresource.as_deref();
         let granted = grants
@@ -67,45 +67,64 @@ impl Guest {
             .is_some_and(|grants| grants.allow(verb, &target.gvr, subresource, &target.namespace));
         // Who writes a Secret can read it: the answer is the whole object.
         let secret = !target.gvr.is_secrets()
-            || grants.secrets.contains(&target.namespace, name)
+            || grants.secrets.contains(&target.namespace, write.name)
             || grants.secrets.contain_all(Some(&target.namespace));
-        let audit = Audit::begin(&self.config.name, verb.as_str(), target, name, dry_run);
         if !granted || !secret {
             // A token each, as long as there are some: a plugin that does not stop does not fill the log.
             let now = Instant::now();
-            let requests = self.config.limits.requests;
-            audit.refused(self.sources.client.0.budget.reserve(requests, now, now).is_ok());
+            if self.sources.client.0.budget.reserve(self.config.limits.requests, now, now).is_ok() {
+                Audit::begin(&self.config.name, &write, target).refused();
+            }
             let line = if granted { "secrets" } else { "write" };
             return Err(self.refuse(&format!("{verb} of {target}"), line));
         }
-        self.send(audit, request).await.and_then(|answer| error::text(answer.body))
+        self.audited(write, target, request).await.and_then(|answer| error::text(answer.body))
     }
 
-    /// A write that is granted.
-    pub(super) async fn send(&mut self, audit: Audit, request: Draft) -> Result<ApiAnswer, ApiError> {
-        let answer = self.ask(request).await;
+    /// A write that is granted. What the budget does not let out leaves no record: it is counted.
+    pub(super) async fn audited(
+        &mut self,
+        write: Write<'_>,
+        target: &Target,
+        request: Draft,
+    ) -> Result<ApiAnswer, ApiError> {
+        self.token().await?;
+        let audit = Audit::begin(&self.config.name, &write, target);
+        let answer = self.exchange(request).await;
         audit.settle(&answer);
         answer
     }
 
-    /// Waits for the plugin's budget, sends, and turns what is no success into an error.
-    pub(super) async fn ask(&mut self, draft: Draft) -> Result<ApiAnswer, ApiError> {
-        let limits = &self.config.limits;
-        let (counters, client) = (&self.counters.client, &self.sources.client.0);
-        match client.budget.reserve(limits.requests, Instant::now(), self.call.deadline) {
-            Ok(wait) if wait.is_zero() => {}
-            Ok(wait) => tokio::time::sleep(wait).await,
+    /// A request that needs no record.
+    pub(super) async fn ask(&mut self, request: Draft) -> Result<ApiAnswer, ApiError> {
+        self.token().await?;
+        self.exchange(request).await
+    }
+
+    /// Waits for the plugin's budget, if that is within the deadline of the call.
+    async fn token(&mut self) -> Result<(), ApiError> {
+        let limit = self.config.limits.requests;
+        match self.sources.client.0.budget.reserve(limit, Instant::now(), self.call.deadline) {
+            Ok(wait) if wait.is_zero() => Ok(()),
+            Ok(wait) => {
+                tokio::time::sleep(wait).await;
+                Ok(())
+            }
             Err(wait) => {
-                counters.limited.fetch_add(1, Relaxed);
+                self.counters.client.limited.fetch_add(1, Relaxed);
                 let message = format!(
-                    "more than {} requests a second, and the next may not be made before the deadline of this call: \
-                     make fewer, or raise `requests` under [plugin.limits]",
-                    limits.requests
+                    "more than {limit} requests a second, and the next may not be made before the deadline of this \
+                     call: make fewer, or raise `requests` under [plugin.limits]"
                 );
                 let retry_after_ms = Some(u32::try_from(wait.as_millis()).unwrap_or(u32::MAX));
-                return Err(ApiError { retry_after_ms, ..ApiError::host(ApiCode::LimitExceeded, message) });
+                Err(ApiError { retry_after_ms, ..ApiError::host(ApiCode::LimitExceeded, message) })
             }
         }
+    }
+
+    /// Sends, and turns what is no success into an error.
+    async fn exchange(&mut self, draft: Draft) -> Result<ApiAnswer, ApiError> {
+        let (counters, client) = (&self.counters.client, &self.sources.client.0);
         counters.requests.fetch_add(1, Relaxed);
         let request = ApiRequest {
             plugin: self.config.name.clone(),
@@ -113,7 +132,7 @@ impl Guest {
             method: draft.method,
             content_type: draft.content_type,
             body: draft.body,
-            longest_answer: limits.response_bytes,
+            longest_answer: self.config.limits.response_bytes,
         };
         let answer = match client.transport.send(request).await {
             Ok(answer) if (200..300).contains(&answer.status) => Ok(answer),

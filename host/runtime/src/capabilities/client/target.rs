@@ -117,13 +117,12 @@ impl Draft {
         self
     }
 
-    pub(super) fn dry_run(self, dry_run: bool) -> Self {
-        if dry_run { self.query("dryRun", "All") } else { self }
-    }
-
     /// What every write of a plugin has: its own field manager.
     pub(super) fn write(self, plugin: &str, options: &WriteOptions) -> Self {
-        let draft = self.query("fieldManager", format!("informer/{plugin}")).dry_run(options.dry_run);
+        let mut draft = self.query("fieldManager", format!("informer/{plugin}"));
+        if options.dry_run {
+            draft = draft.query("dryRun", "All");
+        }
         if options.force { draft.query("force", "true") } else { draft }
     }
 
