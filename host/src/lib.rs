@@ -9,6 +9,7 @@ pub mod app;
 pub mod check;
 pub mod cli;
 pub mod config;
+mod config_files;
 pub mod connect;
 pub mod demo;
 pub mod dev;

@@ -4,12 +4,14 @@
 pub(crate) mod answer;
 mod capability;
 pub(crate) mod client;
+pub(crate) mod config;
 pub(crate) mod delivery;
 mod error;
 pub(crate) mod http;
 pub(crate) mod keyvalue;
 pub(crate) mod lister;
 pub(crate) mod log;
+pub(crate) mod logging;
 pub(crate) mod meta;
 pub(crate) mod objects;
 pub(crate) mod secret;
@@ -21,5 +23,6 @@ pub use self::http::{
 };
 pub(crate) use capability::{Capability, Need};
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
+pub use config::{ConfigFilesError, ConfigSource, NoConfigFiles};
 pub use keyvalue::{KeyValueError, KeyValueSource, NoKeyValues, Quota};
 pub use source::{ListError, ListerQuery, ListerSource};

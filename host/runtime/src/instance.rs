@@ -85,11 +85,16 @@ impl Instance {
     pub(crate) async fn start(&mut self) -> Result<Result<(), String>, Failure> {
         self.spoiled = true;
         let Self { store, exports, .. } = self;
-        let config = std::sync::Arc::clone(&store.data().config);
-        let allowed = config.limits.deadline;
+        let allowed = store.data().config.limits.deadline;
         begin(store, allowed, 0, Duration::ZERO);
         let plugin = &exports.plugin;
-        let returned = within(allowed, plugin.call_start(&mut *store, &config.config_json)).await;
+        let returned = within(allowed, async {
+            match store.data_mut().start_config().await {
+                Ok(config) => plugin.call_start(&mut *store, &config).await,
+                Err(error) => Ok(Err(error.to_string())),
+            }
+        });
+        let returned = returned.await;
         let started = finish(store, returned)?;
         if started.is_ok() {
             self.settle();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     LogSink,
-    capabilities::{ClientSource, HttpClient, KeyValueSource, ListerSource},
+    capabilities::{ClientSource, ConfigSource, HttpClient, KeyValueSource, ListerSource},
 };
 
 /// Where a plugin's capabilities get what they hand out. The composition root fills it in. Cheap to clone.
@@ -20,6 +20,8 @@ pub struct Sources {
     pub log: Arc<dyn LogSink>,
     /// What it keeps.
     pub keyvalue: Arc<dyn KeyValueSource>,
+    /// The files of its configuration.
+    pub config: Arc<dyn ConfigSource>,
 }
 
 impl std::fmt::Debug for Sources {

@@ -19,7 +19,7 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::settings;
-use crate::{config, wiring::CacheLister};
+use crate::{config, config_files::ConfigFiles, wiring::CacheLister};
 
 /// What all plugins of a host are made from.
 pub(super) struct Parts {
@@ -101,6 +101,7 @@ impl Unit {
                 http: parts.http.clone(),
                 log: Arc::clone(&parts.log),
                 keyvalue: Arc::clone(&parts.keyvalue),
+                config: Arc::new(ConfigFiles::new(config.config_files.clone())),
             },
         ));
         let queue = Queue::new(&settings::queue(&config));

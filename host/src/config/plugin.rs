@@ -48,6 +48,8 @@ pub struct Plugin {
     pub grants: Grants,
     /// `[plugin.config]` as a JSON object, keys sorted; dates are texts.
     pub config_json: String,
+    /// Files whose texts join the configuration by name, and directories of them; absolute. Not looked at here.
+    pub config_files: Vec<PathBuf>,
 }
 
 /// What a plugin may reach.

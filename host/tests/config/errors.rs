@@ -377,6 +377,17 @@ fn the_quota_of_what_a_plugin_keeps_is_a_size_that_is_of_use() {
 }
 
 #[test]
+fn configuration_files_are_paths() {
+    let told = problems(
+        &informer::config::SMALLEST.replace("source = ", "config-files = [\"/etc/a\", 1]\nsource = "),
+    );
+    assert_eq!(
+        told,
+        "6:27: plugin.hello.config-files[1]: expected a path, found the number 1; write for example \"plugins/hello.wasm\"\n"
+    );
+}
+
+#[test]
 fn a_state_directory_is_a_path() {
     let told = problems(&format!("[host]\nstate-dir = 1\n{}", informer::config::SMALLEST));
     assert_eq!(

@@ -3,6 +3,7 @@
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi_http::{WasiHttp, WasiHttpView, p2::bindings as wasi_http};
 
+use super::logging::{UNVERSIONED, link_unversioned};
 use crate::{
     Grants,
     bindings::{informer::plugin as imports, wasi},
@@ -24,6 +25,9 @@ pub(crate) enum Capability {
     KeyValueBatch,
     HttpTypes,
     HttpOutgoing,
+    Config,
+    Logging,
+    LoggingUnversioned,
 }
 
 /// What a plugin needs for a capability.
@@ -37,7 +41,7 @@ pub(crate) enum Need {
 // === impl Capability ===
 
 impl Capability {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Types,
         Self::Objects,
         Self::Log,
@@ -49,6 +53,9 @@ impl Capability {
         Self::KeyValueBatch,
         Self::HttpTypes,
         Self::HttpOutgoing,
+        Self::Config,
+        Self::Logging,
+        Self::LoggingUnversioned,
     ];
 
     /// What a component calls it, without the version.
@@ -65,6 +72,8 @@ impl Capability {
             Self::KeyValueBatch => "wasi:keyvalue/batch",
             Self::HttpTypes => "wasi:http/types",
             Self::HttpOutgoing => "wasi:http/outgoing-handler",
+            Self::Config => "wasi:config/store",
+            Self::Logging | Self::LoggingUnversioned => UNVERSIONED,
         }
     }
 
@@ -81,13 +90,22 @@ impl Capability {
         match self {
             Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => "0.2.0-draft",
             Self::HttpTypes | Self::HttpOutgoing => "0.2",
+            Self::Config => "0.2.0-rc.1",
+            Self::Logging => "0.1.0-draft",
+            Self::LoggingUnversioned => "",
             _ => "0.1.0",
         }
     }
 
     pub(crate) fn need(self) -> Need {
         match self {
-            Self::Types | Self::Objects | Self::Log | Self::Delivery => Need::Nothing,
+            Self::Types
+            | Self::Objects
+            | Self::Log
+            | Self::Delivery
+            | Self::Config
+            | Self::Logging
+            | Self::LoggingUnversioned => Need::Nothing,
             Self::Lister => Need::Grant("read = [\"apps/v1/deployments\"]"),
             Self::Client => Need::Grant("write = [\"patch apps/v1/deployments @default\"]"),
             Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => {
@@ -101,7 +119,13 @@ impl Capability {
 
     pub(crate) fn granted(self, grants: &Grants) -> bool {
         match self {
-            Self::Types | Self::Objects | Self::Log | Self::Delivery => true,
+            Self::Types
+            | Self::Objects
+            | Self::Log
+            | Self::Delivery
+            | Self::Config
+            | Self::Logging
+            | Self::LoggingUnversioned => true,
             Self::Lister => grants.read.is_some(),
             Self::Client => grants.write.is_some(),
             Self::KeyValue | Self::KeyValueAtomics | Self::KeyValueBatch => grants.keyvalue.is_some(),
@@ -117,6 +141,9 @@ impl Capability {
             Self::Delivery => imports::delivery::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Lister => imports::lister::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Client => imports::client::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::Config => wasi::config::store::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::Logging => wasi::logging::logging::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::LoggingUnversioned => link_unversioned(linker),
             Self::KeyValue => wasi::keyvalue::store::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::KeyValueAtomics => {
                 wasi::keyvalue::atomics::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)

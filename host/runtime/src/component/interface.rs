@@ -87,8 +87,11 @@ fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
     if not_served.is_empty() {
         return Ok(());
     }
-    let ours: Vec<String> =
-        Capability::ALL.iter().map(|known| format!("{}@{}", known.interface(), known.version())).collect();
+    let ours: Vec<String> = Capability::ALL
+        .iter()
+        .filter(|known| !known.version().is_empty())
+        .map(|known| format!("{}@{}", known.interface(), known.version()))
+        .collect();
     let served = format!("{}, and {} @0.2", ours.join(", "), WASI.join(", "));
     Err(LoadError::NotServed { imports: not_served, served })
 }

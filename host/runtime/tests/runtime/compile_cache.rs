@@ -4,7 +4,7 @@ use std::{fs, path::Path, path::PathBuf, sync::Arc};
 
 use informer_runtime::{
     Component, Engine, EngineConfig, Plugin, Sources,
-    capabilities::{ClientSource, NoKeyValues},
+    capabilities::{ClientSource, NoConfigFiles, NoKeyValues},
 };
 use tempfile::TempDir;
 
@@ -29,6 +29,7 @@ async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
         http: running.http.clone(),
         log: running.log.clone(),
         keyvalue: Arc::new(NoKeyValues),
+        config: Arc::new(NoConfigFiles),
     };
     let plugin = Plugin::new(engine.clone(), Setup::new("{}").config, sources);
     plugin.load(&component).await.map(drop).map_err(|error| error.to_string())

@@ -14,7 +14,10 @@ use futures::future::{BoxFuture, pending};
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
     LogStream, Plugin, PluginConfig, Sources,
-    capabilities::{ClientSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource, NoKeyValues},
+    capabilities::{
+        ClientSource, ConfigSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource,
+        NoConfigFiles, NoKeyValues,
+    },
 };
 use informer_types::{
     Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object, ObjectKey,
@@ -49,6 +52,7 @@ pub(crate) struct Setup {
     pub(crate) cache: Arc<Cache>,
     pub(crate) api: Arc<Api>,
     pub(crate) http: HttpClient,
+    pub(crate) config_files: Arc<dyn ConfigSource>,
 }
 
 /// A plugin with everything around it.
@@ -72,7 +76,13 @@ impl Setup {
             instances: NonZeroUsize::MIN,
         };
         let http = HttpClient::new(HttpConfig::default()).unwrap();
-        Self { config, cache: Arc::default(), api: Arc::default(), http }
+        Self {
+            config,
+            cache: Arc::default(),
+            api: Arc::default(),
+            http,
+            config_files: Arc::new(NoConfigFiles),
+        }
     }
 
     pub(crate) fn deadline(mut self, deadline: Duration) -> Self {
@@ -108,6 +118,11 @@ impl Setup {
         self
     }
 
+    pub(crate) fn config_files(mut self, files: Arc<dyn ConfigSource>) -> Self {
+        self.config_files = files;
+        self
+    }
+
     /// Shows the values of these Secrets.
     pub(crate) fn secrets(mut self, grants: &[&str]) -> Self {
         self.config.grants.secrets =
@@ -134,7 +149,7 @@ impl Setup {
 
     /// Without a version.
     pub(crate) fn idle(self) -> Running {
-        let Self { config, cache, api, http } = self;
+        let Self { config, cache, api, http, config_files } = self;
         let log = Arc::new(Lines::default());
         let plugin = Plugin::new(
             ENGINE.clone(),
@@ -145,6 +160,7 @@ impl Setup {
                 http: http.clone(),
                 log: Arc::clone(&log) as _,
                 keyvalue: Arc::new(NoKeyValues),
+                config: config_files,
             },
         );
         Running { plugin: Arc::new(plugin), log, cache, api, http }

@@ -20,3 +20,4 @@ mod log_lines;
 mod objects;
 mod reload;
 mod secrets;
+mod settings;

@@ -28,6 +28,7 @@ pub(crate) struct RawPlugin {
     pub(crate) limits: RawLimits,
     pub(crate) grant: RawGrant,
     pub(crate) config_json: Option<String>,
+    pub(crate) config_files: Option<Located<Vec<Located<PathText>>>>,
 }
 
 /// `instance` and the keys that go with it.
@@ -124,6 +125,7 @@ impl RawPlugin {
             limits: table.table("limits", &LIMITS, RawLimits::read).unwrap_or_default(),
             grant: table.table("grant", &GRANT, RawGrant::read).unwrap_or_default(),
             config_json: table.json("config"),
+            config_files: table.list("config-files"),
         }
     }
 }

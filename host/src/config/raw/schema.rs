@@ -78,6 +78,7 @@ pub(crate) static PLUGIN: Section = Section {
         "limits",
         "grant",
         "config",
+        "config-files",
     ],
     later: &["on-reload"],
 };

@@ -41,6 +41,8 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
     let retry = calls::retry(&raw.retry, context);
     let quarantine = queue::quarantine(&raw.quarantine, context);
     let limits = calls::limits(&raw.limits, context);
+    let config_files = raw.config_files.into_iter().flat_map(|files| files.value);
+    let config_files = config_files.filter_map(|path| context.path(&path)).collect();
     let grants = grants::grants(raw.grant, watched, context);
     Some(Plugin {
         name: raw.name?.value.0,
@@ -52,6 +54,7 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
         quarantine,
         limits,
         grants,
+        config_files,
         config_json: raw.config_json.unwrap_or_else(|| CONFIG_JSON.to_owned()),
     })
 }

@@ -10,7 +10,7 @@ use futures::{
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, Plugin,
     PluginConfig, Sources,
-    capabilities::{ClientSource, ListError, ListerQuery, ListerSource, NoKeyValues},
+    capabilities::{ClientSource, ListError, ListerQuery, ListerSource, NoConfigFiles, NoKeyValues},
 };
 use informer_types::{Gvr, Object, ObjectKey};
 
@@ -51,6 +51,7 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
             client: ClientSource::default(),
             log: Arc::new(StandardError),
             keyvalue: Arc::new(NoKeyValues),
+            config: Arc::new(NoConfigFiles),
         },
     );
     plugin.load(&component).await.context("cannot load the component")?;

@@ -1,0 +1,90 @@
+//! `wasi:config` and `wasi:logging`, by a real component (issue 4 point 4).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures::future::BoxFuture;
+use informer_runtime::{
+    LogLevel,
+    capabilities::{ConfigFilesError, ConfigSource},
+};
+use informer_types::Outcome;
+use parking_lot::Mutex;
+
+use crate::host::{Running, Setup};
+
+/// Files that change.
+#[derive(Default)]
+struct Files(Mutex<Option<BTreeMap<String, String>>>);
+
+impl Files {
+    fn hold(&self, key: &str, text: &str) {
+        *self.0.lock() = Some(BTreeMap::from([(key.to_owned(), text.to_owned())]));
+    }
+}
+
+impl ConfigSource for Files {
+    fn files(&self) -> BoxFuture<'_, Result<BTreeMap<String, String>, ConfigFilesError>> {
+        let read = self.0.lock().clone().ok_or_else(|| ConfigFilesError("/etc/x: no such file".to_owned()));
+        Box::pin(async { read })
+    }
+}
+
+fn setup(files: &Arc<Files>) -> Setup {
+    Setup::new(r#"{"a":{"b":1},"token":"of the table"}"#).config_files(Arc::clone(files) as _)
+}
+
+async fn asks(running: &Running, key: &str) -> Vec<String> {
+    running.log.clear();
+    assert_eq!(running.add(key).await, Outcome::Acknowledged);
+    running.log.messages()
+}
+
+#[tokio::test]
+async fn the_table_and_the_files_are_one_and_a_changed_file_is_seen_at_once() {
+    let files = Arc::new(Files::default());
+    files.hold("token", "of the file");
+    let running = setup(&files).load("settings").await;
+    assert_eq!(running.log.messages(), [r#"start {"a":{"b":1},"token":"of the file"}"#]);
+
+    assert_eq!(asks(&running, "token").await[0], r#"token is Some("of the file")"#);
+    assert_eq!(asks(&running, "a.b").await[0], r#"a.b is Some("1")"#);
+    assert_eq!(asks(&running, "a").await[0], "a is None");
+
+    files.hold("other", "new");
+    assert_eq!(
+        asks(&running, "other").await,
+        [r#"other is Some("new")"#, r#"Ok(["a.b", "other", "token"])"#]
+    );
+    assert_eq!(asks(&running, "token").await[0], r#"token is Some("of the table")"#);
+    assert_eq!(running.plugin.stats().instances_created, 1, "all by one instance");
+}
+
+#[tokio::test]
+async fn files_that_cannot_be_read_are_an_error_and_refuse_the_start() {
+    let files = Arc::new(Files::default());
+    let idle = setup(&files).idle();
+    let refused = idle.load("settings").await.unwrap_err().to_string();
+    assert!(refused.ends_with("the configuration files of the plugin: /etc/x: no such file"), "{refused}");
+
+    files.hold("token", "x");
+    let running = setup(&files).load("settings").await;
+    *files.0.lock() = None;
+    let said = asks(&running, "token").await;
+    assert_eq!(said[0], r#"Error::Io("the configuration files of the plugin: /etc/x: no such file")"#);
+}
+
+#[tokio::test]
+async fn a_line_of_the_standards_log_has_its_level_and_its_context() {
+    let files = Arc::new(Files::default());
+    files.hold("token", "x");
+    let running = setup(&files).load("settings").await;
+
+    asks(&running, "token").await;
+
+    let lines = running.log.lines();
+    assert_eq!((lines[0].level, lines[1].level), (LogLevel::Info, LogLevel::Debug));
+    assert_eq!(lines[0].fields, [("context".to_owned(), "get".to_owned())]);
+    *files.0.lock() = None;
+    asks(&running, "token").await;
+    assert_eq!(running.log.lines()[0].level, LogLevel::Error, "critical is the error of this host");
+}
