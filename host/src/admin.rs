@@ -1,17 +1,22 @@
 //! The admin endpoint: liveness, readiness and status over HTTP, on loopback.
 
-use std::{net::SocketAddr, sync::Arc};
+mod client;
+
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use axum::{
     Json, Router,
-    extract::State,
+    extract::{Query, State},
     http::StatusCode,
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{get, post},
 };
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
+
+pub(crate) use client::Client;
 
 /// What the endpoint asks the running host.
 pub trait Probe: Send + Sync + 'static {
@@ -23,6 +28,12 @@ pub trait Probe: Send + Sync + 'static {
 
     /// Every informer, plugin and queue, with its state and counters. No object bodies, no secrets.
     fn status(&self) -> Value;
+
+    /// Looks at the files again, or at the component of one plugin, and says what came of it.
+    ///
+    /// # Errors
+    /// Why the host does not do it now.
+    fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Value, String>>;
 }
 
 /// The address cannot be served on.
@@ -50,6 +61,8 @@ impl Admin {
     ///   the host from serving, is followed by what it is: a watch that fails after its first list does not make a
     ///   host unready, for its plugins still have work and their caches.
     /// - `GET /status`: JSON.
+    /// - `POST /reload`, `POST /reload?plugin=name`: JSON, once it is done: what changed, or what is wrong with the files.
+    ///   503 where the host takes no reloads now.
     ///
     /// # Errors
     /// [`AdminBindError`] where the address cannot be listened on.
@@ -65,6 +78,7 @@ impl Admin {
             .route("/livez", get(|| async { "ok" }))
             .route("/readyz", get(readyz))
             .route("/status", get(status))
+            .route("/reload", post(reload))
             .fallback(unknown)
             .with_state(probe);
         let serving = tokio::spawn(async move {
@@ -106,6 +120,16 @@ async fn status(State(probe): State<Arc<dyn Probe>>) -> Json<Value> {
     Json(probe.status())
 }
 
+async fn reload(
+    State(probe): State<Arc<dyn Probe>>,
+    Query(mut query): Query<BTreeMap<String, String>>,
+) -> Response {
+    match probe.reload(query.remove("plugin")).await {
+        Ok(report) => Json(report).into_response(),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"error": why}))).into_response(),
+    }
+}
+
 async fn unknown() -> (StatusCode, Json<Value>) {
-    (StatusCode::NOT_FOUND, Json(json!({"error": "there are /livez, /readyz and /status"})))
+    (StatusCode::NOT_FOUND, Json(json!({"error": "there are /livez, /readyz, /status and /reload"})))
 }

@@ -1,19 +1,28 @@
 //! The host put together: the one place where the crates meet.
 
+mod applier;
+mod changes;
+mod directories;
+mod plan;
 mod rehearsal;
 mod reload;
 mod settings;
 mod status;
+mod successor;
 mod unit;
+mod units;
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use futures::future::join_all;
-use informer_cache::{InformerFactory, Lister, SharedInformer, WatchConfig};
+use informer_cache::{InformerFactory, Lister, SharedInformer};
 use informer_dispatch::Backlog;
-use informer_runtime::{Engine, EngineConfig, EngineError, LogSink};
+use informer_runtime::{Engine, EngineError, LogSink};
 use informer_types::Gvr;
-use tokio::time::Instant;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::{Instant, timeout_at},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use crate::egress::EgressError;
@@ -26,12 +35,15 @@ use crate::{
     plugin_log::PluginLog,
     state::{KeyValues, State},
 };
-pub use rehearsal::{check_watches, component_grants};
-
-use reload::Reloader;
-use status::HostProbe;
+pub use changes::{Change, Report, Verdict};
+pub use rehearsal::{check_watches, component_grants, engine_config};
+pub use reload::ReloadRefused;
 pub use unit::SubscribeError;
-use unit::Unit;
+
+use applier::Applier;
+use directories::Directories;
+use reload::Reload;
+use status::HostProbe;
 
 /// What a test or a demo puts in place of the ordinary.
 #[derive(Clone)]
@@ -40,6 +52,11 @@ pub struct Options {
     pub connection: Option<Connection>,
     /// Where the plugins' lines go.
     pub log: Arc<dyn LogSink>,
+    /// The file that the configuration was read from: it is followed, and read again at a reload. None: the
+    /// configuration stays what it is, and a reload looks at the components alone.
+    pub file: Option<PathBuf>,
+    /// What is changed in every configuration read from the file.
+    pub adjust: fn(&mut Config),
 }
 
 /// Why the host does not start.
@@ -65,7 +82,8 @@ pub enum StartError {
 /// A running host.
 pub struct App {
     factory: Arc<InformerFactory>,
-    units: Arc<[Unit]>,
+    applier: Arc<Applier>,
+    reload: Reload,
     state: State,
     admin: Option<Admin>,
     tasks: TaskTracker,
@@ -75,7 +93,6 @@ pub struct App {
     abort: CancellationToken,
     /// Ends the admin endpoint, last of all.
     admin_stop: CancellationToken,
-    shutdown_timeout: Duration,
 }
 
 /// What was left when the host stopped.
@@ -89,7 +106,7 @@ pub struct StopReport {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { connection: None, log: Arc::new(PluginLog) }
+        Self { connection: None, log: Arc::new(PluginLog), file: None, adjust: |_| {} }
     }
 }
 
@@ -103,60 +120,56 @@ impl App {
     ///
     /// # Errors
     /// [`StartError`] where nothing could run at all.
-    pub async fn start(config: Config, options: Options) -> Result<Self, StartError> {
+    pub async fn start(mut config: Config, options: Options) -> Result<Self, StartError> {
+        (options.adjust)(&mut config);
         let connection = match options.connection {
             Some(connection) => connection,
             None => connect(&config.cluster.access).await?,
         };
         tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
         let state = open_state(config.host.state_dir.clone()).await;
-        let engine = Engine::new(&EngineConfig { cache_dir: config.host.cache_dir.clone() })?;
+        let engine = Engine::new(&settings::engine(&config.host))?;
         let api = Arc::new(KubeClient::new(connection.client.clone()));
         let http = http_client(&config.host, &connection.server).await?;
         let factory = Arc::new(InformerFactory::new(
             connection.client,
             settings::factory(&config.cluster, connection.server),
         ));
-        let watches: BTreeMap<Gvr, WatchConfig> =
-            config.watches.iter().map(|watch| (watch.gvr.clone(), settings::watch(watch))).collect();
-        let abort = CancellationToken::new();
-        let factory_of_units = Arc::clone(&factory);
+        let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let parts = unit::Parts {
             engine,
-            factory: factory_of_units,
-            watches,
+            factory: Arc::clone(&factory),
             api,
             log: options.log,
             keyvalue: Arc::new(KeyValues::new(state.clone())),
             http,
+            directories: Directories::new(),
+            stop: stop.clone(),
             abort: abort.clone(),
         };
-        let units: Result<Vec<Unit>, _> =
-            config.plugins.into_iter().map(|plugin| Unit::new(plugin, &parts)).collect();
-        let units: Arc<[Unit]> = units?.into();
-        warn_of_unused(&parts);
-        let probe: Arc<dyn Probe> =
-            Arc::new(HostProbe::new(Arc::clone(&factory), Arc::clone(&units), state.clone()));
-        let admin_stop = CancellationToken::new();
-        let admin = match config.host.admin {
-            Some(address) => Some(Admin::serve(address, probe, admin_stop.clone()).await?),
-            None => None,
-        };
-        if let Some(admin) = &admin {
-            tracing::info!(address = %admin.address(), "the admin endpoint listens");
-        }
-        let app = Self {
+        let started = (config.cluster.clone(), config.host.clone());
+        let file = options.file.map(|file| std::path::absolute(&file).unwrap_or(file));
+        let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
+        let (reload, reloader) = Reload::new(Arc::clone(&applier), file, options.adjust);
+        let address = config.host.admin;
+        applier.apply(config).await?;
+        let mut app = Self {
             factory,
-            units,
+            applier,
+            reload,
             state,
-            admin,
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            admin: None,
+            tasks,
+            stop,
             abort,
-            admin_stop,
-            shutdown_timeout: config.host.shutdown_timeout,
+            admin_stop: CancellationToken::new(),
         };
-        app.run_background();
+        app.run_background(reloader);
+        if let Some(address) = address {
+            let admin = Admin::serve(address, Arc::new(app.probe()), app.admin_stop.clone()).await?;
+            tracing::info!(address = %admin.address(), "the admin endpoint listens");
+            app.admin = Some(admin);
+        }
         Ok(app)
     }
 
@@ -177,7 +190,7 @@ impl App {
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub async fn ready(&self) {
-        join_all(self.units.iter().map(Unit::serving)).await;
+        join_all(self.applier.units().all().iter().map(|unit| unit.serving())).await;
         join_all(self.factory.informers().iter().map(SharedInformer::wait_synced)).await;
     }
 
@@ -187,26 +200,74 @@ impl App {
     /// A dropped future changes nothing.
     pub async fn synced(&self) {
         self.ready().await;
-        join_all(self.units.iter().map(Unit::synced)).await;
+        join_all(self.applier.units().all().iter().map(|unit| unit.synced())).await;
     }
 
     /// The state of everything, as the admin endpoint shows it.
     pub fn probe(&self) -> impl Probe + use<> {
-        HostProbe::new(Arc::clone(&self.factory), Arc::clone(&self.units), self.state.clone())
+        HostProbe::new(
+            Arc::clone(&self.factory),
+            self.applier.units().clone(),
+            self.state.clone(),
+            self.reload.clone(),
+        )
+    }
+
+    /// Looks at the configuration's file and at every component again, or at the component of one plugin, and
+    /// applies what changed: see [`Report`]. A version that was tried and failed is tried again.
+    ///
+    /// # Errors
+    /// [`ReloadRefused`] where the host is stopping or too many wait. What is wrong with the files is in the report.
+    ///
+    /// # Cancel safety
+    /// Once it was asked for it is done.
+    pub async fn reload(&self, plugin: Option<String>) -> Result<Report, ReloadRefused> {
+        self.reload.ask(plugin).await
+    }
+
+    /// Reloads at each SIGHUP, for ever. Where the system does not let us hear of it, it says so and waits.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub async fn reload_on_signals(&self) {
+        match signal(SignalKind::hangup()) {
+            Ok(mut hangup) => {
+                while hangup.recv().await.is_some() {
+                    // What came of it is in the log.
+                    self.reload(None).await.ok();
+                }
+            }
+            Err(error) => tracing::warn!(%error, "cannot listen for SIGHUP: use `informer reload`"),
+        }
+        std::future::pending().await
+    }
+
+    /// Applies a configuration: starts, stops and changes what differs from the one in force, and nothing else.
+    ///
+    /// # Errors
+    /// [`SubscribeError`] where the host is stopping.
+    ///
+    /// # Cancel safety
+    /// A dropped future may have applied a part; the next call applies the rest.
+    pub async fn apply(&self, config: Config) -> Result<Report, SubscribeError> {
+        self.applier.apply(config).await
     }
 
     /// Stops in the order of the event flow: reflectors, then queues, which are drained, then instances, the admin
     /// endpoint last; all within the configured time.
     pub async fn stop(self) -> StopReport {
-        let deadline = Instant::now() + self.shutdown_timeout;
+        let deadline = Instant::now() + self.applier.shutdown_timeout();
         self.stop.cancel();
-        if tokio::time::timeout_at(deadline, self.factory.shutdown()).await.is_err() {
+        // Whatever is being applied ends first, and nothing is applied any more.
+        let _held = timeout_at(deadline, self.applier.hold()).await;
+        let units = self.applier.units().all();
+        if timeout_at(deadline, self.factory.shutdown()).await.is_err() {
             tracing::error!("informers did not stop in time");
         }
-        let left = join_all(self.units.iter().map(|unit| unit.stop(deadline))).await;
+        let left = join_all(units.iter().map(|unit| unit.stop(deadline))).await;
         self.abort.cancel();
         self.tasks.close();
-        if tokio::time::timeout_at(deadline, self.tasks.wait()).await.is_err() {
+        if timeout_at(deadline, self.tasks.wait()).await.is_err() {
             tracing::error!("background tasks did not stop in time");
         }
         self.admin_stop.cancel();
@@ -221,24 +282,11 @@ impl App {
         StopReport { undelivered }
     }
 
-    fn run_background(&self) {
-        for index in 0..self.units.len() {
-            let (units, stop) = (Arc::clone(&self.units), self.stop.clone());
-            self.tasks.spawn(async move {
-                if let Some(unit) = units.get(index) {
-                    stop.run_until_cancelled(unit.open()).await;
-                }
-            });
-        }
+    fn run_background(&self, reloader: reload::Reloader) {
         let (state, stop) = (self.state.clone(), self.stop.clone());
         self.tasks.spawn(async move { state.keep_open(stop).await });
-        let reloader = Reloader::new(Arc::clone(&self.units));
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(reloader.run()).await });
-        let (units, stop) = (Arc::clone(&self.units), self.stop.clone());
-        self.tasks.spawn(async move {
-            join_all(units.iter().map(|unit| unit.plugin().expire_idle(stop.clone()))).await;
-        });
     }
 }
 
@@ -247,14 +295,6 @@ async fn open_state(directory: Option<PathBuf>) -> State {
     let opening = tokio::task::spawn_blocking(move || State::open(directory.as_deref()));
     // Opening does not panic.
     opening.await.unwrap_or_else(|_| State::open(None))
-}
-
-/// A watch that no plugin uses costs nothing, and says so.
-fn warn_of_unused(parts: &unit::Parts) {
-    let used = parts.factory.informers();
-    for gvr in parts.watches.keys().filter(|gvr| used.iter().all(|informer| informer.key().gvr != **gvr)) {
-        tracing::warn!(resource = %gvr, "no plugin subscribes to this watch or may read it, so it is not started");
-    }
 }
 
 impl std::fmt::Debug for App {

@@ -2,11 +2,11 @@
 
 use std::{fmt, path::Path};
 
-use informer_runtime::{Component, Engine, EngineConfig};
+use informer_runtime::{Component, Engine};
 use serde_json::{Value, json};
 
 use crate::{
-    app::{self, component_grants},
+    app::{self, component_grants, engine_config},
     cli::{CheckArgs, Output},
     config::{self, Components, Config, LoadError},
     connect::connect,
@@ -52,7 +52,7 @@ pub async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool> {
 
 /// Compiles every component and compares its imports with the grants.
 async fn check_components(config: &Config) -> anyhow::Result<Vec<Problem>> {
-    let engine = Engine::new(&EngineConfig { cache_dir: config.host.cache_dir.clone() })?;
+    let engine = Engine::new(&engine_config(&config.host))?;
     let mut problems = Vec::new();
     for plugin in &config.plugins {
         let loaded = Component::from_file(&engine, &plugin.source).await;

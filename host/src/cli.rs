@@ -6,7 +6,7 @@ mod args;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use args::{ApiserverArgs, CheckArgs, DemoArgs, DevArgs, RbacArgs, RunArgs, StatusArgs};
+pub use args::{AdminArgs, ApiserverArgs, CheckArgs, DemoArgs, DevArgs, RbacArgs, ReloadArgs, RunArgs};
 
 use crate::logging::LogFormat;
 
@@ -68,7 +68,10 @@ pub enum Command {
     Rbac(RbacArgs),
     /// Asks a running host how every informer and plugin is doing, what is wrong and what would help.
     #[command(after_help = args::STATUS_EXAMPLES)]
-    Status(StatusArgs),
+    Status(AdminArgs),
+    /// Tells a running host to look at its configuration and components now, and says what it did.
+    #[command(after_help = args::RELOAD_EXAMPLES)]
+    Reload(ReloadArgs),
 }
 
 /// How results are printed.

@@ -28,11 +28,11 @@ use std::{
 
 pub use cluster::{Access, BURST, Cluster, IDLE_WATCH_TIMEOUT, QPS, WatchList};
 pub use environment::Environment;
-pub use host::{ADMIN, Host, LOG, SHUTDOWN_TIMEOUT};
+pub use host::{ADMIN, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT};
 pub use loopback::{NotLoopback, loopback};
 pub use plugin::{
-    Delivery, Events, Grants, Initial, Instance, Limits, OnExhausted, Plugin, Quarantine, Queue, Rate,
-    Relist, Retry, Subscription,
+    Delivery, Events, Grants, Initial, Instance, Limits, OnExhausted, OnReload, Plugin, Quarantine, Queue,
+    Rate, Relist, Reload, Retry, Subscription,
 };
 pub use problem::{ConfigError, Problem};
 pub use watch::{Compression, DROP, LEAST_RESYNC, Watch};

@@ -4,10 +4,12 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use futures::future::BoxFuture;
 use informer_runtime::capabilities::{ConfigFilesError, ConfigSource};
+use parking_lot::Mutex;
 
 /// All files of a plugin together; a ConfigMap or Secret has 1 MiB at most.
 const BYTES: u64 = 4 << 20;
@@ -22,20 +24,25 @@ const SWAPS: usize = 3;
 #[derive(Clone, Debug)]
 pub(crate) struct ConfigFiles {
     /// Files, and directories of them; of two with the same name the later one counts.
-    paths: Vec<PathBuf>,
+    paths: Arc<Mutex<Vec<PathBuf>>>,
 }
 
 // === impl ConfigFiles ===
 
 impl ConfigFiles {
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
-        Self { paths }
+        Self { paths: Arc::new(Mutex::new(paths)) }
+    }
+
+    /// Reads these from now on.
+    pub(crate) fn set(&self, paths: Vec<PathBuf>) {
+        *self.paths.lock() = paths;
     }
 
     /// What is in them now. Blocks.
     fn read(&self) -> Result<BTreeMap<String, String>, ConfigFilesError> {
         let mut texts = BTreeMap::new();
-        for path in &self.paths {
+        for path in &self.paths.lock().clone() {
             let read = read(path);
             texts.extend(read.map_err(|error| ConfigFilesError(format!("{}: {error}", path.display())))?);
         }
@@ -47,7 +54,7 @@ impl ConfigSource for ConfigFiles {
     fn files(&self) -> BoxFuture<'_, Result<BTreeMap<String, String>, ConfigFilesError>> {
         let files = self.clone();
         Box::pin(async move {
-            if files.paths.is_empty() {
+            if files.paths.lock().is_empty() {
                 return Ok(BTreeMap::new());
             }
             let reading = tokio::task::spawn_blocking(move || files.read());

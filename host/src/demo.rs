@@ -38,7 +38,7 @@ pub async fn run(args: DemoArgs, config: Config, token: CancellationToken) -> an
     let (lines, heard) = mpsc::unbounded_channel();
     let mut story = Story::new(connection.client.clone(), heard);
     story.prologue().await?;
-    let options = Options { connection: Some(connection), log: Arc::new(Stage(lines)) };
+    let options = Options { connection: Some(connection), log: Arc::new(Stage(lines)), ..Options::default() };
     let app = App::start(config, options).await?;
     let told = tokio::select! {
         biased;

@@ -18,7 +18,7 @@ use crate::{
 /// # Errors
 /// One of them does not start.
 pub async fn run(
-    config: Option<Config>,
+    config: Option<(Config, PathBuf)>,
     listen: SocketAddr,
     output: Output,
     token: CancellationToken,
@@ -31,12 +31,17 @@ pub async fn run(
     };
     let server = DevServer::start(settings).await?;
     let app = match config {
-        Some(mut config) => {
-            // What is kept of objects makes no sense once they are gone.
-            config.host.state_dir = None;
+        Some((config, file)) => {
             let url = server.url().parse().context("the embedded API server's own URL")?;
             let connection = connect(&Access::Server(url)).await?;
-            Some(App::start(config, Options { connection: Some(connection), ..Options::default() }).await?)
+            let options = Options {
+                connection: Some(connection),
+                file: Some(file),
+                // What is kept of objects makes no sense once they are gone.
+                adjust: |config| config.host.state_dir = None,
+                ..Options::default()
+            };
+            Some(App::start(config, options).await?)
         }
         None => None,
     };

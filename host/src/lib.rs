@@ -17,6 +17,7 @@ mod egress;
 pub mod logging;
 pub mod plugin_log;
 pub mod rbac;
+pub mod reload;
 pub mod shutdown;
 pub mod state;
 pub mod status;

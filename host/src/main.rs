@@ -10,7 +10,7 @@ use informer::{
     config::{self, Components, Config},
     demo, dev, logging,
     logging::LogFormat,
-    rbac, shutdown, status,
+    rbac, reload, shutdown, status,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -50,16 +50,21 @@ async fn run(cli: Cli) -> anyhow::Result<bool> {
             init_logging(&global, ASKING, LogFormat::Text)?;
             return status::run(args, global.output).await;
         }
+        Command::Reload(args) => {
+            init_logging(&global, ASKING, LogFormat::Text)?;
+            return reload::run(args, global.output).await;
+        }
         Command::Run(args) => {
             let config = load(&args.config, &global)?;
             let token = stop_on_signals();
-            let app = App::start(config, Options::default()).await?;
-            token.cancelled().await;
+            let options = Options { file: Some(args.config), ..Options::default() };
+            let app = App::start(config, options).await?;
+            token.run_until_cancelled(app.reload_on_signals()).await;
             app.stop().await;
         }
         Command::Dev(args) => {
             let config = match &args.config {
-                Some(path) => Some(load(path, &global)?),
+                Some(path) => Some((load(path, &global)?, path.clone())),
                 None => {
                     init_logging(&global, config::LOG, LogFormat::Text)?;
                     None

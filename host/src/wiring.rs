@@ -6,10 +6,11 @@ use futures::future::BoxFuture;
 use informer_cache::{ListQuery, Lister, SharedInformer};
 use informer_runtime::capabilities::{ListError, ListerQuery, ListerSource};
 use informer_types::{Gvr, Object, ObjectKey};
+use parking_lot::RwLock;
 
 /// The host's caches, as the `lister` capability reads them.
 #[derive(Debug, Default)]
-pub(crate) struct CacheLister(BTreeMap<Gvr, Cache>);
+pub(crate) struct CacheLister(RwLock<BTreeMap<Gvr, Arc<Cache>>>);
 
 #[derive(Debug)]
 struct Cache {
@@ -20,13 +21,14 @@ struct Cache {
 // === impl CacheLister ===
 
 impl CacheLister {
-    pub(crate) fn new(informers: impl IntoIterator<Item = (Gvr, SharedInformer)>) -> Self {
-        let cache = |informer: SharedInformer| Cache { lister: informer.lister(), informer };
-        Self(informers.into_iter().map(|(gvr, informer)| (gvr, cache(informer))).collect())
+    /// Reads these from now on.
+    pub(crate) fn set(&self, informers: impl IntoIterator<Item = (Gvr, SharedInformer)>) {
+        let cache = |informer: SharedInformer| Arc::new(Cache { lister: informer.lister(), informer });
+        *self.0.write() = informers.into_iter().map(|(gvr, informer)| (gvr, cache(informer))).collect();
     }
 
-    fn of(&self, gvr: &Gvr) -> Result<&Cache, ListError> {
-        self.0.get(gvr).ok_or_else(|| ListError::UnknownResource(gvr.clone()))
+    fn of(&self, gvr: &Gvr) -> Result<Arc<Cache>, ListError> {
+        self.0.read().get(gvr).cloned().ok_or_else(|| ListError::UnknownResource(gvr.clone()))
     }
 }
 
@@ -36,7 +38,8 @@ impl ListerSource for CacheLister {
     }
 
     fn list(&self, gvr: &Gvr, query: &ListerQuery<'_>) -> Result<Vec<Arc<Object>>, ListError> {
-        let lister = &self.of(gvr)?.lister;
+        let cache = self.of(gvr)?;
+        let lister = &cache.lister;
         let query = ListQuery { namespace: query.namespace, labels: query.labels, index: query.index };
         lister.list(&query).map_err(|unknown| ListError::UnknownIndex(unknown.to_string()))
     }
@@ -52,7 +55,8 @@ impl ListerSource for CacheLister {
         resource_version: &'a str,
     ) -> BoxFuture<'a, Result<(), ListError>> {
         Box::pin(async move {
-            let waited = self.of(gvr)?.informer.wait_for_version(resource_version, namespace).await;
+            let cache = self.of(gvr)?;
+            let waited = cache.informer.wait_for_version(resource_version, namespace).await;
             waited.map_err(|error| ListError::InvalidVersion(error.to_string()))
         })
     }

@@ -1,6 +1,8 @@
 //! Hot reload: a changed component file becomes the version in service, between two calls and without a relist.
 
+mod configuration;
 mod files;
+mod storm;
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},

@@ -65,7 +65,8 @@ impl TestHost {
 
     async fn run(connection: Connection, configuration: Config) -> anyhow::Result<Self> {
         let lines = Lines::default();
-        let options = Options { connection: Some(connection), log: Arc::new(lines.clone()) };
+        let options =
+            Options { connection: Some(connection), log: Arc::new(lines.clone()), ..Options::default() };
         let app = App::start(configuration, options).await?;
         Ok(Self { app, lines })
     }
@@ -76,6 +77,30 @@ impl TestHost {
         let mut configuration = configuration(toml)?;
         configuration.host.state_dir = Some(state.to_owned());
         Self::run(connection, configuration).await
+    }
+
+    /// Starts the host with the configuration in this file, which it follows, against the server at `url`. The file says
+    /// `[host]` itself.
+    pub async fn start_file(url: &str, file: &Path) -> anyhow::Result<Self> {
+        let lines = Lines::default();
+        let options = Options {
+            connection: Some(connect(&Access::Server(url.parse()?)).await?),
+            log: Arc::new(lines.clone()),
+            file: Some(file.to_owned()),
+            ..Options::default()
+        };
+        let app = App::start(config::load(file, Components::Unseen)?, options).await?;
+        Ok(Self { app, lines })
+    }
+
+    /// The host itself.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// What is wrong although the host serves.
+    pub fn degraded(&self) -> Vec<String> {
+        self.app.probe().degraded()
     }
 
     /// Waits until every informer has synced, every plugin serves, and every initial notification is settled.

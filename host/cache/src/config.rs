@@ -15,7 +15,7 @@ use crate::Compression;
 const MANAGED_FIELDS: &str = "/metadata/managedFields";
 
 /// One shared informer: which collection, how much of it, and how it is kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WatchConfig {
     /// The resource.
     pub gvr: Gvr,

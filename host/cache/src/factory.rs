@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     transport: Transport,
     config: Arc<FactoryConfig>,
     informers: Mutex<BTreeMap<InformerKey, Held>>,
+    /// Those that have a successor and are still held by somebody.
+    superseded: Mutex<Vec<Held>>,
     tasks: TaskTracker,
     threads: Threads,
     stop: CancellationToken,
@@ -69,6 +71,7 @@ impl InformerFactory {
             threads: Threads::start(config.threads),
             config: Arc::new(config),
             informers: Mutex::default(),
+            superseded: Mutex::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
@@ -103,6 +106,18 @@ impl InformerFactory {
             return Err(FactoryStopped(Box::new(key)));
         }
         Ok(Subscription::new(informer, Arc::clone(shared)))
+    }
+
+    /// As [`subscribe`](Self::subscribe), but to an informer of its own settings even where there is one of the same
+    /// key: that one is superseded. It goes on for those who hold it until they are gone or it is stopped, but the
+    /// factory hands out the new one from now on.
+    ///
+    /// # Errors
+    /// [`FactoryStopped`] once the factory is shut down.
+    pub fn supersede(&self, config: WatchConfig) -> Result<Subscription, FactoryStopped> {
+        let old = self.shared.informers.lock().remove(&InformerKey::from(&config));
+        self.shared.superseded.lock().extend(old);
+        self.subscribe(config)
     }
 
     /// Every informer handed out and not stopped, by key.
@@ -220,7 +235,8 @@ impl Shared {
     pub(crate) fn release(&self, informer: &SharedInformer) {
         let mut informers = self.informers.lock();
         let Some(held) = informers.get_mut(informer.key()).filter(|held| held.informer.is(informer)) else {
-            return;
+            drop(informers);
+            return self.release_superseded(informer);
         };
         held.subscriptions = held.subscriptions.saturating_sub(1);
         // What a shut down host still delivers may read the cache.
@@ -231,7 +247,20 @@ impl Shared {
         }
     }
 
+    fn release_superseded(&self, informer: &SharedInformer) {
+        let mut superseded = self.superseded.lock();
+        let Some(at) = superseded.iter().position(|held| held.informer.is(informer)) else { return };
+        let Some(held) = superseded.get_mut(at) else { return };
+        held.subscriptions = held.subscriptions.saturating_sub(1);
+        if held.subscriptions == 0 && !held.owned && !self.stop.is_cancelled() {
+            superseded.remove(at);
+            informer.inner.abandoned.store(true, Ordering::Release);
+            informer.inner.stop.cancel();
+        }
+    }
+
     fn forget(&self, informer: &SharedInformer) {
+        self.superseded.lock().retain(|held| !held.informer.is(informer));
         let mut informers = self.informers.lock();
         if informers.get(informer.key()).is_some_and(|held| held.informer.is(informer)) {
             informers.remove(informer.key());

@@ -35,9 +35,9 @@ pub struct ListenerConfig {
 /// A listener's place at an informer. Dropping it changes nothing; [`remove`](Self::remove) ends it.
 #[derive(Clone)]
 pub struct Registration {
-    id: u64,
+    pub(crate) id: u64,
     name: Arc<str>,
-    processor: Arc<Processor>,
+    pub(crate) processor: Arc<Processor>,
     sync: watch::Receiver<SyncState>,
 }
 
@@ -79,8 +79,7 @@ impl Listener {
     ) -> Self {
         let (sync, _) = watch::channel(SyncState::Pending);
         let done = sync.clone();
-        let resync = config.resync.or(default_resync).filter(|period| !period.is_zero());
-        let resync = resync.map(|period| period.max(LEAST_RESYNC));
+        let resync = period(config.resync, default_resync);
         Self {
             id,
             name: Arc::from(config.name),
@@ -94,6 +93,23 @@ impl Listener {
             sink_panics: 0,
             initial: Some(SyncToken::new(move || settle(&done, SyncState::Synced))),
         }
+    }
+
+    /// What it asks for from now on, and where it hears it. The period begins anew where it is another one.
+    pub(crate) fn retarget(
+        &mut self,
+        config: ListenerConfig,
+        sink: Arc<dyn NotificationSink>,
+        default_resync: Option<Duration>,
+    ) {
+        let resync = period(config.resync, default_resync);
+        if resync != self.resync {
+            self.next_resync = resync.map(|period| Instant::now() + period);
+        }
+        self.resync = resync;
+        self.name = Arc::from(config.name);
+        self.relist_all = config.relist_all;
+        self.sink = sink;
     }
 
     pub(crate) fn registration(&self, processor: &Arc<Processor>) -> Registration {
@@ -116,6 +132,14 @@ impl Listener {
         self.outbox.push_back(notification);
         if self.outbox.len() >= MAX_OUTBOX {
             self.flush();
+        }
+    }
+
+    /// As [`offer`](Self::offer), for several that are true now.
+    pub(crate) fn offer_all(&mut self, changes: impl IntoIterator<Item = (Change, Cause)>) {
+        let observed = Instant::now().into_std();
+        for (change, cause) in changes {
+            self.offer(change, cause, observed);
         }
     }
 
@@ -157,6 +181,12 @@ impl Listener {
         }
         due
     }
+}
+
+/// A listener's own period or the informer's; none: never (P-9).
+fn period(own: Option<Duration>, default: Option<Duration>) -> Option<Duration> {
+    let period = own.or(default).filter(|period| !period.is_zero());
+    period.map(|period| period.max(LEAST_RESYNC))
 }
 
 /// Leaves `Pending` once and for all.

@@ -87,6 +87,36 @@ impl Processor {
         Some(registration)
     }
 
+    /// Gives a listener another sink and other settings, between two notifications; `difference` says of each object
+    /// of `cached` what the new sink is told first. False where the listener has left or the informer stopped.
+    pub(crate) fn retarget(
+        &self,
+        id: u64,
+        config: ListenerConfig,
+        sink: Arc<dyn NotificationSink>,
+        told: impl FnOnce() -> Vec<(Change, Cause)>,
+    ) -> bool {
+        let mut listeners = self.lock();
+        let Some(listener) = listeners.find(id) else { return false };
+        // What waits for it was meant for the sink it had.
+        listener.flush();
+        listener.retarget(config, sink, self.default_resync);
+        listener.offer_all(told());
+        drop(listeners);
+        self.resync_moved.notify_one();
+        true
+    }
+
+    /// Tells one listener about everything `cached` returns, once more. False as with
+    /// [`retarget`](Self::retarget).
+    pub(crate) fn replay(&self, id: u64, cached: impl FnOnce() -> Vec<Arc<Object>>) -> bool {
+        let mut listeners = self.lock();
+        let Some(listener) = listeners.find(id) else { return false };
+        let again = cached().into_iter().map(|object| (Change::Added { object }, Cause::Replay));
+        listener.offer_all(again);
+        true
+    }
+
     pub(crate) fn leave(&self, id: u64) {
         let mut listeners = self.lock();
         if let Some(at) = listeners.listeners.iter().position(|listener| listener.id == id) {
@@ -137,6 +167,10 @@ impl Processor {
 // === impl Listeners ===
 
 impl Listeners {
+    fn find(&mut self, id: u64) -> Option<&mut Listener> {
+        self.listeners.iter_mut().find(|listener| listener.id == id)
+    }
+
     /// Tells every listener.
     pub(crate) fn distribute(&mut self, change: &Change, cause: Cause, observed: std::time::Instant) {
         for listener in &mut self.listeners {

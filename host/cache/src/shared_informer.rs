@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use informer_types::{NotificationSink, Pointer, Source};
+use informer_types::{Cause, Change, NotificationSink, Object, Pointer, Source};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -174,6 +174,40 @@ impl SharedInformer {
             .ok_or_else(|| InformerStopped(Box::new(key.clone())))
     }
 
+    /// Gives a listener another sink and other settings, in place: it was told what it was told, and the sink is
+    /// offered what happens from now on, nothing in between missed or doubled (C-10). `difference` is asked about
+    /// every cached object: what it returns the new sink is offered first, with cause `replay`, for instance an
+    /// addition where the new sink selects an object that the old one did not. The registration stays what it is.
+    ///
+    /// Returns false, and changes nothing, where the listener was removed or the informer stopped.
+    pub fn retarget_listener(
+        &self,
+        registration: &Registration,
+        config: ListenerConfig,
+        sink: Arc<dyn NotificationSink>,
+        difference: impl FnMut(&Arc<Object>) -> Option<Change>,
+    ) -> bool {
+        let cached = || self.inner.indexer.list(None);
+        self.knows(registration)
+            && self.inner.processor.retarget(registration.id, config, sink, || {
+                let changes = cached();
+                changes.iter().filter_map(difference).map(|change| (change, Cause::Replay)).collect()
+            })
+    }
+
+    /// Tells one listener about everything in the cache again, as additions with cause `replay`. Nobody else hears
+    /// of it, no request is made, and nothing that happens is missed or overtaken (C-10). Returns false where the
+    /// listener was removed or the informer stopped.
+    pub fn replay(&self, registration: &Registration) -> bool {
+        let Inner { processor, indexer, .. } = &*self.inner;
+        self.knows(registration) && processor.replay(registration.id, || indexer.list(None))
+    }
+
+    /// Everything in the cache, also once the informer was stopped by name.
+    pub fn cached(&self) -> Vec<Arc<Object>> {
+        self.inner.indexer.list(None)
+    }
+
     /// True once the first list of every namespace watched is in the cache and was offered to the listeners
     /// (C-12). Says nothing about what they did with it: see [`Registration::has_synced`].
     pub fn has_synced(&self) -> bool {
@@ -248,8 +282,12 @@ impl SharedInformer {
         !self.inner.started.swap(true, Ordering::AcqRel)
     }
 
+    fn knows(&self, registration: &Registration) -> bool {
+        Arc::ptr_eq(&self.inner.processor, &registration.processor)
+    }
+
     /// True for a handle of this very informer.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 

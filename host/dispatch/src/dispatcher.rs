@@ -15,10 +15,9 @@ pub use handle::DispatcherHandle;
 
 use crate::{Queue, RetryConfig};
 use supervisor::Supervisor;
-use worker::Worker;
 
 /// How the notifications of one plugin are delivered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DispatchConfig {
     /// The plugin's name, for logs.
     pub plugin: Arc<str>,
@@ -50,15 +49,14 @@ impl Dispatcher {
         handler: Arc<impl EventHandler>,
         shutdown: &CancellationToken,
     ) -> DispatcherHandle {
-        let (workers, target) = watch::channel(config.workers);
-        let shutdown = shutdown.child_token();
         let span = info_span!("dispatcher", plugin = %config.plugin);
-        let worker = Worker::new(config.plugin, config.retry, queue.clone(), handler);
+        let (config, target) = watch::channel(config);
+        let shutdown = shutdown.child_token();
         let tasks = TaskTracker::new();
-        let supervisor = Supervisor::new(worker, target, shutdown.clone());
+        let supervisor = Supervisor::new(queue.clone(), handler, target, shutdown.clone());
         tasks.spawn(supervisor.run().instrument(span));
         tasks.close();
-        DispatcherHandle::new(queue, workers, tasks, shutdown.drop_guard())
+        DispatcherHandle::new(queue, config, tasks, shutdown.drop_guard())
     }
 }
 

@@ -95,6 +95,23 @@ impl<S: NotificationSink> Filter<S> {
         FilterStats { passed: self.passed.load(Ordering::Relaxed), ..stats }
     }
 
+    /// Takes over from the filter that a listener had before, one cached object after the other, before anything else
+    /// is offered. What both select the handler knows. What is returned is to be offered: it tells of an object that
+    /// only this one selects, or that only the one before did.
+    pub fn succeed<T: NotificationSink>(&self, before: &Filter<T>, object: &Arc<Object>) -> Option<Change> {
+        let was_in = !before.selects || before.state.lock().inside.contains(&object.key());
+        if !self.selects {
+            return (!was_in).then(|| Change::Added { object: Arc::clone(object) });
+        }
+        let mut state = self.state.lock();
+        if was_in {
+            state.inside.insert(object.key());
+        }
+        let is_in = self.selects(object, &mut state.stats).is_ok();
+        // One that leaves is told as an addition which is not selected: the filter makes a deletion of it.
+        (was_in != is_in).then(|| Change::Added { object: Arc::clone(object) })
+    }
+
     /// Judges a notification, and turns it into what the handler is to be told.
     fn passes(&self, state: &mut State, notification: &mut Notification) -> bool {
         let judged = self.judge(state, notification);

@@ -4,9 +4,14 @@ mod compile_cache;
 mod interface;
 mod load_error;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use sha2::{Digest, Sha256};
+use tokio::io::AsyncReadExt;
 
 pub(crate) use compile_cache::CompileCache;
 pub use load_error::LoadError;
@@ -25,6 +30,7 @@ const SHOWN: usize = 20;
 pub struct Component {
     pub(crate) compiled: wasmtime::component::Component,
     digest: Arc<str>,
+    prepared_in: Duration,
 }
 
 // === impl Component ===
@@ -38,10 +44,26 @@ impl Component {
     /// # Cancel safety
     /// A dropped future lets a running compilation end for nothing.
     pub async fn from_file(engine: &Engine, path: &Path) -> Result<Self, LoadError> {
-        let bytes = tokio::fs::read(path)
-            .await
-            .map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
-        Self::from_bytes(engine, bytes).await
+        Self::from_bytes(engine, read(engine, path).await?).await
+    }
+
+    /// As [`Component::from_file`], but none, and nothing is compiled, where the file has a digest that is `known`.
+    ///
+    /// # Errors
+    /// As [`Component::from_file`].
+    ///
+    /// # Cancel safety
+    /// As [`Component::from_file`].
+    pub async fn from_file_unless(
+        engine: &Engine,
+        path: &Path,
+        known: impl FnOnce(&str) -> bool,
+    ) -> Result<Option<Self>, LoadError> {
+        let bytes = read(engine, path).await?;
+        if known(&hex(&Sha256::digest(&bytes))) {
+            return Ok(None);
+        }
+        Self::from_bytes(engine, bytes).await.map(Some)
     }
 
     /// As [`Component::from_file`], for bytes in memory.
@@ -50,6 +72,7 @@ impl Component {
     /// [`LoadError`] where the bytes are no component.
     pub async fn from_bytes(engine: &Engine, bytes: Vec<u8>) -> Result<Self, LoadError> {
         check_preamble(&bytes)?;
+        check_size(engine, bytes.len() as u64)?;
         // The semaphore is never closed; without a permit two compilations run at once, no more.
         let permit = Arc::clone(&engine.compiling).acquire_owned().await.ok();
         let engine = engine.clone();
@@ -65,6 +88,11 @@ impl Component {
         &self.digest
     }
 
+    /// How long it took to compile it, or to take it from the cache of compiled code.
+    pub fn prepared_in(&self) -> Duration {
+        self.prepared_in
+    }
+
     /// Checks what the component imports and exports against what this host serves and grants.
     ///
     /// # Errors
@@ -74,13 +102,15 @@ impl Component {
     }
 
     fn compile(engine: &Engine, bytes: &[u8]) -> Result<Self, LoadError> {
+        let begun = Instant::now();
         let digest = hex(&Sha256::digest(bytes));
         if let Some(compiled) = engine.cache.as_ref().and_then(|cache| cache.load(&engine.wasmtime, &digest))
         {
-            return Ok(Self { compiled, digest: digest.into() });
+            return Ok(Self { compiled, digest: digest.into(), prepared_in: begun.elapsed() });
         }
         let compiled = wasmtime::component::Component::from_binary(&engine.wasmtime, bytes)
             .map_err(|error| LoadError::Compile(format!("{error:#}")))?;
+        let prepared_in = begun.elapsed();
         if let Some(cache) = &engine.cache {
             let stored = compiled.serialize().map_err(|error| error.to_string());
             let stored =
@@ -89,7 +119,7 @@ impl Component {
                 tracing::warn!(error, "compiled code was not kept");
             }
         }
-        Ok(Self { compiled, digest: digest.into() })
+        Ok(Self { compiled, digest: digest.into(), prepared_in })
     }
 }
 
@@ -97,6 +127,23 @@ impl std::fmt::Debug for Component {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Component({})", self.digest)
     }
+}
+
+/// Reads a file that may be replaced while it is read, but not for ever.
+async fn read(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
+    let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
+    let file = tokio::fs::File::open(path).await.map_err(unreadable)?;
+    check_size(engine, file.metadata().await.map_err(unreadable)?.len())?;
+    let mut bytes = Vec::new();
+    let most = engine.component_bytes.saturating_add(1);
+    file.take(most).read_to_end(&mut bytes).await.map_err(unreadable)?;
+    Ok(bytes)
+}
+
+/// Compiling takes memory and time in proportion.
+fn check_size(engine: &Engine, bytes: u64) -> Result<(), LoadError> {
+    let limit = engine.component_bytes;
+    if bytes > limit { Err(LoadError::TooLarge { bytes, limit }) } else { Ok(()) }
 }
 
 /// Whether this is a component at all, said in words where it is not.

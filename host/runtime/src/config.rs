@@ -25,6 +25,19 @@ pub struct PluginConfig {
     pub instance: InstancePolicy,
     /// Warm instances kept at most; as many calls run at a time without making a new instance.
     pub instances: NonZeroUsize,
+    /// How a version that takes over from another is judged.
+    pub trial: TrialConfig,
+}
+
+/// When a plugin goes back to the version it had: when more than this share of the new one's first calls fail with a
+/// trap, at the deadline, for memory or in `start`; or each of the first five. An error that the handler returns is
+/// its answer and does not count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialConfig {
+    /// The calls that count; 0: there is no going back.
+    pub calls: u32,
+    /// Of those, the share that may fail: 0 to 1; 1: all may.
+    pub share: f64,
 }
 
 /// What a plugin may reach. The default is nothing.
@@ -80,6 +93,24 @@ pub enum InstancePolicy {
     },
     /// One call, then it is dropped: nothing a guest keeps in its memory outlives a call.
     Fresh,
+}
+
+// === impl TrialConfig ===
+
+impl Default for TrialConfig {
+    fn default() -> Self {
+        Self { calls: 20, share: 0.5 }
+    }
+}
+
+// === impl PluginConfig ===
+
+impl PluginConfig {
+    /// True where an instance made for one of them serves the other as well.
+    pub(crate) fn serves(&self, other: &Self) -> bool {
+        let Self { instances, trial, .. } = other.clone();
+        Self { instances, trial, ..self.clone() } == *other
+    }
 }
 
 // === impl Limits ===

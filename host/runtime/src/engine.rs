@@ -21,10 +21,12 @@ const TICK: Duration = Duration::from_millis(10);
 const COMPILES_AT_ONCE: usize = 1;
 
 /// How components are compiled.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct EngineConfig {
     /// Where compiled code is kept between runs; none: nowhere. The directory is created, for this user only.
     pub cache_dir: Option<PathBuf>,
+    /// The largest component that is compiled, in bytes.
+    pub component_bytes: u64,
 }
 
 /// wasmtime refuses this machine.
@@ -40,6 +42,7 @@ pub struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
     pub(crate) cache: Option<Arc<CompileCache>>,
     pub(crate) compiling: Arc<Semaphore>,
+    pub(crate) component_bytes: u64,
     _ticker: Arc<Ticker>,
 }
 
@@ -47,6 +50,15 @@ pub struct Engine {
 struct Ticker {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+}
+
+// === impl EngineConfig ===
+
+impl Default for EngineConfig {
+    /// No cache, and 64 MiB: a Python component has 20.
+    fn default() -> Self {
+        Self { cache_dir: None, component_bytes: 64 << 20 }
+    }
 }
 
 // === impl Engine ===
@@ -74,6 +86,7 @@ impl Engine {
             wasmtime,
             cache: cache.map(Arc::new),
             compiling: Arc::new(Semaphore::new(COMPILES_AT_ONCE)),
+            component_bytes: config.component_bytes,
             _ticker: Arc::new(ticker),
         })
     }

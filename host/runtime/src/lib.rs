@@ -32,9 +32,9 @@ mod sources;
 mod stats;
 
 pub use component::{Component, LoadError};
-pub use config::{Grants, InstancePolicy, Limits, PluginConfig};
+pub use config::{Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
 pub use engine::{Engine, EngineConfig, EngineError};
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
-pub use plugin::{Plugin, VersionInfo};
+pub use plugin::{Plugin, Rejected, VersionInfo};
 pub use sources::Sources;
 pub use stats::{KeyValueStats, PluginStats};

@@ -1,14 +1,16 @@
 //! A plugin: the version in service, and the swap of a reload.
 
+mod slots;
+mod trial;
 mod version;
 
 use std::{sync::Arc, time::Duration};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
 use tokio::{
-    sync::{Mutex, Semaphore},
-    time::{MissedTickBehavior, interval},
+    sync::{Mutex, watch},
+    time::sleep,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +20,8 @@ use crate::{
     Component, Engine, InstancePolicy, LoadError, PluginConfig, PluginStats, Sources, instance::Instance,
     stats::Counters,
 };
+use slots::Slots;
+use trial::LastGood;
 use version::Version;
 
 /// How often idle instances are looked for at most and at least, whatever the idle timeout.
@@ -37,19 +41,32 @@ const LONGEST_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 /// as their callers like.
 pub struct Plugin {
     engine: Engine,
-    shared: Arc<Shared>,
+    name: Arc<str>,
+    /// What the next version is started with; each version keeps what it was started with itself.
+    shared: ArcSwap<Shared>,
     version: ArcSwapOption<Version>,
-    /// One for each call that may run.
-    calls: Semaphore,
+    rejected: parking_lot::Mutex<Option<Rejected>>,
+    swaps: watch::Sender<u64>,
     /// One load at a time, so that the last one asked for is the one in service.
     loading: Mutex<()>,
 }
 
-/// What all versions of a plugin share.
+/// What the versions of a plugin share; only the configuration differs.
+#[derive(Clone)]
 struct Shared {
     config: Arc<PluginConfig>,
     sources: Sources,
     counters: Arc<Counters>,
+    slots: Arc<Slots>,
+}
+
+/// A version that took over and was taken out of service again, because its first calls failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// Lower-case hex of the SHA-256 of the component.
+    pub digest: Arc<str>,
+    /// How many calls of how many, and the last failure.
+    pub why: String,
 }
 
 // === impl Plugin ===
@@ -58,15 +75,22 @@ impl Plugin {
     /// A plugin without a version: deliveries fail with [`FailureKind::Start`] until one is loaded.
     pub fn new(engine: Engine, mut config: PluginConfig, sources: Sources) -> Self {
         config.limits.deadline = config.limits.deadline.min(LONGEST_DEADLINE);
-        let calls = Semaphore::new(config.instances.get().min(Semaphore::MAX_PERMITS));
-        let shared = Shared { config: Arc::new(config), sources, counters: Arc::default() };
-        let version = ArcSwapOption::empty();
-        Self { engine, shared: Arc::new(shared), version, calls, loading: Mutex::default() }
+        let slots = Arc::new(Slots::new(config.instances.get()));
+        let shared = Shared { config: Arc::new(config), sources, counters: Arc::default(), slots };
+        Self {
+            engine,
+            name: Arc::clone(&shared.config.name),
+            shared: ArcSwap::from_pointee(shared),
+            version: ArcSwapOption::empty(),
+            rejected: parking_lot::Mutex::default(),
+            swaps: watch::Sender::new(0),
+            loading: Mutex::default(),
+        }
     }
 
     /// The name in the configuration.
     pub fn name(&self) -> &str {
-        &self.shared.config.name
+        &self.name
     }
 
     /// Puts a component into service: checks and links it, makes a first instance, asks it who it is and starts it,
@@ -79,13 +103,97 @@ impl Plugin {
     /// A dropped future has either swapped or changed nothing.
     pub async fn load(&self, component: &Component) -> Result<VersionInfo, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
-        component.check(&self.engine, &self.shared.config.grants)?;
-        let version = Version::start(&self.engine, component, &self.shared).await?;
+        self.put_into_service(component, &self.shared.load_full()).await
+    }
+
+    /// Changes everything about the plugin but its name, its code and what the process lends to it. Where an instance
+    /// could tell the difference, the component in service is started aside with the new configuration, and swapped
+    /// as [`load`](Self::load) does: its version is returned. Else the change takes effect at once.
+    ///
+    /// # Errors
+    /// [`LoadError`]; the version that served before goes on as it was configured, and the next [`load`](Self::load)
+    /// uses the new configuration.
+    ///
+    /// # Cancel safety
+    /// A dropped future has changed nothing, or what the next load uses, or everything.
+    pub async fn configure(&self, mut config: PluginConfig) -> Result<Option<VersionInfo>, LoadError> {
+        let _one_at_a_time = self.loading.lock().await;
+        config.limits.deadline = config.limits.deadline.min(LONGEST_DEADLINE);
+        config.name = Arc::clone(&self.name);
+        let before = self.shared.load_full();
+        before.slots.resize(config.instances.get());
+        let shared = Arc::new(Shared { config: Arc::new(config), ..Shared::clone(&before) });
+        self.shared.store(Arc::clone(&shared));
+        match self.version.load_full() {
+            Some(version) if !version.serves(&shared.config) => {
+                self.put_into_service(version.component(), &shared).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// True where the version in service was not started with the configuration in force, because it could not be.
+    pub fn is_outdated(&self) -> bool {
+        let wanted = self.shared.load();
+        self.version.load().as_ref().is_some_and(|version| !version.serves(&wanted.config))
+    }
+
+    /// The version that the plugin went back from, unless another one took over since.
+    pub fn rejected(&self) -> Option<Rejected> {
+        self.rejected.lock().clone()
+    }
+
+    /// Forgets which version was rejected: nobody asks for it any more.
+    pub fn pardon(&self) {
+        self.rejected.lock().take();
+    }
+
+    /// How many versions have been put into service, those that were returned to included.
+    pub fn swaps(&self) -> watch::Receiver<u64> {
+        self.swaps.subscribe()
+    }
+
+    async fn put_into_service(
+        &self,
+        component: &Component,
+        shared: &Arc<Shared>,
+    ) -> Result<VersionInfo, LoadError> {
+        component.check(&self.engine, &shared.config.grants)?;
+        let last_good = self.version.load().as_ref().map(|version| version.last_good());
+        let version = Version::start(&self.engine, component, shared, last_good).await?;
         let info = version.info().clone();
-        if let Some(old) = self.version.swap(Some(Arc::new(version))) {
+        self.rejected.lock().take();
+        let old = self.version.swap(Some(Arc::new(version)));
+        self.swaps.send_modify(|swaps| *swaps += 1);
+        if let Some(old) = old {
             old.retire().await;
         }
         Ok(info)
+    }
+
+    /// Takes a version out of service that failed its trial, and puts the last good one in its place.
+    async fn go_back(&self, failed: &Arc<Version>, last_good: LastGood, why: String) {
+        let _one_at_a_time = self.loading.lock().await;
+        let in_service = self.version.load_full();
+        if !in_service.is_some_and(|version| Arc::ptr_eq(&version, failed)) {
+            return;
+        }
+        let LastGood { component, shared } = last_good;
+        let plugin = self.name();
+        match Version::start(&self.engine, &component, &shared, None).await {
+            Ok(version) => {
+                let digest = Arc::clone(&failed.info().digest);
+                tracing::error!(plugin, refused = %digest, in_service = %version.info().digest, why, "the new version fails; the last good one is back");
+                shared.counters.went_back();
+                *self.rejected.lock() = Some(Rejected { digest, why });
+                self.version.store(Some(Arc::new(version)));
+                self.swaps.send_modify(|swaps| *swaps += 1);
+                failed.retire().await;
+            }
+            Err(error) => {
+                tracing::error!(plugin, why, %error, "the new version fails, and the one before does not start any more; the new one goes on");
+            }
+        }
     }
 
     /// Takes the plugin out of service: every idle instance is stopped, and one with a call in hand after it.
@@ -104,61 +212,74 @@ impl Plugin {
     /// What was counted since the plugin was made, over all versions.
     pub fn stats(&self) -> PluginStats {
         let idle = self.version.load().as_ref().map_or(0, |version| version.idle());
-        self.shared.counters.snapshot(idle)
+        self.shared.load().counters.snapshot(idle)
     }
 
     /// Stops instances that had no call for the idle timeout, until `stop` is cancelled. To be run beside the
-    /// deliveries; without it, idle instances stay. Returns at once where instances are never kept.
+    /// deliveries; without it, idle instances stay.
     pub async fn expire_idle(&self, stop: CancellationToken) {
-        let InstancePolicy::Warm { idle_timeout, .. } = self.shared.config.instance else { return };
         let (shortest, longest) = IDLE_CHECKS;
-        let mut checks = interval((idle_timeout / 2).clamp(shortest, longest));
-        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let expire = async {
             loop {
-                checks.tick().await;
-                if let Some(version) = self.version.load_full() {
-                    version.drop_idle(idle_timeout).await;
+                // Looked at each time: a reload may change it.
+                let idle_timeout = match &self.shared.load().config.instance {
+                    InstancePolicy::Warm { idle_timeout, .. } => Some(*idle_timeout),
+                    InstancePolicy::Fresh => None,
+                };
+                sleep(idle_timeout.map_or(longest, |timeout| (timeout / 2).clamp(shortest, longest))).await;
+                if let Some((version, timeout)) = self.version.load_full().zip(idle_timeout) {
+                    version.drop_idle(timeout).await;
                 }
             }
         };
         stop.run_until_cancelled(expire).await;
     }
 
-    /// An instance, and the version it is given back to.
-    async fn lease(&self) -> Result<(Arc<Version>, Instance), Failure> {
+    /// The version in service, and an instance of it, which is given back to it.
+    async fn lease(&self) -> Result<(Arc<Version>, Result<Instance, Failure>), Failure> {
         loop {
             let Some(version) = self.version.load_full() else {
                 return Err(Failure::new(FailureKind::Start, "no version of the plugin is loaded"));
             };
             // None: it was retired since, so there is another one.
-            if let Some(instance) = version.lease().await? {
+            if let Some(instance) = version.lease().await.transpose() {
                 return Ok((version, instance));
             }
         }
     }
 
     async fn attempt(&self, delivery: &Delivery) -> Result<Outcome, Failure> {
-        // Never closed.
-        let _permit = self.calls.acquire().await;
-        let (version, mut instance) = self.lease().await?;
-        let outcome = instance.deliver(delivery).await.map_err(|failure| {
-            let notification = &delivery.notification;
-            let (verb, gvr, key) = (notification.change.verb(), &notification.source, notification.key());
-            Failure::new(failure.kind, format!("{verb} of {gvr} {key}: {}", failure.message))
-        })?;
-        if instance.usable() {
-            version.give_back(instance).await;
+        let shared = self.shared.load_full();
+        let _slot = shared.slots.acquire().await;
+        let (version, instance) = self.lease().await?;
+        let outcome = match instance {
+            Ok(instance) => deliver(&version, instance, delivery).await,
+            Err(failure) => Err(failure),
+        };
+        if let Some((last_good, why)) = version.judge(outcome.as_ref().err()) {
+            self.go_back(&version, last_good, why).await;
         }
-        Ok(outcome)
+        outcome
     }
+}
+
+async fn deliver(version: &Version, mut instance: Instance, delivery: &Delivery) -> Result<Outcome, Failure> {
+    let outcome = instance.deliver(delivery).await.map_err(|failure| {
+        let notification = &delivery.notification;
+        let (verb, gvr, key) = (notification.change.verb(), &notification.source, notification.key());
+        Failure::new(failure.kind, format!("{verb} of {gvr} {key}: {}", failure.message))
+    })?;
+    if instance.usable() {
+        version.give_back(instance).await;
+    }
+    Ok(outcome)
 }
 
 impl EventHandler for Plugin {
     async fn handle(&self, delivery: Delivery) -> Outcome {
         let outcome = self.attempt(&delivery).await;
         let outcome = outcome.unwrap_or_else(|failure| Outcome::Retry { after: None, failure });
-        self.shared.counters.called(&outcome);
+        self.shared.load().counters.called(&outcome);
         outcome
     }
 }

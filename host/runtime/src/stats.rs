@@ -35,6 +35,8 @@ pub struct PluginStats {
     pub memory_refusals: u64,
     /// Bytes of log beyond the limit.
     pub log_bytes_dropped: u64,
+    /// Versions that took over, failed, and were taken out of service for the one before.
+    pub went_back: u64,
     /// What its client did.
     pub client: ClientStats,
     /// HTTP requests.
@@ -67,6 +69,7 @@ pub(crate) struct Counters {
     log_bytes_dropped: AtomicU64,
     keyvalue: Mutex<KeyValueStats>,
     pub(crate) client: ClientCounters,
+    went_back: AtomicU64,
     /// Touched by failures only.
     failures: Mutex<(BTreeMap<FailureKind, u64>, Option<Failure>)>,
 }
@@ -94,6 +97,10 @@ impl Counters {
 
     pub(crate) fn dropped_log(&self, bytes: u64) {
         self.log_bytes_dropped.fetch_add(bytes, Relaxed);
+    }
+
+    pub(crate) fn went_back(&self) {
+        self.went_back.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn keyvalue(&self, write: bool, error: Option<&KeyValueError>) {
@@ -130,6 +137,7 @@ impl Counters {
             keyvalue: *self.keyvalue.lock(),
             client: self.client.snapshot(),
             http: self.http.snapshot(),
+            went_back: self.went_back.load(Relaxed),
         }
     }
 }

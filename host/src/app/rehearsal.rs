@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use informer_cache::{InformerFactory, SharedInformer};
-use informer_runtime::Grants;
+use informer_runtime::{EngineConfig, Grants};
 use tokio::time::{Instant, sleep};
 
 use super::settings;
 use crate::{
-    config::{Config, Plugin},
+    config::{Config, Host, Plugin},
     connect::Connection,
 };
 
@@ -22,6 +22,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What the configuration lets a plugin reach.
 pub fn component_grants(plugin: &Plugin) -> Grants {
     settings::grants(plugin)
+}
+
+/// How components are compiled.
+pub fn engine_config(host: &Host) -> EngineConfig {
+    settings::engine(host)
 }
 
 /// Lists every watched resource once. Of each that did not work: which it is, and why.

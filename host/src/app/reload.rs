@@ -1,120 +1,226 @@
-//! Hot reload: a changed component file becomes the version in service.
+//! When the configuration and the components are looked at again.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use futures::future::join_all;
-use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use parking_lot::Mutex;
 use tokio::{
-    sync::Notify,
-    time::{sleep, timeout},
+    select,
+    sync::{mpsc, oneshot},
+    time::timeout,
 };
 
-use super::unit::Unit;
+use super::{
+    applier::Applier,
+    changes::{Report, Verdict},
+    directories::{Directories, look},
+    unit::{Look, Unit},
+};
+use crate::config::{self, Components, Config, LoadError};
 
-/// A file that is being written is left alone until it was quiet for so long.
-const QUIET: Duration = Duration::from_millis(100);
+/// Reloads that may wait for the one that runs; they are done together.
+const WAITING: usize = 64;
 
-/// Where the system cannot tell of changes (network file systems, a directory that is not there yet), the files are
-/// looked at this often.
-const POLL: Duration = Duration::from_secs(10);
+/// A component that takes longer to compile is loaded all the same; only nobody waits for the outcome.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Loads every plugin once, and again whenever its file changes.
-///
-/// Directories are watched, not files: an editor, `cp`, a rename and the symlink swap of a mounted ConfigMap all show
-/// there.
-pub(super) struct Reloader {
-    units: Arc<[Unit]>,
-    changed: Arc<Notify>,
-    /// Watches for as long as it lives.
-    _watcher: Option<RecommendedWatcher>,
+/// Somebody waits for the outcome.
+struct Request {
+    /// None: the configuration and every component.
+    plugin: Option<String>,
+    answer: oneshot::Sender<Report>,
 }
 
-/// What tells one state of a file from another without reading it. The time is that of the change of the inode: the
-/// other one is kept by `cp -p` and set to a constant by tools for reproducible builds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
-    inode: u64,
-    bytes: u64,
-    changed: (i64, i64),
+/// Asks for reloads. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Reload {
+    requests: mpsc::Sender<Request>,
+    refused: Arc<Mutex<Option<Vec<String>>>>,
+}
+
+/// Does the reloads, one after the other. What is asked for while one runs is done together after it.
+pub(super) struct Reloader {
+    applier: Arc<Applier>,
+    file: Option<PathBuf>,
+    adjust: fn(&mut Config),
+    requests: mpsc::Receiver<Request>,
+    refused: Arc<Mutex<Option<Vec<String>>>>,
+}
+
+/// Too much is asked for at once, or the host is stopping.
+#[derive(Debug, thiserror::Error)]
+#[error("the host does not take reloads now: it is stopping, or {WAITING} wait already; try again")]
+pub struct ReloadRefused;
+
+// === impl Reload ===
+
+impl Reload {
+    /// The one who asks, and the one who does. Without a file there is only the components to look at.
+    pub(super) fn new(
+        applier: Arc<Applier>,
+        file: Option<PathBuf>,
+        adjust: fn(&mut Config),
+    ) -> (Self, Reloader) {
+        let (sender, requests) = mpsc::channel(WAITING);
+        let refused = Arc::default();
+        let reloader = Reloader { applier, file, adjust, requests, refused: Arc::clone(&refused) };
+        (Self { requests: sender, refused }, reloader)
+    }
+
+    /// Looks at the configuration and at every component again, or at the component of one plugin, whatever
+    /// happened to them; a version that was tried and failed is tried again.
+    ///
+    /// # Errors
+    /// [`ReloadRefused`]. What is wrong with the files is in the report.
+    ///
+    /// # Cancel safety
+    /// Once it was asked for it is done.
+    pub(super) async fn ask(&self, plugin: Option<String>) -> Result<Report, ReloadRefused> {
+        let (answer, answered) = oneshot::channel();
+        self.requests.try_send(Request { plugin, answer }).map_err(|_| ReloadRefused)?;
+        answered.await.map_err(|_| ReloadRefused)
+    }
+
+    /// What is wrong with the configuration's file as it is now, where it is not in force for that.
+    pub(super) fn refused(&self) -> Option<Vec<String>> {
+        self.refused.lock().clone()
+    }
 }
 
 // === impl Reloader ===
 
 impl Reloader {
-    pub(super) fn new(units: Arc<[Unit]>) -> Self {
-        let changed = Arc::new(Notify::new());
-        let directories: BTreeSet<PathBuf> =
-            units.iter().filter_map(|unit| unit.source().parent().map(Path::to_owned)).collect();
-        let watcher = watch(&directories, Arc::clone(&changed))
-            .inspect_err(|error| {
-                tracing::warn!(%error, "changes of component files are noticed late, within {POLL:?}");
-            })
-            .ok();
-        Self { units, changed, _watcher: watcher }
-    }
-
-    /// Runs until it is dropped. A slow compilation of one plugin keeps no other from being loaded.
-    pub(super) async fn run(self) {
-        join_all(self.units.iter().map(|unit| self.follow(unit))).await;
-    }
-
-    async fn follow(&self, unit: &Unit) {
-        let mut last = None;
+    /// Runs until it is dropped.
+    pub(super) async fn run(mut self) {
+        // What was read at the start; a change since then shows in the comparison of what it means.
+        let mut last = self.file.as_deref().map(look);
         loop {
-            // Asked for before the look, so that a change after it is not missed.
-            let changed = self.changed.notified();
-            let seen = look(unit.source());
-            if last != Some(seen) {
-                unit.load().await;
-                last = Some(seen);
+            let directories = Arc::clone(&self.applier);
+            let changed = directories.directories().changed();
+            let now = self.file.as_deref().map(look);
+            if now != last {
+                last = now;
+                self.configuration(&mut Report::default()).await;
+                continue;
             }
-            if timeout(POLL, changed).await.is_ok() {
-                settle(unit.source()).await;
+            let file = self.file.clone();
+            let settled = async {
+                match &file {
+                    Some(file) => Directories::settled(changed, file).await,
+                    None => std::future::pending().await,
+                }
+            };
+            select! {
+                biased;
+                request = self.requests.recv() => match request {
+                    Some(first) => self.answer(first).await,
+                    None => return,
+                },
+                () = settled => {}
             }
         }
     }
-}
 
-/// Returns once the file was left alone for a while. What else happens in its directory is not waited for: it may
-/// never end.
-async fn settle(path: &Path) {
-    let mut seen = look(path);
-    loop {
-        sleep(QUIET).await;
-        let now = look(path);
-        if now == seen {
-            return;
+    /// One reload for everybody who asked by now.
+    async fn answer(&mut self, first: Request) {
+        let mut asked = vec![first];
+        while let Ok(request) = self.requests.try_recv() {
+            asked.push(request);
         }
-        seen = now;
+        let mut report = Report::default();
+        let all = asked.iter().any(|request| request.plugin.is_none());
+        if all {
+            self.configuration(&mut report).await;
+        }
+        let named: BTreeSet<&str> = asked.iter().filter_map(|request| request.plugin.as_deref()).collect();
+        if report.problems.is_empty() {
+            self.components(all, &named, &mut report).await;
+        }
+        for request in asked {
+            let report = match &request.plugin {
+                Some(name) => report.of_plugin(name),
+                None => report.clone(),
+            };
+            // Who asked may be gone.
+            request.answer.send(report).ok();
+        }
+    }
+
+    /// Applies what the file says now. A bad file changes nothing.
+    async fn configuration(&self, report: &mut Report) {
+        let Some(file) = &self.file else { return };
+        match self.read(file).await {
+            Ok(config) => {
+                *self.refused.lock() = None;
+                match self.applier.apply(config).await {
+                    Ok(applied) => {
+                        applied.changes.iter().for_each(|change| tracing::info!(%change, "reloaded"));
+                        *report = applied;
+                    }
+                    Err(error) => report.problems.push(error.to_string()),
+                }
+            }
+            Err(problems) => {
+                tracing::error!(file = %file.display(), ?problems, "the changed configuration is refused; the one in force goes on");
+                *self.refused.lock() = Some(problems.clone());
+                report.problems = problems;
+            }
+        }
+    }
+
+    async fn read(&self, file: &std::path::Path) -> Result<Config, Vec<String>> {
+        let path = file.to_owned();
+        let reading = tokio::task::spawn_blocking(move || config::load(&path, Components::Unseen));
+        match reading.await {
+            Ok(Ok(mut config)) => {
+                (self.adjust)(&mut config);
+                Ok(config)
+            }
+            Ok(Err(LoadError::Invalid(error))) => {
+                let file = error.file.display();
+                Err(error.problems.iter().map(|problem| format!("{file}:{problem}")).collect())
+            }
+            Ok(Err(error)) => Err(vec![with_causes(&error)]),
+            Err(error) => Err(vec![error.to_string()]),
+        }
+    }
+
+    async fn components(&self, all: bool, named: &BTreeSet<&str>, report: &mut Report) {
+        let units = self.applier.units().all();
+        for name in named.iter().filter(|name| units.iter().all(|unit| unit.name() != **name)) {
+            let known: Vec<&str> = units.iter().map(|unit| unit.name()).collect();
+            let detail = format!("there is no plugin of this name; there are {}", known.join(", "));
+            report.note("plugin", name, Verdict::Refused, detail);
+        }
+        let wanted = units.iter().filter(|unit| all || named.contains(unit.name()));
+        let loads =
+            join_all(wanted.map(async |unit| (unit, timeout(PATIENCE, unit.load(Look::Asked)).await))).await;
+        for (unit, loaded) in loads {
+            note(unit, loaded.ok().map(|loaded| loaded.map_err(|error| error.to_string())), report);
+        }
     }
 }
 
-fn watch(directories: &BTreeSet<PathBuf>, changed: Arc<Notify>) -> notify::Result<RecommendedWatcher> {
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading a file is no change; anything else, a lost event included, is worth a look.
-        if !event.is_ok_and(|event| event.kind.is_access()) {
-            changed.notify_waiters();
-        }
-    })?;
-    for directory in directories {
-        // One that is not there keeps no other from being watched.
-        if let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) {
-            tracing::warn!(directory = %directory.display(), %error, "changes of component files in it are noticed late, within {POLL:?}");
-        }
-    }
-    Ok(watcher)
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// None where there is no file.
-fn look(path: &Path) -> Option<Seen> {
-    let metadata = fs::metadata(path).ok()?;
-    let changed = (metadata.ctime(), metadata.ctime_nsec());
-    Some(Seen { inode: metadata.ino(), bytes: metadata.len(), changed })
+fn note(
+    unit: &Unit,
+    loaded: Option<Result<Option<informer_runtime::VersionInfo>, String>>,
+    report: &mut Report,
+) {
+    match loaded {
+        Some(Ok(Some(version))) => {
+            let detail = format!("{} {}, digest {}", version.name, version.version, version.digest);
+            report.note("plugin", unit.name(), Verdict::Loaded, detail);
+        }
+        Some(Ok(None)) => {}
+        Some(Err(error)) => report.note("plugin", unit.name(), Verdict::Refused, error),
+        None => {
+            let detail = format!("it is not loaded after {PATIENCE:?}; see `informer status`");
+            report.note("plugin", unit.name(), Verdict::Refused, detail);
+        }
+    }
 }

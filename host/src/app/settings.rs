@@ -1,16 +1,18 @@
 //! From what the configuration means to what each crate wants to hear.
 
-use std::{num::NonZeroU64, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU64, time::Duration};
 
 use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig, WatchListMode};
 use informer_dispatch::{
-    Backoff, DeliveryMode, Fate, FilterConfig, QuarantineConfig, QueueConfig, Rate, RetryConfig,
+    Backoff, DeliveryMode, DispatchConfig, Fate, FilterConfig, QuarantineConfig, QueueConfig, Rate,
+    RetryConfig,
 };
-use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig};
+use informer_runtime::{EngineConfig, Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
+use informer_types::Gvr;
 
 use crate::config::{
-    self, Cluster, Compression, Delivery, Initial, Instance, OnExhausted, Plugin, Quarantine, Relist, Retry,
-    Subscription, Watch, WatchList,
+    self, Cluster, Compression, Config, Delivery, Host, Initial, Instance, OnExhausted, Plugin, Quarantine,
+    Relist, Retry, Subscription, Watch, WatchList,
 };
 
 /// client-go's name for the same test mode: each streaming list is compared with a plain one.
@@ -39,6 +41,15 @@ fn informer_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |count| (count.get() / 2).clamp(1, 4))
 }
 
+pub(crate) fn engine(host: &Host) -> EngineConfig {
+    EngineConfig { cache_dir: host.cache_dir.clone(), component_bytes: host.component_bytes as u64 }
+}
+
+/// Every `[[watch]]`.
+pub(super) fn watches(config: &Config) -> BTreeMap<Gvr, WatchConfig> {
+    config.watches.iter().map(|watch| (watch.gvr.clone(), self::watch(watch))).collect()
+}
+
 pub(super) fn watch(watch: &Watch) -> WatchConfig {
     WatchConfig {
         namespaces: watch.namespaces.clone(),
@@ -52,7 +63,8 @@ pub(super) fn watch(watch: &Watch) -> WatchConfig {
             Compression::Zstd => informer_cache::Compression::Zstd,
             Compression::Off => informer_cache::Compression::Off,
         },
-        resync: watch.resync,
+        // Each listener says its own: so another period needs no other informer.
+        resync: None,
         ..WatchConfig::new(watch.gvr.clone())
     }
 }
@@ -60,7 +72,7 @@ pub(super) fn watch(watch: &Watch) -> WatchConfig {
 pub(super) fn listener(plugin: &str, subscription: &Subscription) -> ListenerConfig {
     ListenerConfig {
         name: plugin.to_owned(),
-        resync: subscription.resync,
+        resync: Some(subscription.resync.unwrap_or(Duration::ZERO)),
         relist_all: subscription.relist == Relist::All,
     }
 }
@@ -73,6 +85,14 @@ pub(super) fn filter(subscription: &Subscription) -> FilterConfig {
         fields: subscription.fields.clone(),
         when: subscription.when.clone(),
         changed: subscription.changed.clone(),
+    }
+}
+
+pub(super) fn dispatch(plugin: &Plugin) -> DispatchConfig {
+    DispatchConfig {
+        plugin: plugin.name.as_str().into(),
+        workers: plugin.queue.workers,
+        retry: retry(&plugin.retry),
     }
 }
 
@@ -124,6 +144,7 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
             Instance::Fresh => InstancePolicy::Fresh,
         },
         instances: plugin.queue.workers,
+        trial: TrialConfig { calls: plugin.reload.trial, share: plugin.reload.return_after },
     }
 }
 

@@ -6,6 +6,7 @@ mod queue;
 
 use std::{sync::Arc, time::Duration};
 
+use futures::future::BoxFuture;
 use informer_cache::{InformerFactory, SharedInformer};
 use informer_runtime::{
     PluginStats,
@@ -13,7 +14,7 @@ use informer_runtime::{
 };
 use serde_json::{Map, Value, json};
 
-use super::unit::Unit;
+use super::{reload::Reload, unit::Unit, units::Units};
 use crate::{admin::Probe, state::State};
 use filter::filter;
 use informer::informer;
@@ -22,30 +23,41 @@ use queue::{dead_letter, queue};
 /// Looks at a running host.
 pub(super) struct HostProbe {
     factory: Arc<InformerFactory>,
-    units: Arc<[Unit]>,
+    units: Units,
     state: State,
+    reload: Reload,
 }
 
 // === impl HostProbe ===
 
 impl HostProbe {
-    pub(super) fn new(factory: Arc<InformerFactory>, units: Arc<[Unit]>, state: State) -> Self {
-        Self { factory, units, state }
+    pub(super) fn new(factory: Arc<InformerFactory>, units: Units, state: State, reload: Reload) -> Self {
+        Self { factory, units, state, reload }
+    }
+
+    /// Informers that have not synced; and whether plugins wait for them, or go on with what they had before.
+    fn unsynced(&self, awaited: bool) -> Vec<String> {
+        let units = self.units.all();
+        let informers = self.factory.informers();
+        let told = informers.iter().filter(|informer| {
+            let replaces = units.iter().any(|unit| unit.other_than(informer).is_some());
+            replaces != awaited
+        });
+        // One look at each: what is said of it is what it was judged by.
+        let waiting = told.map(SharedInformer::status).filter(|status| !status.synced);
+        waiting.map(|status| status.to_string()).collect()
     }
 }
 
 impl Probe for HostProbe {
     fn unready(&self) -> Vec<String> {
-        let informers = self.factory.informers();
-        // One look at each: what is said of it is what it was judged by.
-        let waiting = informers.iter().map(SharedInformer::status).filter(|status| !status.synced);
-        let waiting = waiting.map(|status| status.to_string());
-        let without = self.units.iter().filter(|unit| unit.plugin().version().is_none());
+        let units = self.units.all();
+        let without = units.iter().filter(|unit| unit.plugin().version().is_none());
         let without = without.map(|unit| {
             let why = unit.refused().unwrap_or_else(|| "it is being compiled".to_owned());
             format!("plugin {}: no version in service: {why}", unit.name())
         });
-        waiting.chain(without).collect()
+        self.unsynced(true).into_iter().chain(without).collect()
     }
 
     fn degraded(&self) -> Vec<String> {
@@ -53,8 +65,24 @@ impl Probe for HostProbe {
         let synced = informers.iter().map(SharedInformer::status).filter(|status| status.synced);
         let troubled = synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string());
         let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
-        let quarantined = self.units.iter().filter_map(quarantined);
-        troubled.chain(state).chain(quarantined).collect()
+        let units = self.units.all();
+        let quarantined = units.iter().filter_map(|unit| quarantined(unit));
+        let refused = units.iter().filter(|unit| unit.plugin().version().is_some());
+        let refused = refused.filter_map(|unit| {
+            Some(format!("plugin {}: the version in service goes on: {}", unit.name(), unit.refused()?))
+        });
+        let file = self.reload.refused().into_iter().flatten();
+        let file = file.map(|problem| format!("the configuration in force goes on: {problem}"));
+        let replaced = self.unsynced(false).into_iter();
+        let replaced = replaced.map(|text| format!("the watch it is to replace goes on: {text}"));
+        troubled.chain(state).chain(quarantined).chain(replaced).chain(refused).chain(file).collect()
+    }
+
+    fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Value, String>> {
+        Box::pin(async move {
+            let report = self.reload.ask(plugin).await.map_err(|refused| refused.to_string())?;
+            Ok(report.to_json())
+        })
     }
 
     fn status(&self) -> Value {
@@ -65,7 +93,8 @@ impl Probe for HostProbe {
             "degraded": self.degraded(),
             "state": self.state.path(),
             "informers": informers.iter().map(SharedInformer::status).map(|status| informer(&status)).collect::<Vec<_>>(),
-            "plugins": self.units.iter().map(plugin).collect::<Vec<_>>(),
+            "configuration": {"refused": self.reload.refused()},
+            "plugins": self.units.all().iter().map(|unit| plugin(unit)).collect::<Vec<_>>(),
         })
     }
 }
@@ -84,10 +113,11 @@ fn plugin(unit: &Unit) -> Value {
         "source": unit.source().display().to_string(),
         "version": version.map(|version| json!({
             "guest": version.name, "version": version.version, "sdk": version.sdk, "digest": &*version.digest,
+            "prepared-in-ms": millis(version.prepared_in),
         })),
         "refused": unit.refused(),
         "calls": calls(&unit.plugin().stats()),
-        "subscriptions": unit.filters().map(|(gvr, stats)| filter(gvr, &stats)).collect::<Vec<_>>(),
+        "subscriptions": unit.filters().iter().map(|(gvr, stats)| filter(gvr, stats)).collect::<Vec<_>>(),
         "queue": queue(&unit.queue().stats(), &unit.queue_config()),
         "dead-letters": unit.queue().dead_letters().iter().map(dead_letter).collect::<Vec<_>>(),
     })
@@ -104,6 +134,7 @@ fn calls(stats: &PluginStats) -> Value {
         "instances": {
             "created": stats.instances_created, "retired": stats.instances_retired, "idle": stats.instances_idle,
         },
+        "went-back": stats.went_back,
         "memory-refusals": stats.memory_refusals,
         "log-bytes-dropped": stats.log_bytes_dropped,
         "keyvalue": {

@@ -1,39 +1,52 @@
 //! One plugin with everything that belongs to it: listeners, queue, workers, versions.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+mod change;
+mod claims;
+mod component;
+mod gate;
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use futures::future::join_all;
-use informer_cache::{
-    FactoryStopped, InformerFactory, InformerStopped, Registration, Subscription, WatchConfig,
-};
-use informer_dispatch::{
-    Backlog, DispatchConfig, Dispatcher, DispatcherHandle, Filter, FilterStats, Queue, QueueConfig,
-};
+use informer_cache::{FactoryStopped, InformerFactory, InformerStopped, Registration, WatchConfig};
+use informer_dispatch::{Backlog, Dispatcher, DispatcherHandle, FilterStats, Queue, QueueConfig};
 use informer_runtime::{
-    Component, Engine, LoadError, LogSink, Plugin, Sources, VersionInfo,
+    Engine, LogSink, Plugin, Sources,
     capabilities::{ApiClient, ClientSource, HttpClient, KeyValueSource},
 };
-use informer_types::{Gvr, ReadGrants};
+use informer_types::Gvr;
 use parking_lot::Mutex;
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
-use super::settings;
+use super::{directories::Directories, settings};
 use crate::{config, config_files::ConfigFiles, wiring::CacheLister};
+
+use claims::Claims;
+pub(super) use component::Look;
+use gate::Gate;
 
 /// What all plugins of a host are made from.
 pub(super) struct Parts {
     pub(super) engine: Engine,
     pub(super) factory: Arc<InformerFactory>,
-    /// Every `[[watch]]`.
-    pub(super) watches: BTreeMap<Gvr, WatchConfig>,
     /// Where the plugins' requests go.
     pub(super) api: Arc<dyn ApiClient>,
     pub(super) log: Arc<dyn LogSink>,
     pub(super) keyvalue: Arc<dyn KeyValueSource>,
     pub(super) http: HttpClient,
+    pub(super) directories: Directories,
+    /// Ends what goes on beside the calls.
+    pub(super) stop: CancellationToken,
+    /// Ends the workers at once, at the deadline of the stop.
     pub(super) abort: CancellationToken,
 }
+
+/// Every `[[watch]]`, as the cache takes it.
+pub(super) type Watches = BTreeMap<Gvr, WatchConfig>;
 
 /// Why a plugin cannot hear of its watches.
 #[derive(Debug, thiserror::Error)]
@@ -49,98 +62,92 @@ pub enum SubscribeError {
 /// One plugin of the running host. Its queue takes notifications in from the start; calls are made once its
 /// informers have synced (W-1) and a version is in service.
 pub(super) struct Unit {
-    config: config::Plugin,
-    engine: Engine,
+    parts: Arc<Parts>,
+    name: Arc<str>,
+    /// What is in force, or to be as soon as a version takes it.
+    config: Mutex<Arc<config::Plugin>>,
     plugin: Arc<Plugin>,
     queue: Queue,
     /// Taken at the stop.
     dispatcher: Mutex<Option<DispatcherHandle>>,
+    lister: Arc<CacheLister>,
+    config_files: ConfigFiles,
     /// What it hears of and what it may read: the informers run while some plugin has a claim (D-12).
-    subscriptions: BTreeMap<Gvr, Subscription>,
-    registrations: Vec<Registration>,
-    /// By the resource that each is about.
-    filters: Vec<(Gvr, Arc<Filter<Queue>>)>,
+    claims: Mutex<Claims>,
+    /// Closed while the caches it reads are not complete.
+    gate: Gate,
     /// True once a version is in service; it stays so.
     loaded: watch::Sender<bool>,
-    /// True once calls are made.
-    serving: watch::Sender<bool>,
     /// Why the last load failed; none once one succeeded.
     refused: Mutex<Option<String>>,
-}
-
-// === impl Parts ===
-
-impl Parts {
-    /// One claim on each informer that the plugin hears of or may read. The configuration was checked: all of them
-    /// are watched.
-    fn subscribe(&self, config: &config::Plugin) -> Result<BTreeMap<Gvr, Subscription>, FactoryStopped> {
-        let heard = config.subscriptions.iter().map(|on| &on.watch);
-        let wanted = heard.chain(config.grants.read.iter().flat_map(ReadGrants::gvrs));
-        let mut subscriptions = BTreeMap::new();
-        for gvr in wanted {
-            if let Some(watch) = self.watches.get(gvr).filter(|_| !subscriptions.contains_key(gvr)) {
-                subscriptions.insert(gvr.clone(), self.factory.subscribe(watch.clone())?);
-            }
-        }
-        Ok(subscriptions)
-    }
+    /// Its component is another file now.
+    source_changed: Notify,
+    /// One load at a time, so that the last one asked for is the one in service.
+    loading: tokio::sync::Mutex<()>,
+    /// Ends what goes on beside the calls of this plugin.
+    stop: CancellationToken,
 }
 
 // === impl Unit ===
 
 impl Unit {
-    pub(super) fn new(config: config::Plugin, parts: &Parts) -> Result<Self, SubscribeError> {
-        let subscriptions = parts.subscribe(&config)?;
-        let caches = subscriptions.iter().map(|(gvr, held)| (gvr.clone(), held.informer().clone()));
+    /// A plugin whose queue fills from now on; [`run`](Self::run) brings it to life. The configuration was checked:
+    /// all it hears of or reads is watched.
+    pub(super) fn new(
+        config: config::Plugin,
+        watches: &Watches,
+        parts: &Arc<Parts>,
+    ) -> Result<Self, SubscribeError> {
+        let lister = Arc::new(CacheLister::default());
+        let config_files = ConfigFiles::new(config.config_files.clone());
         let plugin = Arc::new(Plugin::new(
             parts.engine.clone(),
             settings::plugin(&config),
             Sources {
-                lister: Arc::new(CacheLister::new(caches)),
+                lister: Arc::clone(&lister) as _,
                 client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
                 http: parts.http.clone(),
                 log: Arc::clone(&parts.log),
                 keyvalue: Arc::clone(&parts.keyvalue),
-                config: Arc::new(ConfigFiles::new(config.config_files.clone())),
+                config: Arc::new(config_files.clone()),
             },
         ));
         let queue = Queue::new(&settings::queue(&config));
-        queue.pause();
-        let dispatch = DispatchConfig {
-            plugin: config.name.as_str().into(),
-            workers: config.queue.workers,
-            retry: settings::retry(&config.retry),
-        };
+        let gate = Gate::new(queue.clone());
+        let dispatch = settings::dispatch(&config);
         let dispatcher = Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&plugin), &parts.abort);
-        let (mut registrations, mut filters) = (Vec::new(), Vec::new());
-        for on in &config.subscriptions {
-            let Some(subscription) = subscriptions.get(&on.watch) else { continue };
-            let filter = Arc::new(Filter::new(settings::filter(on), queue.clone()));
-            let listener = settings::listener(&config.name, on);
-            registrations.push(subscription.add_listener(listener, Arc::clone(&filter) as _)?);
-            filters.push((on.watch.clone(), filter));
-        }
+        let mut claims = Claims::default();
+        claims.set(&config, watches, &parts.factory, &queue)?;
+        lister.set(claims.informers());
         Ok(Self {
-            config,
-            engine: parts.engine.clone(),
+            parts: Arc::clone(parts),
+            name: config.name.as_str().into(),
+            config: Mutex::new(Arc::new(config)),
             plugin,
             queue,
             dispatcher: Mutex::new(Some(dispatcher)),
-            subscriptions,
-            registrations,
-            filters,
+            lister,
+            config_files,
+            claims: Mutex::new(claims),
+            gate,
             loaded: watch::Sender::new(false),
-            serving: watch::Sender::new(false),
             refused: Mutex::new(None),
+            source_changed: Notify::new(),
+            loading: tokio::sync::Mutex::default(),
+            stop: parts.stop.child_token(),
         })
     }
 
     pub(super) fn name(&self) -> &str {
-        &self.config.name
+        &self.name
     }
 
-    pub(super) fn source(&self) -> &Path {
-        &self.config.source
+    pub(super) fn config(&self) -> Arc<config::Plugin> {
+        Arc::clone(&self.config.lock())
+    }
+
+    pub(super) fn source(&self) -> PathBuf {
+        self.config.lock().source.clone()
     }
 
     pub(super) fn plugin(&self) -> &Plugin {
@@ -152,84 +159,39 @@ impl Unit {
     }
 
     /// What each of its subscriptions let through.
-    pub(super) fn filters(&self) -> impl Iterator<Item = (&Gvr, FilterStats)> {
-        self.filters.iter().map(|(gvr, filter)| (gvr, filter.stats()))
+    pub(super) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
+        self.claims.lock().filters()
     }
 
     /// What its queue was told to do.
     pub(super) fn queue_config(&self) -> QueueConfig {
-        settings::queue(&self.config)
+        settings::queue(&self.config())
     }
 
-    /// Why the last load failed, if it did.
-    pub(super) fn refused(&self) -> Option<String> {
-        self.refused.lock().clone()
-    }
-
-    /// Waits until there is something to call and the caches of what it hears of and of what it may read are complete;
-    /// then lets the calls begin. A resource that the server does not serve has nothing to wait for.
-    pub(super) async fn open(&self) {
-        let mut loaded = self.loaded.subscribe();
-        join_all(
-            self.subscriptions.values().map(|subscription| subscription.informer().wait_synced_or_unserved()),
-        )
-        .await;
-        if loaded.wait_for(|loaded| *loaded).await.is_ok() {
-            self.queue.resume();
-            self.serving.send_replace(true);
-        }
+    /// Loads the component, again whenever its file changes, and does what goes on beside the calls; until the plugin
+    /// or the host is stopped.
+    pub(super) async fn run(self: Arc<Self>) {
+        let all = async {
+            let expire = self.plugin.expire_idle(self.stop.clone());
+            tokio::join!(self.open(), self.follow(), self.replay_after_swaps(), expire);
+        };
+        self.stop.run_until_cancelled(all).await;
     }
 
     /// Waits until calls are made.
     pub(super) async fn serving(&self) {
-        // The sender lives as long as `self`: it cannot be gone.
-        self.serving.subscribe().wait_for(|serving| *serving).await.ok();
+        self.gate.opened().await;
     }
 
     /// Waits until every initial notification is settled.
     pub(super) async fn synced(&self) {
-        join_all(self.registrations.iter().map(Registration::wait_synced)).await;
-    }
-
-    /// Puts the file's present content into service, unless it is in service already. On any failure the version
-    /// in service goes on.
-    pub(super) async fn load(&self) {
-        let first = !*self.loaded.borrow();
-        match self.try_load().await {
-            Ok(None) => {
-                *self.refused.lock() = None;
-            }
-            Ok(Some(version)) => {
-                *self.refused.lock() = None;
-                self.loaded.send_replace(true);
-                self.queue.probe_now();
-                let what = if first { "plugin loaded" } else { "plugin reloaded" };
-                let VersionInfo { name, version, sdk, digest, .. } = version;
-                tracing::info!(plugin = self.name(), guest = name, version, sdk, %digest, "{what}");
-            }
-            Err(error) => {
-                let what = if first {
-                    "the plugin cannot be loaded; mend its file and it is tried again"
-                } else {
-                    "the changed component is refused; the version in service goes on"
-                };
-                tracing::error!(plugin = self.name(), source = %self.source().display(), %error, "{what}");
-                *self.refused.lock() = Some(error.to_string());
-            }
-        }
-    }
-
-    async fn try_load(&self) -> Result<Option<VersionInfo>, LoadError> {
-        let component = Component::from_file(&self.engine, self.source()).await?;
-        let in_service = self.plugin.version();
-        if in_service.is_some_and(|version| *version.digest == *component.digest()) {
-            return Ok(None);
-        }
-        self.plugin.load(&component).await.map(Some)
+        let registrations = self.claims.lock().registrations();
+        join_all(registrations.iter().map(Registration::wait_synced)).await;
     }
 
     /// Delivers what is left, until the deadline, and ends. Nothing is offered any more by then.
     pub(super) async fn stop(&self, deadline: Instant) -> (String, Backlog) {
+        self.stop.cancel();
         let dispatcher = self.dispatcher.lock().take();
         let backlog = match dispatcher {
             Some(dispatcher) => dispatcher.drain(deadline.saturating_duration_since(Instant::now())).await,
@@ -237,6 +199,36 @@ impl Unit {
         };
         self.plugin.unload().await;
         (self.name().to_owned(), backlog)
+    }
+
+    /// Takes the plugin out of the running host (D-10): it hears nothing any more, its calls in hand are finished, and
+    /// what else was to be delivered is discarded and returned.
+    pub(super) async fn remove(&self) -> Backlog {
+        self.stop.cancel();
+        *self.claims.lock() = Claims::default();
+        let dispatcher = self.dispatcher.lock().take();
+        let backlog = match dispatcher {
+            Some(dispatcher) => dispatcher.remove().await,
+            None => Backlog::default(),
+        };
+        self.plugin.unload().await;
+        self.lister.set([]);
+        backlog
+    }
+
+    /// Lets calls be made whenever there is something to call and the caches of what it hears of and of what it may
+    /// read are complete. A resource that the server does not serve has nothing to wait for.
+    async fn open(&self) {
+        let mut loaded = self.loaded.subscribe();
+        loop {
+            let round = self.gate.round();
+            let informers = self.claims.lock().informers();
+            join_all(informers.iter().map(|(_, informer)| informer.wait_synced_or_unserved())).await;
+            // The sender lives as long as `self`.
+            loaded.wait_for(|loaded| *loaded).await.ok();
+            self.gate.open(round);
+            self.gate.closed_since(round).await;
+        }
     }
 }
 

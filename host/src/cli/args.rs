@@ -51,6 +51,15 @@ Examples:
 
 Exit status: 0 all is well, 1 something is wrong or no host answers.";
 
+pub(super) const RELOAD_EXAMPLES: &str = "\
+Examples:
+  informer reload                           informer.toml and every component, whatever happened to them
+  informer reload --plugin deployments      the component of one plugin
+  informer reload --admin 127.0.0.1:8080    the host with this admin address
+
+A running host follows its files by itself; this tells it to look now, and says what came of it.
+Exit status: 0 all of it is in force, or will be at the next start; 1 something is refused or no host answers.";
+
 /// `informer run`
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
@@ -117,15 +126,26 @@ pub struct RbacArgs {
     pub service_account: (String, String),
 }
 
-/// `informer status`
+/// Which running host is asked.
 #[derive(Clone, Debug, Args)]
-pub struct StatusArgs {
+pub struct AdminArgs {
     /// The configuration of the running host; it names the admin address.
     #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
     /// The admin address of the running host, on loopback; wins over the configuration.
     #[arg(long, value_parser = loopback, value_name = "ADDRESS")]
     pub admin: Option<SocketAddr>,
+}
+
+/// `informer reload`
+#[derive(Clone, Debug, Args)]
+pub struct ReloadArgs {
+    /// Look at the component of this plugin alone; a version that was tried and failed is tried again.
+    #[arg(long, value_name = "NAME")]
+    pub plugin: Option<String>,
+    /// Which host.
+    #[command(flatten)]
+    pub host: AdminArgs,
 }
 
 /// A DNS subdomain, which is what both a role and a ServiceAccount may be called everywhere.

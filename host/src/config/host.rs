@@ -19,6 +19,9 @@ pub const LOG: &str = "info";
 /// Kubernetes kills after 30 s (`terminationGracePeriodSeconds`); five are left to say what did not stop.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 
+/// A Python component has some 20 MiB; compiling takes several times as much memory as the file has bytes.
+pub const COMPONENT_BYTES: usize = 64 << 20;
+
 /// The process itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
@@ -34,6 +37,8 @@ pub struct Host {
     pub cache_dir: Option<PathBuf>,
     /// Where the state of plugins and of their queues is kept, absolute; none: in memory, it ends with the process.
     pub state_dir: Option<PathBuf>,
+    /// The largest component that is loaded, in bytes. Never zero.
+    pub component_bytes: usize,
     /// Networks that no plugin's HTTP requests reach, whatever is granted.
     pub http_deny: Vec<IpNet>,
     /// PEM of certificate authorities that these requests trust besides the system's, absolute.

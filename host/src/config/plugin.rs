@@ -4,6 +4,7 @@ mod instance;
 mod limits;
 mod quarantine;
 mod queue;
+mod reload;
 mod retry;
 mod subscription;
 
@@ -18,6 +19,7 @@ pub use limits::{
 };
 pub use quarantine::{QUARANTINE_AFTER, QUARANTINE_MAX, QUARANTINE_MIN, Quarantine};
 pub use queue::{CAPACITY, Delivery, Queue, Rate, WORKERS};
+pub use reload::{OnReload, RETURN_AFTER, Reload, TRIAL};
 pub use retry::{ATTEMPTS, BUDGET, FACTOR, JITTER, MAX, MIN, OnExhausted, Retry};
 pub use subscription::{Events, Initial, Relist, Subscription};
 
@@ -42,6 +44,10 @@ pub struct Plugin {
     pub retry: Retry,
     /// When it is left alone.
     pub quarantine: Quarantine,
+    /// What a new version has to show.
+    pub reload: Reload,
+    /// What a new version is told.
+    pub on_reload: OnReload,
     /// What a call may use.
     pub limits: Limits,
     /// What it may reach. What is not granted is denied.

@@ -29,7 +29,7 @@ pub(super) use duration::shown;
 pub(super) use name::Name;
 pub(super) use number::{Count, Number};
 pub(super) use plugin::{
-    RawGrant, RawInstance, RawLimits, RawOn, RawPlugin, RawQuarantine, RawQueue, RawRetry,
+    RawGrant, RawInstance, RawLimits, RawOn, RawPlugin, RawQuarantine, RawQueue, RawReload, RawRetry,
 };
 pub(super) use size::Size;
 pub(super) use table::Located;
@@ -79,6 +79,7 @@ pub(super) struct RawHost {
     pub(super) shutdown_timeout: Option<Located<Duration>>,
     pub(super) cache_dir: Option<Located<PathText>>,
     pub(super) state_dir: Option<Located<PathText>>,
+    pub(super) component_size: Option<Located<Size>>,
     pub(super) http_deny: Option<Located<Vec<Located<IpNet>>>>,
     pub(super) http_ca: Option<Located<PathText>>,
 }
@@ -167,6 +168,7 @@ impl RawHost {
             shutdown_timeout: table.get("shutdown-timeout"),
             cache_dir: table.get("cache-dir"),
             state_dir: table.get("state-dir"),
+            component_size: table.get("component-size"),
             http_deny: table.list("http-deny"),
             http_ca: table.get("http-ca"),
         }

@@ -9,14 +9,14 @@ use tokio::{
 };
 use tokio_util::{sync::DropGuard, task::TaskTracker};
 
-use crate::{Backlog, Queue, retry::MAX_DELAY};
+use crate::{Backlog, DispatchConfig, Queue, retry::MAX_DELAY};
 
 /// The running workers of one plugin. Dropping it ends them as cancelling does; [`drain`](Self::drain) and
 /// [`remove`](Self::remove) are the orderly ways.
 #[derive(Debug)]
 pub struct DispatcherHandle {
     queue: Queue,
-    workers: watch::Sender<NonZeroUsize>,
+    config: watch::Sender<DispatchConfig>,
     tasks: TaskTracker,
     shutdown: DropGuard,
 }
@@ -26,11 +26,11 @@ pub struct DispatcherHandle {
 impl DispatcherHandle {
     pub(super) fn new(
         queue: Queue,
-        workers: watch::Sender<NonZeroUsize>,
+        config: watch::Sender<DispatchConfig>,
         tasks: TaskTracker,
         shutdown: DropGuard,
     ) -> Self {
-        Self { queue, workers, tasks, shutdown }
+        Self { queue, config, tasks, shutdown }
     }
 
     /// The queue it takes from: counters, dead letters, and the sink of the plugin's listeners.
@@ -51,7 +51,13 @@ impl DispatcherHandle {
 
     /// Changes how many calls run at a time. A worker that is too many finishes its call first.
     pub fn set_workers(&self, workers: NonZeroUsize) {
-        self.workers.send_replace(workers);
+        self.config.send_modify(|config| config.workers = workers);
+    }
+
+    /// Changes how calls are made from now on. A call in hand is finished and settled as it was begun, beside the
+    /// first ones of the new kind; its object is not handed out meanwhile. What waits for its retry waits on.
+    pub fn configure(&self, config: DispatchConfig) {
+        self.config.send_replace(config);
     }
 
     /// Delivers what is left, for at most `within` and at most a day, and ends: the orderly shutdown, once nothing more is

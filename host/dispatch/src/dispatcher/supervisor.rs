@@ -1,6 +1,6 @@
 //! Keeps the right number of workers.
 
-use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use informer_types::EventHandler;
 use tokio::{
@@ -11,13 +11,18 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error};
 
-use super::worker::Worker;
+use super::{DispatchConfig, worker::Worker};
+use crate::Queue;
 
 /// Starts workers, retires those that are too many, and replaces one that died: a handler's panic does not
 /// kill a worker, so that would be a fault of ours, and the plugin should not stand still for it.
 pub(super) struct Supervisor<H> {
     worker: Worker<H>,
-    target: watch::Receiver<NonZeroUsize>,
+    queue: Queue,
+    handler: Arc<H>,
+    /// What the workers were made for.
+    made_for: DispatchConfig,
+    target: watch::Receiver<DispatchConfig>,
     shutdown: CancellationToken,
     tasks: JoinSet<()>,
     /// Those not retired, each with the token that retires it.
@@ -28,11 +33,14 @@ pub(super) struct Supervisor<H> {
 
 impl<H: EventHandler> Supervisor<H> {
     pub(super) fn new(
-        worker: Worker<H>,
-        target: watch::Receiver<NonZeroUsize>,
+        queue: Queue,
+        handler: Arc<H>,
+        target: watch::Receiver<DispatchConfig>,
         shutdown: CancellationToken,
     ) -> Self {
-        Self { worker, target, shutdown, tasks: JoinSet::new(), active: Vec::new() }
+        let made_for = target.borrow().clone();
+        let worker = Worker::new(&made_for, queue.clone(), Arc::clone(&handler));
+        Self { worker, queue, handler, made_for, target, shutdown, tasks: JoinSet::new(), active: Vec::new() }
     }
 
     /// Runs until the last worker ended: because of `shutdown`, or because the queue was closed.
@@ -64,7 +72,14 @@ impl<H: EventHandler> Supervisor<H> {
     }
 
     fn adjust(&mut self) {
-        let target = self.target.borrow_and_update().get();
+        let config = self.target.borrow_and_update().clone();
+        let target = config.workers.get();
+        if config != (DispatchConfig { workers: config.workers, ..self.made_for.clone() }) {
+            // Those of before finish their calls; what they have in hand nobody else gets.
+            self.active.drain(..).for_each(|(_, retire)| retire.cancel());
+            self.worker = Worker::new(&config, self.queue.clone(), Arc::clone(&self.handler));
+        }
+        self.made_for = config;
         for (_, retire) in self.active.drain(target.min(self.active.len())..) {
             retire.cancel();
         }

@@ -8,6 +8,7 @@ use tokio::{select, task::coop::consume_budget};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, trace, warn};
 
+use super::DispatchConfig;
 use crate::{DeadLetter, Fate, Lease, Queue, RetryConfig, Settled};
 
 /// Takes a delivery, makes the call, settles it, and again.
@@ -29,7 +30,8 @@ impl<H> Clone for Worker<H> {
 }
 
 impl<H: EventHandler> Worker<H> {
-    pub(super) fn new(plugin: Arc<str>, retry: RetryConfig, queue: Queue, handler: Arc<H>) -> Self {
+    pub(super) fn new(config: &DispatchConfig, queue: Queue, handler: Arc<H>) -> Self {
+        let (plugin, retry) = (Arc::clone(&config.plugin), config.retry.clone());
         Self(Arc::new(Shared { plugin, retry, queue, handler }))
     }
 

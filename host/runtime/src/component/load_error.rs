@@ -13,6 +13,16 @@ pub enum LoadError {
         /// Why.
         source: io::Error,
     },
+    /// More than this host compiles.
+    #[error(
+        "the component has {bytes} bytes, and this host takes {limit} at most: build it without debug information (`wasm-tools strip`), or raise `component-size` under [host]"
+    )]
+    TooLarge {
+        /// The file.
+        bytes: u64,
+        /// What is allowed.
+        limit: u64,
+    },
     /// Something else than WebAssembly.
     #[error("not a WebAssembly component: {found}")]
     NotWasm {

@@ -9,10 +9,13 @@ use informer_types::{Failure, FailureKind};
 use parking_lot::Mutex;
 use wasmtime::component::Linker;
 
-use super::Shared;
+use super::{
+    Shared,
+    trial::{LastGood, Trial},
+};
 use crate::{
-    Component, Engine, Grants, InstancePolicy, LoadError, capabilities::Capability, exports::Linked,
-    failure::failure, guest::Guest, instance::Instance,
+    Component, Engine, Grants, InstancePolicy, LoadError, PluginConfig, capabilities::Capability,
+    exports::Linked, failure::failure, guest::Guest, instance::Instance,
 };
 
 /// Longer names and versions are cut.
@@ -29,6 +32,8 @@ pub struct VersionInfo {
     pub sdk: String,
     /// Lower-case hex of the SHA-256 of the component.
     pub digest: Arc<str>,
+    /// How long its code took to compile, or to take from the cache.
+    pub prepared_in: Duration,
     /// When it went into service.
     pub loaded_at: SystemTime,
 }
@@ -36,7 +41,9 @@ pub struct VersionInfo {
 pub(super) struct Version {
     engine: wasmtime::Engine,
     linked: Linked,
+    component: Component,
     shared: Arc<Shared>,
+    trial: Trial,
     info: VersionInfo,
     /// Instances without a call, the one used last at the end; none once the version is retired.
     idle: Mutex<Option<Vec<Instance>>>,
@@ -50,6 +57,7 @@ impl Version {
         engine: &Engine,
         component: &Component,
         shared: &Arc<Shared>,
+        last_good: Option<LastGood>,
     ) -> Result<Self, LoadError> {
         let instantiate = |error: wasmtime::Error| LoadError::Instantiate(format!("{error:#}"));
         let linker = linker(engine, &shared.config.grants).map_err(instantiate)?;
@@ -58,12 +66,15 @@ impl Version {
         let mut version = Self {
             engine: engine.wasmtime.clone(),
             linked,
+            component: component.clone(),
             shared: Arc::clone(shared),
+            trial: Trial::new(shared.config.trial, last_good),
             info: VersionInfo {
                 name: String::new(),
                 version: String::new(),
                 sdk: String::new(),
                 digest: component.digest().into(),
+                prepared_in: component.prepared_in(),
                 loaded_at: SystemTime::now(),
             },
             idle: Mutex::new(Some(Vec::new())),
@@ -80,6 +91,28 @@ impl Version {
 
     pub(super) fn info(&self) -> &VersionInfo {
         &self.info
+    }
+
+    pub(super) fn component(&self) -> &Component {
+        &self.component
+    }
+
+    /// True where it was started with this configuration, as far as an instance can tell.
+    pub(super) fn serves(&self, config: &PluginConfig) -> bool {
+        self.shared.config.serves(config)
+    }
+
+    /// What a version that takes over from this one would go back to: this one, if it is not on trial itself.
+    pub(super) fn last_good(&self) -> LastGood {
+        self.trial.last_good().unwrap_or_else(|| LastGood {
+            component: self.component.clone(),
+            shared: Arc::clone(&self.shared),
+        })
+    }
+
+    /// Counts a call of this version, and its failure if it was one. See [`Trial::judge`].
+    pub(super) fn judge(&self, failure: Option<&Failure>) -> Option<(LastGood, String)> {
+        self.trial.judge(failure)
     }
 
     pub(super) fn idle(&self) -> usize {
@@ -107,7 +140,7 @@ impl Version {
     pub(super) async fn give_back(&self, mut instance: Instance) {
         instance.idle_since = Instant::now();
         let surplus = match &mut *self.idle.lock() {
-            Some(idle) if self.may_live(&instance) && idle.len() < self.shared.config.instances.get() => {
+            Some(idle) if self.may_live(&instance) && idle.len() < self.shared.slots.limit() => {
                 idle.push(instance);
                 None
             }
@@ -151,7 +184,7 @@ impl Version {
     }
 
     async fn instantiate(&self) -> Result<Instance, Failure> {
-        let Shared { config, sources, counters } = &*self.shared;
+        let Shared { config, sources, counters, .. } = &*self.shared;
         let guest = Guest::new(Arc::clone(config), sources.clone(), Arc::clone(counters));
         Instance::new(&self.engine, &self.linked, guest).await
     }

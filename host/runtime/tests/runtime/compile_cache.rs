@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::host::Setup;
 
 fn engine(cache_dir: &Path) -> Engine {
-    Engine::new(&EngineConfig { cache_dir: Some(cache_dir.to_owned()) }).unwrap()
+    Engine::new(&EngineConfig { cache_dir: Some(cache_dir.to_owned()), ..EngineConfig::default() }).unwrap()
 }
 
 async fn component(engine: &Engine, guest: &'static str) -> Component {

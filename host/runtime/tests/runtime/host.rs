@@ -13,7 +13,7 @@ use std::{
 use futures::future::{BoxFuture, pending};
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
-    LogStream, Plugin, PluginConfig, Sources,
+    LogStream, Plugin, PluginConfig, Sources, TrialConfig,
     capabilities::{
         ClientSource, ConfigSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource,
         NoConfigFiles, NoKeyValues,
@@ -74,6 +74,7 @@ impl Setup {
             limits: Limits { deadline: PATIENCE, ..Limits::default() },
             instance: InstancePolicy::default(),
             instances: NonZeroUsize::MIN,
+            trial: TrialConfig::default(),
         };
         let http = HttpClient::new(HttpConfig::default()).unwrap();
         Self {

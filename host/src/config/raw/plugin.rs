@@ -8,10 +8,10 @@ use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, Secr
 
 use super::{
     Count, DeliveryKind, EventKind, InstanceKind, Located, Name, Number, PathText, Size,
-    schema::{GRANT, LIMITS, ON, QUARANTINE, QUEUE, RETRY},
+    schema::{GRANT, LIMITS, ON, QUARANTINE, QUEUE, RELOAD, RETRY},
     table::Table,
 };
-use crate::config::plugin::{Initial, OnExhausted, Relist};
+use crate::config::plugin::{Initial, OnExhausted, OnReload, Relist};
 
 /// `[[plugin]]`
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct RawPlugin {
     pub(crate) queue: RawQueue,
     pub(crate) retry: RawRetry,
     pub(crate) quarantine: RawQuarantine,
+    pub(crate) reload: RawReload,
+    pub(crate) on_reload: Option<Located<OnReload>>,
     pub(crate) limits: RawLimits,
     pub(crate) grant: RawGrant,
     pub(crate) config_json: Option<String>,
@@ -83,6 +85,13 @@ pub(crate) struct RawQuarantine {
     pub(crate) max: Option<Located<Duration>>,
 }
 
+/// `[plugin.reload]`
+#[derive(Debug, Default)]
+pub(crate) struct RawReload {
+    pub(crate) return_after: Option<Located<Number>>,
+    pub(crate) trial: Option<Located<Count>>,
+}
+
 /// `[plugin.limits]`
 #[derive(Debug, Default)]
 pub(crate) struct RawLimits {
@@ -122,6 +131,8 @@ impl RawPlugin {
             queue: table.table("queue", &QUEUE, RawQueue::read).unwrap_or_default(),
             retry: table.table("retry", &RETRY, RawRetry::read).unwrap_or_default(),
             quarantine: table.table("quarantine", &QUARANTINE, RawQuarantine::read).unwrap_or_default(),
+            reload: table.table("reload", &RELOAD, RawReload::read).unwrap_or_default(),
+            on_reload: table.get("on-reload"),
             limits: table.table("limits", &LIMITS, RawLimits::read).unwrap_or_default(),
             grant: table.table("grant", &GRANT, RawGrant::read).unwrap_or_default(),
             config_json: table.json("config"),
@@ -148,7 +159,7 @@ impl RawOn {
     }
 }
 
-// === impl RawQueue, RawRetry, RawQuarantine, RawLimits, RawGrant ===
+// === impl RawQueue, RawRetry, RawQuarantine, RawReload, RawLimits, RawGrant ===
 
 impl RawQueue {
     fn read(mut table: Table<'_, '_, '_>) -> Self {
@@ -179,6 +190,12 @@ impl RawRetry {
             budget: table.get("budget"),
             on_exhausted: table.get("on-exhausted"),
         }
+    }
+}
+
+impl RawReload {
+    fn read(mut table: Table<'_, '_, '_>) -> Self {
+        Self { return_after: table.get("return-after"), trial: table.get("trial") }
     }
 }
 

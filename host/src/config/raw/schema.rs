@@ -40,6 +40,7 @@ pub(crate) static HOST: Section = Section {
         "shutdown-timeout",
         "cache-dir",
         "state-dir",
+        "component-size",
         "http-deny",
         "http-ca",
     ],
@@ -75,12 +76,14 @@ pub(crate) static PLUGIN: Section = Section {
         "queue",
         "retry",
         "quarantine",
+        "reload",
+        "on-reload",
         "limits",
         "grant",
         "config",
         "config-files",
     ],
-    later: &["on-reload"],
+    later: &[],
 };
 
 pub(crate) static ON: Section = Section {
@@ -103,6 +106,8 @@ pub(crate) static RETRY: Section = Section {
 
 pub(crate) static QUARANTINE: Section =
     Section { header: "[plugin.quarantine]", keys: &["after", "min", "max"], later: &[] };
+pub(crate) static RELOAD: Section =
+    Section { header: "[plugin.reload]", keys: &["return-after", "trial"], later: &[] };
 
 pub(crate) static LIMITS: Section = Section {
     header: "[plugin.limits]",
@@ -117,8 +122,8 @@ pub(crate) static GRANT: Section = Section {
 };
 
 /// Every section, as they stand in a file.
-pub(crate) static ALL: [&Section; 11] =
-    [&ROOT, &CLUSTER, &HOST, &WATCH, &PLUGIN, &ON, &QUEUE, &RETRY, &QUARANTINE, &LIMITS, &GRANT];
+pub(crate) static ALL: [&Section; 12] =
+    [&ROOT, &CLUSTER, &HOST, &WATCH, &PLUGIN, &ON, &QUEUE, &RETRY, &QUARANTINE, &RELOAD, &LIMITS, &GRANT];
 
 // === impl Section ===
 

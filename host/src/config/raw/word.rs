@@ -4,7 +4,7 @@ use super::scalar::Choice;
 use crate::{
     config::{
         cluster::WatchList,
-        plugin::{Initial, OnExhausted, Relist},
+        plugin::{Initial, OnExhausted, OnReload, Relist},
         watch::Compression,
     },
     logging::LogFormat,
@@ -68,6 +68,10 @@ impl Choice for Initial {
 impl Choice for OnExhausted {
     const WORDS: &'static [(&'static str, Self)] =
         &[("dead-letter", Self::DeadLetter), ("drop", Self::Drop), ("quarantine", Self::Quarantine)];
+}
+
+impl Choice for OnReload {
+    const WORDS: &'static [(&'static str, Self)] = &[("keep", Self::Keep), ("replay", Self::Replay)];
 }
 
 impl Choice for LogFormat {

@@ -6,12 +6,14 @@ use ipnet::IpNet;
 
 use super::Context;
 use crate::config::{
-    host::{ADMIN, Host, LOG, SHUTDOWN_TIMEOUT},
-    raw::{Located, PathText, RawHost},
+    host::{ADMIN, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT},
+    raw::{Located, PathText, RawHost, Size},
 };
 
 /// Less would cut off calls that are all but done.
 const LEAST_SHUTDOWN: Duration = Duration::from_millis(100);
+/// The smallest component that does something, and what a machine compiles before it runs out of memory.
+const COMPONENT: (Size, Size) = (Size(4 << 10), Size(1 << 30));
 /// Somebody waits for the process to end.
 const MOST_SHUTDOWN: Duration = Duration::from_secs(60 * 60);
 
@@ -27,10 +29,15 @@ pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
             (LEAST_SHUTDOWN, MOST_SHUTDOWN),
         ),
         cache_dir: directory(raw.cache_dir.as_ref(), context.environment.cache_dir.clone(), context),
+        component_bytes: component_bytes(raw.component_size.as_ref(), context),
         state_dir: directory(raw.state_dir.as_ref(), context.environment.state_dir.clone(), context),
         http_deny: http_deny.unwrap_or_default(),
         http_ca: raw.http_ca.as_ref().and_then(|text| context.path(text)),
     }
+}
+
+fn component_bytes(raw: Option<&Located<Size>>, context: &mut Context<'_, '_>) -> usize {
+    context.within(raw, Size(COMPONENT_BYTES), COMPONENT).0
 }
 
 /// None where it is switched off, or where nobody says where it is.

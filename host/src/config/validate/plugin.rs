@@ -40,6 +40,7 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
     let queue = queue::queue(&raw.queue, context);
     let retry = calls::retry(&raw.retry, context);
     let quarantine = queue::quarantine(&raw.quarantine, context);
+    let reload = calls::reload(&raw.reload, context);
     let limits = calls::limits(&raw.limits, context);
     let config_files = raw.config_files.into_iter().flat_map(|files| files.value);
     let config_files = config_files.filter_map(|path| context.path(&path)).collect();
@@ -52,6 +53,8 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
         queue,
         retry,
         quarantine,
+        reload,
+        on_reload: raw.on_reload.map(|word| word.value).unwrap_or_default(),
         limits,
         grants,
         config_files,

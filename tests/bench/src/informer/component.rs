@@ -9,7 +9,7 @@ use futures::{
 };
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, Plugin,
-    PluginConfig, Sources,
+    PluginConfig, Sources, TrialConfig,
     capabilities::{ClientSource, ListError, ListerQuery, ListerSource, NoConfigFiles, NoKeyValues},
 };
 use informer_types::{Gvr, Object, ObjectKey};
@@ -42,6 +42,7 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
         limits: Limits::default(),
         instance: InstancePolicy::default(),
         instances: NonZeroUsize::MIN,
+        trial: TrialConfig::default(),
     };
     let plugin = Plugin::new(
         engine,
@@ -59,7 +60,8 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
 }
 
 async fn load_code(component: &Path, code_cache: &Path) -> Result<(Engine, Component)> {
-    let engine = Engine::new(&EngineConfig { cache_dir: Some(code_cache.to_owned()) })?;
+    let engine =
+        Engine::new(&EngineConfig { cache_dir: Some(code_cache.to_owned()), ..EngineConfig::default() })?;
     let component = Component::from_file(&engine, component)
         .await
         .with_context(|| format!("cannot compile {}; `cargo xtask guests` builds it", component.display()))?;

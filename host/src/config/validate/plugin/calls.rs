@@ -6,10 +6,11 @@ use super::Context;
 use crate::config::{
     plugin::{
         ATTEMPTS, BUDGET, DEADLINE, FACTOR, HTTP_BODY_BYTES, HTTP_REQUESTS, IDLE_TIMEOUT, Instance, JITTER,
-        LOG_BYTES, Limits, MAX, MEMORY_BYTES, MIN, REQUESTS, RESPONSE_BYTES, Retry,
+        LOG_BYTES, Limits, MAX, MEMORY_BYTES, MIN, REQUESTS, RESPONSE_BYTES, RETURN_AFTER, Reload, Retry,
+        TRIAL,
     },
     problem::Fault,
-    raw::{Count, InstanceKind, Located, Number, RawInstance, RawLimits, RawRetry, Size},
+    raw::{Count, InstanceKind, Located, Number, RawInstance, RawLimits, RawReload, RawRetry, Size},
 };
 
 /// The resolution of the timer.
@@ -18,6 +19,8 @@ pub(super) const TICK: Duration = Duration::from_millis(1);
 pub(super) const MOST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// The epoch that stops a guest advances every 10 ms; less cannot be kept.
 const LEAST_DEADLINE: Duration = Duration::from_millis(10);
+/// After so many calls a version is no longer new.
+const MOST_TRIAL: u32 = 10_000;
 /// One call holds a worker, and a shutdown waits for it.
 const MOST_DEADLINE: Duration = Duration::from_secs(60 * 60);
 /// One page of WebAssembly, and all that 32-bit addresses reach.
@@ -73,6 +76,13 @@ pub(super) fn retry(raw: &RawRetry, context: &mut Context<'_, '_>) -> Retry {
 pub(super) fn short(max: &Located<Duration>, min_is_written: bool, context: &mut Context<'_, '_>) {
     let remedy = if min_is_written { "lower `min` or raise `max`" } else { "write a shorter `min` too" };
     context.refuse(max, Fault::new("`max` is shorter than `min`", remedy));
+}
+
+pub(super) fn reload(raw: &RawReload, context: &mut Context<'_, '_>) -> Reload {
+    let share = (Number(0.0), Number(1.0));
+    let Number(return_after) = context.within(raw.return_after.as_ref(), Number(RETURN_AFTER), share);
+    let Count(trial) = context.within(raw.trial.as_ref(), Count(TRIAL), (Count(0), Count(MOST_TRIAL)));
+    Reload { return_after, trial }
 }
 
 pub(super) fn limits(raw: &RawLimits, context: &mut Context<'_, '_>) -> Limits {

@@ -1,0 +1,77 @@
+//! What a new configuration changes.
+
+use std::collections::BTreeMap;
+
+use informer_cache::WatchConfig;
+use informer_types::Gvr;
+
+use super::settings;
+use crate::config::{Cluster, Config, Host, Plugin};
+
+/// What differs between the configuration in force and another one. At the start nothing is in force.
+#[derive(Debug, PartialEq)]
+pub(super) struct Plan {
+    pub(super) watches: Difference<Gvr>,
+    /// By name.
+    pub(super) plugins: Difference<String>,
+}
+
+/// What is only in the new one, only in the old one, and in both but not the same.
+#[derive(Debug, PartialEq)]
+pub(super) struct Difference<K> {
+    pub(super) added: Vec<K>,
+    pub(super) removed: Vec<K>,
+    pub(super) changed: Vec<K>,
+}
+
+/// Keys that are read at the start only, as they are written in the file.
+pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) -> Vec<&'static str> {
+    let ((old_cluster, old), (cluster, new)) = (started, new);
+    let same = [
+        ("[cluster]", old_cluster == cluster),
+        ("[host] admin", old.admin == new.admin),
+        ("[host] log", old.log == new.log),
+        ("[host] log-format", old.log_format == new.log_format),
+        ("[host] cache-dir", old.cache_dir == new.cache_dir),
+        ("[host] state-dir", old.state_dir == new.state_dir),
+        ("[host] http-deny", old.http_deny == new.http_deny),
+        ("[host] http-ca", old.http_ca == new.http_ca),
+        ("[host] component-size", old.component_bytes == new.component_bytes),
+    ];
+    same.into_iter().filter_map(|(key, same)| (!same).then_some(key)).collect()
+}
+
+// === impl Plan ===
+
+impl Plan {
+    pub(super) fn between(old: Option<&Config>, new: &Config) -> Self {
+        let watches = |config: Option<&Config>| config.map(settings::watches).unwrap_or_default();
+        let plugins = |config: Option<&Config>| -> BTreeMap<String, Plugin> {
+            let plugins = config.map(|config| config.plugins.clone()).unwrap_or_default();
+            plugins.into_iter().map(|plugin| (plugin.name.clone(), plugin)).collect()
+        };
+        let watched: (BTreeMap<Gvr, WatchConfig>, _) = (watches(old), watches(Some(new)));
+        Self {
+            watches: Difference::between(&watched.0, &watched.1),
+            plugins: Difference::between(&plugins(old), &plugins(Some(new))),
+        }
+    }
+}
+
+// === impl Difference ===
+
+impl<K: Ord + Clone> Difference<K> {
+    fn between<V: PartialEq>(old: &BTreeMap<K, V>, new: &BTreeMap<K, V>) -> Self {
+        let keys = |of: &BTreeMap<K, V>, wanted: &dyn Fn(&K, &V) -> bool| -> Vec<K> {
+            of.iter().filter(|(key, value)| wanted(key, value)).map(|(key, _)| key.clone()).collect()
+        };
+        Self {
+            added: keys(new, &|key, _| !old.contains_key(key)),
+            removed: keys(old, &|key, _| !new.contains_key(key)),
+            changed: keys(new, &|key, value| old.get(key).is_some_and(|before| before != value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Two files, and what differs.
+
+use std::path::Path;
+
+use super::*;
+use crate::config::{self, Components, Environment, Place};
+
+const FILE: &str = r#"
+[[watch]]
+gvr = "v1/pods"
+[[watch]]
+gvr = "v1/secrets"
+[[plugin]]
+name = "one"
+source = "one.wasm"
+  [[plugin.on]]
+  watch = "v1/pods"
+[[plugin]]
+name = "two"
+source = "two.wasm"
+  [[plugin.on]]
+  watch = "v1/pods"
+"#;
+
+fn read(text: &str) -> Config {
+    let environment = Environment::default();
+    let place = Place { file: Path::new("f.toml"), base: Path::new("/"), environment: &environment };
+    config::parse(text, &place, Components::Unseen).unwrap()
+}
+
+fn plan(old: &str, new: &str) -> Plan {
+    Plan::between(Some(&read(old)), &read(new))
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+#[test]
+fn at_the_start_everything_is_new() {
+    let plan = Plan::between(None, &read(FILE));
+
+    assert_eq!(plan.plugins.added, names(&["one", "two"]));
+    assert_eq!(plan.watches.added.len(), 2);
+    assert!(plan.plugins.changed.is_empty() && plan.plugins.removed.is_empty());
+}
+
+#[test]
+fn the_same_meaning_written_otherwise_changes_nothing() {
+    let rewritten =
+        FILE.replace("source = \"one.wasm\"", "instance = \"warm\" # as ever\nsource = \"./one.wasm\"");
+
+    let plan = plan(FILE, &rewritten);
+
+    let nothing = Plan {
+        watches: Difference { added: vec![], removed: vec![], changed: vec![] },
+        plugins: Difference { added: vec![], removed: vec![], changed: vec![] },
+    };
+    assert_eq!(plan, nothing);
+}
+
+#[test]
+fn only_what_differs_is_named() {
+    let new = FILE.replace("name = \"two\"", "name = \"three\"").replace("one.wasm", "other.wasm");
+
+    let plan = plan(FILE, &new.replace("gvr = \"v1/secrets\"", "gvr = \"v1/secrets\"\nlabels = \"a=b\""));
+
+    assert_eq!(plan.plugins.added, names(&["three"]));
+    assert_eq!(plan.plugins.removed, names(&["two"]));
+    assert_eq!(plan.plugins.changed, names(&["one"]));
+    assert_eq!(plan.watches.changed, ["v1/secrets".parse::<Gvr>().unwrap()]);
+    assert!(plan.watches.added.is_empty() && plan.watches.removed.is_empty());
+}
+
+#[test]
+fn another_resync_period_of_a_watch_is_its_listeners_business() {
+    let plan = plan(FILE, &FILE.replacen("gvr = \"v1/pods\"", "gvr = \"v1/pods\"\nresync = \"5m\"", 1));
+
+    assert!(plan.watches.changed.is_empty(), "the watch itself stays");
+    assert_eq!(plan.plugins.changed, names(&["one", "two"]), "they inherit it");
+}
+
+#[test]
+fn keys_that_are_read_at_the_start_only_are_named() {
+    let (old, new) =
+        (read(FILE), read(&format!("[host]\nadmin = \"off\"\nshutdown-timeout = \"7s\"\n{FILE}")));
+
+    let keys = needs_restart((&old.cluster, &old.host), (&new.cluster, &new.host));
+
+    assert_eq!(keys, ["[host] admin"], "the other one is changed live");
+    assert!(needs_restart((&new.cluster, &new.host), (&new.cluster, &new.host)).is_empty());
+}

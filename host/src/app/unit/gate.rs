@@ -1,0 +1,103 @@
+//! When calls may be made.
+
+use informer_dispatch::Queue;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+/// Lets a queue hand out only while what its plugin reads is complete (W-1). It is closed at first.
+pub(super) struct Gate {
+    queue: Queue,
+    /// One who opens and one who closes agree on who was last.
+    state: Mutex<()>,
+    /// Counts the times it was closed.
+    round: watch::Sender<u64>,
+    /// True once it was open; it stays so.
+    opened: watch::Sender<bool>,
+}
+
+// === impl Gate ===
+
+impl Gate {
+    pub(super) fn new(queue: Queue) -> Self {
+        queue.pause();
+        Self { queue, state: Mutex::new(()), round: watch::Sender::new(0), opened: watch::Sender::new(false) }
+    }
+
+    /// No call begins until it is opened for a later round than this one.
+    pub(super) fn close(&self) {
+        let _state = self.state.lock();
+        self.queue.pause();
+        self.round.send_modify(|round| *round += 1);
+    }
+
+    /// Which round it is: ask before looking at what decides.
+    pub(super) fn round(&self) -> u64 {
+        *self.round.borrow()
+    }
+
+    /// Opens it, unless it was closed again since this round.
+    pub(super) fn open(&self, round: u64) {
+        let _state = self.state.lock();
+        if self.round() == round {
+            self.queue.resume();
+            self.opened.send_replace(true);
+        }
+    }
+
+    /// Returns once it was closed after this round.
+    pub(super) async fn closed_since(&self, round: u64) {
+        // The sender lives as long as `self`: it cannot be gone. So below.
+        self.round.subscribe().wait_for(|now| *now > round).await.ok();
+    }
+
+    /// Returns once it was open.
+    pub(super) async fn opened(&self) {
+        self.opened.subscribe().wait_for(|opened| *opened).await.ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use informer_dispatch::QueueConfig;
+    use informer_types::{Body, Cause, Change, Header, Notification, NotificationSink, Object, Source};
+
+    use super::*;
+
+    fn gate() -> (Gate, Queue) {
+        let queue = Queue::new(&QueueConfig::default());
+        let object = Object::new(&Header { name: "web".into(), ..Header::default() }, Body::Raw("{}".into()));
+        queue.offer(Notification {
+            source: Source::new("v1/pods".parse().unwrap()),
+            change: Change::Added { object: object.unwrap().into() },
+            cause: Cause::Live,
+            initial: None,
+            observed: Instant::now(),
+        });
+        (Gate::new(queue.clone()), queue)
+    }
+
+    #[test]
+    fn nothing_is_handed_out_before_it_is_open() {
+        let (gate, queue) = gate();
+        assert!(queue.take().is_none());
+
+        gate.open(gate.round());
+
+        assert!(queue.take().is_some());
+    }
+
+    #[test]
+    fn who_looked_before_it_was_closed_again_does_not_open_it() {
+        let (gate, queue) = gate();
+        let round = gate.round();
+
+        gate.close();
+        gate.open(round);
+        assert!(queue.take().is_none(), "something became incomplete meanwhile");
+
+        gate.open(gate.round());
+        assert!(queue.take().is_some());
+    }
+}

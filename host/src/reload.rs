@@ -1,0 +1,92 @@
+//! `informer reload`: a running host looks at its files again, and says what it did.
+
+use std::{fmt::Write, time::Duration};
+
+use anyhow::Context;
+use serde_json::Value;
+
+use crate::{
+    admin::Client,
+    cli::{Output, ReloadArgs},
+};
+
+/// A component of another language may take ten seconds to compile, and one is compiled at a time.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Asks, and prints what came of it. True where everything that the files say is in force, but for what needs a
+/// restart.
+///
+/// # Errors
+/// No host answers, or it takes no reloads.
+pub async fn run(args: ReloadArgs, output: Output) -> anyhow::Result<bool> {
+    let client = Client::new(&args.host)?;
+    let path = match &args.plugin {
+        Some(plugin) => {
+            let query =
+                form_urlencoded::Serializer::new(String::new()).append_pair("plugin", plugin).finish();
+            format!("/reload?{query}")
+        }
+        None => "/reload".to_owned(),
+    };
+    let report = client.post(&path, PATIENCE).await?;
+    match output {
+        Output::Json => print(&format!("{report:#}\n")),
+        Output::Text => print(&text(&report)),
+    }
+    report.get("ok").and_then(Value::as_bool).context("the host's answer does not say whether it went well")
+}
+
+fn text(report: &Value) -> String {
+    let mut text = String::new();
+    let list = |name: &str| report.get(name).and_then(Value::as_array).into_iter().flatten();
+    for problem in list("problems").filter_map(Value::as_str) {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{problem}");
+    }
+    if !text.is_empty() {
+        text.push_str("nothing was changed: the configuration in force goes on\n");
+    }
+    for change in list("changes") {
+        let word = |key: &str| change.get(key).and_then(Value::as_str).unwrap_or_default();
+        let _ = write!(text, "{} {}: {}", word("kind"), word("name"), word("verdict").replace('-', " "));
+        let detail = word("detail");
+        let _ = if detail.is_empty() { writeln!(text) } else { writeln!(text, ": {detail}") };
+    }
+    if text.is_empty() { "nothing has changed\n".to_owned() } else { text }
+}
+
+#[expect(clippy::print_stdout, reason = "the answer to the command")]
+fn print(text: &str) {
+    print!("{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_change_is_a_line() {
+        let report = json!({"ok": false, "problems": [], "changes": [
+            {"kind": "plugin", "name": "ttl", "verdict": "removed", "detail": "3 notifications discarded"},
+            {"kind": "key", "name": "[host] admin", "verdict": "needs-restart", "detail": ""},
+        ]});
+
+        assert_eq!(
+            text(&report),
+            "plugin ttl: removed: 3 notifications discarded\nkey [host] admin: needs restart\n"
+        );
+    }
+
+    #[test]
+    fn a_bad_file_is_told_with_what_it_means() {
+        let report = json!({"ok": false, "problems": ["informer.toml:3:1: qps: ..."], "changes": []});
+
+        assert_eq!(
+            text(&report),
+            "informer.toml:3:1: qps: ...\nnothing was changed: the configuration in force goes on\n"
+        );
+        assert_eq!(text(&json!({"ok": true, "problems": [], "changes": []})), "nothing has changed\n");
+    }
+}

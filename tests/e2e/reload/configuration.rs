@@ -1,0 +1,236 @@
+//! A changed `informer.toml` changes what differs, and nothing else.
+
+use std::{fs, path::PathBuf};
+
+use informer::app::{Report, Verdict};
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::host::TestHost;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::configmaps::ConfigMaps;
+
+/// A host whose configuration is a file, and an API server with two ConfigMaps.
+struct Stage {
+    server: DevServer,
+    objects: ConfigMaps,
+    host: TestHost,
+    directory: TempDir,
+}
+
+fn plugin(name: &str, guest_name: &str, more: &str) -> String {
+    format!(
+        "[[plugin]]\nname = \"{name}\"\nsource = {:?}\n{more}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n",
+        guest(guest_name)
+    )
+}
+
+fn file(watch: &str, plugins: &[String]) -> String {
+    let cache = std::env::temp_dir().join("informer-tests-compiled");
+    format!(
+        "[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n[[watch]]\ngvr = \"v1/configmaps\"\n{watch}\n{}",
+        plugins.concat()
+    )
+}
+
+impl Stage {
+    async fn new(text: &str) -> Self {
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let objects = ConfigMaps::at(&server.url()).await;
+        objects.create("one").await;
+        objects.create("two").await;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("informer.toml");
+        fs::write(&path, text).unwrap();
+        let host = TestHost::start_file(&server.url(), &path).await.unwrap();
+        host.synced().await;
+        Self { server, objects, host, directory }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("informer.toml")
+    }
+
+    /// Replaces the file and has the host look at it.
+    async fn reload(&self, text: &str) -> Report {
+        super::replace(&self.path(), text.as_bytes());
+        self.host.app().reload(None).await.unwrap()
+    }
+
+    fn lists(&self) -> Value {
+        self.host.status()["informers"][0]["counters"]["lists"].clone()
+    }
+
+    /// Everything that happens now reaches this plugin.
+    async fn hears(&self, plugin: &str, object: &str) {
+        self.objects.create(object).await;
+        self.host.lines.said(plugin, &format!("add default/{object} "), "").await;
+    }
+
+    async fn end(self) {
+        self.host.stop().await;
+        self.server.shutdown().await;
+    }
+}
+
+fn verdicts(report: &Report) -> Vec<(&str, Verdict)> {
+    report.changes.iter().map(|change| (change.name.as_str(), change.verdict)).collect()
+}
+
+fn starts(host: &TestHost, plugin: &str) -> Vec<String> {
+    host.lines.of(plugin).into_iter().filter(|line| line.starts_with("start ")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plugins_come_and_go_and_nobody_else_notices() {
+    let a = plugin("a", "echo", "");
+    let stage = Stage::new(&file("", &[a.clone()])).await;
+
+    let report = stage.reload(&file("", &[a.clone(), plugin("b", "echo", "")])).await;
+    assert_eq!(verdicts(&report), [("b", Verdict::Added), ("b", Verdict::Loaded)], "{report:?}");
+    stage.host.synced().await;
+    stage.hears("b", "three").await;
+    assert_eq!(stage.lists(), 1, "the new one is told from the cache");
+
+    let report = stage.reload(&file("", &[plugin("b", "echo", "")])).await;
+    assert_eq!(verdicts(&report), [("a", Verdict::Removed)]);
+    assert_eq!(stage.host.plugin("a"), Value::Null);
+    stage.hears("b", "four").await;
+    assert!(!stage.host.lines.of("a").iter().any(|line| line.contains("default/four")));
+    assert_eq!(stage.host.lines.of("a").last().unwrap(), "stop");
+    assert_eq!(starts(&stage.host, "b").len(), 1);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_instance_could_tell_is_a_new_version_and_nothing_is_told_again() {
+    let stage = Stage::new(&file("", &[plugin("a", "echo", "")])).await;
+    let heard = stage.host.lines.of("a").len();
+
+    let mut with_config = plugin("a", "echo", "");
+    with_config.push_str("[plugin.config]\nx = 1\n");
+    let report = stage.reload(&file("", &[with_config.clone()])).await;
+
+    assert_eq!(verdicts(&report), [("a", Verdict::Changed)]);
+    assert_eq!(report.changes[0].detail, "config");
+    assert_eq!(starts(&stage.host, "a"), ["start {}", r#"start {"x":1}"#]);
+    stage.hears("a", "three").await;
+    let since = stage.host.lines.of("a").split_off(heard);
+    assert!(!since.iter().any(|line| line.contains("default/one")), "{since:?}");
+    assert_eq!(stage.lists(), 1);
+
+    // Workers and retries need no new version.
+    let report = stage.reload(&file("", &[format!("{with_config}[plugin.queue]\nworkers = 4\n")])).await;
+    assert_eq!(verdicts(&report), [("a", Verdict::Changed)]);
+    assert_eq!(starts(&stage.host, "a").len(), 2);
+    stage.hears("a", "four").await;
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_file_changes_nothing_and_says_so_until_it_is_mended() {
+    let good = file("", &[plugin("a", "echo", "")]);
+    let stage = Stage::new(&good).await;
+
+    let report = stage.reload(&good.replace("gvr =", "gvrr =")).await;
+
+    assert!(report.changes.is_empty() && !report.is_ok());
+    assert!(
+        report
+            .problems
+            .iter()
+            .any(|problem| problem.contains("informer.toml:6:1: watch[1].gvrr: unknown key")),
+        "{report:?}"
+    );
+    let degraded = stage.host.degraded();
+    assert!(degraded[0].starts_with("the configuration in force goes on: "), "{degraded:?}");
+    assert!(stage.host.unready().is_empty());
+    stage.hears("a", "three").await;
+
+    assert_eq!(stage.reload(&good).await, Report::default());
+    assert!(stage.host.degraded().is_empty());
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_that_the_component_refuses_leaves_the_old_version_in_service() {
+    let stage = Stage::new(&file("", &[plugin("a", "echo", "")])).await;
+    let before = stage.host.plugin("a")["version"].clone();
+
+    // It imports what is not granted.
+    let other = plugin("a", "reader", "");
+    let report = stage.reload(&file("", &[other])).await;
+
+    assert_eq!(verdicts(&report), [("a", Verdict::Changed), ("a", Verdict::Refused)], "{report:?}");
+    assert_eq!(stage.host.plugin("a")["version"], before);
+    stage.hears("a", "three").await;
+    assert!(stage.host.degraded()[0].contains("[plugin.grant]"), "{:?}", stage.host.degraded());
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_watch_is_followed_by_another_informer_and_only_the_difference_is_told() {
+    let plugins = [plugin("a", "echo", "")];
+    let stage = Stage::new(&file("", &plugins)).await;
+    let heard = stage.host.lines.of("a").len();
+
+    let report = stage.reload(&file("fields = \"metadata.name!=two\"", &plugins)).await;
+    assert_eq!(verdicts(&report), [("v1/configmaps", Verdict::Changed)]);
+
+    stage.host.lines.said("a", "delete default/two ", "").await;
+    stage.hears("a", "three").await;
+    let since = stage.host.lines.of("a").split_off(heard);
+    assert!(!since.iter().any(|line| line.contains("default/one")), "it did not change: {since:?}");
+    assert_eq!(starts(&stage.host, "a").len(), 1, "the plugin is not touched");
+
+    // And back again.
+    stage.reload(&file("", &plugins)).await;
+    stage
+        .host
+        .lines
+        .until("a", "two again", |lines| {
+            lines.iter().filter(|line| line.starts_with("add default/two ")).count() == 2
+        })
+        .await;
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_is_followed_by_itself_and_needs_a_restart_for_some_keys() {
+    let text = file("", &[plugin("a", "echo", "")]);
+    let stage = Stage::new(&text).await;
+
+    super::replace(&stage.path(), file("", &[plugin("a", "echo", ""), plugin("b", "echo", "")]).as_bytes());
+    stage.host.lines.said("b", "add default/one ", "").await;
+
+    let report = stage.reload(&text.replace("[host]", "[host]\nlog-format = \"json\"")).await;
+    assert_eq!(verdicts(&report), [("[host] log-format", Verdict::NeedsRestart), ("b", Verdict::Removed)]);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_is_asked_for_by_the_plugin_and_heard_by_it_alone() {
+    let replaying = |config: &str| {
+        format!("{}[plugin.config]\nx = {config}\n", plugin("a", "echo", "on-reload = \"replay\""))
+    };
+    let stage = Stage::new(&file("", &[replaying("1"), plugin("b", "echo", "")])).await;
+    let heard = stage.host.lines.of("b").len();
+
+    stage.reload(&file("", &[replaying("2"), plugin("b", "echo", "")])).await;
+
+    for object in ["one", "two"] {
+        stage
+            .host
+            .lines
+            .until("a", "a replay", |lines| {
+                lines.iter().any(|line| {
+                    line.starts_with(&format!("add default/{object} ")) && line.contains(" replay ")
+                })
+            })
+            .await;
+    }
+    assert_eq!(stage.host.lines.of("b").len(), heard);
+    assert_eq!(stage.lists(), 1);
+    stage.end().await;
+}
