@@ -31,7 +31,7 @@ metadata:
   namespace: shop
 rules:
 - apiGroups:
-  - ''
+  - \"\"
   resources:
   - pods
   verbs:
