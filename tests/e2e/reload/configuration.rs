@@ -140,7 +140,7 @@ async fn a_bad_file_changes_nothing_and_says_so_until_it_is_mended() {
         report
             .problems
             .iter()
-            .any(|problem| problem.contains("informer.toml:6:1: watch[1].gvrr: unknown key")),
+            .any(|problem| problem.contains("informer.toml:6:1: watch[0].gvrr: unknown key")),
         "{report:?}"
     );
     let degraded = stage.host.degraded();
