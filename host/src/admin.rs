@@ -18,6 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use client::Client;
 
+use crate::dead_letters::Chosen;
+
 /// What the endpoint asks the running host.
 pub trait Probe: Send + Sync + 'static {
     /// Why the host is not ready, one sentence each; empty: it is.
@@ -34,6 +36,21 @@ pub trait Probe: Send + Sync + 'static {
     /// # Errors
     /// Why the host does not do it now.
     fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Value, String>>;
+
+    /// The queue of each plugin.
+    fn queues(&self) -> Value;
+
+    /// The chosen dead letters.
+    fn dead_letters(&self, chosen: &Chosen) -> Value;
+
+    /// Tells the plugins the chosen ones again; which, and which not and why.
+    fn replay(&self, chosen: &Chosen) -> Value;
+
+    /// Forgets the chosen ones; which.
+    fn drop_dead_letters(&self, chosen: &Chosen) -> Value;
+
+    /// True for a plugin of the configuration.
+    fn has_plugin(&self, name: &str) -> bool;
 }
 
 /// The address cannot be served on.
@@ -63,6 +80,11 @@ impl Admin {
     /// - `GET /status`: JSON.
     /// - `POST /reload`, `POST /reload?plugin=name`: JSON, once it is done: what changed, or what is wrong with the files.
     ///   503 where the host takes no reloads now.
+    /// - `GET /queues`: JSON.
+    /// - `POST /dead-letters/list`, `replay`, `drop`: which ones as JSON, by plugin, gvr and key; the latter two want a
+    ///   key, or `"all": true`.
+    ///
+    /// A page of a browser cannot post here: it would have to ask for leave to send JSON, and gets none.
     ///
     /// # Errors
     /// [`AdminBindError`] where the address cannot be listened on.
@@ -79,6 +101,10 @@ impl Admin {
             .route("/readyz", get(readyz))
             .route("/status", get(status))
             .route("/reload", post(reload))
+            .route("/queues", get(queues))
+            .route("/dead-letters/list", post(list_dead_letters))
+            .route("/dead-letters/replay", post(replay))
+            .route("/dead-letters/drop", post(drop_dead_letters))
             .fallback(unknown)
             .with_state(probe);
         let serving = tokio::spawn(async move {
@@ -130,6 +156,49 @@ async fn reload(
     }
 }
 
+async fn queues(State(probe): State<Arc<dyn Probe>>) -> Json<Value> {
+    Json(probe.queues())
+}
+
+async fn list_dead_letters(State(probe): State<Arc<dyn Probe>>, Json(chosen): Json<Chosen>) -> Answer {
+    known(&*probe, &chosen)?;
+    Ok(Json(probe.dead_letters(&chosen)))
+}
+
+async fn replay(State(probe): State<Arc<dyn Probe>>, Json(chosen): Json<Chosen>) -> Answer {
+    decided(&*probe, &chosen)?;
+    Ok(Json(probe.replay(&chosen)))
+}
+
+async fn drop_dead_letters(State(probe): State<Arc<dyn Probe>>, Json(chosen): Json<Chosen>) -> Answer {
+    decided(&*probe, &chosen)?;
+    Ok(Json(probe.drop_dead_letters(&chosen)))
+}
+
+/// What was asked for, or why not.
+type Answer = Result<Json<Value>, (StatusCode, Json<Value>)>;
+
+fn known(probe: &dyn Probe, chosen: &Chosen) -> Result<(), (StatusCode, Json<Value>)> {
+    match &chosen.plugin {
+        Some(plugin) if !probe.has_plugin(plugin) => {
+            let error = format!("there is no plugin `{plugin}`");
+            Err((StatusCode::NOT_FOUND, Json(json!({"error": error}))))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn decided(probe: &dyn Probe, chosen: &Chosen) -> Result<(), (StatusCode, Json<Value>)> {
+    known(probe, chosen)?;
+    match chosen.refused() {
+        Some(why) => Err((StatusCode::BAD_REQUEST, Json(json!({"error": why})))),
+        None => Ok(()),
+    }
+}
+
 async fn unknown() -> (StatusCode, Json<Value>) {
-    (StatusCode::NOT_FOUND, Json(json!({"error": "there are /livez, /readyz, /status and /reload"})))
+    (
+        StatusCode::NOT_FOUND,
+        Json(json!({"error": "there are /livez, /readyz, /status, /reload, /queues and /dead-letters"})),
+    )
 }

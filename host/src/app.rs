@@ -146,6 +146,7 @@ impl App {
             directories: Directories::new(),
             stop: stop.clone(),
             abort: abort.clone(),
+            state: state.clone(),
         };
         let started = (config.cluster.clone(), config.host.clone());
         let file = options.file.map(|file| std::path::absolute(&file).unwrap_or(file));

@@ -6,7 +6,10 @@ mod args;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use args::{AdminArgs, ApiserverArgs, CheckArgs, DemoArgs, DevArgs, RbacArgs, ReloadArgs, RunArgs};
+pub use args::{
+    AdminArgs, ApiserverArgs, CheckArgs, DeadLettersArgs, DeadLettersCommand, DemoArgs, DevArgs, QueuesArgs,
+    RbacArgs, ReloadArgs, RunArgs,
+};
 
 use crate::logging::LogFormat;
 
@@ -72,6 +75,12 @@ pub enum Command {
     /// Tells a running host to look at its configuration and components now, and says what it did.
     #[command(after_help = args::RELOAD_EXAMPLES)]
     Reload(ReloadArgs),
+    /// Asks a running host what waits for each plugin, and how its deliveries go.
+    #[command(after_help = args::QUEUES_EXAMPLES)]
+    Queues(QueuesArgs),
+    /// Lists what plugins gave up in a running host, tells it to them again, or drops it.
+    #[command(after_help = args::DEAD_LETTERS_EXAMPLES)]
+    DeadLetters(DeadLettersArgs),
 }
 
 /// How results are printed.

@@ -1,7 +1,8 @@
 //! The host: what `informer` is put together from.
 //!
 //! [`config`] says what is wanted, [`app`] puts it together and runs it, [`connect`] finds the API server,
-//! [`admin`] shows how it goes and [`status`] asks it. [`dev`] and [`demo`] bring an API server of their own.
+//! [`admin`] shows how it goes; [`status`], [`queues`] and [`dead_letters`] ask it. [`dev`] and [`demo`] bring an API
+//! server of their own.
 
 pub mod admin;
 mod api_client;
@@ -11,13 +12,16 @@ pub mod cli;
 pub mod config;
 mod config_files;
 pub mod connect;
+pub mod dead_letters;
 pub mod demo;
 pub mod dev;
 mod egress;
 pub mod logging;
 pub mod plugin_log;
+pub mod queues;
 pub mod rbac;
 pub mod reload;
+pub mod remote;
 pub mod shutdown;
 pub mod state;
 pub mod status;

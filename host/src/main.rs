@@ -8,9 +8,9 @@ use informer::{
     check,
     cli::{Cli, Command, GlobalArgs},
     config::{self, Components, Config},
-    demo, dev, logging,
+    dead_letters, demo, dev, logging,
     logging::LogFormat,
-    rbac, reload, shutdown, status,
+    queues, rbac, reload, shutdown, status,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -53,6 +53,14 @@ async fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Reload(args) => {
             init_logging(&global, ASKING, LogFormat::Text)?;
             return reload::run(args, global.output).await;
+        }
+        Command::Queues(args) => {
+            init_logging(&global, ASKING, LogFormat::Text)?;
+            return queues::run(args, global.output).await;
+        }
+        Command::DeadLetters(args) => {
+            init_logging(&global, ASKING, LogFormat::Text)?;
+            return dead_letters::run(args, global.output).await;
         }
         Command::Run(args) => {
             let config = load(&args.config, &global)?;

@@ -12,6 +12,7 @@
 //! is not replaced by an empty one. It is opened again every few seconds, so that a lock that was let go, a disk with
 //! room again or a file that was put right needs no restart.
 
+mod dead_letters;
 mod error;
 mod key_values;
 mod open;
@@ -27,6 +28,7 @@ use parking_lot::Mutex;
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use tokio_util::sync::CancellationToken;
 
+pub use dead_letters::DeadLetters;
 pub use error::StateError;
 pub use key_values::KeyValues;
 use open::Opener;

@@ -2,6 +2,7 @@
 
 mod binary;
 mod check;
+mod dead_letters;
 mod demo;
 mod rbac;
 mod serve;
@@ -14,7 +15,7 @@ async fn help_names_every_command_and_a_way_to_begin() {
     let help = informer(&["--help"]).await;
 
     assert_eq!(help.status, Some(0));
-    for command in ["run", "dev", "demo", "apiserver", "check", "rbac", "status"] {
+    for command in ["run", "dev", "demo", "apiserver", "check", "rbac", "status", "queues", "dead-letters"] {
         let listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command} ")));
         assert!(listed, "{command} is not in:\n{}", help.stdout);
     }

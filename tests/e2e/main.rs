@@ -11,6 +11,7 @@
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
 //! | `client` | what a component asks of the API server, and is refused |
 //! | `parts` | what is kept of the objects, and the indexes of the configuration |
+//! | `quarantine` | a plugin that does not work is left alone, and hears what changed since; each change, where asked for |
 //! | `recordings` | what a real API server sent reaches a component, whatever it contains |
 //! | `reload` | a changed component takes over under load; a bad one never does |
 //! | `state` | what plugins keep over reloads and restarts, and a state that does not work |
@@ -30,6 +31,7 @@ mod filters;
 mod isolation;
 mod parts;
 mod player;
+mod quarantine;
 mod recordings;
 mod reload;
 mod state;

@@ -117,6 +117,18 @@ impl Processor {
         true
     }
 
+    /// Tells one listener something with the cause `replay`, between what it is told otherwise. False where it is gone, or
+    /// there is nothing to tell.
+    pub(crate) fn tell(&self, id: u64, change: impl FnOnce() -> Option<Change>) -> bool {
+        let mut listeners = self.lock();
+        let Some(listener) = listeners.find(id) else {
+            return false;
+        };
+        let Some(change) = change() else { return false };
+        listener.offer(change, Cause::Replay, Instant::now().into_std());
+        true
+    }
+
     pub(crate) fn leave(&self, id: u64) {
         let mut listeners = self.lock();
         if let Some(at) = listeners.listeners.iter().position(|listener| listener.id == id) {

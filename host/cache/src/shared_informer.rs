@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, Pointer, Source};
+use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Pointer, Source};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -206,6 +206,21 @@ impl SharedInformer {
     /// Everything in the cache, also once the informer was stopped by name.
     pub fn cached(&self) -> Vec<Arc<Object>> {
         self.inner.indexer.list(None)
+    }
+
+    /// Tells one listener about one object again, with the cause `replay`: what `change` makes of the state in the cache,
+    /// or of there being none. False where that is nothing, or the listener was removed.
+    ///
+    /// # Ordering
+    /// As with everything else (C-10): what the listener is told afterwards is newer than the state in the cache.
+    pub fn tell_again(
+        &self,
+        listener: &Registration,
+        key: &ObjectKey,
+        change: impl FnOnce(Option<Arc<Object>>) -> Option<Change>,
+    ) -> bool {
+        let Inner { processor, indexer, .. } = &*self.inner;
+        self.knows(listener) && processor.tell(listener.id, || change(indexer.get(&key.namespace, &key.name)))
     }
 
     /// True once the first list of every namespace watched is in the cache and was offered to the listeners

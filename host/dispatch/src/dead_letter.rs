@@ -1,20 +1,28 @@
 //! Notifications that were given up.
 
+mod store;
+
 use std::{
     collections::{BTreeMap, HashMap},
     num::NonZeroUsize,
+    sync::Arc,
     time::SystemTime,
 };
 
-use informer_types::{Cause, Failure};
+use informer_types::{Body, Cause, Failure, Header, Object};
+
+pub use store::{DeadLetterKeeper, DeadLetterStore};
 
 use crate::{ObjectRef, entry::Entry};
 
 /// Dead letters are bounded in number, so what each may hold is bounded too. A stack trace fits.
 const MAX_MESSAGE_BYTES: usize = 4096;
 
+/// Labels of a letter, keys and values; more are left out, all of them.
+const MAX_LABEL_BYTES: usize = 16 << 10;
+
 /// What is known of a notification that was given up. The object itself is not kept: it may be large, it may be
-/// a Secret, and the cache has a newer one.
+/// a Secret, and the cache has a newer one. Nor are its annotations: `kubectl apply` writes whole objects there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
     /// The object it was about.
@@ -27,6 +35,8 @@ pub struct DeadLetter {
     pub uid: Box<str>,
     /// Of the newest state in it, verbatim.
     pub resource_version: Box<str>,
+    /// Of the object.
+    pub labels: Vec<(Box<str>, Box<str>)>,
     /// Calls made for it.
     pub attempts: u32,
     /// Why the last one failed; the message is cut at 4 KiB.
@@ -43,6 +53,8 @@ pub(crate) struct DeadLetters {
     by_object: HashMap<ObjectRef, u64>,
     next: u64,
     evicted: u64,
+    /// Counts the changes of the list.
+    version: u64,
 }
 
 // === impl DeadLetter ===
@@ -56,10 +68,39 @@ impl DeadLetter {
             cause: entry.cause,
             uid: state.uid().into(),
             resource_version: state.resource_version().into(),
+            labels: labels(state),
             attempts: entry.attempts,
             failure: cut(failure),
             at: SystemTime::now(),
         }
+    }
+
+    /// What is left of the object, for telling its deletion again: what identifies it, and its labels. The JSON has no
+    /// `kind`, which nobody kept.
+    pub fn last_known(&self) -> Option<Arc<Object>> {
+        let key = &self.object.key;
+        let labels = || self.labels.iter().map(|(key, value)| (&**key, &**value));
+        let header = Header {
+            namespace: Arc::clone(&key.namespace),
+            name: (&*key.name).into(),
+            uid: (&*self.uid).into(),
+            resource_version: (&*self.resource_version).into(),
+            labels: labels().map(|(key, value)| (key.into(), value.into())).collect(),
+            ..Header::default()
+        };
+        let gvr = self.object.source.gvr();
+        let api_version =
+            [gvr.group.as_str(), gvr.version.as_str()].into_iter().filter(|part| !part.is_empty());
+        let json = serde_json::json!({
+            "apiVersion": api_version.collect::<Vec<_>>().join("/"),
+            "metadata": {
+                "namespace": &*key.namespace, "name": &*key.name, "uid": &*self.uid,
+                "resourceVersion": &*self.resource_version,
+                "labels": labels().collect::<BTreeMap<_, _>>(),
+            },
+        });
+        // It fits: it was the header of an object before.
+        Object::new(&header, Body::Raw(json.to_string().into())).ok().map(Arc::new)
     }
 }
 
@@ -67,7 +108,7 @@ impl DeadLetter {
 
 impl DeadLetters {
     pub(crate) fn new(capacity: NonZeroUsize) -> Self {
-        Self { capacity, by_age: BTreeMap::new(), by_object: HashMap::new(), next: 0, evicted: 0 }
+        Self { capacity, by_age: BTreeMap::new(), by_object: HashMap::new(), next: 0, evicted: 0, version: 0 }
     }
 
     /// Of those that are too many now the oldest go, and are counted.
@@ -83,6 +124,36 @@ impl DeadLetters {
         self.by_object.insert(letter.object.clone(), self.next);
         self.by_age.insert(self.next, letter);
         self.next += 1;
+        self.version += 1;
+    }
+
+    /// Puts those of an earlier process before all others, but for objects that have one, as long as there is room.
+    pub(crate) fn restore(&mut self, letters: Vec<DeadLetter>) {
+        let newer = std::mem::take(&mut self.by_age);
+        let old = letters.into_iter().filter(|letter| !self.by_object.contains_key(&letter.object));
+        let all: Vec<DeadLetter> = old.collect::<Vec<_>>().into_iter().chain(newer.into_values()).collect();
+        self.by_object.clear();
+        for letter in all {
+            self.keep(letter);
+        }
+    }
+
+    /// Forgets those of these objects; gives the objects.
+    pub(crate) fn drop_if(&mut self, chosen: impl Fn(&ObjectRef) -> bool) -> Vec<ObjectRef> {
+        let chosen: Vec<ObjectRef> = self
+            .by_age
+            .values()
+            .map(|letter| &letter.object)
+            .filter(|object| chosen(object))
+            .cloned()
+            .collect();
+        chosen.iter().for_each(|object| self.withdraw(object));
+        chosen
+    }
+
+    /// Different after each change of the list.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
     }
 
     /// Forgets the letter of an object that was delivered after all, in this or a newer state.
@@ -92,6 +163,7 @@ impl DeadLetters {
             && let Some(age) = self.by_object.remove(object)
         {
             self.by_age.remove(&age);
+            self.version += 1;
         }
     }
 
@@ -101,6 +173,7 @@ impl DeadLetters {
         {
             self.by_object.remove(&oldest.object);
             self.evicted += 1;
+            self.version += 1;
         }
     }
 
@@ -117,6 +190,13 @@ impl DeadLetters {
     pub(crate) fn evicted(&self) -> u64 {
         self.evicted
     }
+}
+
+/// None of them where they are too many.
+fn labels(object: &Object) -> Vec<(Box<str>, Box<str>)> {
+    let bytes: usize = object.labels().map(|(key, value)| key.len() + value.len()).sum();
+    let labels = object.labels().filter(|_| bytes <= MAX_LABEL_BYTES);
+    labels.map(|(key, value)| (key.into(), value.into())).collect()
 }
 
 /// Cuts the message of a failure that is kept.

@@ -10,7 +10,7 @@
 //!    none but a probe to a plugin in quarantine.
 //! 4. A [`Dispatcher`] runs the workers: each makes one [`Delivery`](informer_types::Delivery) at a time.
 //! 5. [`RetryConfig`] is the one place that decides what a failure leads to: another attempt, or a
-//!    [`DeadLetter`].
+//!    [`DeadLetter`]; a [`DeadLetterKeeper`] keeps those beyond the end of the process.
 //!
 //! What is promised to handlers is the contract of `design.md` section 4: eventually consistent, in order per
 //! object, at least once, merged only while pending, nothing dropped without a counter.
@@ -43,8 +43,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Not built yet: persistent dead letters, and the
-//! workqueue with its reconciler.
+//! Not built yet: the workqueue with its reconciler.
 #![forbid(unsafe_code)]
 
 mod coalesce;
@@ -60,7 +59,7 @@ mod retry;
 mod testing;
 
 pub use coalesce::Merge;
-pub use dead_letter::DeadLetter;
+pub use dead_letter::{DeadLetter, DeadLetterKeeper, DeadLetterStore};
 pub use dispatcher::{DispatchConfig, Dispatcher, DispatcherHandle};
 pub use filter::{
     Events, Filter, FilterConfig, FilterStats, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, Suppressed, When,

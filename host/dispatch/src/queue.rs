@@ -28,7 +28,7 @@ pub use lease::Lease;
 pub use quarantine::{Quarantine, QuarantineConfig};
 pub use stats::{Backlog, MergeCounts, QueueStats};
 
-use crate::{DeadLetter, Settled, Settlement};
+use crate::{DeadLetter, ObjectRef, Settled, Settlement};
 use keyed::{Keyed, Outcome, Taken, Wake};
 
 /// The notifications on their way to one plugin.
@@ -64,6 +64,8 @@ struct Shared {
     ready: Notify,
     /// Something was settled, or the queue was paused.
     settled: Notify,
+    /// The list of dead letters changed.
+    letters: Notify,
 }
 
 /// Why a worker finds nothing.
@@ -82,6 +84,7 @@ impl Queue {
             keyed: Mutex::new(Keyed::new(config)),
             ready: Notify::new(),
             settled: Notify::new(),
+            letters: Notify::new(),
         }))
     }
 
@@ -175,7 +178,43 @@ impl Queue {
 
     /// What was given up and not delivered since, the oldest first.
     pub fn dead_letters(&self) -> Vec<DeadLetter> {
-        self.0.keyed.lock().dead_letters()
+        self.0.keyed.lock().dead_letters().list()
+    }
+
+    /// As [`Queue::dead_letters`], with a number that is another one after each change of the list.
+    pub fn dead_letters_now(&self) -> (u64, Vec<DeadLetter>) {
+        let keyed = self.0.keyed.lock();
+        (keyed.dead_letters().version(), keyed.dead_letters().list())
+    }
+
+    /// As [`Queue::dead_letters_now`], once the number is not `seen`.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub async fn dead_letters_after(&self, seen: Option<u64>) -> (u64, Vec<DeadLetter>) {
+        loop {
+            let mut changed = pin!(self.0.letters.notified());
+            changed.as_mut().enable();
+            let (version, letters) = self.dead_letters_now();
+            if Some(version) != seen {
+                return (version, letters);
+            }
+            changed.await;
+        }
+    }
+
+    /// Takes in the letters of an earlier process, the oldest first. A letter of an object that has one already is left
+    /// out: it is the older one. They do not count as given up.
+    pub fn restore_dead_letters(&self, letters: Vec<DeadLetter>) {
+        self.0.keyed.lock().dead_letters_mut().restore(letters);
+        self.0.letters.notify_waiters();
+    }
+
+    /// Forgets the letters of the chosen objects; gives the objects. Nothing else happens to them.
+    pub fn drop_dead_letters(&self, chosen: impl Fn(&ObjectRef) -> bool) -> Vec<ObjectRef> {
+        let dropped = self.0.keyed.lock().dead_letters_mut().drop_if(chosen);
+        self.0.letters.notify_waiters();
+        dropped
     }
 
     fn look(&self) -> Result<(Lease, Delivery), Idle> {
@@ -197,8 +236,15 @@ impl Queue {
     }
 
     fn settle(&self, taken: Taken, settlement: Settlement) -> Settled {
-        let Outcome { settled, wake, released } = self.0.keyed.lock().settle(taken, settlement, now());
+        let mut keyed = self.0.keyed.lock();
+        let letters = keyed.dead_letters().version();
+        let Outcome { settled, wake, released } = keyed.settle(taken, settlement, now());
+        let letters_changed = keyed.dead_letters().version() != letters;
+        drop(keyed);
         self.wake(wake);
+        if letters_changed {
+            self.0.letters.notify_waiters();
+        }
         drop(released);
         settled
     }

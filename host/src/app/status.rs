@@ -1,5 +1,6 @@
 //! The state of everything, for the admin endpoint.
 
+mod dead_letters;
 mod filter;
 mod informer;
 mod queue;
@@ -15,10 +16,11 @@ use informer_runtime::{
 use serde_json::{Map, Value, json};
 
 use super::{reload::Reload, unit::Unit, units::Units};
-use crate::{admin::Probe, state::State};
+use crate::{admin::Probe, dead_letters::Chosen, state::State};
+use dead_letters::dead_letter;
 use filter::filter;
 use informer::informer;
-use queue::{dead_letter, queue};
+use queue::queue;
 
 /// Looks at a running host.
 pub(super) struct HostProbe {
@@ -75,7 +77,15 @@ impl Probe for HostProbe {
         let file = file.map(|problem| format!("the configuration in force goes on: {problem}"));
         let replaced = self.unsynced(false).into_iter();
         let replaced = replaced.map(|text| format!("the watch it is to replace goes on: {text}"));
-        troubled.chain(state).chain(quarantined).chain(replaced).chain(refused).chain(file).collect()
+        let letters = dead_letters::problems(&units);
+        troubled
+            .chain(state)
+            .chain(quarantined)
+            .chain(letters)
+            .chain(replaced)
+            .chain(refused)
+            .chain(file)
+            .collect()
     }
 
     fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Value, String>> {
@@ -96,6 +106,34 @@ impl Probe for HostProbe {
             "configuration": {"refused": self.reload.refused()},
             "plugins": self.units.all().iter().map(|unit| plugin(unit)).collect::<Vec<_>>(),
         })
+    }
+
+    fn queues(&self) -> Value {
+        let units = self.units.all();
+        let queues = units.iter().map(|unit| {
+            let mut queue = queue(&unit.queue().stats(), &unit.queue_config());
+            if let Value::Object(queue) = &mut queue {
+                queue.insert("plugin".to_owned(), unit.name().into());
+            }
+            queue
+        });
+        json!({ "queues": queues.collect::<Vec<_>>() })
+    }
+
+    fn dead_letters(&self, chosen: &Chosen) -> Value {
+        dead_letters::list(&self.units.all(), chosen)
+    }
+
+    fn replay(&self, chosen: &Chosen) -> Value {
+        dead_letters::replay(&self.units.all(), chosen)
+    }
+
+    fn drop_dead_letters(&self, chosen: &Chosen) -> Value {
+        dead_letters::drop_chosen(&self.units.all(), chosen)
+    }
+
+    fn has_plugin(&self, name: &str) -> bool {
+        self.units.find(name).is_some()
     }
 }
 

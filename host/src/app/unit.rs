@@ -4,6 +4,7 @@ mod change;
 mod claims;
 mod component;
 mod gate;
+mod letters;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -23,11 +24,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{directories::Directories, settings};
-use crate::{config, config_files::ConfigFiles, wiring::CacheLister};
+use crate::{config, config_files::ConfigFiles, state::State, wiring::CacheLister};
 
 use claims::Claims;
 pub(super) use component::Look;
 use gate::Gate;
+use letters::Letters;
 
 /// What all plugins of a host are made from.
 pub(super) struct Parts {
@@ -43,7 +45,11 @@ pub(super) struct Parts {
     pub(super) stop: CancellationToken,
     /// Ends the workers at once, at the deadline of the stop.
     pub(super) abort: CancellationToken,
+    pub(super) state: State,
 }
+
+/// How long the removal of a plugin waits for a slow disk.
+const LETTERS_WRITTEN_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Every `[[watch]]`, as the cache takes it.
 pub(super) type Watches = BTreeMap<Gvr, WatchConfig>;
@@ -68,6 +74,7 @@ pub(super) struct Unit {
     config: Mutex<Arc<config::Plugin>>,
     plugin: Arc<Plugin>,
     queue: Queue,
+    letters: Letters,
     /// Taken at the stop.
     dispatcher: Mutex<Option<DispatcherHandle>>,
     lister: Arc<CacheLister>,
@@ -114,6 +121,7 @@ impl Unit {
         ));
         let queue = Queue::new(&settings::queue(&config));
         let gate = Gate::new(queue.clone());
+        let letters = Letters::keep(queue.clone(), parts.state.clone(), &config.name);
         let dispatch = settings::dispatch(&config);
         let dispatcher = Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&plugin), &parts.abort);
         let mut claims = Claims::default();
@@ -125,6 +133,7 @@ impl Unit {
             config: Mutex::new(Arc::new(config)),
             plugin,
             queue,
+            letters,
             dispatcher: Mutex::new(Some(dispatcher)),
             lister,
             config_files,
@@ -197,6 +206,7 @@ impl Unit {
             Some(dispatcher) => dispatcher.drain(deadline.saturating_duration_since(Instant::now())).await,
             None => Backlog::default(),
         };
+        self.letters.stop(deadline).await;
         self.plugin.unload().await;
         (self.name().to_owned(), backlog)
     }
@@ -211,6 +221,7 @@ impl Unit {
             Some(dispatcher) => dispatcher.remove().await,
             None => Backlog::default(),
         };
+        self.letters.stop(Instant::now() + LETTERS_WRITTEN_WITHIN).await;
         self.plugin.unload().await;
         self.lister.set([]);
         backlog

@@ -2,9 +2,12 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
-use crate::config::{FILE_NAME, loopback};
+use crate::{
+    config::{FILE_NAME, loopback},
+    dead_letters::Chosen,
+};
 
 /// Where `cargo xtask guests` leaves the example.
 const EXAMPLE_COMPONENT: &str = "target/wasm32-wasip2/plugin/deployments_rust.wasm";
@@ -59,6 +62,22 @@ Examples:
 
 A running host follows its files by itself; this tells it to look now, and says what came of it.
 Exit status: 0 all of it is in force, or will be at the next start; 1 something is refused or no host answers.";
+
+pub(super) const QUEUES_EXAMPLES: &str = "\
+Examples:
+  informer queues                           a line for each plugin
+  informer queues --output json             everything, for a program
+
+Exit status: 0 no plugin is in quarantine, 1 one is or no host answers.";
+
+pub(super) const DEAD_LETTERS_EXAMPLES: &str = "\
+Examples:
+  informer dead-letters list
+  informer dead-letters replay --plugin ttl --key shop/web
+  informer dead-letters replay --all
+  informer dead-letters drop --key shop/web --gvr v1/configmaps
+
+Exit status: 0 done, 1 something was refused, there was nothing to do, or no host answers.";
 
 /// `informer run`
 #[derive(Clone, Debug, Args)]
@@ -130,10 +149,10 @@ pub struct RbacArgs {
 #[derive(Clone, Debug, Args)]
 pub struct AdminArgs {
     /// The configuration of the running host; it names the admin address.
-    #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
+    #[arg(long, global = true, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
     /// The admin address of the running host, on loopback; wins over the configuration.
-    #[arg(long, value_parser = loopback, value_name = "ADDRESS")]
+    #[arg(long, global = true, value_parser = loopback, value_name = "ADDRESS")]
     pub admin: Option<SocketAddr>,
 }
 
@@ -146,6 +165,71 @@ pub struct ReloadArgs {
     /// Which host.
     #[command(flatten)]
     pub host: AdminArgs,
+}
+
+/// `informer queues`
+#[derive(Clone, Debug, Args)]
+pub struct QueuesArgs {
+    /// Which host.
+    #[command(flatten)]
+    pub host: AdminArgs,
+}
+
+/// `informer dead-letters`
+#[derive(Clone, Debug, Args)]
+pub struct DeadLettersArgs {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub command: DeadLettersCommand,
+    /// Which host.
+    #[command(flatten)]
+    pub host: AdminArgs,
+}
+
+/// What is done with dead letters.
+#[derive(Clone, Debug, Subcommand)]
+pub enum DeadLettersCommand {
+    /// Shows them, the oldest first.
+    List(FilterArgs),
+    /// Tells the plugins again: the object as it is now, or its deletion. A letter goes once that is acknowledged.
+    Replay(WhichArgs),
+    /// Forgets them. The objects are told again when they change.
+    Drop(WhichArgs),
+}
+
+/// Which letters are shown.
+#[derive(Clone, Debug, Args)]
+pub struct FilterArgs {
+    /// Of this plugin alone.
+    #[arg(long, value_name = "NAME")]
+    pub plugin: Option<String>,
+    /// Of this resource alone, as in the configuration: `v1/pods`.
+    #[arg(long, value_name = "GVR")]
+    pub gvr: Option<String>,
+}
+
+/// Which letters something is done about.
+#[derive(Clone, Debug, Args)]
+pub struct WhichArgs {
+    /// Of which plugin and resource.
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// That of this object: `namespace/name`, or `name` without a namespace.
+    #[arg(long, value_name = "KEY", required_unless_present = "all", conflicts_with = "all")]
+    pub key: Option<String>,
+    /// All of them.
+    #[arg(long)]
+    pub all: bool,
+}
+
+// === impl WhichArgs ===
+
+impl WhichArgs {
+    /// As the admin endpoint is told.
+    pub fn chosen(self) -> Chosen {
+        let Self { filter, key, all } = self;
+        Chosen { plugin: filter.plugin, gvr: filter.gvr, key, all }
+    }
 }
 
 /// A DNS subdomain, which is what both a role and a ServiceAccount may be called everywhere.

@@ -22,7 +22,7 @@ use super::{
     stats::{Backlog, QueueStats},
 };
 use crate::{
-    DeadLetter, ObjectRef,
+    ObjectRef,
     coalesce::Rule,
     dead_letter::DeadLetters,
     entry::{Entry, Tokens},
@@ -216,8 +216,12 @@ impl Keyed {
         self.in_flight == 0 && (held_back || (self.lanes.is_empty() && later()))
     }
 
-    pub(super) fn dead_letters(&self) -> Vec<DeadLetter> {
-        self.dead_letters.list()
+    pub(super) fn dead_letters(&self) -> &DeadLetters {
+        &self.dead_letters
+    }
+
+    pub(super) fn dead_letters_mut(&mut self) -> &mut DeadLetters {
+        &mut self.dead_letters
     }
 
     pub(super) fn stats(&self, now: Instant) -> QueueStats {
@@ -238,6 +242,7 @@ impl Keyed {
             oldest: oldest.map(|oldest| now.saturating_duration_since(oldest)),
             dead_letters: self.dead_letters.len(),
             dead_letters_evicted: self.dead_letters.evicted(),
+            paused: self.paused,
             behind: self.behind,
             quarantine: self.circuit.quarantine(now),
             quarantines: self.circuit.opened(),

@@ -54,6 +54,8 @@ pub struct QueueStats {
     pub objects: usize,
     /// Since the oldest notification that is not settled was offered.
     pub oldest: Option<Duration>,
+    /// Nothing is handed out until the pause ends.
+    pub paused: bool,
     /// Each change was to be kept, but there are too many: they merge.
     pub behind: bool,
     /// The plugin is in quarantine.

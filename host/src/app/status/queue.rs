@@ -1,6 +1,6 @@
 //! The queue of one plugin.
 
-use informer_dispatch::{DeadLetter, DeliveryMode, Quarantine, QueueConfig, QueueStats};
+use informer_dispatch::{DeliveryMode, Quarantine, QueueConfig, QueueStats};
 use serde_json::{Value, json};
 
 use super::millis;
@@ -15,7 +15,7 @@ pub(super) fn queue(stats: &QueueStats, config: &QueueConfig) -> Value {
         "dead": stats.dead, "dropped": stats.dropped, "discarded": stats.discarded,
         "delivered": stats.delivered, "retried": stats.retried, "given-back": stats.given_back,
         "pending": stats.pending, "waiting": stats.waiting, "in-flight": stats.in_flight,
-        "objects": stats.objects, "oldest-ms": stats.oldest.map(millis),
+        "paused": stats.paused, "objects": stats.objects, "oldest-ms": stats.oldest.map(millis),
         "delivery": match config.delivery { DeliveryMode::Latest => "latest", DeliveryMode::Every { .. } => "every" },
         "capacity": match config.delivery { DeliveryMode::Latest => None, DeliveryMode::Every { capacity } => Some(capacity) },
         "behind": stats.behind, "overflows": stats.overflows,
@@ -43,12 +43,4 @@ pub(super) fn because(quarantine: &Quarantine) -> String {
         quarantine.lasting.as_secs(),
         quarantine.probe_in.as_secs_f64().ceil(),
     )
-}
-
-pub(super) fn dead_letter(letter: &DeadLetter) -> Value {
-    json!({
-        "object": letter.object.to_string(), "verb": letter.verb, "cause": letter.cause.as_str(),
-        "uid": letter.uid, "resource-version": letter.resource_version,
-        "attempts": letter.attempts, "failure": letter.failure.to_string(),
-    })
 }

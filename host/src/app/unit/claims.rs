@@ -101,6 +101,13 @@ impl Claims {
         listening.map(|listening| listening.registration.clone()).collect()
     }
 
+    /// Where it hears of this resource, if it does.
+    pub(super) fn heard(&self, gvr: &Gvr) -> Option<(SharedInformer, Registration)> {
+        let claim = self.0.get(gvr)?;
+        let registration = claim.listening.as_ref()?.registration.clone();
+        Some((claim.subscription.informer().clone(), registration))
+    }
+
     /// By the resource that each is about.
     pub(super) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
         let filter = |claim: &Claim| claim.listening.as_ref().map(|listening| listening.filter.stats());

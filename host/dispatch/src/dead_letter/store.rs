@@ -1,0 +1,136 @@
+//! Dead letters that outlive the process.
+
+use std::{collections::HashMap, fmt, future::Future, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+use crate::{DeadLetter, ObjectRef, Queue};
+
+/// How long a store that failed is left alone.
+const TRY_EVERY: Duration = Duration::from_secs(5);
+
+/// Where the dead letters of one plugin are kept.
+pub trait DeadLetterStore: Send + Sync + 'static {
+    /// Why it does not work, and what helps.
+    type Error: fmt::Display + Send;
+
+    /// All that are kept, the oldest first.
+    fn load(&self) -> impl Future<Output = Result<Vec<DeadLetter>, Self::Error>> + Send;
+
+    /// Keeps some, in place of older ones of the same objects, and forgets others: all of it or nothing.
+    fn apply(
+        &self,
+        keep: Vec<DeadLetter>,
+        forget: Vec<ObjectRef>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+/// Keeps the dead letters of one queue in a store.
+///
+/// The queue's own list is the truth; the store follows it, many changes in one write, so that a slow disk delays no
+/// delivery. What does not work (a full disk, a locked database) is shown by [`DeadLetterKeeper::problem`], tried again every
+/// few seconds, and costs nothing but that: the letters stay in memory.
+///
+/// # Durability
+/// A process that dies may lose the letters of its last moments. Their objects are listed and told again at the next start,
+/// so only a deletion can be lost by that, and it is one that the handler had refused.
+#[derive(Debug)]
+pub struct DeadLetterKeeper<S> {
+    queue: Queue,
+    store: S,
+    /// What is in the store; none until it was read.
+    kept: Mutex<Option<HashMap<ObjectRef, DeadLetter>>>,
+    problem: Mutex<Option<String>>,
+}
+
+// === impl DeadLetterKeeper ===
+
+impl<S: DeadLetterStore> DeadLetterKeeper<S> {
+    /// Does nothing until it is told to.
+    pub fn new(queue: Queue, store: S) -> Arc<Self> {
+        Arc::new(Self { queue, store, kept: Mutex::new(None), problem: Mutex::new(None) })
+    }
+
+    /// Why the letters are in memory only; none: they are kept.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.lock().clone()
+    }
+
+    /// Brings the queue's list what an earlier process left, then keeps what changes, until `stop` is cancelled; then once
+    /// more.
+    ///
+    /// # Cancel safety
+    /// A dropped future leaves the store at some earlier state of the list.
+    pub async fn run(&self, stop: CancellationToken) {
+        stop.run_until_cancelled(self.follow()).await;
+        let (_, letters) = self.queue.dead_letters_now();
+        self.keep(letters).await;
+    }
+
+    async fn follow(&self) {
+        let mut seen = None;
+        loop {
+            let (version, letters) = self.queue.dead_letters_after(seen).await;
+            if self.keep(letters).await {
+                seen = Some(version);
+            } else {
+                sleep(TRY_EVERY).await;
+            }
+        }
+    }
+
+    /// Makes the store what the list is. False where that failed.
+    async fn keep(&self, letters: Vec<DeadLetter>) -> bool {
+        let letters = match self.restore(letters).await {
+            Ok(letters) => letters,
+            Err(why) => return self.failed(&why),
+        };
+        let wanted: HashMap<ObjectRef, DeadLetter> =
+            letters.into_iter().map(|letter| (letter.object.clone(), letter)).collect();
+        let (mut keep, forget) = {
+            let kept = self.kept.lock();
+            let kept = kept.as_ref();
+            let is_kept =
+                |letter: &&DeadLetter| kept.and_then(|kept| kept.get(&letter.object)) == Some(*letter);
+            let keep: Vec<_> = wanted.values().filter(|letter| !is_kept(letter)).cloned().collect();
+            let objects = kept.into_iter().flatten().map(|(object, _)| object);
+            (keep, objects.filter(|object| !wanted.contains_key(*object)).cloned().collect::<Vec<_>>())
+        };
+        keep.sort_by_key(|letter| letter.at);
+        if !(keep.is_empty() && forget.is_empty()) {
+            if let Err(why) = self.store.apply(keep, forget).await {
+                return self.failed(&why);
+            }
+            *self.kept.lock() = Some(wanted);
+        }
+        if self.problem.lock().take().is_some() {
+            info!("dead letters are kept on disk again");
+        }
+        true
+    }
+
+    /// The first time, brings what is in the store into the list; gives the list.
+    async fn restore(&self, letters: Vec<DeadLetter>) -> Result<Vec<DeadLetter>, S::Error> {
+        if self.kept.lock().is_some() {
+            return Ok(letters);
+        }
+        let found = self.store.load().await?;
+        self.queue.restore_dead_letters(found.clone());
+        *self.kept.lock() = Some(found.into_iter().map(|letter| (letter.object.clone(), letter)).collect());
+        Ok(self.queue.dead_letters())
+    }
+
+    fn failed(&self, why: &S::Error) -> bool {
+        let why = why.to_string();
+        if self.problem.lock().replace(why.clone()).is_none() {
+            error!(%why, "dead letters are in memory only");
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests;

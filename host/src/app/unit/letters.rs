@@ -1,0 +1,96 @@
+//! The dead letters of one plugin: kept, told again, dropped.
+
+use std::sync::Arc;
+
+use informer_dispatch::{DeadLetter, DeadLetterKeeper, ObjectRef, Queue};
+use informer_types::Change;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::Unit;
+use crate::{
+    dead_letters::{Chosen, Refused},
+    state::{DeadLetters, State},
+};
+
+/// Keeps them on disk for as long as it runs.
+pub(super) struct Letters {
+    keeper: Arc<DeadLetterKeeper<DeadLetters>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+// === impl Letters ===
+
+impl Letters {
+    pub(super) fn keep(queue: Queue, state: State, plugin: &str) -> Self {
+        let keeper = DeadLetterKeeper::new(queue, DeadLetters::new(state, plugin));
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (running, token) = (Arc::clone(&keeper), stop.clone());
+        tasks.spawn(async move { running.run(token).await });
+        tasks.close();
+        Self { keeper, tasks, stop }
+    }
+
+    /// After the last call: writes what is not written yet.
+    pub(super) async fn stop(&self, deadline: Instant) {
+        self.stop.cancel();
+        if timeout_at(deadline, self.tasks.wait()).await.is_err() {
+            tracing::error!("the last dead letters were not written in time");
+        }
+    }
+}
+
+impl Drop for Letters {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+// === impl Unit ===
+
+impl Unit {
+    /// Why dead letters are in memory only, if they are.
+    pub(in crate::app) fn letters_problem(&self) -> Option<String> {
+        self.letters.keeper.problem()
+    }
+
+    /// The chosen ones, the oldest first.
+    pub(in crate::app) fn dead_letters(&self, chosen: &Chosen) -> Vec<DeadLetter> {
+        let letters = self.queue.dead_letters().into_iter();
+        letters.filter(|letter| chosen.has(self.name(), &letter.object)).collect()
+    }
+
+    /// Forgets the chosen ones.
+    pub(in crate::app) fn drop_dead_letters(&self, chosen: &Chosen) -> Vec<ObjectRef> {
+        self.queue.drop_dead_letters(|object| chosen.has(self.name(), object))
+    }
+
+    /// Tells the plugin again what it gave up: the object as it is in the cache, as an addition or an update as the letter
+    /// has it, with the cause `replay`; or, where it is gone, its deletion, with what the letter has of it. The letter
+    /// goes once that is acknowledged. Gives the verb.
+    pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, Refused> {
+        let ObjectRef { source, key } = &letter.object;
+        let gvr = source.gvr();
+        let heard = self.claims.lock().heard(gvr);
+        let Some((informer, registration)) = heard else { return Err(Refused::NotSubscribed) };
+        if !informer.has_synced() {
+            return Err(Refused::NotSynced);
+        }
+        let mut verb = None;
+        let told = informer.tell_again(&registration, key, |cached| {
+            let change = again(letter, cached)?;
+            verb = Some(change.verb());
+            Some(change)
+        });
+        verb.filter(|_| told).ok_or(Refused::Stopping)
+    }
+}
+
+fn again(letter: &DeadLetter, cached: Option<Arc<informer_types::Object>>) -> Option<Change> {
+    Some(match cached {
+        Some(object) if letter.verb == "update" => Change::Updated { old: Arc::clone(&object), new: object },
+        Some(object) => Change::Added { object },
+        None => Change::Deleted { object: letter.last_known()?, final_state_known: false },
+    })
+}

@@ -1,0 +1,113 @@
+//! `informer queues`: what waits for each plugin of a running host.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::{
+    cli::{Output, QueuesArgs},
+    remote::{Remote, print},
+};
+
+/// The columns, and the keys of the answer they show.
+const COLUMNS: [(&str, &str); 9] = [
+    ("PLUGIN", "plugin"),
+    ("DELIVERY", "delivery"),
+    ("PENDING", "pending"),
+    ("WAITING", "waiting"),
+    ("IN-FLIGHT", "in-flight"),
+    ("OLDEST", "oldest-ms"),
+    ("RATE", "rate"),
+    ("RETRIED", "retried"),
+    ("DEAD-LETTERS", "dead-letters"),
+];
+
+/// Asks, and prints the answer. True where no plugin is in quarantine.
+///
+/// # Errors
+/// No host answers, or the configuration says that it has no admin endpoint.
+pub async fn run(args: QueuesArgs, output: Output) -> anyhow::Result<bool> {
+    let answer = Remote::find(&args.host)?.get("/queues").await?;
+    match output {
+        Output::Json => print(&format!("{answer:#}\n")),
+        Output::Text => print(&text(&answer)),
+    }
+    Ok(queues(&answer).all(|queue| queue.get("quarantine").is_none_or(Value::is_null)))
+}
+
+/// A table, and below each line what is wrong.
+fn text(answer: &Value) -> String {
+    let header: Vec<String> = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let rows: Vec<Vec<String>> =
+        queues(answer).map(|queue| COLUMNS.iter().map(|(_, key)| cell(queue, key)).collect()).collect();
+    let all = || std::iter::once(&header).chain(&rows);
+    let widths: Vec<usize> = (0..COLUMNS.len())
+        .map(|column| all().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or_default())
+        .collect();
+    let mut text = String::new();
+    let trouble = std::iter::once(None).chain(queues(answer).map(Some));
+    for (row, queue) in all().zip(trouble) {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+        for line in queue.into_iter().flat_map(troubles) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    text
+}
+
+fn troubles(queue: &Value) -> Vec<String> {
+    let quarantine = queue.get("quarantine").and_then(|quarantine| quarantine.get("text")?.as_str());
+    let behind = queue.get("behind") == Some(&Value::Bool(true));
+    let behind = behind.then_some("more changes wait than its capacity: they merge for a while");
+    let paused = queue.get("paused") == Some(&Value::Bool(true));
+    let paused = paused.then_some("no calls are made yet: the plugin or a cache it reads is not ready");
+    [quarantine, behind, paused].into_iter().flatten().map(str::to_owned).collect()
+}
+
+fn cell(queue: &Value, key: &str) -> String {
+    match queue.get(key) {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) if key == "oldest-ms" => {
+            format!("{:.1}s", number.as_f64().unwrap_or_default() / 1_000.0)
+        }
+        Some(Value::Number(number)) if key == "rate" => format!("{number}/s"),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn queues(answer: &Value) -> impl Iterator<Item = &Value> {
+    answer.get("queues").and_then(Value::as_array).into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_plugin_is_a_line_of_the_table_and_what_is_wrong_stands_below() {
+        let answer = json!({"queues": [
+            {"plugin": "ttl", "delivery": "latest", "pending": 12, "waiting": 3, "in-flight": 1, "oldest-ms": 1540,
+             "rate": 2.5, "retried": 7, "dead-letters": 2, "quarantine": {"text": "in quarantine for 7 s"}},
+            {"plugin": "echo", "delivery": "every", "pending": 0, "waiting": 0, "in-flight": 0, "oldest-ms": null,
+             "rate": null, "retried": 0, "dead-letters": 0, "quarantine": null, "behind": true},
+        ]});
+
+        assert_eq!(
+            text(&answer).lines().collect::<Vec<_>>(),
+            [
+                "PLUGIN  DELIVERY  PENDING  WAITING  IN-FLIGHT  OLDEST  RATE   RETRIED  DEAD-LETTERS",
+                "ttl     latest    12       3        1          1.5s    2.5/s  7        2",
+                "  in quarantine for 7 s",
+                "echo    every     0        0        0          -       -      0        0",
+                "  more changes wait than its capacity: they merge for a while",
+            ]
+        );
+        assert_eq!(text(&json!({})).lines().count(), 1);
+    }
+}

@@ -1,0 +1,190 @@
+//! `informer dead-letters` and `informer queues`, over a restart of the host.
+
+use std::{fs, path::Path};
+
+use informer::state::State;
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::host::PATIENCE;
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+
+use super::binary::{Finished, Running, informer};
+use crate::configmaps::ConfigMaps;
+
+/// A running host whose state is in a directory of the test.
+struct Host {
+    running: Running,
+    admin: String,
+}
+
+impl Host {
+    async fn start(url: &str, directory: &Path, plugin: &str) -> Self {
+        let path = directory.join("informer.toml");
+        let state = directory.join("state");
+        let configuration = format!(
+            "[cluster]\nserver = \"{url}\"\n[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = {state:?}\n\
+             [[watch]]\ngvr = \"v1/configmaps\"\n[[plugin]]\nname = \"fussy\"\n{plugin}\n"
+        );
+        fs::write(&path, configuration).unwrap();
+        let mut running = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
+        let line = running.logged("the admin endpoint listens").await;
+        let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
+        Self { running, admin }
+    }
+
+    /// Refuses each addition for good.
+    async fn refusing(url: &str, directory: &Path) -> Self {
+        let source = guest("flaky");
+        let plugin = format!(
+            "source = {source:?}\nconfig = {{ times = 1000, how = \"permanent\" }}\n\
+             [[plugin.on]]\nwatch = \"v1/configmaps\""
+        );
+        Self::start(url, directory, &plugin).await
+    }
+
+    /// Takes everything, and is told nothing at the start.
+    async fn taking(url: &str, directory: &Path) -> Self {
+        let source = guest("echo");
+        let plugin =
+            format!("source = {source:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\ninitial = \"skip\"");
+        Self::start(url, directory, &plugin).await
+    }
+
+    async fn dead_letters(&self, arguments: &[&str]) -> Finished {
+        informer(&[&["dead-letters"], arguments, &["--admin", &self.admin]].concat()).await
+    }
+
+    /// Asks until the list is as wanted; gives it.
+    async fn listed(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let asked = self.dead_letters(&["list"]).await;
+            if condition(&asked.stdout) {
+                return asked.stdout;
+            }
+            assert!(Instant::now() < deadline, "never {what}: {}{}", asked.stdout, asked.stderr);
+            sleep(std::time::Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn stop(self) {
+        self.running.signal("TERM").await;
+        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+    }
+}
+
+fn letters(list: &str) -> usize {
+    list.lines().filter(|line| line.starts_with("fussy v1/configmaps ")).count()
+}
+
+async fn three_letters(directory: &TempDir) -> (DevServer, ConfigMaps) {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let objects = ConfigMaps::at(&server.url()).await;
+    for name in ["a", "b", "c"] {
+        objects.create(name).await;
+    }
+    let host = Host::refusing(&server.url(), directory.path()).await;
+    let list = host.listed("three letters", |list| letters(list) == 3).await;
+    assert!(list.contains("fussy v1/configmaps default/a: add, given up at 20"), "{list}");
+    assert!(list.contains("  handler: failure 1 for default/a\n"), "{list}");
+    host.stop().await;
+    (server, objects)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dead_letters_survive_a_restart_and_are_told_again_or_dropped_by_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let (server, objects) = three_letters(&directory).await;
+    objects.delete("b").await;
+
+    let mut host = Host::taking(&server.url(), directory.path()).await;
+    host.listed("the letters of the run before", |list| letters(list) == 3).await;
+
+    // The object as it is now.
+    let replayed = host.dead_letters(&["replay", "--key", "default/a"]).await;
+    assert_eq!(
+        (replayed.status, replayed.stdout.as_str()),
+        (
+            Some(0),
+            "fussy v1/configmaps default/a: told again as add; the letter goes once it is acknowledged\n"
+        )
+    );
+    let told = host.running.logged("add default/a ").await;
+    assert!(told.contains(" replay 1 "), "{told}");
+    let list = host.listed("two letters", |list| letters(list) == 2).await;
+    assert!(!list.contains("default/a"), "{list}");
+
+    // One that is gone is told to be gone.
+    let replayed = host.dead_letters(&["replay", "--plugin", "fussy", "--key", "default/b"]).await;
+    assert!(replayed.stdout.contains("told again as delete"), "{}{}", replayed.stdout, replayed.stderr);
+    let told = host.running.logged("delete default/b ").await;
+    assert!(told.contains(" unknown 1 "), "{told}");
+    host.listed("one letter", |list| letters(list) == 1).await;
+
+    let queues = informer(&["queues", "--admin", &host.admin]).await;
+    assert_eq!(queues.status, Some(0), "{}", queues.stderr);
+    assert!(queues.stdout.starts_with("PLUGIN  DELIVERY  PENDING "), "{}", queues.stdout);
+    let row: Vec<&str> = queues.stdout.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row, ["fussy", "latest", "0", "0", "0", "-", "-", "0", "1"]);
+
+    let dropped = host.dead_letters(&["drop", "--all", "--output", "json"]).await;
+    let dropped: serde_json::Value = serde_json::from_str(&dropped.stdout).unwrap();
+    let expected = serde_json::json!({
+        "dropped": [{"plugin": "fussy", "object": "v1/configmaps default/c"}],
+    });
+    assert_eq!(dropped, expected);
+    host.stop().await;
+
+    // And nothing of it comes back.
+    let host = Host::taking(&server.url(), directory.path()).await;
+    let nothing = host.dead_letters(&["replay", "--all"]).await;
+    assert_eq!((nothing.status, nothing.stdout.as_str()), (Some(1), "no dead letters\n"));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn letters_stay_in_memory_while_the_database_is_locked_and_are_kept_once_it_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    ConfigMaps::at(&server.url()).await.create("a").await;
+    let other = State::open(Some(&directory.path().join("state")));
+
+    let host = Host::refusing(&server.url(), directory.path()).await;
+    let list = host.listed("a letter and why it is not kept", |list| {
+        letters(list) == 1 && list.contains("in memory only: plugin fussy")
+    });
+    let list = list.await;
+    assert!(list.contains("is in use by another process: stop that one"), "{list}");
+
+    drop(other);
+    host.listed("that it is kept", |list| letters(list) == 1 && !list.contains("in memory only")).await;
+    host.stop().await;
+    let host = Host::taking(&server.url(), directory.path()).await;
+    host.listed("the letter after a restart", |list| letters(list) == 1).await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_done_is_told_with_what_would_help() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let host = Host::taking(&server.url(), directory.path()).await;
+
+    let unknown = host.dead_letters(&["drop", "--plugin", "fuzzy", "--all"]).await;
+    let expected = format!("informer: the host at {} refuses: there is no plugin `fuzzy`\n", host.admin);
+    assert_eq!((unknown.status, unknown.stderr), (Some(1), expected));
+
+    let undecided = host.dead_letters(&["drop", "--plugin", "fussy"]).await;
+    assert_eq!(undecided.status, Some(2));
+    assert!(undecided.stderr.contains("--key <KEY>"), "{}", undecided.stderr);
+    host.stop().await;
+
+    let nobody = informer(&["queues", "--admin", "127.0.0.1:1"]).await;
+    assert_eq!(nobody.status, Some(1));
+    assert!(
+        nobody.stderr.starts_with("informer: no host answers at 127.0.0.1:1; is `informer run`"),
+        "{}",
+        nobody.stderr
+    );
+}
