@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 use axum::{
     Json, Router,
     extract::{Query, State},
-    http::StatusCode,
+    http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -15,6 +15,8 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
+
+use crate::metrics;
 
 pub(crate) use client::Client;
 
@@ -51,6 +53,9 @@ pub trait Probe: Send + Sync + 'static {
 
     /// True for a plugin of the configuration.
     fn has_plugin(&self, name: &str) -> bool;
+
+    /// The same in figures, as OpenMetrics text.
+    fn metrics(&self) -> String;
 }
 
 /// The address cannot be served on.
@@ -85,6 +90,7 @@ impl Admin {
     ///   key, or `"all": true`.
     ///
     /// A page of a browser cannot post here: it would have to ask for leave to send JSON, and gets none.
+    /// - `GET /metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
     ///
     /// # Errors
     /// [`AdminBindError`] where the address cannot be listened on.
@@ -105,6 +111,7 @@ impl Admin {
             .route("/dead-letters/list", post(list_dead_letters))
             .route("/dead-letters/replay", post(replay))
             .route("/dead-letters/drop", post(drop_dead_letters))
+            .route("/metrics", get(metrics))
             .fallback(unknown)
             .with_state(probe);
         let serving = tokio::spawn(async move {
@@ -196,9 +203,15 @@ fn decided(probe: &dyn Probe, chosen: &Chosen) -> Result<(), (StatusCode, Json<V
     }
 }
 
+async fn metrics(State(probe): State<Arc<dyn Probe>>) -> Response {
+    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], probe.metrics()).into_response()
+}
+
 async fn unknown() -> (StatusCode, Json<Value>) {
     (
         StatusCode::NOT_FOUND,
-        Json(json!({"error": "there are /livez, /readyz, /status, /reload, /queues and /dead-letters"})),
+        Json(
+            json!({"error": "there are /livez, /readyz, /status, /metrics, /reload, /queues and /dead-letters"}),
+        ),
     )
 }

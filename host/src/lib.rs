@@ -17,6 +17,7 @@ pub mod demo;
 pub mod dev;
 mod egress;
 pub mod logging;
+pub mod metrics;
 pub mod plugin_log;
 pub mod queues;
 pub mod rbac;

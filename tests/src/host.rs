@@ -122,6 +122,11 @@ impl TestHost {
         self.app.probe().status()
     }
 
+    /// As the admin endpoint serves them to Prometheus.
+    pub fn metrics(&self) -> String {
+        self.app.probe().metrics()
+    }
+
     /// Why the host is not ready; empty: it is.
     pub fn unready(&self) -> Vec<String> {
         self.app.probe().unready()

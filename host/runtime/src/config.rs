@@ -75,6 +75,8 @@ pub struct Limits {
     pub response_bytes: usize,
     /// To the API server, a second and in all calls of all instances together; as many at once after a pause.
     pub requests: NonZeroU32,
+    /// Series of its own metrics, each kept for good; one more is `limit-exceeded`.
+    pub metric_series: usize,
     /// HTTP requests of the plugin under way at a time; one more is `connection-limit-reached`.
     pub http_requests: usize,
     /// Of the body of an HTTP request, and of that of an answer, in bytes.
@@ -125,6 +127,7 @@ impl Default for Limits {
             // The largest object etcd takes is 1.5 MiB.
             response_bytes: 4 << 20,
             requests: REQUESTS,
+            metric_series: 1000,
             http_requests: 8,
             http_body_bytes: 4 << 20,
         }

@@ -7,11 +7,11 @@
 //! 2. [`Plugin`] has one version in service and swaps it at a reload; it is the
 //!    [`EventHandler`](informer_types::EventHandler) that `dispatch` calls.
 //! 3. `instance` is one store with one call at a time; `guest` is what the host keeps for it.
-//! 4. [`capabilities`] is what a guest may call: objects, lister, client, log, delivery, key-values, HTTP. `output`
+//! 4. [`capabilities`] is what a guest may call: objects, lister, client, log, delivery, metrics, key-values, HTTP. `output`
 //!    turns what it prints into lines.
 //! 5. `failure` says what a trap means.
 //!
-//! What is not here: the interfaces `workqueue` and `metrics` are not served in this version.
+//! What is not here: the interface `workqueue` is not served in this version.
 //! Each instance reserves 4 GiB of address space: 9,300 fit into Linux' default `vm.max_map_count`, and a limit on
 //! address space (`ulimit -v`) is not catered for.
 
@@ -30,6 +30,7 @@ mod output;
 mod plugin;
 mod sources;
 mod stats;
+mod timing;
 
 pub use component::{Component, LoadError};
 pub use config::{Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
@@ -38,3 +39,4 @@ pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
 pub use plugin::{Plugin, Rejected, VersionInfo};
 pub use sources::Sources;
 pub use stats::{KeyValueStats, PluginStats};
+pub use timing::Timing;

@@ -4,7 +4,10 @@ mod slots;
 mod trial;
 mod version;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
@@ -17,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 pub use version::VersionInfo;
 
 use crate::{
-    Component, Engine, InstancePolicy, LoadError, PluginConfig, PluginStats, Sources, instance::Instance,
-    stats::Counters,
+    Component, Engine, InstancePolicy, LoadError, PluginConfig, PluginStats, Sources,
+    capabilities::MetricFamily, instance::Instance, stats::Counters,
 };
 use slots::Slots;
 use trial::LastGood;
@@ -209,6 +212,11 @@ impl Plugin {
         self.version.load().as_ref().map(|version| version.info().clone())
     }
 
+    /// The metrics that the guest measures itself, over all versions.
+    pub fn metrics(&self) -> Vec<MetricFamily> {
+        self.shared.load().counters.metrics.families()
+    }
+
     /// What was counted since the plugin was made, over all versions.
     pub fn stats(&self) -> PluginStats {
         let idle = self.version.load().as_ref().map_or(0, |version| version.idle());
@@ -277,9 +285,13 @@ async fn deliver(version: &Version, mut instance: Instance, delivery: &Delivery)
 
 impl EventHandler for Plugin {
     async fn handle(&self, delivery: Delivery) -> Outcome {
+        let begun = Instant::now();
+        self.shared.load().counters.queued.observe(delivery.queued);
         let outcome = self.attempt(&delivery).await;
         let outcome = outcome.unwrap_or_else(|failure| Outcome::Retry { after: None, failure });
-        self.shared.load().counters.called(&outcome);
+        let shared = self.shared.load();
+        shared.counters.called(&outcome);
+        shared.counters.durations.observe(begun.elapsed());
         outcome
     }
 }

@@ -11,10 +11,14 @@ use std::{
 use informer_types::{Failure, FailureKind, Outcome};
 use parking_lot::Mutex;
 
-use crate::capabilities::{ClientStats, HttpStats, KeyValueError, client::ClientCounters, http::Traffic};
+use crate::capabilities::{
+    ClientStats, HttpStats, KeyValueError, MetricsStats, client::ClientCounters, http::Traffic,
+    metrics::Registry,
+};
+use crate::timing::{Timer, Timing};
 
 /// A snapshot of a plugin's counters, since it was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PluginStats {
     /// Calls that ended, one way or the other.
     pub calls: u64,
@@ -39,6 +43,12 @@ pub struct PluginStats {
     pub went_back: u64,
     /// What its client did.
     pub client: ClientStats,
+    /// How long attempts took, from the start to the end, waiting for an instance included.
+    pub durations: Timing,
+    /// How long the notifications had been in the queue when their attempt began.
+    pub queued: Timing,
+    /// Its own metrics.
+    pub metrics: MetricsStats,
     /// HTTP requests.
     pub http: HttpStats,
     /// What it did with its key-values.
@@ -61,6 +71,9 @@ pub struct KeyValueStats {
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) http: Arc<Traffic>,
+    pub(crate) metrics: Registry,
+    pub(crate) durations: Timer,
+    pub(crate) queued: Timer,
     calls: AtomicU64,
     acknowledged: AtomicU64,
     created: AtomicU64,
@@ -138,6 +151,9 @@ impl Counters {
             client: self.client.snapshot(),
             http: self.http.snapshot(),
             went_back: self.went_back.load(Relaxed),
+            durations: self.durations.snapshot(),
+            queued: self.queued.snapshot(),
+            metrics: self.metrics.stats(),
         }
     }
 }

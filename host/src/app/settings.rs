@@ -133,6 +133,7 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
             log_bytes: plugin.limits.log_bytes,
             response_bytes: plugin.limits.response_bytes,
             requests: plugin.limits.requests,
+            metric_series: plugin.limits.metric_series,
             http_requests: plugin.limits.http_requests,
             http_body_bytes: plugin.limits.http_body_bytes,
         },

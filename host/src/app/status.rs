@@ -16,7 +16,12 @@ use informer_runtime::{
 use serde_json::{Map, Value, json};
 
 use super::{reload::Reload, unit::Unit, units::Units};
-use crate::{admin::Probe, dead_letters::Chosen, state::State};
+use crate::{
+    admin::Probe,
+    dead_letters::Chosen,
+    metrics::{self, Exposition, Measured},
+    state::State,
+};
 use dead_letters::dead_letter;
 use filter::filter;
 use informer::informer;
@@ -135,6 +140,19 @@ impl Probe for HostProbe {
     fn has_plugin(&self, name: &str) -> bool {
         self.units.find(name).is_some()
     }
+
+    fn metrics(&self) -> String {
+        let mut exposition = Exposition::default();
+        for status in self.factory.informers().iter().map(SharedInformer::status) {
+            metrics::informer(&status, &mut exposition);
+        }
+        let measured: Vec<Measured> = self.units.all().iter().map(|unit| measured(unit)).collect();
+        for plugin in &measured {
+            metrics::plugin(plugin, &mut exposition);
+        }
+        metrics::plugins_own(&measured, &mut exposition);
+        exposition.text()
+    }
 }
 
 /// Why the plugin is in quarantine, if it is.
@@ -142,6 +160,16 @@ fn quarantined(unit: &Unit) -> Option<String> {
     let stats = unit.queue().stats();
     let quarantine = stats.quarantine?;
     Some(format!("plugin {}: {}", unit.name(), queue::because(&quarantine)))
+}
+
+fn measured(unit: &Unit) -> Measured {
+    Measured {
+        name: unit.name().to_owned(),
+        queue: unit.queue().stats(),
+        calls: unit.plugin().stats(),
+        loaded: unit.plugin().version().is_some(),
+        own: unit.plugin().metrics(),
+    }
 }
 
 fn plugin(unit: &Unit) -> Value {

@@ -18,6 +18,7 @@ pub(crate) enum Capability {
     Objects,
     Log,
     Delivery,
+    Metrics,
     Lister,
     Client,
     KeyValue,
@@ -41,11 +42,12 @@ pub(crate) enum Need {
 // === impl Capability ===
 
 impl Capability {
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Types,
         Self::Objects,
         Self::Log,
         Self::Delivery,
+        Self::Metrics,
         Self::Lister,
         Self::Client,
         Self::KeyValue,
@@ -65,6 +67,7 @@ impl Capability {
             Self::Objects => "informer:plugin/objects",
             Self::Log => "informer:plugin/log",
             Self::Delivery => "informer:plugin/delivery",
+            Self::Metrics => "informer:plugin/metrics",
             Self::Lister => "informer:plugin/lister",
             Self::Client => "informer:plugin/client",
             Self::KeyValue => "wasi:keyvalue/store",
@@ -103,6 +106,7 @@ impl Capability {
             | Self::Objects
             | Self::Log
             | Self::Delivery
+            | Self::Metrics
             | Self::Config
             | Self::Logging
             | Self::LoggingUnversioned => Need::Nothing,
@@ -123,6 +127,7 @@ impl Capability {
             | Self::Objects
             | Self::Log
             | Self::Delivery
+            | Self::Metrics
             | Self::Config
             | Self::Logging
             | Self::LoggingUnversioned => true,
@@ -139,6 +144,7 @@ impl Capability {
             Self::Objects => imports::objects::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Log => imports::log::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Delivery => imports::delivery::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::Metrics => imports::metrics::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Lister => imports::lister::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Client => imports::client::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
             Self::Config => wasi::config::store::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),

@@ -17,6 +17,7 @@ mod isolation;
 mod lister;
 mod load;
 mod log_lines;
+mod metrics;
 mod objects;
 mod reload;
 mod secrets;

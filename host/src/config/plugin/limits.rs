@@ -24,6 +24,9 @@ pub const HTTP_REQUESTS: usize = 8;
 /// As much as an answer of the lister.
 pub const HTTP_BODY_BYTES: usize = 4 << 20;
 
+/// What a well-kept exporter has, and little to a Prometheus.
+pub const METRIC_SERIES: usize = 1000;
+
 /// What one call may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -37,6 +40,8 @@ pub struct Limits {
     pub response_bytes: usize,
     /// To the API server, a second and in all its calls together.
     pub requests: NonZeroU32,
+    /// Series of its own metrics: at most 100,000; 0: none.
+    pub metric_series: usize,
     /// HTTP requests under way at a time, of all calls of the plugin: 1 to 1,024.
     pub http_requests: usize,
     /// The body of an HTTP request, and that of an answer, in bytes: 1 KiB to 1 GiB.
@@ -53,6 +58,7 @@ impl Default for Limits {
             log_bytes: LOG_BYTES,
             response_bytes: RESPONSE_BYTES,
             requests: REQUESTS,
+            metric_series: METRIC_SERIES,
             http_requests: HTTP_REQUESTS,
             http_body_bytes: HTTP_BODY_BYTES,
         }

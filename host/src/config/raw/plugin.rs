@@ -102,6 +102,7 @@ pub(crate) struct RawLimits {
     pub(crate) requests: Option<Located<Count>>,
     pub(crate) http_requests: Option<Located<Count>>,
     pub(crate) http_body: Option<Located<Size>>,
+    pub(crate) metric_series: Option<Located<Count>>,
 }
 
 /// `[plugin.grant]`
@@ -209,6 +210,7 @@ impl RawLimits {
             requests: table.get("requests"),
             http_requests: table.get("http-requests"),
             http_body: table.get("http-body"),
+            metric_series: table.get("metric-series"),
         }
     }
 }

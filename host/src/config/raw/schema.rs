@@ -111,7 +111,16 @@ pub(crate) static RELOAD: Section =
 
 pub(crate) static LIMITS: Section = Section {
     header: "[plugin.limits]",
-    keys: &["memory", "deadline", "log", "response", "requests", "http-requests", "http-body"],
+    keys: &[
+        "memory",
+        "deadline",
+        "log",
+        "response",
+        "requests",
+        "http-requests",
+        "http-body",
+        "metric-series",
+    ],
     later: &["cpu", "host-calls"],
 };
 

@@ -21,6 +21,7 @@ http = [
 [plugin.limits]
 http-requests = 0
 http-body = "1B"
+metric-series = 1000000
 "#;
     let remedy = r#"write for example "https://hooks.example.com/services/""#;
     assert_eq!(
@@ -38,6 +39,7 @@ http-body = "1B"
 22:3: plugin.hello.grant.http[10]: expected a URL, found the number 7; {remedy}
 25:17: plugin.hello.limits.http-requests: 0 is too small; write at least 1
 26:13: plugin.hello.limits.http-body: "1B" is too small; write at least "1KiB"
+27:17: plugin.hello.limits.metric-series: 1000000 is too large; write at most 100000
 "#
         )
     );

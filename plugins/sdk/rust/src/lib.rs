@@ -67,6 +67,7 @@ mod handler;
 mod host;
 pub mod lister;
 pub mod log;
+pub mod metrics;
 mod object;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;

@@ -35,6 +35,7 @@ pub(crate) mod client;
 pub(crate) mod delivery;
 pub(crate) mod lister;
 pub(crate) mod log;
+pub(crate) mod metrics;
 pub(crate) mod objects;
 mod state;
 

@@ -6,8 +6,8 @@ use super::Context;
 use crate::config::{
     plugin::{
         ATTEMPTS, BUDGET, DEADLINE, FACTOR, HTTP_BODY_BYTES, HTTP_REQUESTS, IDLE_TIMEOUT, Instance, JITTER,
-        LOG_BYTES, Limits, MAX, MEMORY_BYTES, MIN, REQUESTS, RESPONSE_BYTES, RETURN_AFTER, Reload, Retry,
-        TRIAL,
+        LOG_BYTES, Limits, MAX, MEMORY_BYTES, METRIC_SERIES, MIN, REQUESTS, RESPONSE_BYTES, RETURN_AFTER,
+        Reload, Retry, TRIAL,
     },
     problem::Fault,
     raw::{Count, InstanceKind, Located, Number, RawInstance, RawLimits, RawReload, RawRetry, Size},
@@ -31,6 +31,8 @@ const LOG: (Size, Size) = (Size(0), Size(64 << 20));
 const RESPONSE: (Size, Size) = (Size(1 << 10), Size(1 << 30));
 /// Each is a connection of this process.
 const MOST_HTTP_REQUESTS: u32 = 1024;
+/// All of them are written at each scrape.
+const MOST_METRIC_SERIES: u32 = 100_000;
 
 /// The API server's own share for all of one program is in the hundreds.
 const MOST_REQUESTS: u32 = 10_000;
@@ -97,6 +99,7 @@ pub(super) fn limits(raw: &RawLimits, context: &mut Context<'_, '_>) -> Limits {
         response_bytes: size(&raw.response, RESPONSE_BYTES, RESPONSE),
         http_body_bytes: size(&raw.http_body, HTTP_BODY_BYTES, RESPONSE),
         http_requests: http_requests(raw.http_requests.as_ref(), context),
+        metric_series: metric_series(raw.metric_series.as_ref(), context),
         deadline: context.within(raw.deadline.as_ref(), DEADLINE, (LEAST_DEADLINE, MOST_DEADLINE)),
         requests: NonZeroU32::new(requests).unwrap_or(REQUESTS),
     }
@@ -106,4 +109,10 @@ fn http_requests(raw: Option<&Located<Count>>, context: &mut Context<'_, '_>) ->
     let Some(raw) = raw else { return HTTP_REQUESTS };
     let Count(most) = context.within(Some(raw), Count(1), (Count(1), Count(MOST_HTTP_REQUESTS)));
     usize::try_from(most).unwrap_or(HTTP_REQUESTS)
+}
+
+fn metric_series(raw: Option<&Located<Count>>, context: &mut Context<'_, '_>) -> usize {
+    let Some(raw) = raw else { return METRIC_SERIES };
+    let Count(most) = context.within(Some(raw), Count(0), (Count(0), Count(MOST_METRIC_SERIES)));
+    usize::try_from(most).unwrap_or(METRIC_SERIES)
 }

@@ -1,0 +1,362 @@
+//! The metrics of one plugin, bounded by their number of series.
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use parking_lot::Mutex;
+
+/// Upper bounds of the buckets, each of its own; one more holds what is larger.
+const BOUNDS: [f64; 19] = [
+    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0,
+    500.0, 1000.0,
+];
+
+/// A series is kept for ever: what it is called has a limit.
+const NAME_BYTES: usize = 128;
+const VALUE_BYTES: usize = 256;
+const LABELS: usize = 16;
+
+/// What the exposition appends to names itself.
+const SUFFIXES: [&str; 5] = ["_bucket", "_sum", "_count", "_created", "_info"];
+
+type Labels = Vec<(String, String)>;
+
+/// What a name measures, for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MetricKind {
+    /// It only grows.
+    Counter,
+    /// It is set.
+    Gauge,
+    /// It is observed.
+    Histogram,
+}
+
+/// One name and all its series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricFamily {
+    /// As the plugin calls it, but for the `_total` of a counter.
+    pub name: String,
+    /// Fixed by its first use.
+    pub kind: MetricKind,
+    /// By their labels.
+    pub series: Vec<MetricSeries>,
+}
+
+/// One combination of labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricSeries {
+    /// Sorted by name.
+    pub labels: Vec<(String, String)>,
+    /// What was measured.
+    pub value: MetricValue,
+}
+
+/// A value, by its kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MetricValue {
+    /// Of a counter or a gauge.
+    Number(f64),
+    /// Of a histogram.
+    Distribution {
+        /// Of everything observed.
+        sum: f64,
+        /// Observations by the upper bound of their bucket, not cumulated; the last bound is infinite.
+        buckets: Vec<(f64, u64)>,
+    },
+}
+
+/// What the plugin keeps, and was refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MetricsStats {
+    /// Series kept.
+    pub series: usize,
+    /// Values refused, for whatever reason.
+    pub refused: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Registry(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    families: BTreeMap<String, (MetricKind, BTreeMap<Labels, MetricValue>)>,
+    stats: MetricsStats,
+}
+
+/// Why a value is not taken.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refused {
+    #[error("`{0}` is no name: at most 128 of a-z, A-Z, 0-9 and `_`, no digit first, `__` nowhere")]
+    Name(String),
+    #[error("`{name}` ends in `{suffix}`, which the exposition appends itself")]
+    Suffix { name: String, suffix: &'static str },
+    #[error("the label `{0}` belongs to the host")]
+    Reserved(String),
+    #[error("the label `{0}` is given twice")]
+    Twice(String),
+    #[error("{0} labels; at most 16")]
+    Labels(usize),
+    #[error("the value of the label `{0}` has more than 256 bytes")]
+    Value(String),
+    #[error("`{name}` is a {was}; one name is one kind of metric")]
+    Kind { name: String, was: &'static str },
+    #[error("{0} cannot be added to a counter")]
+    Negative(String),
+    #[error("it is no number")]
+    NotANumber,
+    #[error(
+        "the plugin has {limit} series, its limit: raise `metric-series` under [plugin.limits], or use fewer labels"
+    )]
+    TooMany { limit: usize },
+}
+
+// === impl MetricKind ===
+
+impl MetricKind {
+    /// As the exposition has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
+// === impl Registry ===
+
+impl Registry {
+    /// Takes one value, or counts that it was refused.
+    pub(super) fn measure(
+        &self,
+        kind: MetricKind,
+        name: &str,
+        labels: Labels,
+        value: f64,
+        limit: usize,
+    ) -> Result<(), Refused> {
+        let mut state = self.0.lock();
+        let measured = state.measure(kind, name, labels, value, limit);
+        if measured.is_err() {
+            state.stats.refused += 1;
+        }
+        measured
+    }
+
+    pub(crate) fn stats(&self) -> MetricsStats {
+        self.0.lock().stats
+    }
+
+    /// All of it at one moment, by name.
+    pub(crate) fn families(&self) -> Vec<MetricFamily> {
+        let state = self.0.lock();
+        let family = |(name, (kind, series)): (&String, &(MetricKind, BTreeMap<Labels, MetricValue>))| {
+            let one = |(labels, value): (&Labels, &MetricValue)| MetricSeries {
+                labels: labels.clone(),
+                value: value.clone(),
+            };
+            MetricFamily { name: name.clone(), kind: *kind, series: series.iter().map(one).collect() }
+        };
+        state.families.iter().map(family).collect()
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn measure(
+        &mut self,
+        kind: MetricKind,
+        name: &str,
+        labels: Labels,
+        value: f64,
+        limit: usize,
+    ) -> Result<(), Refused> {
+        let name = family_name(kind, name)?;
+        let labels = checked(labels)?;
+        if value.is_nan() {
+            return Err(Refused::NotANumber);
+        }
+        if kind == MetricKind::Counter && !(value >= 0.0 && value.is_finite()) {
+            return Err(Refused::Negative(value.to_string()));
+        }
+        if let Some((was, _)) = self.families.get(name).filter(|(was, _)| *was != kind) {
+            return Err(Refused::Kind { name: name.to_owned(), was: was.as_str() });
+        }
+        let known = self.families.get(name).is_some_and(|(_, series)| series.contains_key(&labels));
+        if !known {
+            if self.stats.series >= limit {
+                return Err(Refused::TooMany { limit });
+            }
+            self.stats.series += 1;
+        }
+        let (_, series) = self.families.entry(name.to_owned()).or_insert_with(|| (kind, BTreeMap::new()));
+        let entry = match series.entry(labels) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(MetricValue::new(kind)),
+        };
+        entry.take(kind, value);
+        Ok(())
+    }
+}
+
+// === impl MetricValue ===
+
+impl MetricValue {
+    fn new(kind: MetricKind) -> Self {
+        match kind {
+            MetricKind::Counter | MetricKind::Gauge => Self::Number(0.0),
+            MetricKind::Histogram => {
+                let bounds = BOUNDS.into_iter().chain([f64::INFINITY]);
+                Self::Distribution { sum: 0.0, buckets: bounds.map(|bound| (bound, 0)).collect() }
+            }
+        }
+    }
+
+    fn take(&mut self, kind: MetricKind, value: f64) {
+        match self {
+            Self::Number(number) if kind == MetricKind::Gauge => *number = value,
+            Self::Number(number) => *number += value,
+            Self::Distribution { sum, buckets } => {
+                *sum += value;
+                if let Some((_, count)) = buckets.iter_mut().find(|(bound, _)| value <= *bound) {
+                    *count += 1;
+                }
+            }
+        }
+    }
+}
+
+/// The name of the family: a counter may be called with or without its `_total`.
+fn family_name(kind: MetricKind, name: &str) -> Result<&str, Refused> {
+    let name = if kind == MetricKind::Counter { name.strip_suffix("_total").unwrap_or(name) } else { name };
+    if !is_name(name) {
+        return Err(Refused::Name(shown(name)));
+    }
+    match SUFFIXES.iter().chain(&["_total"]).find(|suffix| name.ends_with(**suffix)) {
+        Some(suffix) => Err(Refused::Suffix { name: name.to_owned(), suffix }),
+        None => Ok(name),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let first = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    let rest = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    first && rest && name.len() <= NAME_BYTES && !name.contains("__")
+}
+
+fn checked(mut labels: Labels) -> Result<Labels, Refused> {
+    if labels.len() > LABELS {
+        return Err(Refused::Labels(labels.len()));
+    }
+    for (name, value) in &labels {
+        if !is_name(name) {
+            return Err(Refused::Name(shown(name)));
+        }
+        if matches!(name.as_str(), "plugin" | "le") {
+            return Err(Refused::Reserved(name.clone()));
+        }
+        if value.len() > VALUE_BYTES {
+            return Err(Refused::Value(name.clone()));
+        }
+    }
+    labels.sort();
+    let twice = labels.windows(2).find_map(|pair| match pair {
+        [(one, _), (other, _)] if one == other => Some(one.clone()),
+        _ => None,
+    });
+    twice.map_or(Ok(labels), |name| Err(Refused::Twice(name)))
+}
+
+fn shown(name: &str) -> String {
+    name.chars().take(NAME_BYTES).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> Labels {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn values_add_up_are_set_and_are_counted_by_their_size() {
+        let registry = Registry::default();
+        let take = |kind, name, value| registry.measure(kind, name, vec![], value, 10).unwrap();
+        take(MetricKind::Counter, "seen_total", 1.0);
+        take(MetricKind::Counter, "seen", 2.5);
+        take(MetricKind::Gauge, "size", 7.0);
+        take(MetricKind::Gauge, "size", -1.0);
+        for value in [0.0005, 0.002, 3.0, 5000.0] {
+            take(MetricKind::Histogram, "took_seconds", value);
+        }
+
+        let families = registry.families();
+
+        let numbers: Vec<_> =
+            families.iter().map(|family| (family.name.as_str(), &family.series[0].value)).collect();
+        assert_eq!(numbers[0], ("seen", &MetricValue::Number(3.5)));
+        assert_eq!(numbers[1], ("size", &MetricValue::Number(-1.0)));
+        let MetricValue::Distribution { sum, buckets } = numbers[2].1 else { panic!("{numbers:?}") };
+        let filled: Vec<f64> =
+            buckets.iter().filter(|(_, count)| *count > 0).map(|(bound, _)| *bound).collect();
+        assert_eq!((*sum, filled), (5003.0025, vec![0.001, 0.002, 5.0, f64::INFINITY]));
+    }
+
+    #[test]
+    fn the_order_of_labels_makes_no_other_series() {
+        let registry = Registry::default();
+        for pairs in [[("a", "1"), ("b", "2")], [("b", "2"), ("a", "1")]] {
+            registry.measure(MetricKind::Counter, "x", labels(&pairs), 1.0, 10).unwrap();
+        }
+
+        assert_eq!(registry.stats(), MetricsStats { series: 1, refused: 0 });
+        assert_eq!(registry.families()[0].series[0].value, MetricValue::Number(2.0));
+    }
+
+    #[test]
+    fn a_flood_of_series_ends_at_the_limit_and_what_is_there_goes_on() {
+        let registry = Registry::default();
+        let take = |uid: &str| registry.measure(MetricKind::Counter, "x", labels(&[("uid", uid)]), 1.0, 100);
+        let taken = (0..10_000).filter(|uid| take(&uid.to_string()).is_ok()).count();
+
+        assert_eq!(taken, 100);
+        assert_eq!(take("0"), Ok(()));
+        assert_eq!(take("100"), Err(Refused::TooMany { limit: 100 }));
+        assert_eq!(registry.stats(), MetricsStats { series: 100, refused: 9901 });
+    }
+
+    #[test]
+    fn what_would_break_the_exposition_is_refused() {
+        let registry = Registry::default();
+        let take = |kind, name: &str, pairs: &[(&str, &str)], value| {
+            registry.measure(kind, name, labels(pairs), value, 10).unwrap_err().to_string()
+        };
+        registry.measure(MetricKind::Gauge, "size", vec![], 1.0, 10).unwrap();
+        let long = "x".repeat(300);
+        for (told, why) in [
+            (take(MetricKind::Counter, "size", &[], 1.0), "`size` is a gauge"),
+            (take(MetricKind::Counter, "", &[], 1.0), "is no name"),
+            (take(MetricKind::Counter, "1x", &[], 1.0), "is no name"),
+            (take(MetricKind::Counter, "a b", &[], 1.0), "is no name"),
+            (take(MetricKind::Counter, "a\n", &[], 1.0), "is no name"),
+            (take(MetricKind::Counter, "a__b", &[], 1.0), "is no name"),
+            (take(MetricKind::Counter, &long, &[], 1.0), "is no name"),
+            (take(MetricKind::Gauge, "x_total", &[], 1.0), "ends in `_total`"),
+            (take(MetricKind::Gauge, "x_bucket", &[], 1.0), "ends in `_bucket`"),
+            (take(MetricKind::Counter, "x", &[], -1.0), "-1 cannot be added"),
+            (take(MetricKind::Counter, "x", &[], f64::INFINITY), "inf cannot be added"),
+            (take(MetricKind::Gauge, "x", &[], f64::NAN), "no number"),
+            (take(MetricKind::Gauge, "x", &[("plugin", "other")], 1.0), "belongs to the host"),
+            (take(MetricKind::Gauge, "x", &[("le", "1")], 1.0), "belongs to the host"),
+            (take(MetricKind::Gauge, "x", &[("a\"", "1")], 1.0), "is no name"),
+            (take(MetricKind::Gauge, "x", &[("a", "1"), ("a", "2")], 1.0), "given twice"),
+            (take(MetricKind::Gauge, "x", &[("a", &long)], 1.0), "more than 256 bytes"),
+            (take(MetricKind::Gauge, "x", &[("a", "1"); 17], 1.0), "17 labels"),
+        ] {
+            assert!(told.contains(why), "{told}: {why}");
+        }
+        assert_eq!(registry.stats(), MetricsStats { series: 1, refused: 18 });
+    }
+}

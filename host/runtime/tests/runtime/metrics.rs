@@ -1,0 +1,41 @@
+//! `metrics`: what a plugin measures, for good and within its limit (issue 4, point 4).
+
+use informer_runtime::capabilities::{MetricKind, MetricValue, MetricsStats};
+use informer_types::Outcome;
+use serde_json::json;
+
+use crate::host::Setup;
+
+#[tokio::test]
+async fn what_a_guest_measures_adds_up_over_calls_and_versions() {
+    let values =
+        json!([["counter", "seen_total", 2.0], ["gauge", "size", 7.5], ["histogram", "took_seconds", 0.3]]);
+    let running = Setup::new(&json!({"values": values}).to_string()).load("gauger").await;
+    assert_eq!(running.add("a").await, Outcome::Acknowledged);
+    running.load("gauger").await.unwrap();
+    assert_eq!(running.add("a").await, Outcome::Acknowledged);
+
+    let families = running.plugin.metrics();
+
+    let of: Vec<_> = families.iter().map(|family| (family.name.as_str(), family.kind)).collect();
+    let kinds = [MetricKind::Counter, MetricKind::Gauge, MetricKind::Histogram];
+    assert_eq!(of, [("seen", kinds[0]), ("size", kinds[1]), ("took_seconds", kinds[2])]);
+    assert_eq!(families[0].series[0].labels, [("namespace".to_owned(), "default".to_owned())]);
+    assert_eq!(families[0].series[0].value, MetricValue::Number(4.0), "a reload lost nothing");
+    assert_eq!(families[1].series[0].value, MetricValue::Number(7.5));
+    assert_eq!(running.plugin.stats().metrics, MetricsStats { series: 3, refused: 0 });
+}
+
+#[tokio::test]
+async fn a_flood_of_series_is_refused_counted_and_named_to_the_guest() {
+    let config = json!({"flood": 5000, "values": [["gauge", "flood", 1.0], ["counter", "late", 1.0]]});
+    let running =
+        Setup::new(&config.to_string()).limits(|limits| limits.metric_series = 100).load("gauger").await;
+    running.add("a").await;
+    running.add("a").await;
+
+    assert_eq!(running.plugin.stats().metrics.series, 100);
+    assert!(running.plugin.stats().metrics.refused >= 9800, "{:?}", running.plugin.stats().metrics);
+    let said = running.log.messages();
+    assert!(said.iter().any(|line| line.ends_with("one name is one kind of metric")), "{said:?}");
+}

@@ -1,0 +1,13 @@
+//! `GET /metrics`: the host's own metrics by stage and plugin, and the plugins' own.
+//!
+//! Everything is read from the statistics that the stages keep anyway, at the moment of the scrape: nothing is counted
+//! twice, and nothing is counted for nobody. Labels are bounded: plugins, watches, and words of this code.
+
+mod exposition;
+mod informer;
+mod plugin;
+
+pub use exposition::CONTENT_TYPE;
+pub(crate) use exposition::{Exposition, Kind};
+pub(crate) use informer::informer;
+pub(crate) use plugin::{Measured, plugin, plugins_own};

@@ -1,0 +1,197 @@
+//! What one plugin's queue, calls and capabilities measure; and what the plugins measure themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use informer_dispatch::QueueStats;
+use informer_runtime::{
+    PluginStats,
+    capabilities::{MetricFamily, MetricKind, MetricValue},
+};
+
+use super::{Exposition, Kind};
+
+/// One plugin at the moment of the scrape.
+pub(crate) struct Measured {
+    pub(crate) name: String,
+    pub(crate) queue: QueueStats,
+    pub(crate) calls: PluginStats,
+    pub(crate) loaded: bool,
+    pub(crate) own: Vec<MetricFamily>,
+}
+
+pub(crate) fn plugin(measured: &Measured, into: &mut Exposition) {
+    queue(&measured.name, &measured.queue, into);
+    calls(measured, into);
+    capabilities(&measured.name, &measured.calls, into);
+}
+
+fn queue(plugin: &str, stats: &QueueStats, into: &mut Exposition) {
+    let labels = [("plugin", plugin)];
+    for (name, help, value) in [
+        ("informer_queue_offered", "Notifications offered by listeners", stats.offered),
+        ("informer_queue_acknowledged", "Notifications whose handler returned ok", stats.acknowledged),
+        ("informer_queue_cancelled", "Additions and deletions that took each other away", stats.cancelled),
+        ("informer_queue_dead", "Notifications given up and kept as dead letters", stats.dead),
+        ("informer_queue_dropped", "Notifications given up and not kept", stats.dropped),
+        (
+            "informer_queue_discarded",
+            "Notifications that were there when the queue was closed",
+            stats.discarded,
+        ),
+        ("informer_queue_delivered", "Attempts made", stats.delivered),
+        ("informer_queue_retried", "Attempts that failed and are made again", stats.retried),
+        ("informer_queue_rate_limited", "Deliveries that waited for the rate", stats.rate_limited),
+        ("informer_queue_over_budget", "Retries that waited for the budget", stats.over_budget),
+        ("informer_queue_overflows", "Times that there were too many changes to keep each", stats.overflows),
+        ("informer_queue_quarantines", "Times that the plugin was put in quarantine", stats.quarantines),
+        ("informer_queue_dead_letters_evicted", "Dead letters that made room", stats.dead_letters_evicted),
+    ] {
+        into.counter(name, help, &labels, value);
+    }
+    let merged = &stats.merged;
+    for (became, value) in
+        [("add", merged.add), ("update", merged.update), ("delete", merged.delete), ("resync", merged.resync)]
+    {
+        let labels = [("plugin", plugin), ("into", became)];
+        into.counter(
+            "informer_queue_merged",
+            "Notifications that became part of a pending one",
+            &labels,
+            value,
+        );
+    }
+    for (name, help, value) in [
+        ("informer_queue_pending", "Notifications that no worker has in hand", stats.pending),
+        ("informer_queue_waiting", "Objects that wait for their retry", stats.waiting),
+        ("informer_queue_in_flight", "Notifications that workers have in hand", stats.in_flight),
+        ("informer_queue_objects", "Distinct objects with anything pending or in hand", stats.objects),
+        ("informer_queue_dead_letters", "Dead letters kept", stats.dead_letters),
+        ("informer_queue_behind", "1 while changes merge that were each to be kept", stats.behind.into()),
+        (
+            "informer_queue_quarantined",
+            "1 while the plugin is in quarantine",
+            stats.quarantine.is_some().into(),
+        ),
+    ] {
+        into.gauge(name, help, &labels, value);
+    }
+    let oldest = stats.oldest.unwrap_or_default();
+    into.seconds(
+        "informer_queue_oldest_seconds",
+        "Age of the oldest notification that is not settled",
+        &labels,
+        oldest,
+    );
+}
+
+fn calls(measured: &Measured, into: &mut Exposition) {
+    let (plugin, stats) = (measured.name.as_str(), &measured.calls);
+    let labels = [("plugin", plugin)];
+    for (name, help, value) in [
+        ("informer_runtime_calls", "Calls that ended", stats.calls),
+        ("informer_runtime_calls_acknowledged", "Calls that returned ok", stats.acknowledged),
+        ("informer_runtime_instances_created", "Instances made", stats.instances_created),
+        (
+            "informer_runtime_instances_retired",
+            "Instances thrown away because of what a call did",
+            stats.instances_retired,
+        ),
+        ("informer_runtime_memory_refusals", "Times that a guest was refused memory", stats.memory_refusals),
+        ("informer_runtime_log_dropped_bytes", "Log beyond the limit of a call", stats.log_bytes_dropped),
+        (
+            "informer_runtime_metrics_refused",
+            "Values of the plugin's own metrics that were refused",
+            stats.metrics.refused,
+        ),
+    ] {
+        into.counter(name, help, &labels, value);
+    }
+    for (kind, count) in &stats.failures {
+        let labels = [("plugin", plugin), ("kind", &kind.to_string())];
+        into.counter("informer_runtime_call_failures", "Calls that failed, by kind", &labels, *count);
+    }
+    into.gauge("informer_runtime_loaded", "1 while a version is in service", &labels, measured.loaded.into());
+    into.gauge("informer_runtime_instances_idle", "Warm instances that wait", &labels, stats.instances_idle);
+    into.gauge(
+        "informer_runtime_metric_series",
+        "Series of the plugin's own metrics",
+        &labels,
+        stats.metrics.series,
+    );
+    let own = || vec![("plugin".to_owned(), plugin.to_owned())];
+    for (name, help, timing) in [
+        (
+            "informer_runtime_call_duration_seconds",
+            "From the start of an attempt to its end, waiting for an instance included",
+            &stats.durations,
+        ),
+        (
+            "informer_runtime_queue_duration_seconds",
+            "From the offer of a notification to the start of an attempt",
+            &stats.queued,
+        ),
+    ] {
+        into.distribution(name, help, own(), (timing.sum.as_secs_f64(), timing.buckets.clone()));
+    }
+}
+
+fn capabilities(plugin: &str, stats: &PluginStats, into: &mut Exposition) {
+    let labels = [("plugin", plugin)];
+    for (outcome, count) in &stats.http.requests {
+        let labels = [("plugin", plugin), ("outcome", outcome.as_str())];
+        into.counter("informer_http_requests", "HTTP requests that ended, by how", &labels, *count);
+    }
+    into.gauge("informer_http_requests_in_flight", "HTTP requests under way", &labels, stats.http.in_flight);
+    for (name, help, value) in [
+        ("informer_http_sent_bytes", "Bodies of HTTP requests", stats.http.sent_bytes),
+        ("informer_http_received_bytes", "Bodies of answers to HTTP requests", stats.http.received_bytes),
+        ("informer_client_requests", "Requests sent to the API server", stats.client.requests),
+        ("informer_client_failed", "Requests to the API server that failed", stats.client.failed),
+        ("informer_client_refused", "Requests to the API server that no grant allows", stats.client.refused),
+        (
+            "informer_client_limited",
+            "Requests to the API server beyond the plugin's limit",
+            stats.client.limited,
+        ),
+        ("informer_keyvalue_reads", "Key-values read", stats.keyvalue.reads),
+        ("informer_keyvalue_writes", "Key-values written", stats.keyvalue.writes),
+        ("informer_keyvalue_refused", "Key-value calls beyond a quota or limit", stats.keyvalue.refused),
+        ("informer_keyvalue_failed", "Key-value calls that the host's state failed", stats.keyvalue.failed),
+    ] {
+        into.counter(name, help, &labels, value);
+    }
+}
+
+/// The plugins' own metrics, below a prefix that none of the host's has. Where two plugins use one name for different
+/// kinds, the kind is appended to it: neither can hide the other's.
+pub(crate) fn plugins_own(all: &[Measured], into: &mut Exposition) {
+    let mut kinds: BTreeMap<&str, BTreeSet<MetricKind>> = BTreeMap::new();
+    for family in all.iter().flat_map(|measured| &measured.own) {
+        kinds.entry(&family.name).or_default().insert(family.kind);
+    }
+    for measured in all {
+        for family in &measured.own {
+            let several = kinds.get(family.name.as_str()).is_some_and(|kinds| kinds.len() > 1);
+            let name = match several {
+                true => format!("informer_plugin_{}__{}", family.name, family.kind.as_str()),
+                false => format!("informer_plugin_{}", family.name),
+            };
+            own(&measured.name, &name, family, into);
+        }
+    }
+}
+
+fn own(plugin: &str, name: &str, family: &MetricFamily, into: &mut Exposition) {
+    let help = "Measured by plugins themselves";
+    for series in &family.series {
+        let mut labels = vec![("plugin".to_owned(), plugin.to_owned())];
+        labels.extend(series.labels.iter().cloned());
+        let kind = if family.kind == MetricKind::Counter { Kind::Counter } else { Kind::Gauge };
+        match &series.value {
+            MetricValue::Number(value) => into.number(name, (kind, help), labels, *value),
+            MetricValue::Distribution { sum, buckets } => {
+                into.distribution(name, help, labels, (*sum, buckets.clone()));
+            }
+        }
+    }
+}
