@@ -17,7 +17,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use futures::future::join_all;
 use informer_cache::{InformerFactory, Lister, SharedInformer};
 use informer_dispatch::Backlog;
-use informer_runtime::{Engine, EngineError, LogSink};
+use informer_runtime::{Engine, EngineError, GuestThreads, LogSink};
 use informer_types::Gvr;
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -71,6 +71,9 @@ pub enum StartError {
     /// Plugins cannot be given HTTP.
     #[error(transparent)]
     Egress(#[from] EgressError),
+    /// No threads for the plugins.
+    #[error("no threads can be started for the plugins: {0}")]
+    Threads(#[source] std::io::Error),
     /// No admin endpoint.
     #[error(transparent)]
     Admin(#[from] AdminBindError),
@@ -85,6 +88,8 @@ pub struct App {
     applier: Arc<Applier>,
     reload: Reload,
     state: State,
+    /// Where plugins are called: their workers, loads and stops.
+    guests: GuestThreads,
     admin: Option<Admin>,
     tasks: TaskTracker,
     /// Ends the background tasks, first of all.
@@ -136,8 +141,10 @@ impl App {
             settings::factory(&config.cluster, connection.server),
         ));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
+        let guests = GuestThreads::start().map_err(StartError::Threads)?;
         let parts = unit::Parts {
             engine,
+            guests: guests.handle().clone(),
             factory: Arc::clone(&factory),
             api,
             log: options.log,
@@ -159,6 +166,7 @@ impl App {
             applier,
             reload,
             state,
+            guests,
             admin: None,
             tasks,
             stop,
@@ -265,7 +273,9 @@ impl App {
         if timeout_at(deadline, self.factory.shutdown()).await.is_err() {
             tracing::error!("informers did not stop in time");
         }
-        let left = join_all(units.iter().map(|unit| unit.stop(deadline))).await;
+        // It calls plugins, so not here.
+        let stopping = async move { join_all(units.iter().map(|unit| unit.stop(deadline))).await };
+        let left = self.guests.handle().spawn(stopping).await.unwrap_or_default();
         self.abort.cancel();
         self.tasks.close();
         if timeout_at(deadline, self.tasks.wait()).await.is_err() {

@@ -23,7 +23,8 @@ pub struct PluginConfig {
     pub limits: Limits,
     /// How long an instance lives.
     pub instance: InstancePolicy,
-    /// Warm instances kept at most; as many calls run at a time without making a new instance.
+    /// Instances at most, and so calls at a time; more calls wait. While a version takes over from another, the new one's
+    /// first instance is one more.
     pub instances: NonZeroUsize,
     /// How a version that takes over from another is judged.
     pub trial: TrialConfig,
@@ -67,8 +68,14 @@ const REQUESTS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 pub struct Limits {
     /// Linear memory of one instance, in bytes.
     pub memory_bytes: usize,
-    /// Of one call, calls to the host included; also of `start`. A day at most.
+    /// Of one call, calls to the host included; also of `start`. What the host lets the call wait, for its turn or for
+    /// its share of the processors, does not count. A day at most.
     pub deadline: Duration,
+    /// Processor time a second, all instances of the plugin together; none: no limit. What one second gives may be
+    /// used at once; a plugin that has used it up waits.
+    pub cpu: Option<Duration>,
+    /// Calls to the host that one call may make, those of WASI included; more end it. None: no limit.
+    pub host_calls: Option<NonZeroU32>,
     /// Of the log, in bytes a call; what is more is dropped and counted.
     pub log_bytes: usize,
     /// Of what one call to the host may return, in bytes; more is the error `too-large`.
@@ -123,6 +130,9 @@ impl Default for Limits {
             // Python's runtime alone takes about 20 MiB.
             memory_bytes: 64 << 20,
             deadline: Duration::from_secs(5),
+            cpu: None,
+            // A walk over the largest cache makes a hundred thousand; a guest in an endless loop ten times as many a second.
+            host_calls: NonZeroU32::new(1_000_000),
             log_bytes: 64 << 10,
             // The largest object etcd takes is 1.5 MiB.
             response_bytes: 4 << 20,

@@ -1,21 +1,13 @@
 //! The compiler and the clock that all plugins share.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::JoinHandle,
-    time::Duration,
-};
+mod ticker;
+
+use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::Semaphore;
 
-use crate::component::CompileCache;
-
-/// How often a running guest is interrupted: it yields to the executor, and its deadline is checked.
-const TICK: Duration = Duration::from_millis(10);
+use crate::{component::CompileCache, schedule::Turnstile, threads::guest_threads};
+use ticker::Ticker;
 
 /// Compiling a Python component takes 300 MiB and ten CPU-seconds: one at a time.
 const COMPILES_AT_ONCE: usize = 1;
@@ -34,22 +26,18 @@ pub struct EngineConfig {
 #[error("the WebAssembly engine cannot be set up on this machine: {0}")]
 pub struct EngineError(String);
 
-/// Compiles components and interrupts guests. Cheap to clone; all clones are the same engine.
+/// Compiles components, interrupts guests and lets them take turns. Cheap to clone; all clones are the same engine.
 ///
-/// Guests are interrupted every 10 ms: one that spins yields its thread that often, and traps at its deadline.
+/// Guests are interrupted every millisecond: one that spins lets the others have their turn that often, plugin by plugin,
+/// and traps at its deadline. While none runs, nothing ticks.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
     pub(crate) cache: Option<Arc<CompileCache>>,
     pub(crate) compiling: Arc<Semaphore>,
     pub(crate) component_bytes: u64,
+    pub(crate) turnstile: Arc<Turnstile>,
     _ticker: Arc<Ticker>,
-}
-
-/// Advances the epoch until it is dropped.
-struct Ticker {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
 }
 
 // === impl EngineConfig ===
@@ -76,7 +64,8 @@ impl Engine {
         settings.concurrency_support(false);
         let failed = |error: &dyn std::fmt::Display| EngineError(error.to_string());
         let wasmtime = wasmtime::Engine::new(&settings).map_err(|error| failed(&error))?;
-        let ticker = Ticker::start(wasmtime.clone()).map_err(|error| failed(&error))?;
+        let turnstile = Arc::new(Turnstile::new(guest_threads()));
+        let ticker = Ticker::start(wasmtime.clone(), &turnstile).map_err(|error| failed(&error))?;
         let cache = config.cache_dir.as_ref().and_then(|directory| {
             CompileCache::open(directory, &wasmtime)
                 .inspect_err(|error| tracing::warn!(%error, "compiled code is not cached"))
@@ -87,6 +76,7 @@ impl Engine {
             cache: cache.map(Arc::new),
             compiling: Arc::new(Semaphore::new(COMPILES_AT_ONCE)),
             component_bytes: config.component_bytes,
+            turnstile,
             _ticker: Arc::new(ticker),
         })
     }
@@ -95,33 +85,5 @@ impl Engine {
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("cache", &self.cache).finish_non_exhaustive()
-    }
-}
-
-// === impl Ticker ===
-
-impl Ticker {
-    fn start(engine: wasmtime::Engine) -> std::io::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        // A thread of its own: a busy executor must not stop the clock that interrupts what keeps it busy.
-        let thread = std::thread::Builder::new().name("epoch".to_owned()).spawn(move || {
-            while !stopped.load(Ordering::Relaxed) {
-                std::thread::park_timeout(TICK);
-                engine.increment_epoch();
-            }
-        })?;
-        Ok(Self { stop, thread: Some(thread) })
-    }
-}
-
-impl Drop for Ticker {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            // It only counts; it cannot have panicked.
-            drop(thread.join());
-        }
     }
 }

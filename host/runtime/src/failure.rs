@@ -1,5 +1,7 @@
 //! What a trap means, in the guest's own words where it has any.
 
+use std::num::NonZeroU32;
+
 use informer_types::{Failure, FailureKind};
 use wasmtime::{Trap, WasmBacktrace};
 
@@ -21,6 +23,11 @@ const LINES: usize = 8;
 #[derive(Debug, thiserror::Error)]
 #[error("the call outlived its deadline")]
 pub(crate) struct DeadlineExceeded;
+
+/// The call made more calls to the host than it may.
+#[derive(Debug, thiserror::Error)]
+#[error("the call made too many calls to the host")]
+pub(crate) struct HostCallsExceeded;
 
 /// A failure with a message of bounded length.
 pub(crate) fn failure(kind: FailureKind, mut message: String) -> Failure {
@@ -45,6 +52,12 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
             let limit = guest.config.limits.memory_bytes;
             format!("the guest wanted more memory than its limit of {limit} bytes")
         }
+        FailureKind::HostCalls => {
+            let most = guest.config.limits.host_calls.map_or(0, NonZeroU32::get);
+            format!(
+                "the call made more than {most} calls to the host, its limit (`host-calls` under [plugin.limits])"
+            )
+        }
         _ => error.root_cause().to_string(),
     };
     if !said.is_empty() {
@@ -59,6 +72,8 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
 fn kind(error: &wasmtime::Error, guest: &Guest) -> FailureKind {
     if error.downcast_ref::<DeadlineExceeded>().is_some() {
         FailureKind::Deadline
+    } else if error.downcast_ref::<HostCallsExceeded>().is_some() {
+        FailureKind::HostCalls
     } else if guest.memory.refused() {
         FailureKind::Memory
     } else if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {

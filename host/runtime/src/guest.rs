@@ -1,9 +1,6 @@
 //! What the host keeps for one instance: its sandbox and the call in hand.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use wasmtime::{ResourceLimiter, component::ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -13,6 +10,7 @@ use crate::{
     LogStream, PluginConfig, Sources,
     capabilities::{answer::LastQuestion, http::Egress, lister::OpenLists, objects::Objects},
     output::Output,
+    schedule::CallClock,
     stats::Counters,
 };
 
@@ -37,13 +35,17 @@ pub(crate) struct Guest {
     /// How many it has open.
     pub(crate) buckets: u32,
     pub(crate) call: Call,
+    /// Ends a guest that made too many calls where it is, instead of at the next tick.
+    engine: wasmtime::Engine,
 }
 
 /// The call in hand.
 pub(crate) struct Call {
-    /// How long it may take, and when it has to be over.
+    /// How long it may take, and what it has left of that.
     pub(crate) allowed: Duration,
-    pub(crate) deadline: Instant,
+    pub(crate) clock: Arc<CallClock>,
+    /// Made to the host so far.
+    host_calls: u32,
     pub(crate) objects: Objects,
     pub(crate) lists: OpenLists,
     pub(crate) attempt: u32,
@@ -61,7 +63,12 @@ pub(crate) struct MemoryLimit {
 // === impl Guest ===
 
 impl Guest {
-    pub(crate) fn new(config: Arc<PluginConfig>, sources: Sources, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(
+        engine: &wasmtime::Engine,
+        config: Arc<PluginConfig>,
+        sources: Sources,
+        counters: Arc<Counters>,
+    ) -> Self {
         let output = Output::new(Arc::clone(&config.name), Arc::clone(&sources.log), config.limits.log_bytes);
         // No environment, no arguments, no directories; TCP, UDP and name lookup are off unless switched on.
         let wasi = WasiCtx::builder()
@@ -94,6 +101,7 @@ impl Guest {
             question: LastQuestion::default(),
             buckets: 0,
             call: Call::idle(),
+            engine: engine.clone(),
         }
     }
 
@@ -107,28 +115,47 @@ impl Guest {
         self.output.begin();
         self.call.renew();
         self.call.allowed = allowed;
-        self.call.deadline = Instant::now() + allowed;
+        self.call.clock.start(allowed);
         self.call.attempt = attempt;
         self.call.queued = queued;
+    }
+
+    /// Every call of the guest to the host comes through here, and is counted. Not every interface has an error to
+    /// return, so the one beyond the limit is made as well, and the guest ends as soon as it runs on: the epoch, advanced
+    /// here, interrupts it at the next function or loop it enters.
+    pub(crate) fn called(&mut self) -> &mut Self {
+        self.call.host_calls = self.call.host_calls.saturating_add(1);
+        let first_too_many = self.config.limits.host_calls.map(|most| most.get().saturating_add(1));
+        if first_too_many == Some(self.call.host_calls) {
+            self.engine.increment_epoch();
+        }
+        self
+    }
+
+    pub(crate) fn made_too_many_calls(&self) -> bool {
+        self.config.limits.host_calls.is_some_and(|most| self.call.host_calls > most.get())
     }
 
     /// The call is over: what it held is let go, and what it printed is in the log.
     pub(crate) fn end(&mut self) {
         self.counters.dropped_log(self.output.end());
+        self.counters.called_host(self.call.host_calls);
         self.call.renew();
     }
 }
 
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.called();
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
 
 impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.called();
         let Egress { context, hooks } = &mut self.http;
-        hooks.deadline = self.call.deadline;
+        hooks.deadline = self.call.clock.deadline();
         WasiHttpCtxView { ctx: context, table: &mut self.table, hooks }
     }
 }
@@ -140,7 +167,8 @@ impl Call {
     fn idle() -> Self {
         Self {
             allowed: Duration::ZERO,
-            deadline: Instant::now(),
+            clock: Arc::new(CallClock::new()),
+            host_calls: 0,
             objects: Objects::default(),
             lists: OpenLists::default(),
             attempt: 0,
@@ -151,6 +179,7 @@ impl Call {
     fn renew(&mut self) {
         self.objects.renew();
         self.lists.renew();
+        self.host_calls = 0;
         self.attempt = 0;
         self.queued = Duration::ZERO;
     }

@@ -1,28 +1,24 @@
 //! One instance: a store of its own, serving one call at a time.
 
 use std::{
-    future::Future,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use informer_types::{Delivery, Failure, FailureKind, Outcome};
-use tokio::time::timeout;
-use wasmtime::{Store, UpdateDeadline};
+use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use crate::{
     bindings::exports::informer::plugin::plugin::Info,
     call,
     exports::{Exports, Linked},
-    failure::{DeadlineExceeded, classify},
+    failure::{DeadlineExceeded, HostCallsExceeded, classify},
     guest::Guest,
+    schedule::{self, CallClock},
 };
 
 /// How long a healthy instance may take over `stop`.
 const STOP_WITHIN: Duration = Duration::from_millis(500);
-
-/// What the timeout around a call allows beyond the deadline: the epoch goes first, because it ends a guest where
-/// it runs and so knows the frames.
-const GRACE: Duration = Duration::from_millis(50);
 
 /// What a guest may hand to the host in one call, in bytes: a list can name the same string a million times, and
 /// the host would copy each.
@@ -32,6 +28,8 @@ const HANDED_OVER_BYTES: usize = 16 << 20;
 pub(crate) struct Instance {
     store: Store<Guest>,
     exports: Exports,
+    /// That of the guest.
+    clock: Arc<CallClock>,
     /// Deliveries made into it.
     pub(crate) calls: u64,
     pub(crate) idle_since: Instant,
@@ -51,31 +49,26 @@ impl Instance {
         linked: &Linked,
         guest: Guest,
     ) -> Result<Self, Failure> {
+        let clock = Arc::clone(&guest.call.clock);
         let allowed = guest.config.limits.deadline;
         let mut store = Store::new(engine, guest);
         store.limiter(|guest| &mut guest.memory);
         store.set_hostcall_fuel(HANDED_OVER_BYTES);
-        // At each tick the guest yields, and its deadline is checked.
-        store.epoch_deadline_callback(|context| {
-            if Instant::now() >= context.data().call.deadline {
-                return Err(DeadlineExceeded.into());
-            }
-            Ok(UpdateDeadline::Yield(1))
-        });
+        store.epoch_deadline_callback(|context| tick(&context));
         begin(&mut store, allowed, 0, Duration::ZERO);
-        let instantiated = within(allowed, linked.instantiate(&mut store)).await;
+        let instantiated = clock.within(linked.instantiate(&mut store)).await;
         let exports = finish(&mut store, instantiated)?;
         store.data().counters.created();
-        Ok(Self { store, exports, calls: 0, idle_since: Instant::now(), spoiled: false })
+        Ok(Self { store, exports, clock, calls: 0, idle_since: Instant::now(), spoiled: false })
     }
 
     /// Asks the guest who it is. After an error the instance is unusable.
     pub(crate) async fn describe(&mut self) -> Result<Info, Failure> {
         self.spoiled = true;
-        let Self { store, exports, .. } = self;
+        let Self { store, exports, clock, .. } = self;
         let allowed = store.data().config.limits.deadline;
         begin(store, allowed, 0, Duration::ZERO);
-        let returned = within(allowed, exports.plugin.call_describe(&mut *store)).await;
+        let returned = clock.within(exports.plugin.call_describe(&mut *store)).await;
         let info = finish(store, returned)?;
         self.settle();
         Ok(info)
@@ -84,11 +77,11 @@ impl Instance {
     /// Starts the guest; an error of its own is in the inner result. After either error the instance is unusable.
     pub(crate) async fn start(&mut self) -> Result<Result<(), String>, Failure> {
         self.spoiled = true;
-        let Self { store, exports, .. } = self;
+        let Self { store, exports, clock, .. } = self;
         let allowed = store.data().config.limits.deadline;
         begin(store, allowed, 0, Duration::ZERO);
         let plugin = &exports.plugin;
-        let returned = within(allowed, async {
+        let returned = clock.within(async {
             match store.data_mut().start_config().await {
                 Ok(config) => plugin.call_start(&mut *store, &config).await,
                 Err(error) => Ok(Err(error.to_string())),
@@ -104,9 +97,9 @@ impl Instance {
 
     /// Says goodbye. Whatever happens, the instance is gone afterwards.
     pub(crate) async fn stop(mut self) {
-        let Self { store, exports, .. } = &mut self;
+        let Self { store, exports, clock, .. } = &mut self;
         begin(store, STOP_WITHIN, 0, Duration::ZERO);
-        let returned = within(STOP_WITHIN, exports.plugin.call_stop(&mut *store)).await;
+        let returned = clock.within(exports.plugin.call_stop(&mut *store)).await;
         if let Err(failure) = finish(store, returned) {
             tracing::warn!(plugin = %store.data().config.name, %failure, "a plugin did not stop cleanly");
         }
@@ -116,13 +109,13 @@ impl Instance {
     pub(crate) async fn deliver(&mut self, delivery: &Delivery) -> Result<Outcome, Failure> {
         self.calls += 1;
         self.spoiled = true;
-        let Self { store, exports, .. } = self;
+        let Self { store, exports, clock, .. } = self;
         let allowed = store.data().config.limits.deadline;
         begin(store, allowed, delivery.attempt, delivery.queued);
         let Some(handler) = &exports.handler else {
             return Err(Failure::new(FailureKind::Host, "a notification for a component without `handler`"));
         };
-        let returned = within(allowed, call::make(handler, store, delivery)).await;
+        let returned = clock.within(call::make(handler, store, delivery)).await;
         let answer = finish(store, returned)?;
         self.settle();
         Ok(call::outcome(answer))
@@ -149,23 +142,33 @@ impl Drop for Instance {
     }
 }
 
+/// The epoch advanced: the guest yields, unless it has to end.
+fn tick(context: &StoreContextMut<'_, Guest>) -> wasmtime::Result<UpdateDeadline> {
+    let call = &context.data().call;
+    if context.data().made_too_many_calls() {
+        return Err(HostCallsExceeded.into());
+    }
+    if Instant::now() >= call.clock.deadline() {
+        return Err(DeadlineExceeded.into());
+    }
+    schedule::tick();
+    Ok(UpdateDeadline::Yield(1))
+}
+
 fn begin(store: &mut Store<Guest>, allowed: Duration, attempt: u32, queued: Duration) {
     // The next tick from now; ticks that passed while the instance was idle do not count.
     store.set_epoch_deadline(1);
     store.data_mut().begin(allowed, attempt, queued);
 }
 
-/// Ends the call and turns a trap into a failure.
+/// Ends the call and turns a trap into a failure. A guest that returned before the tick that would have ended it has
+/// failed all the same.
 fn finish<T>(store: &mut Store<Guest>, returned: wasmtime::Result<T>) -> Result<T, Failure> {
     let guest = store.data_mut();
+    let returned = match returned {
+        Ok(_) if guest.made_too_many_calls() => Err(HostCallsExceeded.into()),
+        returned => returned,
+    };
     guest.end();
     returned.map_err(|error| classify(&error, guest))
-}
-
-/// The deadline, for a guest that waits in the host instead of running.
-async fn within<T>(
-    allowed: Duration,
-    call: impl Future<Output = wasmtime::Result<T>>,
-) -> wasmtime::Result<T> {
-    timeout(allowed + GRACE, call).await.unwrap_or_else(|_| Err(DeadlineExceeded.into()))
 }

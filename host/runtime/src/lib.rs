@@ -2,14 +2,15 @@
 //!
 //! In the order a call meets the modules:
 //!
-//! 1. [`Engine`] compiles, and interrupts every 10 ms; [`Component`] is compiled code, checked against what this
+//! 1. [`Engine`] compiles, and interrupts every millisecond; [`Component`] is compiled code, checked against what this
 //!    host serves and grants.
 //! 2. [`Plugin`] has one version in service and swaps it at a reload; it is the
 //!    [`EventHandler`](informer_types::EventHandler) that `dispatch` calls.
 //! 3. `instance` is one store with one call at a time; `guest` is what the host keeps for it.
 //! 4. [`capabilities`] is what a guest may call: objects, lister, client, log, delivery, metrics, key-values, HTTP. `output`
 //!    turns what it prints into lines.
-//! 5. `failure` says what a trap means.
+//! 5. `schedule` says when guests run: by turns, within their share, until their deadline. [`GuestThreads`] is where.
+//! 6. `failure` says what a trap means.
 //!
 //! What is not here: the interface `workqueue` is not served in this version.
 //! Each instance reserves 4 GiB of address space: 9,300 fit into Linux' default `vm.max_map_count`, and a limit on
@@ -28,8 +29,10 @@ mod instance;
 mod log_sink;
 mod output;
 mod plugin;
+mod schedule;
 mod sources;
 mod stats;
+mod threads;
 mod timing;
 
 pub use component::{Component, LoadError};
@@ -39,4 +42,5 @@ pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
 pub use plugin::{Plugin, Rejected, VersionInfo};
 pub use sources::Sources;
 pub use stats::{KeyValueStats, PluginStats};
+pub use threads::GuestThreads;
 pub use timing::Timing;

@@ -21,7 +21,10 @@ pub use version::VersionInfo;
 
 use crate::{
     Component, Engine, InstancePolicy, LoadError, PluginConfig, PluginStats, Sources,
-    capabilities::MetricFamily, instance::Instance, stats::Counters,
+    capabilities::MetricFamily,
+    instance::Instance,
+    schedule::{Lane, by_turns},
+    stats::Counters,
 };
 use slots::Slots;
 use trial::LastGood;
@@ -61,6 +64,7 @@ struct Shared {
     sources: Sources,
     counters: Arc<Counters>,
     slots: Arc<Slots>,
+    lane: Arc<Lane>,
 }
 
 /// A version that took over and was taken out of service again, because its first calls failed.
@@ -79,7 +83,9 @@ impl Plugin {
     pub fn new(engine: Engine, mut config: PluginConfig, sources: Sources) -> Self {
         config.limits.deadline = config.limits.deadline.min(LONGEST_DEADLINE);
         let slots = Arc::new(Slots::new(config.instances.get()));
-        let shared = Shared { config: Arc::new(config), sources, counters: Arc::default(), slots };
+        let counters = Arc::<Counters>::default();
+        let lane = Arc::new(Lane::new(&engine.turnstile, config.limits.cpu, Arc::clone(&counters)));
+        let shared = Shared { config: Arc::new(config), sources, counters, slots, lane };
         Self {
             engine,
             name: Arc::clone(&shared.config.name),
@@ -163,13 +169,13 @@ impl Plugin {
     ) -> Result<VersionInfo, LoadError> {
         component.check(&self.engine, &shared.config.grants)?;
         let last_good = self.version.load().as_ref().map(|version| version.last_good());
-        let version = Version::start(&self.engine, component, shared, last_good).await?;
+        let version = self.by_turns(Version::start(&self.engine, component, shared, last_good)).await?;
         let info = version.info().clone();
         self.rejected.lock().take();
         let old = self.version.swap(Some(Arc::new(version)));
         self.swaps.send_modify(|swaps| *swaps += 1);
         if let Some(old) = old {
-            old.retire().await;
+            self.by_turns(old.retire()).await;
         }
         Ok(info)
     }
@@ -203,7 +209,7 @@ impl Plugin {
     pub async fn unload(&self) {
         let _one_at_a_time = self.loading.lock().await;
         if let Some(old) = self.version.swap(None) {
-            old.retire().await;
+            self.by_turns(old.retire()).await;
         }
     }
 
@@ -236,11 +242,17 @@ impl Plugin {
                 };
                 sleep(idle_timeout.map_or(longest, |timeout| (timeout / 2).clamp(shortest, longest))).await;
                 if let Some((version, timeout)) = self.version.load_full().zip(idle_timeout) {
-                    version.drop_idle(timeout).await;
+                    self.by_turns(version.drop_idle(timeout)).await;
                 }
             }
         };
         stop.run_until_cancelled(expire).await;
+    }
+
+    /// Whatever runs guests, or makes or ends instances.
+    async fn by_turns<T>(&self, work: impl Future<Output = T>) -> T {
+        let lane = Arc::clone(&self.shared.load().lane);
+        by_turns(&lane, work).await
     }
 
     /// The version in service, and an instance of it, which is given back to it.
@@ -258,7 +270,11 @@ impl Plugin {
 
     async fn attempt(&self, delivery: &Delivery) -> Result<Outcome, Failure> {
         let shared = self.shared.load_full();
-        let _slot = shared.slots.acquire().await;
+        let _slot = shared.slots.acquire(&shared.counters).await;
+        self.by_turns(self.call(delivery)).await
+    }
+
+    async fn call(&self, delivery: &Delivery) -> Result<Outcome, Failure> {
         let (version, instance) = self.lease().await?;
         let outcome = match instance {
             Ok(instance) => deliver(&version, instance, delivery).await,

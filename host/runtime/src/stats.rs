@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use informer_types::{Failure, FailureKind, Outcome};
@@ -51,6 +52,18 @@ pub struct PluginStats {
     pub metrics: MetricsStats,
     /// HTTP requests.
     pub http: HttpStats,
+    /// Calls of the guest to the host, those of WASI included.
+    pub host_calls: u64,
+    /// How long its guests ran: on a thread, not waiting.
+    pub running: Duration,
+    /// Times a guest had to wait because the plugin had used up its share of the processors.
+    pub throttled: u64,
+    /// For how long, all instances together.
+    pub throttled_time: Duration,
+    /// Times a guest had to wait for its turn because others ran.
+    pub turns_waited: u64,
+    /// Calls that had to wait for an instance.
+    pub instances_waited: u64,
     /// What it did with its key-values.
     pub keyvalue: KeyValueStats,
 }
@@ -83,6 +96,12 @@ pub(crate) struct Counters {
     keyvalue: Mutex<KeyValueStats>,
     pub(crate) client: ClientCounters,
     went_back: AtomicU64,
+    host_calls: AtomicU64,
+    running_nanos: AtomicU64,
+    throttled: AtomicU64,
+    throttled_nanos: AtomicU64,
+    turns_waited: AtomicU64,
+    instances_waited: AtomicU64,
     /// Touched by failures only.
     failures: Mutex<(BTreeMap<FailureKind, u64>, Option<Failure>)>,
 }
@@ -127,6 +146,27 @@ impl Counters {
         *counter += 1;
     }
 
+    pub(crate) fn called_host(&self, times: u32) {
+        self.host_calls.fetch_add(times.into(), Relaxed);
+    }
+
+    pub(crate) fn ran(&self, time: Duration) {
+        self.running_nanos.fetch_add(nanos(time), Relaxed);
+    }
+
+    pub(crate) fn throttled(&self, time: Duration) {
+        self.throttled.fetch_add(1, Relaxed);
+        self.throttled_nanos.fetch_add(nanos(time), Relaxed);
+    }
+
+    pub(crate) fn waited_for_turn(&self) {
+        self.turns_waited.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn waited_for_instance(&self) {
+        self.instances_waited.fetch_add(1, Relaxed);
+    }
+
     pub(crate) fn created(&self) {
         self.created.fetch_add(1, Relaxed);
     }
@@ -154,6 +194,16 @@ impl Counters {
             durations: self.durations.snapshot(),
             queued: self.queued.snapshot(),
             metrics: self.metrics.stats(),
+            host_calls: self.host_calls.load(Relaxed),
+            running: Duration::from_nanos(self.running_nanos.load(Relaxed)),
+            throttled: self.throttled.load(Relaxed),
+            throttled_time: Duration::from_nanos(self.throttled_nanos.load(Relaxed)),
+            turns_waited: self.turns_waited.load(Relaxed),
+            instances_waited: self.instances_waited.load(Relaxed),
         }
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -185,7 +185,7 @@ impl Applier {
         }
         let before = self.units.all();
         for unit in units.iter().filter(|unit| !before.iter().any(|other| Arc::ptr_eq(unit, other))) {
-            self.tasks.spawn(Arc::clone(unit).run());
+            self.tasks.spawn_on(Arc::clone(unit).run(), &self.parts.guests);
         }
         self.units.replace(units);
         Ok(())

@@ -130,6 +130,8 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
         limits: Limits {
             memory_bytes: plugin.limits.memory_bytes,
             deadline: plugin.limits.deadline,
+            cpu: plugin.limits.cpu,
+            host_calls: plugin.limits.host_calls,
             log_bytes: plugin.limits.log_bytes,
             response_bytes: plugin.limits.response_bytes,
             requests: plugin.limits.requests,
@@ -144,7 +146,7 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
             },
             Instance::Fresh => InstancePolicy::Fresh,
         },
-        instances: plugin.queue.workers,
+        instances: plugin.limits.instances.unwrap_or(plugin.queue.workers),
         trial: TrialConfig { calls: plugin.reload.trial, share: plugin.reload.return_after },
     }
 }

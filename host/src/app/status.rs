@@ -199,8 +199,14 @@ fn calls(stats: &PluginStats) -> Value {
         "last-failure": stats.last_failure.as_ref().map(ToString::to_string),
         "instances": {
             "created": stats.instances_created, "retired": stats.instances_retired, "idle": stats.instances_idle,
+            "waited-for": stats.instances_waited,
         },
         "went-back": stats.went_back,
+        "host-calls": stats.host_calls,
+        "running-ms": millis(stats.running),
+        "throttled": stats.throttled,
+        "throttled-ms": millis(stats.throttled_time),
+        "turns-waited-for": stats.turns_waited,
         "memory-refusals": stats.memory_refusals,
         "log-bytes-dropped": stats.log_bytes_dropped,
         "keyvalue": {

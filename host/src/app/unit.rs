@@ -18,6 +18,7 @@ use informer_runtime::{
 use informer_types::Gvr;
 use parking_lot::Mutex;
 use tokio::{
+    runtime::Handle,
     sync::{Notify, watch},
     time::Instant,
 };
@@ -34,6 +35,8 @@ use letters::Letters;
 /// What all plugins of a host are made from.
 pub(super) struct Parts {
     pub(super) engine: Engine,
+    /// Where plugins are called: their workers and loads.
+    pub(super) guests: Handle,
     pub(super) factory: Arc<InformerFactory>,
     /// Where the plugins' requests go.
     pub(super) api: Arc<dyn ApiClient>,
@@ -123,7 +126,10 @@ impl Unit {
         let gate = Gate::new(queue.clone());
         let letters = Letters::keep(queue.clone(), parts.state.clone(), &config.name);
         let dispatch = settings::dispatch(&config);
-        let dispatcher = Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&plugin), &parts.abort);
+        let dispatcher = {
+            let _guests = parts.guests.enter();
+            Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&plugin), &parts.abort)
+        };
         let mut claims = Claims::default();
         claims.set(&config, watches, &parts.factory, &queue)?;
         lister.set(claims.informers());

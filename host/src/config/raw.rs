@@ -13,6 +13,7 @@ mod number;
 mod plugin;
 mod scalar;
 pub(super) mod schema;
+mod share;
 mod size;
 mod table;
 mod text;
@@ -31,6 +32,7 @@ pub(super) use number::{Count, Number};
 pub(super) use plugin::{
     RawGrant, RawInstance, RawLimits, RawOn, RawPlugin, RawQuarantine, RawQueue, RawReload, RawRetry,
 };
+pub(super) use share::Share;
 pub(super) use size::Size;
 pub(super) use table::Located;
 pub(super) use text::{LogFilter, PathText, Text};

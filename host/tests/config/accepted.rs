@@ -1,4 +1,8 @@
-use std::{num::NonZeroU32, path::Path, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    path::Path,
+    time::Duration,
+};
 
 use informer::{
     config::{
@@ -92,7 +96,7 @@ fn every_key_is_heard() {
         queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
         quarantine = { after = 0, min = "2s", max = "3s" }
-        limits = { memory = "1GiB", deadline = "250ms", log = 0, response = 4096, requests = 7, http-requests = 2, http-body = 8192, metric-series = 3 }
+        limits = { memory = "1GiB", deadline = "250ms", cpu = "200ms/s", host-calls = 0, instances = 2, log = 0, response = 4096, requests = 7, http-requests = 2, http-body = 8192, metric-series = 3 }
         grant = { read = ["v1/pods"], write = ["patch v1/pods @shop", "create v1/configmaps"], secrets = ["shop/*"], http = ["GET https://a.example.com"] }
         "#,
     );
@@ -144,6 +148,9 @@ fn every_key_is_heard() {
     let limits = Limits {
         memory_bytes: 1 << 30,
         deadline: Duration::from_millis(250),
+        cpu: Some(Duration::from_millis(200)),
+        host_calls: None,
+        instances: NonZeroUsize::new(2),
         log_bytes: 0,
         response_bytes: 4096,
         requests: NonZeroU32::new(7).unwrap(),

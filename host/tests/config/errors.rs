@@ -425,6 +425,9 @@ deadline = "0s"
 log = -1
 response = "2GiB"
 requests = 0
+cpu = "5ms/s"
+host-calls = 5000000000
+instances = 0
 "#
         ),
         r#"11:11: plugin.hello.queue.workers: 257 is too large; write at most 256
@@ -432,7 +435,7 @@ requests = 0
 15:10: plugin.hello.retry.factor: the number nan is of no use; write for example 2.0
 16:10: plugin.hello.retry.jitter: 2 is too large; write at most 1
 17:12: plugin.hello.retry.attempts: -1 is out of range; write a whole number from 0 to 4294967295
-18:10: plugin.hello.retry.budget: -0.1 is too small; write at least 0
+18:16: plugin.hello.retry.on-exhausted: `quarantine` is not supported by this version; write "dead-letter" or "drop"
 19:16: plugin.hello.retry.on-exhausted: unknown value `retry`; write "dead-letter" or "drop" or "quarantine"
 21:9: plugin.hello.quarantine.after: -1 is out of range; write a whole number from 0 to 4294967295
 22:7: plugin.hello.quarantine.min: "0s" is too small; write at least "1ms"
@@ -442,6 +445,9 @@ requests = 0
 27:7: plugin.hello.limits.log: -1 is not a size; write for example "64MiB"
 28:12: plugin.hello.limits.response: "2GiB" is too large; write at most "1GiB"
 29:12: plugin.hello.limits.requests: 0 is too small; write at least 1
+30:7: plugin.hello.limits.cpu: "5ms/s" is too small; write at least "10ms/s"
+31:14: plugin.hello.limits.host-calls: 5000000000 is out of range; write a whole number from 0 to 4294967295
+32:13: plugin.hello.limits.instances: 0 is too small; write at least 1
 "#
     );
     assert_eq!(
@@ -469,6 +475,26 @@ fn a_key_of_the_queue_that_has_no_meaning_there_is_told_what_gives_it_one() {
 13:8: plugin.hello.queue.rate: 0 is too small; write at least 0.001
 14:9: plugin.hello.queue.burst: 2000000 is too large; write at most 1000000
 "#
+    );
+}
+
+#[test]
+fn a_share_of_the_processors_is_told_how_it_is_written() {
+    let problem = |line: &str| plugin_problems(&format!("[plugin.limits]\n{line}\n"));
+
+    assert_eq!(
+        problem("cpu = \"20%\""),
+        "11:7: plugin.hello.limits.cpu: `20%` is not a share of the processors; write processor time a second, \
+         like \"200ms/s\", a fifth of one processor, or \"2s/s\", two of them\n"
+    );
+    assert_eq!(
+        problem("cpu = 0.2"),
+        "11:7: plugin.hello.limits.cpu: expected a share of the processors, found the number 0.2; write for \
+         example \"200ms/s\"\n"
+    );
+    assert_eq!(
+        problem("cpu = \"2000s/s\""),
+        "11:7: plugin.hello.limits.cpu: \"33m20s/s\" is too large; write at most \"16m40s/s\"\n"
     );
 }
 

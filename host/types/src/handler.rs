@@ -54,6 +54,8 @@ pub enum FailureKind {
     Deadline,
     /// The guest wanted more memory than it may have.
     Memory,
+    /// The call made more calls to the host than it may.
+    HostCalls,
     /// No instance could be made: instantiation or `start` failed.
     Start,
     /// The host's own fault.
@@ -85,6 +87,7 @@ impl FailureKind {
             Self::Trap => "trap",
             Self::Deadline => "deadline",
             Self::Memory => "memory",
+            Self::HostCalls => "host-calls",
             Self::Start => "start",
             Self::Host => "host",
         }

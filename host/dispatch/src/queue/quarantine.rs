@@ -156,9 +156,11 @@ impl Circuit {
         match &mut self.state {
             State::Closed { in_a_row } => {
                 *in_a_row = match failure.kind {
-                    FailureKind::Trap | FailureKind::Deadline | FailureKind::Memory | FailureKind::Start => {
-                        in_a_row.saturating_add(1)
-                    }
+                    FailureKind::Trap
+                    | FailureKind::Deadline
+                    | FailureKind::Memory
+                    | FailureKind::HostCalls
+                    | FailureKind::Start => in_a_row.saturating_add(1),
                     FailureKind::Handler => 0,
                     // It says nothing about the plugin.
                     FailureKind::Host => *in_a_row,

@@ -138,24 +138,25 @@ impl Capability {
         }
     }
 
+    /// Every function counts as a call of the guest to the host, so it gets at the guest by [`Guest::called`] or by what calls that.
     pub(crate) fn link(self, linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         match self {
-            Self::Types => imports::types::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
-            Self::Objects => imports::objects::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
-            Self::Log => imports::log::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
-            Self::Delivery => imports::delivery::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
-            Self::Metrics => imports::metrics::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
-            Self::Lister => imports::lister::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
-            Self::Client => imports::client::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
-            Self::Config => wasi::config::store::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
-            Self::Logging => wasi::logging::logging::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::Types => imports::types::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
+            Self::Objects => imports::objects::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
+            Self::Log => imports::log::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
+            Self::Delivery => imports::delivery::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
+            Self::Metrics => imports::metrics::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
+            Self::Lister => imports::lister::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
+            Self::Client => imports::client::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
+            Self::Config => wasi::config::store::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
+            Self::Logging => wasi::logging::logging::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
             Self::LoggingUnversioned => link_unversioned(linker),
-            Self::KeyValue => wasi::keyvalue::store::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest),
+            Self::KeyValue => wasi::keyvalue::store::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
             Self::KeyValueAtomics => {
-                wasi::keyvalue::atomics::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)
+                wasi::keyvalue::atomics::add_to_linker::<_, HasSelf<_>>(linker, Guest::called)
             }
             Self::KeyValueBatch => {
-                wasi::keyvalue::batch::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)
+                wasi::keyvalue::batch::add_to_linker::<_, HasSelf<_>>(linker, Guest::called)
             }
             Self::HttpTypes => {
                 let options = wasi_http::LinkOptions::default();

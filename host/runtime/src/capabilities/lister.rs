@@ -187,8 +187,7 @@ impl Host for Guest {
         if let Some(asked) = namespace.as_deref().filter(|asked| !granted.contains(asked)) {
             return Err(Error::namespace_not_granted(&gvr, asked));
         }
-        let left = self.call.deadline.saturating_duration_since(Instant::now());
-        let within = Duration::from_millis(millis.into()).min(left);
+        let within = Duration::from_millis(millis.into()).min(self.call.clock.left());
         let reached = self.sources.lister.wait_until(&gvr, namespace.as_deref(), &resource_version);
         match tokio::time::timeout(within, reached).await {
             Ok(reached) => Ok(reached.map(|()| true)?),

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::stats::Counters;
+
 /// As many slots as calls may run, changed while they run.
 pub(super) struct Slots {
     semaphore: Semaphore,
@@ -33,9 +35,16 @@ impl Slots {
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// First come, first served. The semaphore is never closed.
-    pub(super) async fn acquire(&self) -> Slot<'_> {
-        Slot { permit: self.semaphore.acquire().await.ok(), slots: self }
+    /// First come, first served; who has to wait is counted. The semaphore is never closed.
+    pub(super) async fn acquire(&self, counters: &Counters) -> Slot<'_> {
+        let permit = match self.semaphore.try_acquire() {
+            Ok(permit) => Some(permit),
+            Err(_) => {
+                counters.waited_for_instance();
+                self.semaphore.acquire().await.ok()
+            }
+        };
+        Slot { permit, slots: self }
     }
 
     /// From now on so many; calls beyond that finish, and none begins in their place.
@@ -79,14 +88,14 @@ mod tests {
 
     #[test]
     fn fewer_slots_take_effect_as_calls_end_and_more_at_once() {
-        let slots = Slots::new(3);
-        let mut held: Vec<_> = (0..3).map(|_| slots.acquire().now_or_never().unwrap()).collect();
+        let (slots, counters) = (Slots::new(3), Counters::default());
+        let mut held: Vec<_> = (0..3).map(|_| slots.acquire(&counters).now_or_never().unwrap()).collect();
 
         slots.resize(1);
         held.pop();
-        assert!(slots.acquire().now_or_never().is_none(), "two still run where one may");
+        assert!(slots.acquire(&counters).now_or_never().is_none(), "two still run where one may");
         held.pop();
-        assert!(slots.acquire().now_or_never().is_none());
+        assert!(slots.acquire(&counters).now_or_never().is_none());
         held.pop();
         assert_eq!((free(&slots), slots.limit()), (1, 1));
 
@@ -96,8 +105,11 @@ mod tests {
 
     #[test]
     fn slots_that_were_too_many_are_kept_where_more_are_wanted_again() {
-        let slots = Slots::new(2);
-        let held = [slots.acquire().now_or_never().unwrap(), slots.acquire().now_or_never().unwrap()];
+        let (slots, counters) = (Slots::new(2), Counters::default());
+        let held = [
+            slots.acquire(&counters).now_or_never().unwrap(),
+            slots.acquire(&counters).now_or_never().unwrap(),
+        ];
 
         slots.resize(1);
         slots.resize(2);

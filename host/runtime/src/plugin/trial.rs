@@ -73,7 +73,11 @@ impl Trial {
 /// answer is the version's fault.
 fn is_the_versions_fault(kind: FailureKind) -> bool {
     match kind {
-        FailureKind::Trap | FailureKind::Deadline | FailureKind::Memory | FailureKind::Start => true,
+        FailureKind::Trap
+        | FailureKind::Deadline
+        | FailureKind::Memory
+        | FailureKind::HostCalls
+        | FailureKind::Start => true,
         FailureKind::Handler | FailureKind::Host => false,
     }
 }

@@ -185,7 +185,7 @@ impl Version {
 
     async fn instantiate(&self) -> Result<Instance, Failure> {
         let Shared { config, sources, counters, .. } = &*self.shared;
-        let guest = Guest::new(Arc::clone(config), sources.clone(), Arc::clone(counters));
+        let guest = Guest::new(&self.engine, Arc::clone(config), sources.clone(), Arc::clone(counters));
         Instance::new(&self.engine, &self.linked, guest).await
     }
 

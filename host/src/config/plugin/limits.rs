@@ -1,6 +1,9 @@
 //! What one call of a plugin may use.
 
-use std::{num::NonZeroU32, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
 
 /// A Python or JavaScript guest starts with 20 to 30 MiB; one that leaks is stopped before it matters.
 pub const MEMORY_BYTES: usize = 64 << 20;
@@ -27,13 +30,23 @@ pub const HTTP_BODY_BYTES: usize = 4 << 20;
 /// What a well-kept exporter has, and little to a Prometheus.
 pub const METRIC_SERIES: usize = 1000;
 
-/// What one call may use.
+/// A walk over the largest cache makes a hundred thousand; a guest in an endless loop, a million a second.
+pub const HOST_CALLS: u32 = 1_000_000;
+
+/// What one call may use, and what all calls of the plugin together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Linear memory of one instance, in bytes: 64 KiB to 4 GiB, what 32-bit addresses reach.
     pub memory_bytes: usize,
-    /// From the start of a call to its end, host calls included. Never zero.
+    /// From the start of a call to its end, host calls included, without what the host makes it wait for its turn or for
+    /// its `cpu` share. Never zero.
     pub deadline: Duration,
+    /// Processor time a second, over all instances: 10 ms at least. None: no limit.
+    pub cpu: Option<Duration>,
+    /// Calls of one call to the host. None: no limit.
+    pub host_calls: Option<NonZeroU32>,
+    /// Instances at a time, and so calls; what is more waits. None: as many as the queue has workers.
+    pub instances: Option<NonZeroUsize>,
     /// Log text a call may write, in bytes; the rest is cut and counted. Zero: none of it is kept.
     pub log_bytes: usize,
     /// What one call of the guest to the host may return, in bytes. At least 1 KiB.
@@ -55,6 +68,9 @@ impl Default for Limits {
         Self {
             memory_bytes: MEMORY_BYTES,
             deadline: DEADLINE,
+            cpu: None,
+            host_calls: NonZeroU32::new(HOST_CALLS),
+            instances: None,
             log_bytes: LOG_BYTES,
             response_bytes: RESPONSE_BYTES,
             requests: REQUESTS,

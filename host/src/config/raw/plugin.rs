@@ -7,7 +7,7 @@ use informer_runtime::capabilities::HttpGrant;
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, SecretGrant, WriteGrant};
 
 use super::{
-    Count, DeliveryKind, EventKind, InstanceKind, Located, Name, Number, PathText, Size,
+    Count, DeliveryKind, EventKind, InstanceKind, Located, Name, Number, PathText, Share, Size,
     schema::{GRANT, LIMITS, ON, QUARANTINE, QUEUE, RELOAD, RETRY},
     table::Table,
 };
@@ -97,6 +97,9 @@ pub(crate) struct RawReload {
 pub(crate) struct RawLimits {
     pub(crate) memory: Option<Located<Size>>,
     pub(crate) deadline: Option<Located<Duration>>,
+    pub(crate) cpu: Option<Located<Share>>,
+    pub(crate) host_calls: Option<Located<Count>>,
+    pub(crate) instances: Option<Located<Count>>,
     pub(crate) log: Option<Located<Size>>,
     pub(crate) response: Option<Located<Size>>,
     pub(crate) requests: Option<Located<Count>>,
@@ -205,6 +208,9 @@ impl RawLimits {
         Self {
             memory: table.get("memory"),
             deadline: table.get("deadline"),
+            cpu: table.get("cpu"),
+            host_calls: table.get("host-calls"),
+            instances: table.get("instances"),
             log: table.get("log"),
             response: table.get("response"),
             requests: table.get("requests"),

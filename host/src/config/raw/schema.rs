@@ -114,6 +114,9 @@ pub(crate) static LIMITS: Section = Section {
     keys: &[
         "memory",
         "deadline",
+        "cpu",
+        "host-calls",
+        "instances",
         "log",
         "response",
         "requests",
@@ -121,7 +124,7 @@ pub(crate) static LIMITS: Section = Section {
         "http-body",
         "metric-series",
     ],
-    later: &["cpu", "host-calls"],
+    later: &[],
 };
 
 pub(crate) static GRANT: Section = Section {

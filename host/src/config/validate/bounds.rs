@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Context;
 use crate::config::{
     problem::Fault,
-    raw::{self, Count, Located, Number, Size},
+    raw::{self, Count, Located, Number, Share, Size},
 };
 
 /// A value that has a least and a most.
@@ -43,6 +43,12 @@ impl Quantity for Duration {
 }
 
 impl Quantity for Size {
+    fn shown(self) -> String {
+        format!("\"{self}\"")
+    }
+}
+
+impl Quantity for Share {
     fn shown(self) -> String {
         format!("\"{self}\"")
     }

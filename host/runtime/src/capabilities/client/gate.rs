@@ -104,7 +104,7 @@ impl Guest {
     /// Waits for the plugin's budget, if that is within the deadline of the call.
     async fn token(&mut self) -> Result<(), ApiError> {
         let limit = self.config.limits.requests;
-        match self.sources.client.0.budget.reserve(limit, Instant::now(), self.call.deadline) {
+        match self.sources.client.0.budget.reserve(limit, Instant::now(), self.call.clock.deadline()) {
             Ok(wait) if wait.is_zero() => Ok(()),
             Ok(wait) => {
                 tokio::time::sleep(wait).await;

@@ -1,23 +1,26 @@
 //! What surrounds the calls of a plugin: `instance`, `[plugin.retry]`, `[plugin.limits]`.
 
-use std::{num::NonZeroU32, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
 
 use super::Context;
 use crate::config::{
     plugin::{
-        ATTEMPTS, BUDGET, DEADLINE, FACTOR, HTTP_BODY_BYTES, HTTP_REQUESTS, IDLE_TIMEOUT, Instance, JITTER,
-        LOG_BYTES, Limits, MAX, MEMORY_BYTES, METRIC_SERIES, MIN, REQUESTS, RESPONSE_BYTES, RETURN_AFTER,
-        Reload, Retry, TRIAL,
+        ATTEMPTS, BUDGET, DEADLINE, FACTOR, HOST_CALLS, HTTP_BODY_BYTES, HTTP_REQUESTS, IDLE_TIMEOUT,
+        Instance, JITTER, LOG_BYTES, Limits, MAX, MEMORY_BYTES, METRIC_SERIES, MIN, REQUESTS, RESPONSE_BYTES,
+        RETURN_AFTER, Reload, Retry, TRIAL,
     },
     problem::Fault,
-    raw::{Count, InstanceKind, Located, Number, RawInstance, RawLimits, RawReload, RawRetry, Size},
+    raw::{Count, InstanceKind, Located, Number, RawInstance, RawLimits, RawReload, RawRetry, Share, Size},
 };
 
 /// The resolution of the timer.
 pub(super) const TICK: Duration = Duration::from_millis(1);
 /// The queue waits no longer than a day, whoever asks for it.
 pub(super) const MOST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
-/// The epoch that stops a guest advances every 10 ms; less cannot be kept.
+/// A guest is interrupted every millisecond, and a busy machine is late; less cannot be kept.
 const LEAST_DEADLINE: Duration = Duration::from_millis(10);
 /// After so many calls a version is no longer new.
 const MOST_TRIAL: u32 = 10_000;
@@ -36,6 +39,11 @@ const MOST_METRIC_SERIES: u32 = 100_000;
 
 /// The API server's own share for all of one program is in the hundreds.
 const MOST_REQUESTS: u32 = 10_000;
+/// A plugin with less would wait longer for its share than it takes to use it up in one tick; and more than a machine has
+/// is no limit.
+const CPU: (Share, Share) = (Share(Duration::from_millis(10)), Share(Duration::from_secs(1_000)));
+/// As many as there may be workers: at the default memory limit these may hold 16 GiB.
+const INSTANCES: (Count, Count) = (Count(1), Count(256));
 
 pub(super) fn instance(raw: RawInstance, context: &mut Context<'_, '_>) -> Instance {
     if raw.kind.is_some_and(|kind| kind.value == InstanceKind::Fresh) {
@@ -102,6 +110,12 @@ pub(super) fn limits(raw: &RawLimits, context: &mut Context<'_, '_>) -> Limits {
         metric_series: metric_series(raw.metric_series.as_ref(), context),
         deadline: context.within(raw.deadline.as_ref(), DEADLINE, (LEAST_DEADLINE, MOST_DEADLINE)),
         requests: NonZeroU32::new(requests).unwrap_or(REQUESTS),
+        cpu: raw.cpu.as_ref().map(|share| context.within(Some(share), CPU.1, CPU).0),
+        host_calls: NonZeroU32::new(raw.host_calls.as_ref().map_or(HOST_CALLS, |most| most.value.0)),
+        instances: raw.instances.as_ref().and_then(|most| {
+            let Count(most) = context.within(Some(most), INSTANCES.1, INSTANCES);
+            usize::try_from(most).ok().and_then(NonZeroUsize::new)
+        }),
     }
 }
 

@@ -1,0 +1,110 @@
+//! The share of the processors that a plugin may use.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// A bucket of processor time: it fills at the share a second, and holds what one second gives.
+///
+/// A slice is charged when it has ended, so the bucket goes below empty by a tick for each instance of the plugin at most;
+/// what is owed is waited for.
+pub(super) struct CpuBudget {
+    /// Processor time for one second.
+    share: Duration,
+    bucket: Mutex<Bucket>,
+}
+
+struct Bucket {
+    /// In seconds; below zero: owed.
+    level: f64,
+    filled: Instant,
+}
+
+// === impl CpuBudget ===
+
+impl CpuBudget {
+    pub(super) fn new(share: Duration, now: Instant) -> Self {
+        Self { share, bucket: Mutex::new(Bucket { level: share.as_secs_f64(), filled: now }) }
+    }
+
+    /// So much was used.
+    pub(super) fn charge(&self, used: Duration) {
+        self.bucket.lock().level -= used.as_secs_f64();
+    }
+
+    /// How long the plugin has to wait; none: it may run.
+    pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
+        let share = self.share.as_secs_f64();
+        let mut bucket = self.bucket.lock();
+        let passed = now.saturating_duration_since(bucket.filled).as_secs_f64();
+        bucket.filled = bucket.filled.max(now);
+        bucket.level = (bucket.level + passed * share).min(share);
+        (bucket.level <= 0.0).then(|| Duration::from_secs_f64(-bucket.level / share).max(Self::SHORTEST_WAIT))
+    }
+
+    /// What a timer can tell apart.
+    const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_plugin_may_use_what_a_second_gives_at_once_and_then_waits_for_what_it_owes() {
+        let start = Instant::now();
+        let budget = CpuBudget::new(200 * MS, start);
+        assert_eq!(budget.wait(start), None);
+
+        budget.charge(201 * MS);
+
+        // One millisecond is owed: at a fifth of a processor it takes five.
+        let wait = budget.wait(start).unwrap();
+        assert!((4 * MS..=6 * MS).contains(&wait), "{wait:?}");
+        assert_eq!(budget.wait(start + 6 * MS), None);
+    }
+
+    #[test]
+    fn over_ten_seconds_it_gets_its_share_and_the_one_it_saved() {
+        let (start, mut now, mut used) = (Instant::now(), Instant::now(), Duration::ZERO);
+        let budget = CpuBudget::new(100 * MS, start);
+
+        while now < start + Duration::from_secs(10) {
+            match budget.wait(now) {
+                Some(wait) => now += wait,
+                None => {
+                    budget.charge(MS);
+                    (now, used) = (now + MS, used + MS);
+                }
+            }
+        }
+
+        assert!((1_095 * MS..=1_105 * MS).contains(&used), "{used:?}");
+    }
+
+    #[test]
+    fn what_is_not_used_is_saved_for_one_second_only() {
+        let start = Instant::now();
+        let budget = CpuBudget::new(100 * MS, start);
+
+        let later = start + Duration::from_secs(3600);
+        assert_eq!(budget.wait(later), None);
+        budget.charge(101 * MS);
+
+        assert!(budget.wait(later).is_some());
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_gives_nothing_and_takes_nothing() {
+        let start = Instant::now() + Duration::from_secs(1);
+        let budget = CpuBudget::new(100 * MS, start);
+        budget.charge(110 * MS);
+
+        let wait = budget.wait(start - 500 * MS).unwrap();
+
+        assert!((99 * MS..=101 * MS).contains(&wait), "{wait:?}");
+        assert_eq!(budget.wait(start + 101 * MS), None);
+    }
+}

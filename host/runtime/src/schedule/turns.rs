@@ -1,0 +1,112 @@
+//! Work for one plugin, slice by slice.
+
+use std::{
+    cell::Cell,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use tokio::time::{Sleep, sleep};
+
+use super::{Lane, TURN, lane::Running, turnstile::Turn};
+
+thread_local! {
+    /// How long the slice that runs on this thread had to wait before it.
+    static WAITED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// Whether the epoch interrupted it.
+    static TICKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does what a plugin wants done, by turns: its calls, and what they cost the host besides, such as making an instance and
+/// taking a failed one down.
+///
+/// # Cancel safety
+/// A dropped future gives its turn back; the work is gone.
+pub(crate) async fn by_turns<T>(lane: &Lane, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    let turn = Turn::new(&lane.turnstile, lane.number);
+    let mut turns = Turns { lane, turn, waiting: None, throttled: None };
+    poll_fn(|context| turns.poll(context, work.as_mut())).await
+}
+
+/// The epoch interrupted the guest that runs on this thread.
+pub(crate) fn tick() {
+    TICKED.set(true);
+}
+
+/// Whether it did, in this slice.
+pub(super) fn ticked() -> bool {
+    TICKED.get()
+}
+
+/// How long the slice that runs on this thread had to wait for its turn and its share; to be asked once.
+pub(super) fn take_waited() -> Duration {
+    WAITED.take()
+}
+
+struct Turns<'a> {
+    lane: &'a Lane,
+    turn: Turn,
+    /// Since when the host lets the work wait for its turn or its share.
+    waiting: Option<Instant>,
+    /// Until the plugin has a share again.
+    throttled: Option<Pin<Box<Sleep>>>,
+}
+
+// === impl Turns ===
+
+impl Turns<'_> {
+    fn poll<T>(&mut self, context: &mut Context<'_>, work: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
+        let running = ready!(self.admitted(context));
+        TICKED.set(false);
+        let polled = work.poll(context);
+        let now = Instant::now();
+        let took = self.lane.end(&running, now);
+        let ticked = ticked();
+        self.turn.leave(if ticked { TURN } else { took });
+        if ticked && polled.is_pending() {
+            self.waiting = Some(now);
+        }
+        polled
+    }
+
+    /// Ready once the plugin has a share left and it is this call's turn.
+    fn admitted(&mut self, context: &mut Context<'_>) -> Poll<Running> {
+        if self.within_budget(context).is_pending() || self.turn_comes(context).is_pending() {
+            self.waiting.get_or_insert_with(Instant::now);
+            return Poll::Pending;
+        }
+        let now = Instant::now();
+        let waiting = self.waiting.take();
+        WAITED.set(waiting.map_or(Duration::ZERO, |since| now.saturating_duration_since(since)));
+        Poll::Ready(self.lane.begin(now))
+    }
+
+    fn within_budget(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(budget) = &self.lane.budget else { return Poll::Ready(()) };
+        loop {
+            if let Some(sleep) = &mut self.throttled {
+                ready!(sleep.as_mut().poll(context));
+                self.throttled = None;
+            }
+            match budget.wait(Instant::now()) {
+                None => return Poll::Ready(()),
+                Some(wait) => {
+                    self.lane.counters.throttled(wait);
+                    self.throttled = Some(Box::pin(sleep(wait)));
+                }
+            }
+        }
+    }
+
+    fn turn_comes(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let waited = self.turn.is_waiting();
+        let entered = self.turn.poll_enter(context, Instant::now());
+        if entered.is_pending() && !waited {
+            self.lane.counters.waited_for_turn();
+        }
+        entered
+    }
+}

@@ -1,0 +1,204 @@
+//! Hostile plugins: what the host does with each, and that a neighbour hardly notices (issue 4; design, the contract, 10).
+//!
+//! Each attack is made by 64 workers at once, over and over, without the waits that `dispatch` puts between the attempts
+//! at one event.
+
+mod neighbour;
+
+use std::{sync::Arc, time::Duration};
+
+use informer_runtime::{Component, Limits};
+use informer_types::{Cause, Change, EventHandler, FailureKind};
+
+use crate::host::{ENGINE, Running, Setup, component, delivery, pod};
+use neighbour::{Neighbour, WORKERS, calls};
+
+/// For what would never end otherwise.
+const DEADLINE: Duration = Duration::from_millis(50);
+
+/// A plugin with many workers.
+fn hostile(config: &str) -> Setup {
+    Setup::new(config).instances(WORKERS)
+}
+
+/// The attack by calls of `on-add`, each of which fails in this way.
+async fn every_call_fails(running: &Running, kind: FailureKind, words: &str) {
+    let mut neighbour = Neighbour::start().await;
+
+    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+
+    let failure = running.add_fails("bad").await;
+    assert_eq!(failure.kind, kind, "{failure}");
+    assert!(failure.message.contains(words), "{failure}");
+    assert_eq!(running.plugin.stats().acknowledged, 0);
+}
+
+#[tokio::test]
+async fn an_infinite_loop_ends_at_its_deadline() {
+    let running = hostile("{}").deadline(DEADLINE).load("spin").await;
+
+    every_call_fails(&running, FailureKind::Deadline, "longer than its deadline of 50ms").await;
+
+    let stats = running.plugin.stats();
+    assert!(stats.turns_waited > 0, "the loops took turns: {stats:?}");
+}
+
+#[tokio::test]
+async fn an_infinite_loop_within_a_share_of_the_processors_waits_for_it() {
+    let share = |limits: &mut Limits| limits.cpu = Some(Duration::from_millis(50));
+    let running = hostile("{}").deadline(DEADLINE).limits(share).load("spin").await;
+    let mut neighbour = Neighbour::start().await;
+
+    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+
+    let stats = running.plugin.stats();
+    assert!(stats.throttled > 0, "{stats:?}");
+}
+
+#[tokio::test]
+async fn deep_recursion_is_a_trap() {
+    every_call_fails(&hostile("{}").load("recurse").await, FailureKind::Trap, "").await;
+}
+
+#[tokio::test]
+async fn a_memory_bomb_is_refused_at_its_limit() {
+    let limit = |limits: &mut Limits| limits.memory_bytes = 8 << 20;
+    let running = hostile("{}").limits(limit).load("hog").await;
+
+    every_call_fails(&running, FailureKind::Memory, "8388608 bytes").await;
+
+    assert!(running.plugin.stats().memory_refusals > 0);
+}
+
+#[tokio::test]
+async fn a_panic_in_each_call_costs_an_instance_each() {
+    let running = hostile("{}").load("trap").await;
+
+    every_call_fails(&running, FailureKind::Trap, "no way: default/bad").await;
+
+    let stats = running.plugin.stats();
+    assert!(stats.instances_retired >= stats.failures[&FailureKind::Trap], "{stats:?}");
+    assert_eq!(stats.instances_idle, 0, "{stats:?}");
+}
+
+#[tokio::test]
+async fn sleeping_in_the_host_ends_at_the_deadline_and_keeps_nobody_from_running() {
+    let running = hostile(r#"{"millis": 60000}"#).deadline(DEADLINE).load("slow").await;
+
+    every_call_fails(&running, FailureKind::Deadline, "longer than its deadline of 50ms").await;
+}
+
+#[tokio::test]
+async fn a_flood_of_calls_to_the_host_ends_at_their_limit() {
+    let limit = |limits: &mut Limits| limits.host_calls = 1_000.try_into().ok();
+    let running = hostile("{}").limits(limit).load("flood").await;
+
+    every_call_fails(&running, FailureKind::HostCalls, "more than 1000 calls to the host").await;
+}
+
+#[tokio::test]
+async fn a_flood_of_lines_is_cut_and_counted_and_ends_at_the_deadline() {
+    let running = hostile("{}").deadline(DEADLINE).load("flood").await;
+    let mut neighbour = Neighbour::start().await;
+
+    let flood = || {
+        let plugin = Arc::clone(&running.plugin);
+        async move {
+            loop {
+                let change = Change::Updated { old: pod("bad", "1"), new: pod("bad", "2") };
+                plugin.handle(delivery(change, Cause::Live)).await;
+            }
+        }
+    };
+    neighbour.hardly_notices(WORKERS, flood).await;
+
+    let stats = running.plugin.stats();
+    assert!(stats.failures[&FailureKind::Deadline] > 0, "{stats:?}");
+    assert!(stats.log_bytes_dropped > 0, "{stats:?}");
+}
+
+#[tokio::test]
+async fn an_argument_of_a_gibibyte_is_refused_before_it_is_copied() {
+    let running = hostile(r#"{"what": "giant"}"#).load("vandal").await;
+
+    every_call_fails(&running, FailureKind::Trap, "").await;
+
+    assert!(running.log.messages().iter().all(|line| line != "giant"), "nothing of it was logged");
+}
+
+#[tokio::test]
+async fn a_text_that_is_not_utf_8_is_a_trap() {
+    let path = tokio::task::spawn_blocking(|| informer_guests::guest("vandal")).await.unwrap();
+    let mut bytes = std::fs::read(path).unwrap();
+    let text = b"@@@@ this is no text @@@@";
+    let places: Vec<usize> =
+        bytes.windows(text.len()).enumerate().filter(|(_, found)| found == text).map(|(at, _)| at).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at..at + text.len()].fill(0xff);
+    }
+    let running = hostile(r#"{"what": "not-text"}"#).idle();
+    running.plugin.load(&Component::from_bytes(&ENGINE, bytes).await.unwrap()).await.unwrap();
+
+    every_call_fails(&running, FailureKind::Trap, "utf-8").await;
+}
+
+#[tokio::test]
+async fn forged_tokens_open_nothing() {
+    let running = hostile(r#"{"what": "forge"}"#).load("vandal").await;
+    let mut neighbour = Neighbour::start().await;
+
+    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+
+    // Of the call in hand one token may be hit by chance, and no other.
+    let lines = running.log.messages();
+    assert!(!lines.is_empty() && lines.iter().all(|line| line == "read 0" || line == "read 1"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn what_was_not_granted_cannot_be_read() {
+    let config = r#"{"gvr": "v1/secrets", "what": "list-json"}"#;
+    let running =
+        hostile(config).read(&["v1/pods"]).cache("v1/secrets", vec![pod("secret", "1")]).load("reader").await;
+    let mut neighbour = Neighbour::start().await;
+
+    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+
+    let lines = running.log.messages();
+    assert!(lines.iter().all(|line| line.contains("reading v1/secrets is not granted")), "{lines:?}");
+    assert_eq!(running.cache.lists.load(std::sync::atomic::Ordering::Relaxed), 0, "nobody was asked");
+}
+
+#[tokio::test]
+async fn a_trap_in_stop_ends_the_instance_all_the_same() {
+    let setup = hostile(r#"{"what": "trap-stop"}"#).policy(informer_runtime::InstancePolicy::Fresh);
+    let running = setup.load("vandal").await;
+    let mut neighbour = Neighbour::start().await;
+
+    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+
+    let stats = running.plugin.stats();
+    assert!(stats.acknowledged > 0, "the call itself had returned: {stats:?}");
+    assert_eq!(stats.instances_idle, 0);
+}
+
+#[tokio::test]
+async fn a_storm_of_reloads_changes_versions_one_at_a_time() {
+    let running = hostile("{}").load("echo").await;
+    let (good, bad) = (component("echo").await, component("trap_start").await);
+    let mut neighbour = Neighbour::start().await;
+
+    let storm = || {
+        let (plugin, good, bad) = (Arc::clone(&running.plugin), good.clone(), bad.clone());
+        async move {
+            loop {
+                plugin.load(&good).await.unwrap();
+                assert!(plugin.load(&bad).await.is_err());
+            }
+        }
+    };
+    neighbour.hardly_notices(WORKERS, storm).await;
+
+    assert_eq!(running.plugin.version().unwrap().digest, good.digest().into(), "the last good one serves");
+    assert_eq!(running.add("after").await, informer_types::Outcome::Acknowledged);
+}

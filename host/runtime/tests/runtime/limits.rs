@@ -1,0 +1,115 @@
+//! What a plugin may use, and what becomes of one that wants more (issue 4, point 5).
+
+use std::{
+    num::NonZeroU32,
+    time::{Duration, Instant},
+};
+
+use informer_types::{Cause, Change, FailureKind, Outcome};
+
+use crate::host::{PATIENCE, Setup, delivery, pod};
+
+#[tokio::test]
+async fn a_plugin_beyond_its_share_of_the_processors_waits_and_its_deadline_does_with_it() {
+    let deadline = Duration::from_millis(500);
+    let cpu = |limits: &mut informer_runtime::Limits| limits.cpu = Some(Duration::from_millis(10));
+    let running = Setup::new("{}").deadline(deadline).limits(cpu).load("spin").await;
+    let call = running.spawn_add("any");
+
+    // The share of a second at once, then a hundredth of a processor.
+    let begun = Instant::now();
+    while running.plugin.stats().throttled_time < 2 * deadline {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", running.plugin.stats());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    assert!(running.plugin.stats().throttled > 1);
+    assert!(!call.is_finished(), "what the host makes it wait for is not the guest's time");
+    call.abort();
+}
+
+#[tokio::test]
+async fn a_plugin_within_its_share_never_waits() {
+    let cpu = |limits: &mut informer_runtime::Limits| limits.cpu = Some(Duration::from_secs(1));
+    let running = Setup::new("{}").limits(cpu).load("echo").await;
+
+    for _ in 0..20 {
+        assert_eq!(running.add("web").await, Outcome::Acknowledged);
+    }
+
+    let stats = running.plugin.stats();
+    assert_eq!((stats.throttled, stats.throttled_time), (0, Duration::ZERO));
+}
+
+#[tokio::test]
+async fn a_call_that_calls_the_host_too_often_ends_there() {
+    let most = |limits: &mut informer_runtime::Limits| limits.host_calls = NonZeroU32::new(1_000);
+    let running = Setup::new(r#"{"only": "bad"}"#).limits(most).load("flood").await;
+    let before = running.plugin.stats().host_calls;
+
+    let failure = running.add_fails("bad").await;
+
+    assert_eq!(failure.kind, FailureKind::HostCalls);
+    assert!(failure.message.contains("more than 1000 calls to the host"), "{failure}");
+    assert!(failure.message.contains("`host-calls` under [plugin.limits]"), "{failure}");
+    let stats = running.plugin.stats();
+    assert!(stats.host_calls - before < 1_100, "it was stopped at once: {stats:?}");
+    assert_eq!((stats.failures[&FailureKind::HostCalls], stats.instances_retired), (1, 1));
+    assert_eq!(running.add("good").await, Outcome::Acknowledged);
+}
+
+#[tokio::test]
+async fn a_call_that_returns_after_too_many_calls_has_failed_all_the_same() {
+    let most = |limits: &mut informer_runtime::Limits| limits.host_calls = NonZeroU32::new(2);
+    let running = Setup::new("{}").limits(most).load("echo").await;
+
+    // It asks for the delivery, whether the level is kept, and writes a line.
+    let failure = running.add_fails("web").await;
+
+    assert_eq!(failure.kind, FailureKind::HostCalls);
+}
+
+#[tokio::test]
+async fn calls_to_the_host_are_counted_for_each_call_anew() {
+    let most = |limits: &mut informer_runtime::Limits| limits.host_calls = NonZeroU32::new(8);
+    let running = Setup::new("{}").limits(most).load("echo").await;
+
+    for _ in 0..5 {
+        assert_eq!(running.add("web").await, Outcome::Acknowledged);
+    }
+
+    assert!(running.plugin.stats().host_calls > 8);
+}
+
+#[tokio::test]
+async fn a_flood_of_lines_is_cut_and_ends_at_the_deadline() {
+    let limits = |limits: &mut informer_runtime::Limits| {
+        limits.log_bytes = 4 << 10;
+        limits.deadline = Duration::from_millis(100);
+    };
+    let running = Setup::new("{}").limits(limits).load("flood").await;
+
+    let change = Change::Updated { old: pod("web", "1"), new: pod("web", "2") };
+    let outcome = running.deliver(delivery(change, Cause::Live)).await;
+
+    assert!(
+        matches!(&outcome, Outcome::Retry { failure, .. } if failure.kind == FailureKind::Deadline),
+        "{outcome:?}"
+    );
+    let logged: usize = running.log.lines().iter().map(|line| line.message.len()).sum();
+    assert!(logged < 5 << 10, "{logged}");
+    assert!(running.plugin.stats().log_bytes_dropped > 4 << 10);
+}
+
+#[tokio::test]
+async fn calls_beyond_the_instances_wait_and_are_counted() {
+    let running = Setup::new(r#"{"millis": 20}"#).instances(1).load("slow").await;
+
+    let calls: Vec<_> = (0..3).map(|call| running.spawn_add(&format!("pod-{call}"))).collect();
+    for call in futures::future::join_all(calls).await {
+        assert_eq!(call.unwrap(), Outcome::Acknowledged);
+    }
+
+    let stats = running.plugin.stats();
+    assert_eq!((stats.instances_created, stats.instances_waited), (1, 2));
+}
