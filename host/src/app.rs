@@ -3,6 +3,7 @@
 mod applier;
 mod changes;
 mod directories;
+mod narrowing;
 mod plan;
 mod rehearsal;
 mod reload;
@@ -36,7 +37,7 @@ use crate::{
     state::{KeyValues, State},
 };
 pub use changes::{Change, Report, Verdict};
-pub use rehearsal::{check_watches, component_grants, engine_config};
+pub use rehearsal::{check_watches, component_grants, engine_config, narrowed_watches};
 pub use reload::ReloadRefused;
 pub use unit::SubscribeError;
 

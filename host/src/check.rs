@@ -46,7 +46,7 @@ pub async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool> {
         let watches = app::check_watches(&config, connection).await;
         problems.extend(watches.into_iter().map(|(name, message)| Problem { table: "watch", name, message }));
     }
-    report(&args.config, &problems, output);
+    report(&args.config, &problems, &app::narrowed_watches(&config), output);
     Ok(problems.is_empty())
 }
 
@@ -65,13 +65,22 @@ async fn check_components(config: &Config) -> anyhow::Result<Vec<Problem>> {
     Ok(problems)
 }
 
-fn report(file: &Path, problems: &[Problem], output: Output) {
+fn report(file: &Path, problems: &[Problem], narrowed: &[(String, String)], output: Output) {
     match output {
         Output::Json => {
             let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
-            print(&json!({"file": file, "problems": problems}).to_string());
+            let narrowed: Vec<Value> =
+                narrowed.iter().map(|(watch, by)| json!({"watch": watch, "added": by})).collect();
+            print(&json!({"file": file, "problems": problems, "narrowed": narrowed}).to_string());
         }
-        Output::Text if problems.is_empty() => print(&format!("{}: no problems", file.display())),
+        Output::Text if problems.is_empty() => {
+            print(&format!("{}: no problems", file.display()));
+            for (watch, by) in narrowed {
+                print(&format!(
+                    "watch {watch}: the server is asked for {by} only, as every subscription demands"
+                ));
+            }
+        }
         Output::Text => problems.iter().for_each(|problem| print(&problem.to_string())),
     }
 }

@@ -1,11 +1,21 @@
-//! What a component hears through the filter of its subscription.
+//! What a component hears through the filter of its subscription, and what the server is asked for.
 
-use informer::{config::Access, connect::connect};
+use std::sync::Arc;
+
+use informer::{
+    config::Access,
+    connect::{Connection, connect},
+};
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::host::TestHost;
 use k8s_openapi::api::apps::v1::Deployment;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::{
+    Client,
+    api::{Api, DeleteParams, Patch, PatchParams, PostParams},
+    client::Body,
+};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// The Deployments of a server, each scaled at will.
@@ -43,7 +53,7 @@ impl Deployments {
 }
 
 /// `echo`, once for each filter, on Deployments.
-async fn start(server: &DevServer, filters: &[(&str, &str)]) -> TestHost {
+fn configuration(filters: &[(&str, &str)]) -> String {
     let mut toml = "[[watch]]\ngvr = \"apps/v1/deployments\"\n".to_owned();
     for (name, filter) in filters {
         toml += &format!(
@@ -51,7 +61,11 @@ async fn start(server: &DevServer, filters: &[(&str, &str)]) -> TestHost {
             guest("echo")
         );
     }
-    let host = TestHost::start(&server.url(), &toml).await.unwrap();
+    toml
+}
+
+async fn start(server: &DevServer, filters: &[(&str, &str)]) -> TestHost {
+    let host = TestHost::start(&server.url(), &configuration(filters)).await.unwrap();
     host.synced().await;
     host
 }
@@ -157,5 +171,58 @@ async fn each_subscription_has_its_own_filter_on_one_watch() {
         "there is no `nothing`; ask with `has(...)` first"
     );
     assert_eq!(only(&host.plugin("all"), "/subscriptions/0/when/evaluations"), &json!(0));
+    host.stop().await;
+}
+
+/// What the server was asked for, as the query of each request for Deployments.
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<Vec<String>>>);
+
+impl Asked {
+    /// A connection that notes what is asked through it.
+    async fn connection(&self, server: &DevServer) -> Connection {
+        let Connection { client, server } =
+            connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
+        let asked = self.clone();
+        let noting = tower::service_fn(move |request: http::Request<Body>| {
+            if request.uri().path().ends_with("/deployments") {
+                asked.0.lock().push(request.uri().query().unwrap_or_default().to_owned());
+            }
+            let client = client.clone();
+            async move { client.send(request).await }
+        });
+        Connection { client: Client::new(noting, "default"), server }
+    }
+}
+
+/// Issue 4, point 1: the narrowest selector that covers all subscriptions is used, and nobody can tell.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_is_asked_only_for_what_every_subscription_wants() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let deployments = Deployments::at(&server).await;
+    deployments.create("web", 1).await;
+    deployments.create("db", 1).await;
+    deployments.create("other", 1).await;
+    let asked = Asked::default();
+    let toml = configuration(&[("web", "labels = \"app=web\""), ("both", "labels = \"app in (web, db)\"")]);
+    let host = TestHost::start_with(asked.connection(&server).await, &toml).await.unwrap();
+    host.synced().await;
+
+    deployments.patch("other", json!({"metadata": {"labels": {"app": "db"}}})).await;
+    host.lines.said("both", "add default/other", "").await;
+    deployments.patch("other", json!({"metadata": {"labels": {"app": "none"}}})).await;
+    host.lines.said("both", "delete default/other", "").await;
+    deployments.patch("web", json!({"metadata": {"labels": {"app": "db"}}})).await;
+    host.lines.said("web", "delete default/web", "").await;
+    host.lines.said("both", "update default/web", "").await;
+
+    assert_eq!(told(&host, "both").split_off(2), ["add other live", "delete other known", "update web live"]);
+    assert_eq!(told(&host, "web"), ["add web initial", "delete web known"]);
+    let queries = asked.0.lock().clone();
+    let selector = "labelSelector=app+in+%28db%2Cweb%29";
+    assert!(!queries.is_empty() && queries.iter().all(|query| query.contains(selector)), "{queries:#?}");
+    let status = host.status();
+    assert_eq!(only(&status, "/informers/0/selector/labels"), "app in (db,web)");
+    assert_eq!(only(&status, "/informers/0/watch"), "apps/v1/deployments with labels app in (db,web)");
     host.stop().await;
 }

@@ -7,9 +7,9 @@ use informer_cache::{InformerFactory, SharedInformer};
 use informer_runtime::{EngineConfig, Grants};
 use tokio::time::{Instant, sleep};
 
-use super::settings;
+use super::{narrowing::Narrowing, settings};
 use crate::{
-    config::{Config, Host, Plugin},
+    config::{Config, Host, Plugin, Watch},
     connect::Connection,
 };
 
@@ -29,12 +29,19 @@ pub fn engine_config(host: &Host) -> EngineConfig {
     settings::engine(host)
 }
 
+/// Of each watch that asks the server for less than its own selector says: which it is, and what is added, because all
+/// its subscriptions demand it and nobody else sees it.
+pub fn narrowed_watches(config: &Config) -> Vec<(String, String)> {
+    let narrowed = |watch: &Watch| Some((watch.gvr.to_string(), Narrowing::of(watch, config)?.to_string()));
+    config.watches.iter().filter_map(narrowed).collect()
+}
+
 /// Lists every watched resource once. Of each that did not work: which it is, and why.
 pub async fn check_watches(config: &Config, connection: Connection) -> Vec<(String, String)> {
     let Connection { client, server } = connection;
     let factory = InformerFactory::new(client, settings::factory(&config.cluster, server));
     let informers: Vec<SharedInformer> =
-        config.watches.iter().map(|watch| factory.informer(settings::watch(watch))).collect();
+        settings::watches(config).into_values().map(|watch| factory.informer(watch)).collect();
     factory.start();
     let problems = join_all(informers.iter().map(verdict)).await;
     factory.shutdown().await;

@@ -10,6 +10,7 @@ use informer_dispatch::{
 use informer_runtime::{EngineConfig, Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
 use informer_types::Gvr;
 
+use super::narrowing::Narrowing;
 use crate::config::{
     self, Cluster, Compression, Config, Delivery, Host, Initial, Instance, OnExhausted, Plugin, Quarantine,
     Relist, Retry, Subscription, Watch, WatchList,
@@ -45,12 +46,20 @@ pub(crate) fn engine(host: &Host) -> EngineConfig {
     EngineConfig { cache_dir: host.cache_dir.clone(), component_bytes: host.component_bytes as u64 }
 }
 
-/// Every `[[watch]]`.
+/// Every `[[watch]]`, asking the server for no more than its plugins can see.
 pub(super) fn watches(config: &Config) -> BTreeMap<Gvr, WatchConfig> {
-    config.watches.iter().map(|watch| (watch.gvr.clone(), self::watch(watch))).collect()
+    let narrowed = |of: &Watch| match Narrowing::of(of, config) {
+        Some(Narrowing { labels, fields }) => WatchConfig {
+            labels: of.labels.clone().and(&labels),
+            fields: of.fields.clone().and(&fields).to_string(),
+            ..watch(of)
+        },
+        None => watch(of),
+    };
+    config.watches.iter().map(|watch| (watch.gvr.clone(), narrowed(watch))).collect()
 }
 
-pub(super) fn watch(watch: &Watch) -> WatchConfig {
+fn watch(watch: &Watch) -> WatchConfig {
     WatchConfig {
         namespaces: watch.namespaces.clone(),
         labels: watch.labels.clone(),

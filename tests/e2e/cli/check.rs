@@ -143,3 +143,18 @@ async fn a_cluster_that_is_down_is_told_at_once() {
         )
     );
 }
+
+#[tokio::test]
+async fn what_the_server_is_asked_for_because_every_subscription_demands_it_is_said() {
+    let text = configuration(NOBODY, "v1/configmaps", "echo") + "labels = \"app=web\"\n";
+    let (_directory, path) = file(&text);
+    let path = path.to_str().unwrap();
+
+    let checked = informer(&["check", "--config", path]).await;
+    let narrowed = "watch v1/configmaps: the server is asked for labels app in (web) only, as every subscription demands";
+    assert_eq!(checked.stdout, format!("{path}: no problems\n{narrowed}\n"), "{}", checked.stderr);
+
+    let checked = informer(&["check", "--config", path, "--output", "json"]).await;
+    let answer: Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert_eq!(answer["narrowed"], json!([{"watch": "v1/configmaps", "added": "labels app in (web)"}]));
+}

@@ -10,6 +10,7 @@ pub(super) fn informer(status: &InformerStatus) -> Value {
     let listeners = status.listeners.iter().map(|(name, synced)| json!({"name": name, "synced": synced}));
     json!({
         "watch": status.key.to_string(),
+        "selector": {"labels": status.key.labels, "fields": status.key.fields},
         "phase": status.phase.as_str(),
         "synced": status.synced,
         "unsynced-because": status.unsynced_because(),

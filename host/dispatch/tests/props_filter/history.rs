@@ -1,0 +1,162 @@
+//! What happens to a few objects, and what an informer tells of it.
+
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+use informer_types::{Body, Cause, Change, Header, Notification, Object, Source};
+use proptest::prelude::*;
+
+/// What can be told apart of an object's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    /// The label `app`: one of three.
+    pub(crate) app: u8,
+    /// `/spec/n`; none: it is not there, and an expression that asks for it fails.
+    pub(crate) n: Option<u8>,
+    /// `/status/n`
+    pub(crate) status: u8,
+}
+
+/// One thing that happens to one of four names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// It is created, or changed.
+    Put(u8, State),
+    /// It is deleted; the last state may be one that nobody saw.
+    Delete(u8, Option<State>),
+    /// It is deleted and created without being seen, and found by a list (D-6).
+    Replace(u8, State),
+    /// The resync period of the subscription is over.
+    Resync,
+    /// Everything is told again.
+    Replay,
+}
+
+/// The collection, as the informer's cache holds it.
+#[derive(Default)]
+pub(crate) struct History {
+    cached: BTreeMap<u8, (State, Arc<Object>)>,
+    versions: u64,
+    lives: u64,
+    steps: usize,
+    told: u64,
+}
+
+pub(crate) fn state() -> impl Strategy<Value = State> {
+    let n = prop_oneof![4 => (0..6_u8).prop_map(Some), 1 => Just(None)];
+    (0..3_u8, n, 0..2_u8).prop_map(|(app, n, status)| State { app, n, status })
+}
+
+pub(crate) fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0..4_u8, state()).prop_map(|(name, state)| Step::Put(name, state)),
+        2 => (0..4_u8, proptest::option::of(state())).prop_map(|(name, last)| Step::Delete(name, last)),
+        1 => (0..4_u8, state()).prop_map(|(name, state)| Step::Replace(name, state)),
+        1 => Just(Step::Resync),
+        1 => Just(Step::Replay),
+    ]
+}
+
+// === impl State ===
+
+impl State {
+    pub(crate) fn of(object: &Object) -> Self {
+        let json: serde_json::Value = serde_json::from_str(&object.json().unwrap()).unwrap();
+        let number = |pointer: &str| json.pointer(pointer).map(|n| n.as_u64().unwrap() as u8);
+        let app = object.label("app").unwrap().trim_start_matches('a').parse().unwrap();
+        Self { app, n: number("/spec/n"), status: number("/status/n").unwrap() }
+    }
+}
+
+// === impl History ===
+
+impl History {
+    /// What the informer tells of it; the first few steps are the first list.
+    pub(crate) fn play(&mut self, step: Step) -> Vec<Notification> {
+        self.steps += 1;
+        let first = self.steps <= 4;
+        let changes = match step {
+            Step::Put(name, state) => vec![self.put(name, state)],
+            Step::Delete(name, last) => self.delete(name, last).into_iter().collect(),
+            Step::Replace(name, state) => {
+                let deleted = self
+                    .cached
+                    .remove(&name)
+                    .map(|(_, object)| Change::Deleted { object, final_state_known: false });
+                deleted.into_iter().chain([self.put(name, state)]).collect()
+            }
+            Step::Resync => {
+                let again =
+                    |object: &Arc<Object>| Change::Updated { old: object.clone(), new: object.clone() };
+                return self
+                    .tell(self.cached.values().map(|(_, object)| again(object)).collect(), Cause::Resync);
+            }
+            Step::Replay => {
+                let again = |object: &Arc<Object>| Change::Added { object: object.clone() };
+                return self
+                    .tell(self.cached.values().map(|(_, object)| again(object)).collect(), Cause::Replay);
+            }
+        };
+        self.tell(changes, if first { Cause::Initial } else { Cause::Live })
+    }
+
+    /// Every object that exists, by name.
+    pub(crate) fn existing(&self) -> impl Iterator<Item = (String, State)> {
+        self.cached.iter().map(|(name, (state, _))| (format!("o{name}"), *state))
+    }
+
+    /// How much was told so far.
+    pub(crate) fn told(&self) -> u64 {
+        self.told
+    }
+
+    fn put(&mut self, name: u8, state: State) -> Change {
+        let before = self.cached.get(&name).map(|(_, object)| Arc::clone(object));
+        if before.is_none() {
+            self.lives += 1;
+        }
+        let uid = before.as_ref().map_or_else(|| self.lives.to_string(), |object| object.uid().to_owned());
+        let new = self.object(name, &uid, state);
+        self.cached.insert(name, (state, Arc::clone(&new)));
+        match before {
+            Some(old) => Change::Updated { old, new },
+            None => Change::Added { object: new },
+        }
+    }
+
+    fn delete(&mut self, name: u8, last: Option<State>) -> Option<Change> {
+        let (_, cached) = self.cached.remove(&name)?;
+        let object = match last {
+            Some(state) => self.object(name, cached.uid(), state),
+            None => cached,
+        };
+        Some(Change::Deleted { object, final_state_known: last.is_some() })
+    }
+
+    fn object(&mut self, name: u8, uid: &str, state: State) -> Arc<Object> {
+        self.versions += 1;
+        let header = Header {
+            namespace: Arc::from("shop"),
+            name: format!("o{name}").into(),
+            uid: uid.to_owned().into(),
+            resource_version: self.versions.to_string().into(),
+            labels: vec![("app".into(), format!("a{}", state.app).into())],
+            ..Header::default()
+        };
+        let spec = state.n.map_or_else(|| "{}".to_owned(), |n| format!(r#"{{"n":{n}}}"#));
+        let body = format!(r#"{{"spec":{spec},"status":{{"n":{}}}}}"#, state.status);
+        Arc::new(Object::new(&header, Body::Raw(body.into())).unwrap())
+    }
+
+    fn tell(&mut self, changes: Vec<Change>, cause: Cause) -> Vec<Notification> {
+        self.told += changes.len() as u64;
+        let source = Source::new("v1/pods".parse().unwrap());
+        let tell = |change| Notification {
+            source: source.clone(),
+            change,
+            cause,
+            initial: None,
+            observed: Instant::now(),
+        };
+        changes.into_iter().map(tell).collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! What a filter is to do, said in another way: a wish as data, what it means of a state, and a handler that believes
+//! what it is told.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use informer_types::{Cause, Change, Notification, NotificationSink, Object};
+use parking_lot::Mutex;
+use proptest::{prelude::*, test_runner::TestCaseError};
+
+use crate::history::{History, State};
+
+/// One filter.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    apps: Option<[u8; 2]>,
+    status: Option<u8>,
+    more_than: Option<u8>,
+    only_spec: bool,
+    pub(crate) initial: bool,
+}
+
+/// A handler, and what it was told wrongly.
+#[derive(Clone)]
+pub(crate) struct Belief {
+    wish: Wish,
+    heard: Arc<Mutex<Heard>>,
+}
+
+#[derive(Default)]
+struct Heard {
+    /// By name, the text of the last state told.
+    known: BTreeMap<String, String>,
+    wrong: Vec<String>,
+}
+
+pub(crate) fn wish() -> impl Strategy<Value = Wish> {
+    use proptest::option::of;
+    (of([0..3_u8, 0..3_u8]), of(0..2_u8), of(0..5_u8), any::<bool>(), any::<bool>()).prop_map(
+        |(apps, status, more_than, only_spec, initial)| Wish { apps, status, more_than, only_spec, initial },
+    )
+}
+
+// === impl Wish ===
+
+impl Wish {
+    pub(crate) fn labels(&self) -> String {
+        self.apps.map_or_else(String::new, |[one, two]| format!("app in (a{one},a{two})"))
+    }
+
+    pub(crate) fn fields(&self) -> String {
+        self.status.map_or_else(String::new, |status| format!("status.n={status}"))
+    }
+
+    pub(crate) fn when(&self) -> Option<String> {
+        self.more_than.map(|n| format!("object.spec.n > {n}"))
+    }
+
+    pub(crate) fn changed(&self) -> &[&str] {
+        if self.only_spec { &["/spec"] } else { &[] }
+    }
+
+    /// What is not there cannot be compared, and what cannot be decided withholds nothing (D-9).
+    fn wants(&self, state: State) -> bool {
+        self.apps.is_none_or(|apps| apps.contains(&state.app))
+            && self.status.is_none_or(|status| status == state.status)
+            && self.more_than.is_none_or(|least| state.n.is_none_or(|n| n > least))
+    }
+}
+
+// === impl Belief ===
+
+impl Belief {
+    pub(crate) fn new(wish: Wish) -> Self {
+        Self { wish, heard: Arc::default() }
+    }
+
+    /// Takes a call at its word.
+    pub(crate) fn hear(&self, change: Change) {
+        let text = |object: &Object| object.json().unwrap().into_string();
+        let mut heard = self.heard.lock();
+        match change {
+            Change::Added { object } => heard.known.insert(object.name().to_owned(), text(&object)),
+            Change::Updated { new, .. } => heard.known.insert(new.name().to_owned(), text(&new)),
+            Change::Deleted { object, .. } => heard.known.remove(object.name()),
+        };
+    }
+
+    /// It knows every object that matches and no other, and of each what it wished to know.
+    pub(crate) fn check(&self, history: &History) -> Result<(), TestCaseError> {
+        let heard = self.heard.lock();
+        prop_assert!(heard.wrong.is_empty(), "{:?}", heard.wrong);
+        let existing: BTreeMap<String, State> = history.existing().collect();
+        for (name, state) in &existing {
+            let known = heard.known.get(name);
+            match (self.wish.wants(*state), known) {
+                (true, Some(text)) => {
+                    prop_assert!(text.starts_with(&spec(*state)), "{name}: {text}, {state:?}");
+                }
+                // It did not want to be told of what was there at the start.
+                (true, None) => prop_assert!(!self.wish.initial, "{name} was never told"),
+                (false, known) => prop_assert!(known.is_none(), "{name} left, which was never told"),
+            }
+        }
+        prop_assert!(heard.known.keys().all(|name| existing.contains_key(name)), "{:?}", heard.known);
+        Ok(())
+    }
+}
+
+/// What is told at the latest when the part that counts changes.
+fn spec(state: State) -> String {
+    let n = state.n.map_or_else(String::new, |n| format!(r#""n":{n}"#));
+    format!(r#"{{"spec":{{{n}}},"#)
+}
+
+impl NotificationSink for Belief {
+    /// Straight from the filter, each call must fit what the handler knows.
+    fn offer(&self, notification: Notification) {
+        let Notification { change, cause, .. } = notification;
+        let name = change.object().name().to_owned();
+        let known = self.heard.lock().known.contains_key(&name);
+        let fits = match change {
+            Change::Added { .. } => !known || cause == Cause::Replay,
+            // What was there at the start may have been left out.
+            Change::Updated { .. } => known || !self.wish.initial,
+            // D-11: of what was never told, if its last state matches; or of what was left out at the start.
+            Change::Deleted { ref object, .. } => {
+                known || !self.wish.initial || self.wish.wants(State::of(object))
+            }
+        };
+        if !fits {
+            self.heard.lock().wrong.push(format!("{} of {name}, known: {known}", change.verb()));
+        }
+        self.hear(change);
+    }
+}
