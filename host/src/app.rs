@@ -249,7 +249,7 @@ impl App {
             }
             Err(error) => tracing::warn!(%error, "cannot listen for SIGHUP: use `informer reload`"),
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Applies a configuration: starts, stops and changes what differs from the one in force, and nothing else.

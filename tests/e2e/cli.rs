@@ -44,6 +44,6 @@ async fn run_without_a_configuration_says_where_it_looked_and_shows_one_that_wor
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
     std::fs::write(&path, smallest).unwrap();
-    let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
+    let checked = informer(&["check", "--file-only", "--config", path.to_str().unwrap()]).await;
     assert_eq!(checked.status, Some(0), "{}", checked.stdout);
 }

@@ -281,7 +281,7 @@ impl Plugin {
             Err(failure) => Err(failure),
         };
         if let Some((last_good, why)) = version.judge(outcome.as_ref().err()) {
-            self.go_back(&version, last_good, why).await;
+            Box::pin(self.go_back(&version, last_good, why)).await;
         }
         outcome
     }

@@ -166,7 +166,7 @@ impl Applier {
     ) -> Result<(), SubscribeError> {
         for plugin in new.plugins.iter().filter(|plugin| plan.plugins.changed.contains(&plugin.name)) {
             if let Some(unit) = self.units.find(&plugin.name) {
-                unit.change(plugin.clone(), watches, report).await?;
+                Box::pin(unit.change(plugin.clone(), watches, report)).await?;
             }
         }
         Ok(())

@@ -188,7 +188,7 @@ impl Unit {
     pub(super) async fn run(self: Arc<Self>) {
         let all = async {
             let expire = self.plugin.expire_idle(self.stop.clone());
-            tokio::join!(self.open(), self.follow(), self.replay_after_swaps(), expire);
+            tokio::join!(self.open(), Box::pin(self.follow()), self.replay_after_swaps(), Box::pin(expire));
         };
         self.stop.run_until_cancelled(all).await;
     }

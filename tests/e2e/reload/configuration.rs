@@ -85,7 +85,7 @@ fn starts(host: &TestHost, plugin: &str) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn plugins_come_and_go_and_nobody_else_notices() {
     let a = plugin("a", "echo", "");
-    let stage = Stage::new(&file("", &[a.clone()])).await;
+    let stage = Stage::new(&file("", std::slice::from_ref(&a))).await;
 
     let report = stage.reload(&file("", &[a.clone(), plugin("b", "echo", "")])).await;
     assert_eq!(verdicts(&report), [("b", Verdict::Added), ("b", Verdict::Loaded)], "{report:?}");

@@ -129,11 +129,17 @@ impl Version {
         if let Some(instance) = warm {
             return Ok(Some(instance));
         }
+        // Boxed: it is rare, and would make every call's future as large.
+        Box::pin(self.fresh()).await.map(Some)
+    }
+
+    /// A new instance that has started.
+    async fn fresh(&self) -> Result<Instance, Failure> {
         // Whatever kept an instance from starting, it is the start that failed.
         let failed = |message| Failure::new(FailureKind::Start, message);
         let mut instance = self.instantiate().await.map_err(|f| failed(f.message))?;
         self.begin(&mut instance).await.map_err(failed)?;
-        Ok(Some(instance))
+        Ok(instance)
     }
 
     /// Keeps a healthy instance for the next call, or stops it where it has lived long enough.
@@ -147,7 +153,7 @@ impl Version {
             _ => Some(instance),
         };
         if let Some(instance) = surplus {
-            instance.stop().await;
+            Box::pin(instance.stop()).await;
         }
     }
 

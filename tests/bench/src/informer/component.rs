@@ -10,7 +10,10 @@ use futures::{
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, Plugin,
     PluginConfig, Sources, TrialConfig,
-    capabilities::{ClientSource, ListError, ListerQuery, ListerSource, NoConfigFiles, NoKeyValues},
+    capabilities::{
+        ClientSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource, NoConfigFiles,
+        NoKeyValues,
+    },
 };
 use informer_types::{Gvr, Object, ObjectKey};
 
@@ -50,6 +53,7 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
         Sources {
             lister: Arc::new(NoLister),
             client: ClientSource::default(),
+            http: HttpClient::new(HttpConfig::default())?,
             log: Arc::new(StandardError),
             keyvalue: Arc::new(NoKeyValues),
             config: Arc::new(NoConfigFiles),
