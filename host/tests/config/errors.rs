@@ -435,7 +435,7 @@ instances = 0
 15:10: plugin.hello.retry.factor: the number nan is of no use; write for example 2.0
 16:10: plugin.hello.retry.jitter: 2 is too large; write at most 1
 17:12: plugin.hello.retry.attempts: -1 is out of range; write a whole number from 0 to 4294967295
-18:16: plugin.hello.retry.on-exhausted: `quarantine` is not supported by this version; write "dead-letter" or "drop"
+18:10: plugin.hello.retry.budget: -0.1 is too small; write at least 0
 19:16: plugin.hello.retry.on-exhausted: unknown value `retry`; write "dead-letter" or "drop" or "quarantine"
 21:9: plugin.hello.quarantine.after: -1 is out of range; write a whole number from 0 to 4294967295
 22:7: plugin.hello.quarantine.min: "0s" is too small; write at least "1ms"

@@ -74,7 +74,13 @@ impl Turns<'_> {
 
     /// Ready once the plugin has a share left and it is this call's turn.
     fn admitted(&mut self, context: &mut Context<'_>) -> Poll<Running> {
-        if self.within_budget(context).is_pending() || self.turn_comes(context).is_pending() {
+        let within_budget = self.within_budget(context).is_ready();
+        if !within_budget && self.turn.is_waiting() {
+            // The others of the plugin have used up its share meanwhile. The turn may have come: whoever sleeps on it
+            // keeps everybody from running.
+            self.turn.leave(Duration::ZERO);
+        }
+        if !within_budget || self.turn_comes(context).is_pending() {
             self.waiting.get_or_insert_with(Instant::now);
             return Poll::Pending;
         }

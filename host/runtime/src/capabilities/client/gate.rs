@@ -104,7 +104,10 @@ impl Guest {
     /// Waits for the plugin's budget, if that is within the deadline of the call.
     async fn token(&mut self) -> Result<(), ApiError> {
         let limit = self.config.limits.requests;
-        match self.sources.client.0.budget.reserve(limit, Instant::now(), self.call.clock.deadline()) {
+        // A tenth of the call's time is left for the request: one that is sent at the deadline is sent for nothing.
+        let (deadline, room) = (self.call.clock.deadline(), self.call.allowed / 10);
+        let latest = deadline.checked_sub(room).unwrap_or(deadline);
+        match self.sources.client.0.budget.reserve(limit, Instant::now(), latest) {
             Ok(wait) if wait.is_zero() => Ok(()),
             Ok(wait) => {
                 tokio::time::sleep(wait).await;
