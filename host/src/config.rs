@@ -31,8 +31,8 @@ pub use environment::Environment;
 pub use host::{ADMIN, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT};
 pub use loopback::{NotLoopback, loopback};
 pub use plugin::{
-    Delivery, Events, Grants, Initial, Instance, Limits, OnExhausted, OnReload, Plugin, Quarantine, Queue,
-    Rate, Relist, Reload, Retry, Subscription,
+    Delivery, Enqueue, Events, Grants, Initial, Instance, Limits, OnExhausted, OnReload, Plugin, Quarantine,
+    Queue, Rate, Relist, Reload, Retry, Subscription, Workqueue,
 };
 pub use problem::{ConfigError, Problem};
 pub use watch::{Compression, DROP, LEAST_RESYNC, Watch};

@@ -1,5 +1,7 @@
 //! Adapters: what `runtime` asks for, answered by `cache`.
 
+mod calls;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
@@ -7,6 +9,8 @@ use informer_cache::{ListQuery, Lister, SharedInformer};
 use informer_runtime::capabilities::{ListError, ListerQuery, ListerSource};
 use informer_types::{Gvr, Object, ObjectKey};
 use parking_lot::RwLock;
+
+pub(crate) use calls::Calls;
 
 /// The host's caches, as the `lister` capability reads them.
 #[derive(Debug, Default)]

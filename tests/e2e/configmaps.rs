@@ -28,6 +28,15 @@ impl ConfigMaps {
         self.0.create(&PostParams::default(), &object).await.unwrap();
     }
 
+    /// With a controlling owner of this name, and another owner.
+    pub(crate) async fn create_owned(&self, name: &str, owner: &str) {
+        let reference = |name: &str, controller| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": name, "controller": controller});
+        let owners = [reference("other", false), reference(owner, true)];
+        let object = json!({"metadata": {"name": name, "ownerReferences": owners}});
+        let object = serde_json::from_value(object).unwrap();
+        self.0.create(&PostParams::default(), &object).await.unwrap();
+    }
+
     /// Changes its data, so that it has a new resource version.
     pub(crate) async fn update(&self, name: &str, round: usize) {
         let patch = Patch::Merge(json!({"data": {"round": round.to_string()}}));

@@ -6,6 +6,7 @@
 //! | `claims` | informers run for the plugins that use them |
 //! | `cli` | the built binary: what it prints, and how it exits |
 //! | `contract` | the ten points of the contract with a handler, each by a real component |
+//! | `controllers` | keys instead of notifications: the workqueue and who reconciles it |
 //! | `custom_resources` | a watch follows its CRD as it comes and goes |
 //! | `filters` | what a component hears through the filter of its subscription |
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
@@ -26,6 +27,7 @@ mod cli;
 mod client;
 mod configmaps;
 mod contract;
+mod controllers;
 mod custom_resources;
 mod echo;
 mod filters;

@@ -18,7 +18,8 @@ use crate::{
     configmaps::ConfigMaps,
     echo::{assert_each_object_in_order_and_once, calls, last_versions},
 };
-use files::{digest, replace, version, write_in_place};
+pub(crate) use files::replace;
+use files::{digest, version, write_in_place};
 
 const OBJECTS: usize = 20;
 const UPDATES: usize = 1_000;

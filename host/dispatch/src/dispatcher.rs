@@ -1,8 +1,8 @@
 //! The workers of one plugin.
 
 mod handle;
-mod supervisor;
-mod worker;
+pub(crate) mod supervisor;
+pub(crate) mod worker;
 
 use std::{num::NonZeroUsize, sync::Arc};
 
@@ -14,7 +14,8 @@ use tracing::{Instrument, info_span};
 pub use handle::DispatcherHandle;
 
 use crate::{Queue, RetryConfig};
-use supervisor::Supervisor;
+use supervisor::{Supervisor, Target};
+use worker::Worker;
 
 /// How the notifications of one plugin are delivered.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,10 +54,18 @@ impl Dispatcher {
         let (config, target) = watch::channel(config);
         let shutdown = shutdown.child_token();
         let tasks = TaskTracker::new();
-        let supervisor = Supervisor::new(queue.clone(), handler, target, shutdown.clone());
+        let taken = queue.clone();
+        let hire = move |config: &DispatchConfig| Worker::new(config, taken.clone(), Arc::clone(&handler));
+        let supervisor = Supervisor::new(target, shutdown.clone(), hire);
         tasks.spawn(supervisor.run().instrument(span));
         tasks.close();
         DispatcherHandle::new(queue, config, tasks, shutdown.drop_guard())
+    }
+}
+
+impl Target for DispatchConfig {
+    fn workers(&mut self) -> &mut NonZeroUsize {
+        &mut self.workers
     }
 }
 

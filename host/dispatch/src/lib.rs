@@ -43,7 +43,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Not built yet: the workqueue with its reconciler.
+//! Beside it stands the plugin's own [`workqueue`] of keys, with the workers that reconcile them.
 #![forbid(unsafe_code)]
 
 mod coalesce;
@@ -57,6 +57,7 @@ mod queue;
 mod retry;
 #[cfg(test)]
 mod testing;
+pub mod workqueue;
 
 pub use coalesce::Merge;
 pub use dead_letter::{DeadLetter, DeadLetterKeeper, DeadLetterStore};

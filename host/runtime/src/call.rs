@@ -1,12 +1,15 @@
-//! One delivery as a call of `handler`, and its answer as an outcome.
+//! One delivery as a call of `handler`, one key as a call of `reconciler`, and what their answers mean.
 
 use std::{sync::Arc, time::Duration};
 
-use informer_types::{Cause, Change, Delivery, FailureKind, Object, Outcome};
+use informer_types::{Cause, Change, Delivery, FailureKind, Object, Outcome, Reconciled};
 use wasmtime::Store;
 
 use crate::{
-    bindings::exports::informer::plugin::handler::{self, EventObject, Guest as Handler},
+    bindings::exports::informer::plugin::{
+        handler::{self, EventObject, Guest as Handler},
+        reconciler::{self, ReconcileError},
+    },
     capabilities::{meta, secret::Masks},
     failure::failure,
     guest::Guest,
@@ -54,6 +57,20 @@ pub(crate) fn outcome(answer: Result<(), handler::Failure>) -> Outcome {
             Outcome::Retry { after: Some(Duration::from_millis(millis.into())), failure: failed(message) }
         }
         Err(handler::Failure::Permanent(message)) => Outcome::Permanent { failure: failed(message) },
+    }
+}
+
+/// What the reconciler's answer means for the key.
+pub(crate) fn reconciled(answer: Result<reconciler::Outcome, ReconcileError>) -> Reconciled {
+    let failed = |message| failure(FailureKind::Handler, message);
+    match answer {
+        Ok(reconciler::Outcome::Done) => Reconciled::Done,
+        Ok(reconciler::Outcome::Requeue) => Reconciled::Requeue,
+        Ok(reconciler::Outcome::RequeueAfter(millis)) => {
+            Reconciled::RequeueAfter(Duration::from_millis(millis.into()))
+        }
+        Err(ReconcileError::Retry(message)) => Reconciled::Retry { failure: failed(message) },
+        Err(ReconcileError::Terminal(message)) => Reconciled::Terminal { failure: failed(message) },
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod metrics;
 pub(crate) mod objects;
 pub(crate) mod secret;
 mod source;
+mod workqueue;
 
 pub use self::http::{
     HttpClient, HttpConfig, HttpConfigError, HttpGrant, HttpOutcome, HttpStats, InvalidHttpGrant, Protected,

@@ -6,7 +6,7 @@ use wasmtime::{
 };
 
 use crate::{
-    bindings::exports::informer::plugin::{handler, plugin},
+    bindings::exports::informer::plugin::{handler, plugin, reconciler},
     guest::Guest,
 };
 
@@ -15,12 +15,14 @@ pub(crate) struct Linked {
     pre: InstancePre<Guest>,
     plugin: plugin::GuestIndices,
     handler: Option<handler::GuestIndices>,
+    reconciler: Option<reconciler::GuestIndices>,
 }
 
 /// The exports of one instance.
 pub(crate) struct Exports {
     pub(crate) plugin: plugin::Guest,
     pub(crate) handler: Option<handler::Guest>,
+    pub(crate) reconciler: Option<reconciler::Guest>,
 }
 
 // === impl Linked ===
@@ -36,8 +38,19 @@ impl Linked {
         Ok(Self {
             plugin: plugin::GuestIndices::new(&pre)?,
             handler: exports("handler").then(|| handler::GuestIndices::new(&pre)).transpose()?,
+            reconciler: exports("reconciler").then(|| reconciler::GuestIndices::new(&pre)).transpose()?,
             pre,
         })
+    }
+
+    /// True where it takes notifications.
+    pub(crate) fn handles(&self) -> bool {
+        self.handler.is_some()
+    }
+
+    /// True where it takes keys of the workqueue.
+    pub(crate) fn reconciles(&self) -> bool {
+        self.reconciler.is_some()
     }
 
     /// Makes an instance.
@@ -53,6 +66,7 @@ impl Linked {
         Ok(Exports {
             plugin: self.plugin.load(&mut store, instance)?,
             handler: self.handler.as_ref().map(|found| found.load(&mut store, instance)).transpose()?,
+            reconciler: self.reconciler.as_ref().map(|found| found.load(&mut store, instance)).transpose()?,
         })
     }
 }

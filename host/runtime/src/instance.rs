@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Delivery, Failure, FailureKind, Outcome};
+use informer_types::{Delivery, Failure, FailureKind, Outcome, Reconciled, Request};
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) struct Instance {
     exports: Exports,
     /// That of the guest.
     clock: Arc<CallClock>,
-    /// Deliveries made into it.
+    /// Deliveries made into it, and keys reconciled.
     pub(crate) calls: u64,
     pub(crate) idle_since: Instant,
     /// A call is running, or ended in a way after which nothing may run in this store any more.
@@ -119,6 +119,22 @@ impl Instance {
         let answer = finish(store, returned)?;
         self.settle();
         Ok(call::outcome(answer))
+    }
+
+    /// Reconciles one key. After an error, or where [`Instance::usable`] says so, the instance is unusable.
+    pub(crate) async fn reconcile(&mut self, request: &Request) -> Result<Reconciled, Failure> {
+        self.calls += 1;
+        self.spoiled = true;
+        let Self { store, exports, clock, .. } = self;
+        let allowed = store.data().config.limits.deadline;
+        begin(store, allowed, request.attempt, request.queued);
+        let Some(reconciler) = &exports.reconciler else {
+            return Err(Failure::new(FailureKind::Host, "a key for a component without `reconciler`"));
+        };
+        let returned = clock.within(reconciler.call_reconcile(&mut *store, &request.key)).await;
+        let answer = finish(store, returned)?;
+        self.settle();
+        Ok(call::reconciled(answer))
     }
 
     /// False after a trap, a missed deadline, a refused allocation or an unfinished call.

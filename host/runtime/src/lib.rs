@@ -5,14 +5,13 @@
 //! 1. [`Engine`] compiles, and interrupts every millisecond; [`Component`] is compiled code, checked against what this
 //!    host serves and grants.
 //! 2. [`Plugin`] has one version in service and swaps it at a reload; it is the
-//!    [`EventHandler`](informer_types::EventHandler) that `dispatch` calls.
+//!    [`EventHandler`](informer_types::EventHandler) and the [`Reconciler`](informer_types::Reconciler) that `dispatch` calls.
 //! 3. `instance` is one store with one call at a time; `guest` is what the host keeps for it.
-//! 4. [`capabilities`] is what a guest may call: objects, lister, client, log, delivery, metrics, key-values, HTTP. `output`
-//!    turns what it prints into lines.
+//! 4. [`capabilities`] is what a guest may call: objects, lister, client, workqueue, log, delivery, metrics, key-values,
+//!    HTTP. `output` turns what it prints into lines.
 //! 5. `schedule` says when guests run: by turns, within their share, until their deadline. [`GuestThreads`] is where.
 //! 6. `failure` says what a trap means.
 //!
-//! What is not here: the interface `workqueue` is not served in this version.
 //! Each instance reserves 4 GiB of address space: 9,300 fit into Linux' default `vm.max_map_count`, and a limit on
 //! address space (`ulimit -v`) is not catered for.
 

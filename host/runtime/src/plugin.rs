@@ -10,7 +10,9 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
+use informer_types::{
+    Delivery, EventHandler, Failure, FailureKind, Outcome, Reconciled, Reconciler, Request,
+};
 use tokio::{
     sync::{Mutex, watch},
     time::sleep,
@@ -169,7 +171,9 @@ impl Plugin {
     ) -> Result<VersionInfo, LoadError> {
         component.check(&self.engine, &shared.config.grants)?;
         let last_good = self.version.load().as_ref().map(|version| version.last_good());
-        let version = self.by_turns(Version::start(&self.engine, component, shared, last_good)).await?;
+        // Boxed: it is rare, and would make every future that loads as large.
+        let start = Box::pin(Version::start(&self.engine, component, shared, last_good));
+        let version = self.by_turns(start).await?;
         let info = version.info().clone();
         self.rejected.lock().take();
         let old = self.version.swap(Some(Arc::new(version)));
@@ -223,6 +227,16 @@ impl Plugin {
         self.shared.load().counters.metrics.families()
     }
 
+    /// True where the version in service takes keys only: whoever delivers enqueues the key instead of calling.
+    pub fn only_reconciles(&self) -> bool {
+        self.version.load().as_ref().is_some_and(|version| !version.info().handles)
+    }
+
+    /// True where the version in service takes keys.
+    pub fn reconciles(&self) -> bool {
+        self.version.load().as_ref().is_some_and(|version| version.info().reconciles)
+    }
+
     /// What was counted since the plugin was made, over all versions.
     pub fn stats(&self) -> PluginStats {
         let idle = self.version.load().as_ref().map_or(0, |version| version.idle());
@@ -268,10 +282,23 @@ impl Plugin {
         }
     }
 
+    /// Counts a call that ended.
+    fn called(&self, begun: Instant, failure: Option<&Failure>) {
+        let shared = self.shared.load();
+        shared.counters.called(failure);
+        shared.counters.durations.observe(begun.elapsed());
+    }
+
     async fn attempt(&self, delivery: &Delivery) -> Result<Outcome, Failure> {
         let shared = self.shared.load_full();
         let _slot = shared.slots.acquire(&shared.counters).await;
         self.by_turns(self.call(delivery)).await
+    }
+
+    async fn attempt_key(&self, request: &Request) -> Result<Reconciled, Failure> {
+        let shared = self.shared.load_full();
+        let _slot = shared.slots.acquire(&shared.counters).await;
+        self.by_turns(self.call_key(request)).await
     }
 
     async fn call(&self, delivery: &Delivery) -> Result<Outcome, Failure> {
@@ -280,10 +307,25 @@ impl Plugin {
             Ok(instance) => deliver(&version, instance, delivery).await,
             Err(failure) => Err(failure),
         };
-        if let Some((last_good, why)) = version.judge(outcome.as_ref().err()) {
-            Box::pin(self.go_back(&version, last_good, why)).await;
-        }
+        self.judge(&version, outcome.as_ref().err()).await;
         outcome
+    }
+
+    async fn call_key(&self, request: &Request) -> Result<Reconciled, Failure> {
+        let (version, instance) = self.lease().await?;
+        let reconciled = match instance {
+            Ok(instance) => reconcile(&version, instance, request).await,
+            Err(failure) => Err(failure),
+        };
+        self.judge(&version, reconciled.as_ref().err()).await;
+        reconciled
+    }
+
+    /// Counts a call of a version on trial, and goes back where that decides against it.
+    async fn judge(&self, version: &Arc<Version>, failure: Option<&Failure>) {
+        if let Some((last_good, why)) = version.judge(failure) {
+            Box::pin(self.go_back(version, last_good, why)).await;
+        }
     }
 }
 
@@ -299,16 +341,46 @@ async fn deliver(version: &Version, mut instance: Instance, delivery: &Delivery)
     Ok(outcome)
 }
 
+async fn reconcile(
+    version: &Version,
+    mut instance: Instance,
+    request: &Request,
+) -> Result<Reconciled, Failure> {
+    let reconciled = instance.reconcile(request).await.map_err(|failure| {
+        Failure::new(failure.kind, format!("reconcile of {}: {}", request.key, failure.message))
+    })?;
+    if instance.usable() {
+        version.give_back(instance).await;
+    }
+    Ok(reconciled)
+}
+
 impl EventHandler for Plugin {
     async fn handle(&self, delivery: Delivery) -> Outcome {
         let begun = Instant::now();
         self.shared.load().counters.queued.observe(delivery.queued);
         let outcome = self.attempt(&delivery).await;
         let outcome = outcome.unwrap_or_else(|failure| Outcome::Retry { after: None, failure });
-        let shared = self.shared.load();
-        shared.counters.called(&outcome);
-        shared.counters.durations.observe(begun.elapsed());
+        let failure = match &outcome {
+            Outcome::Acknowledged => None,
+            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
+        };
+        self.called(begun, failure);
         outcome
+    }
+}
+
+impl Reconciler for Plugin {
+    async fn reconcile(&self, request: Request) -> Reconciled {
+        let begun = Instant::now();
+        let reconciled = self.attempt_key(&request).await;
+        let reconciled = reconciled.unwrap_or_else(|failure| Reconciled::Retry { failure });
+        let failure = match &reconciled {
+            Reconciled::Retry { failure } | Reconciled::Terminal { failure } => Some(failure),
+            Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => None,
+        };
+        self.called(begun, failure);
+        reconciled
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use informer_types::Workqueue;
+
 use crate::{
     LogSink,
     capabilities::{ClientSource, ConfigSource, HttpClient, KeyValueSource, ListerSource},
@@ -22,6 +24,8 @@ pub struct Sources {
     pub keyvalue: Arc<dyn KeyValueSource>,
     /// The files of its configuration.
     pub config: Arc<dyn ConfigSource>,
+    /// The plugin's own queue of keys.
+    pub workqueue: Arc<dyn Workqueue>,
 }
 
 impl std::fmt::Debug for Sources {

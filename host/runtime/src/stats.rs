@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Failure, FailureKind, Outcome};
+use informer_types::{Failure, FailureKind};
 use parking_lot::Mutex;
 
 use crate::capabilities::{
@@ -21,7 +21,7 @@ use crate::timing::{Timer, Timing};
 /// A snapshot of a plugin's counters, since it was made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PluginStats {
-    /// Calls that ended, one way or the other.
+    /// Calls of `handler` and `reconciler` that ended, one way or the other.
     pub calls: u64,
     /// Calls that returned ok.
     pub acknowledged: u64,
@@ -109,13 +109,14 @@ pub(crate) struct Counters {
 // === impl Counters ===
 
 impl Counters {
-    pub(crate) fn called(&self, outcome: &Outcome) {
+    /// A call of `handler` or `reconciler` ended.
+    pub(crate) fn called(&self, failure: Option<&Failure>) {
         self.calls.fetch_add(1, Relaxed);
-        match outcome {
-            Outcome::Acknowledged => {
+        match failure {
+            None => {
                 self.acknowledged.fetch_add(1, Relaxed);
             }
-            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => {
+            Some(failure) => {
                 let mut failures = self.failures.lock();
                 *failures.0.entry(failure.kind).or_default() += 1;
                 failures.1 = Some(failure.clone());

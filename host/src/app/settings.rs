@@ -6,6 +6,7 @@ use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig, WatchListMode};
 use informer_dispatch::{
     Backoff, DeliveryMode, DispatchConfig, Fate, FilterConfig, QuarantineConfig, QueueConfig, Rate,
     RetryConfig,
+    workqueue::{MaxOfRateLimiter, ReconcileConfig, default_controller_rate_limiter},
 };
 use informer_runtime::{EngineConfig, Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
 use informer_types::Gvr;
@@ -13,7 +14,7 @@ use informer_types::Gvr;
 use super::narrowing::Narrowing;
 use crate::config::{
     self, Cluster, Compression, Config, Delivery, Host, Initial, Instance, OnExhausted, Plugin, Quarantine,
-    Relist, Retry, Subscription, Watch, WatchList,
+    Relist, Retry, Subscription, Watch, WatchList, Workqueue,
 };
 
 /// client-go's name for the same test mode: each streaming list is compared with a plain one.
@@ -131,7 +132,20 @@ pub(super) fn queue(plugin: &Plugin) -> QueueConfig {
     }
 }
 
+pub(super) fn limiter(queue: &Workqueue) -> MaxOfRateLimiter {
+    default_controller_rate_limiter(queue.min, queue.max, queue.qps.get().into(), queue.burst)
+}
+
+pub(super) fn reconcile(plugin: &Plugin) -> ReconcileConfig {
+    ReconcileConfig {
+        plugin: plugin.name.as_str().into(),
+        workers: plugin.workqueue.workers,
+        attempts: plugin.workqueue.attempts,
+    }
+}
+
 pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
+    let both_workers = plugin.queue.workers.saturating_add(plugin.workqueue.workers.get());
     PluginConfig {
         name: plugin.name.as_str().into(),
         config_json: plugin.config_json.clone(),
@@ -155,7 +169,7 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
             },
             Instance::Fresh => InstancePolicy::Fresh,
         },
-        instances: plugin.limits.instances.unwrap_or(plugin.queue.workers),
+        instances: plugin.limits.instances.unwrap_or(both_workers),
         trial: TrialConfig { calls: plugin.reload.trial, share: plugin.reload.return_after },
     }
 }

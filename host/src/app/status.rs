@@ -4,6 +4,7 @@ mod dead_letters;
 mod filter;
 mod informer;
 mod queue;
+mod workqueue;
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,6 +27,7 @@ use dead_letters::dead_letter;
 use filter::filter;
 use informer::informer;
 use queue::queue;
+use workqueue::workqueue;
 
 /// Looks at a running host.
 pub(super) struct HostProbe {
@@ -181,12 +183,22 @@ fn plugin(unit: &Unit) -> Value {
             "guest": version.name, "version": version.version, "sdk": version.sdk, "digest": &*version.digest,
             "prepared-in-ms": millis(version.prepared_in),
         })),
+        "exports": exports(unit),
         "refused": unit.refused(),
         "calls": calls(&unit.plugin().stats()),
         "subscriptions": unit.filters().iter().map(|(gvr, stats)| filter(gvr, stats)).collect::<Vec<_>>(),
         "queue": queue(&unit.queue().stats(), &unit.queue_config()),
+        "workqueue": workqueue(unit),
         "dead-letters": unit.queue().dead_letters().iter().map(dead_letter).collect::<Vec<_>>(),
     })
+}
+
+/// What is called of the version in service.
+fn exports(unit: &Unit) -> Vec<&'static str> {
+    let version = unit.plugin().version();
+    let (handles, reconciles) =
+        version.map_or((false, false), |version| (version.handles, version.reconciles));
+    handles.then_some("handler").into_iter().chain(reconciles.then_some("reconciler")).collect()
 }
 
 fn calls(stats: &PluginStats) -> Value {

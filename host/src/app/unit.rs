@@ -4,13 +4,16 @@ mod change;
 mod claims;
 mod component;
 mod gate;
+mod keys;
 mod letters;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use futures::future::join_all;
 use informer_cache::{FactoryStopped, InformerFactory, InformerStopped, Registration, WatchConfig};
-use informer_dispatch::{Backlog, Dispatcher, DispatcherHandle, FilterStats, Queue, QueueConfig};
+use informer_dispatch::{
+    Backlog, Dispatcher, DispatcherHandle, FilterStats, Queue, QueueConfig, workqueue::RateLimitingQueue,
+};
 use informer_runtime::{
     Engine, LogSink, Plugin, Sources,
     capabilities::{ApiClient, ClientSource, HttpClient, KeyValueSource},
@@ -25,11 +28,17 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{directories::Directories, settings};
-use crate::{config, config_files::ConfigFiles, state::State, wiring::CacheLister};
+use crate::{
+    config,
+    config_files::ConfigFiles,
+    state::State,
+    wiring::{CacheLister, Calls},
+};
 
 use claims::Claims;
 pub(super) use component::Look;
 use gate::Gate;
+use keys::OwnKeys;
 use letters::Letters;
 
 /// What all plugins of a host are made from.
@@ -80,6 +89,9 @@ pub(super) struct Unit {
     letters: Letters,
     /// Taken at the stop.
     dispatcher: Mutex<Option<DispatcherHandle>>,
+    /// The plugin's own keys.
+    keys: OwnKeys,
+    calls: Arc<Calls>,
     lister: Arc<CacheLister>,
     config_files: ConfigFiles,
     /// What it hears of and what it may read: the informers run while some plugin has a claim (D-12).
@@ -110,25 +122,27 @@ impl Unit {
     ) -> Result<Self, SubscribeError> {
         let lister = Arc::new(CacheLister::default());
         let config_files = ConfigFiles::new(config.config_files.clone());
-        let plugin = Arc::new(Plugin::new(
-            parts.engine.clone(),
-            settings::plugin(&config),
-            Sources {
-                lister: Arc::clone(&lister) as _,
-                client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
-                http: parts.http.clone(),
-                log: Arc::clone(&parts.log),
-                keyvalue: Arc::clone(&parts.keyvalue),
-                config: Arc::new(config_files.clone()),
-            },
-        ));
+        let workqueue =
+            RateLimitingQueue::new(config.workqueue.capacity, settings::limiter(&config.workqueue));
+        let sources = Sources {
+            lister: Arc::clone(&lister) as _,
+            client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
+            http: parts.http.clone(),
+            log: Arc::clone(&parts.log),
+            keyvalue: Arc::clone(&parts.keyvalue),
+            config: Arc::new(config_files.clone()),
+            workqueue: Arc::new(workqueue.clone()),
+        };
+        let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
+        let calls = Arc::new(Calls::new(Arc::clone(&plugin), workqueue.clone(), &config.subscriptions));
         let queue = Queue::new(&settings::queue(&config));
-        let gate = Gate::new(queue.clone());
+        let gate = Gate::new(queue.clone(), workqueue.clone());
         let letters = Letters::keep(queue.clone(), parts.state.clone(), &config.name);
         let dispatch = settings::dispatch(&config);
-        let dispatcher = {
+        let (dispatcher, keys) = {
             let _guests = parts.guests.enter();
-            Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&plugin), &parts.abort)
+            let keys = OwnKeys::spawn(&config, workqueue, Arc::clone(&calls), &parts.abort);
+            (Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&calls), &parts.abort), keys)
         };
         let mut claims = Claims::default();
         claims.set(&config, watches, &parts.factory, &queue)?;
@@ -141,6 +155,8 @@ impl Unit {
             queue,
             letters,
             dispatcher: Mutex::new(Some(dispatcher)),
+            keys,
+            calls,
             lister,
             config_files,
             claims: Mutex::new(claims),
@@ -183,6 +199,10 @@ impl Unit {
         settings::queue(&self.config())
     }
 
+    pub(super) fn workqueue(&self) -> &RateLimitingQueue {
+        self.keys.queue()
+    }
+
     /// Loads the component, again whenever its file changes, and does what goes on beside the calls; until the plugin
     /// or the host is stopped.
     pub(super) async fn run(self: Arc<Self>) {
@@ -204,7 +224,8 @@ impl Unit {
         join_all(registrations.iter().map(Registration::wait_synced)).await;
     }
 
-    /// Delivers what is left, until the deadline, and ends. Nothing is offered any more by then.
+    /// Delivers what is left, reconciles the keys that wait then, until the deadline, and ends. Nothing is offered any more
+    /// by then.
     pub(super) async fn stop(&self, deadline: Instant) -> (String, Backlog) {
         self.stop.cancel();
         let dispatcher = self.dispatcher.lock().take();
@@ -212,7 +233,12 @@ impl Unit {
             Some(dispatcher) => dispatcher.drain(deadline.saturating_duration_since(Instant::now())).await,
             None => Backlog::default(),
         };
+        // Keys become no dead letters, and may take until the deadline.
         self.letters.stop(deadline).await;
+        let keys = self.keys.stop(deadline).await;
+        if keys > 0 {
+            tracing::warn!(plugin = self.name(), keys, "stopped before every key was reconciled");
+        }
         self.plugin.unload().await;
         (self.name().to_owned(), backlog)
     }
@@ -222,11 +248,17 @@ impl Unit {
     pub(super) async fn remove(&self) -> Backlog {
         self.stop.cancel();
         *self.claims.lock() = Claims::default();
+        // First: a delivery that waits for room in the workqueue ends by that.
+        let keys = self.keys.close();
+        if keys > 0 {
+            tracing::info!(plugin = self.name(), keys, "removed before every key was reconciled");
+        }
         let dispatcher = self.dispatcher.lock().take();
         let backlog = match dispatcher {
             Some(dispatcher) => dispatcher.remove().await,
             None => Backlog::default(),
         };
+        self.keys.remove().await;
         self.letters.stop(Instant::now() + LETTERS_WRITTEN_WITHIN).await;
         self.plugin.unload().await;
         self.lister.set([]);

@@ -7,6 +7,7 @@ mod queue;
 mod reload;
 mod retry;
 mod subscription;
+pub mod workqueue;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub use queue::{CAPACITY, Delivery, Queue, Rate, WORKERS};
 pub use reload::{OnReload, RETURN_AFTER, Reload, TRIAL};
 pub use retry::{ATTEMPTS, BUDGET, FACTOR, JITTER, MAX, MIN, OnExhausted, Retry};
 pub use subscription::{Events, Initial, Relist, Subscription};
+pub use workqueue::{Enqueue, Workqueue};
 
 /// A plugin without `[plugin.config]` is given an empty object.
 pub const CONFIG_JSON: &str = "{}";
@@ -41,6 +43,8 @@ pub struct Plugin {
     pub subscriptions: Vec<Subscription>,
     /// Its queue.
     pub queue: Queue,
+    /// Its own queue of keys.
+    pub workqueue: Workqueue,
     /// What follows a failed call.
     pub retry: Retry,
     /// When it is left alone.

@@ -31,6 +31,7 @@ pub(super) use name::Name;
 pub(super) use number::{Count, Number};
 pub(super) use plugin::{
     RawGrant, RawInstance, RawLimits, RawOn, RawPlugin, RawQuarantine, RawQueue, RawReload, RawRetry,
+    RawWorkqueue,
 };
 pub(super) use share::Share;
 pub(super) use size::Size;

@@ -83,6 +83,19 @@ fn plugin(plugin: &Value) -> String {
     if queue.get("behind") == Some(&Value::Bool(true)) {
         text.push_str("\n  more changes wait than its capacity: they merge for a while");
     }
+    let keys = at("workqueue");
+    if !keys.is_null() {
+        let _ = write!(
+            text,
+            "\n  its workqueue: {} waiting, {} delayed, {} in hand, {} reconciled, {} failed, {} given up",
+            counted(number(keys, "waiting"), "key"),
+            number(keys, "delayed"),
+            number(keys, "in-hand"),
+            number(keys, "succeeded") + number(keys, "requeued"),
+            number(keys, "failed"),
+            number(keys, "dropped"),
+        );
+    }
     if let Some(refused) = at("refused").as_str() {
         let _ = write!(text, "\n  its file is refused: {refused}");
     }
@@ -194,7 +207,8 @@ mod tests {
                     "client": {"requests": 9, "failed": 2, "refused": 3, "limited": 0}},
                  "subscriptions": [{"watch": "v1/pods", "passed": 5, "suppressed": {"labels": 4, "when": 3, "events": 0},
                     "when": {"evaluations": 8, "errors": 1, "last-error": "there is no `spec`"}},
-                    {"watch": "v1/nodes", "passed": 7, "suppressed": {"labels": 0}, "when": {"last-error": null}}], "queue": {"pending": 0, "dead-letters": 1}},
+                    {"watch": "v1/nodes", "passed": 7, "suppressed": {"labels": 0}, "when": {"last-error": null}}], "queue": {"pending": 0, "dead-letters": 1},
+                 "workqueue": {"waiting": 1, "delayed": 2, "in-hand": 3, "succeeded": 40, "requeued": 2, "failed": 5, "dropped": 6}},
             ],
         });
 
@@ -212,6 +226,7 @@ mod tests {
                 "  more changes wait than its capacity: they merge for a while",
                 "  its file is refused: not a component",
                 "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 1 dead letter",
+                "  its workqueue: 1 key waiting, 2 delayed, 3 in hand, 42 reconciled, 5 failed, 6 given up",
                 "  its last failed call: trap: unreachable",
                 "  of 9 requests to the API server 2 failed; 3 not granted and 0 beyond its limit were not sent",
                 "  on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when",

@@ -6,8 +6,8 @@ use std::{
 
 use informer::{
     config::{
-        Access, Cluster, Config, Delivery, Events, Initial, Instance, Limits, OnExhausted, Quarantine, Queue,
-        Rate, Relist, Retry, SMALLEST, WatchList,
+        Access, Cluster, Config, Delivery, Enqueue, Events, Initial, Instance, Limits, OnExhausted,
+        Quarantine, Queue, Rate, Relist, Retry, SMALLEST, WatchList, Workqueue,
     },
     logging::LogFormat,
 };
@@ -92,7 +92,8 @@ fn every_key_is_heard() {
         instance = "warm"
         max-calls = 1000
         idle-timeout = "0s"
-        on = [{ watch = "v1/pods", events = ["update"], labels = "app=x", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["/spec", "/metadata/labels"], resync = "30s", relist = "all", initial = "skip" }]
+        on = [{ watch = "v1/pods", events = ["update"], labels = "app=x", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["/spec", "/metadata/labels"], resync = "30s", relist = "all", initial = "skip", enqueue = "controller" }]
+        workqueue = { workers = 2, capacity = 9, attempts = 6, min = "1s", max = "2s", qps = 3, burst = 4 }
         queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
         quarantine = { after = 0, min = "2s", max = "3s" }
@@ -133,6 +134,16 @@ fn every_key_is_heard() {
         rate: Some(Rate { per_second: 2.5, burst: 7.try_into().unwrap() }),
     };
     assert_eq!(plugin.queue, queue);
+    let workqueue = Workqueue {
+        workers: 2.try_into().unwrap(),
+        capacity: 9.try_into().unwrap(),
+        attempts: 6.try_into().ok(),
+        min: Duration::from_secs(1),
+        max: Duration::from_secs(2),
+        qps: 3.try_into().unwrap(),
+        burst: 4.try_into().unwrap(),
+    };
+    assert_eq!(plugin.workqueue, workqueue);
     let (min, max) = (Duration::from_secs(2), Duration::from_secs(3));
     assert_eq!(plugin.quarantine, Quarantine { after: None, min, max });
     let retry = Retry {
@@ -178,7 +189,7 @@ fn every_key_is_heard() {
     );
     assert_eq!(on.when.as_ref().map(When::text), Some("object.spec.nodeName != \"\""));
     assert_eq!(on.changed, ["/spec".parse().unwrap(), "/metadata/labels".parse().unwrap()]);
-    assert_eq!((on.relist, on.initial), (Relist::All, Initial::Skip));
+    assert_eq!((on.relist, on.initial, on.enqueue), (Relist::All, Initial::Skip, Enqueue::Controller));
     assert_eq!(on.resync, Some(Duration::from_secs(30)));
 }
 

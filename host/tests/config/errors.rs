@@ -181,7 +181,7 @@ fn an_unknown_key_is_told_where_it_belongs_or_what_it_was_meant_to_be() {
         r#"10:1: plugin.hello.on[0].deadline: unknown key; it belongs to [plugin.limits]
 11:1: plugin.hello.on[0].log: unknown key; it belongs to [host] or [plugin.limits]
 12:1: plugin.hello.on[0].relists: unknown key; did you mean `relist`?
-13:1: plugin.hello.on[0].colour: unknown key; known are `watch`, `events`, `labels`, `fields`, `when`, `changed`, `resync`, `relist`, `initial`
+13:1: plugin.hello.on[0].colour: unknown key; known are `watch`, `events`, `labels`, `fields`, `when`, `changed`, `resync`, `relist`, `initial`, `enqueue`
 15:1: plugin.hello.retry.maximum: unknown key; known are `min`, `max`, `factor`, `jitter`, `attempts`, `budget`, `on-exhausted`
 16:2: plugins: unknown key; did you mean `plugin`?
 "#
@@ -449,6 +449,35 @@ instances = 0
 31:14: plugin.hello.limits.host-calls: 5000000000 is out of range; write a whole number from 0 to 4294967295
 32:13: plugin.hello.limits.instances: 0 is too small; write at least 1
 "#
+    );
+    assert_eq!(
+        plugin_problems(
+            r#"enqueue = "owner"
+[plugin.workqueue]
+workers = 0
+capacity = 0
+attempts = -1
+min = "0s"
+max = "25h"
+qps = 0.5
+burst = 0
+delay = "1s"
+"#
+        ),
+        r#"10:11: plugin.hello.on[0].enqueue: unknown value `owner`; write "object" or "controller"
+12:11: plugin.hello.workqueue.workers: 0 is too small; write at least 1
+13:12: plugin.hello.workqueue.capacity: 0 is too small; write at least 1
+14:12: plugin.hello.workqueue.attempts: -1 is out of range; write a whole number from 0 to 4294967295
+15:7: plugin.hello.workqueue.min: "0s" is too small; write at least "1ms"
+16:7: plugin.hello.workqueue.max: "25h" is too large; write at most "24h"
+17:7: plugin.hello.workqueue.qps: expected a whole number, found the number 0.5; write for example 10
+18:9: plugin.hello.workqueue.burst: 0 is too small; write at least 1
+19:1: plugin.hello.workqueue.delay: unknown key; known are `workers`, `capacity`, `attempts`, `min`, `max`, `qps`, `burst`
+"#
+    );
+    assert_eq!(
+        plugin_problems("[plugin.workqueue]\nmin = \"1m\"\nmax = \"1s\"\n"),
+        "12:7: plugin.hello.workqueue.max: `max` is shorter than `min`; lower `min` or raise `max`\n"
     );
     assert_eq!(
         plugin_problems("[plugin.retry]\nmax = \"100ms\"\n"),

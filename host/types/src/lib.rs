@@ -7,6 +7,8 @@
 //! 3. [`Notification`] is one change, with its [`Cause`]; `cache` hands it to a [`NotificationSink`].
 //! 4. [`Delivery`] is one attempt to tell a handler; `dispatch` hands it to an [`EventHandler`] and gets an
 //!    [`Outcome`] back.
+//! 5. A [`Request`] is one key of a plugin's [`Workqueue`] whose turn has come; `dispatch` hands it to a
+//!    [`Reconciler`].
 //!
 //! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because both sides of the queue read objects with them.
 //! [`ReadGrants`] and [`WriteGrants`] are what `[plugin.grant]` says, and `runtime` enforces.
@@ -20,10 +22,12 @@ mod json;
 mod key;
 mod notification;
 mod object;
+mod reconciler;
 mod selector;
 mod sink;
 mod source;
 mod sync;
+mod workqueue;
 
 pub use grant::{
     InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
@@ -35,7 +39,9 @@ pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Cause, Change, Notification};
 pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner};
+pub use reconciler::{Reconciled, Reconciler, Request};
 pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSelector, UnreadableObject};
 pub use sink::NotificationSink;
 pub use source::Source;
 pub use sync::SyncToken;
+pub use workqueue::{AddError, Workqueue};

@@ -45,8 +45,9 @@ fn bad_components(directory: &std::path::Path) -> Vec<Bad> {
         (
             "no-handler",
             file("no-handler", EMPTY_COMPONENT),
-            "the component does not export informer:plugin/handler@0.1.0, informer:plugin/plugin@0.1.0; \
-             it exports nothing. Build it against the world `event-handler` of wit/",
+            "the component does not export informer:plugin/handler@0.1.0 or informer:plugin/reconciler@0.1.0, \
+             informer:plugin/plugin@0.1.0; it exports nothing. Build it against the world `event-handler` or `controller` \
+             of wit/",
         ),
         (
             "half",

@@ -27,7 +27,7 @@ pub(super) fn digest(component: &[u8]) -> String {
 }
 
 /// As a build tool does it: whole or not at all.
-pub(super) fn replace(path: &Path, content: &[u8]) {
+pub(crate) fn replace(path: &Path, content: &[u8]) {
     let new = path.with_extension("new");
     fs::write(&new, content).unwrap();
     fs::rename(&new, path).unwrap();

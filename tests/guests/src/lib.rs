@@ -1,4 +1,4 @@
-//! Builds guests on demand, for tests: the fixtures of `tests/guests/fixtures` and the Rust example.
+//! Builds guests on demand, for tests: the fixtures of `tests/guests/fixtures` and the Rust examples.
 //!
 //! A test may build while it runs: cargo has let go of its lock by then, and takes it again for the nested build,
 //! so tests in several processes wait for one another. Nothing is built twice: cargo finds what is up to date.
@@ -32,6 +32,16 @@ pub fn deployments_rust() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let built = BUILT.get_or_init(|| build(&["--package", "deployments-rust", "--lib"]));
     found(built.join("deployments_rust.wasm"))
+}
+
+/// The component of `examples/pods-workqueue`.
+///
+/// # Panics
+/// With cargo's words, where it does not build.
+pub fn pods_workqueue() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&["--package", "pods-workqueue", "--lib"]));
+    found(built.join("pods_workqueue.wasm"))
 }
 
 /// Builds, and gives the directory of the artefacts.

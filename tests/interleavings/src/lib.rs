@@ -8,8 +8,8 @@
 //! the notifications; tokio's channels are single steps.
 //!
 //! The modules stand at the root because they name one another from there: whatever else they come to need is
-//! added to the list. The scenarios are in [`listening`]
-//! and [`queueing`], the tests that run them in `tests/`.
+//! added to the list. The scenarios are in [`listening`],
+//! [`queueing`] and [`keying`], the tests that run them in `tests/`.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "scenarios are tests")]
 
@@ -30,6 +30,7 @@ sources! {
     "../../../host/cache/src/processor.rs" processor
 }
 
+pub mod keying;
 pub mod listening;
 mod objects;
 pub mod queueing;

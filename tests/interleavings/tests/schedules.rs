@@ -1,7 +1,7 @@
 //! Each scenario under thousands of schedules, half of them random, half of them with few preemptions, which
 //! find deep races sooner. A failure prints the schedule that leads to it; `shuttle::replay` plays it again.
 
-use informer_interleavings::{listening, queueing};
+use informer_interleavings::{keying, listening, queueing};
 use shuttle::{check_pct, check_random};
 
 const SCHEDULES: usize = 1_000;
@@ -42,6 +42,21 @@ fn a_quarantine_loses_nothing() {
 #[test]
 fn a_close_ends_every_worker_and_releases_every_token() {
     explore(queueing::a_close_ends_every_worker_and_releases_every_token);
+}
+
+#[test]
+fn every_last_state_is_seen_w2_w3() {
+    explore(keying::every_last_state_is_seen);
+}
+
+#[test]
+fn who_waits_for_room_gets_it() {
+    explore(keying::who_waits_for_room_gets_it);
+}
+
+#[test]
+fn a_drain_ends_and_leaves_nothing_behind_w4_w5() {
+    explore(keying::a_drain_ends_and_leaves_nothing_behind);
 }
 
 /// Scenario 81.

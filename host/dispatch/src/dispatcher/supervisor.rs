@@ -1,8 +1,7 @@
 //! Keeps the right number of workers.
 
-use std::sync::Arc;
+use std::{future::Future, num::NonZeroUsize};
 
-use informer_types::EventHandler;
 use tokio::{
     select,
     sync::watch,
@@ -11,18 +10,31 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error};
 
-use super::{DispatchConfig, worker::Worker};
-use crate::Queue;
+/// What a supervisor keeps running, each in a task of its own.
+pub(crate) trait Work: Clone {
+    /// Runs until there is nothing more to do; until `retire`, then finishing the call in hand; or until `shutdown`,
+    /// then dropping it.
+    fn run(
+        self,
+        shutdown: CancellationToken,
+        retire: CancellationToken,
+    ) -> impl Future<Output = ()> + Send + 'static;
+}
+
+/// How many workers there should be, and what each of them is made for.
+pub(crate) trait Target: Clone + PartialEq {
+    /// The number, which changes without another worker.
+    fn workers(&mut self) -> &mut NonZeroUsize;
+}
 
 /// Starts workers, retires those that are too many, and replaces one that died: a handler's panic does not
 /// kill a worker, so that would be a fault of ours, and the plugin should not stand still for it.
-pub(super) struct Supervisor<H> {
-    worker: Worker<H>,
-    queue: Queue,
-    handler: Arc<H>,
+pub(crate) struct Supervisor<T, W, F> {
+    worker: W,
+    hire: F,
     /// What the workers were made for.
-    made_for: DispatchConfig,
-    target: watch::Receiver<DispatchConfig>,
+    made_for: T,
+    target: watch::Receiver<T>,
     shutdown: CancellationToken,
     tasks: JoinSet<()>,
     /// Those not retired, each with the token that retires it.
@@ -31,20 +43,16 @@ pub(super) struct Supervisor<H> {
 
 // === impl Supervisor ===
 
-impl<H: EventHandler> Supervisor<H> {
-    pub(super) fn new(
-        queue: Queue,
-        handler: Arc<H>,
-        target: watch::Receiver<DispatchConfig>,
-        shutdown: CancellationToken,
-    ) -> Self {
+impl<T: Target, W: Work, F: Fn(&T) -> W> Supervisor<T, W, F> {
+    /// `hire` makes a worker for a target.
+    pub(crate) fn new(target: watch::Receiver<T>, shutdown: CancellationToken, hire: F) -> Self {
         let made_for = target.borrow().clone();
-        let worker = Worker::new(&made_for, queue.clone(), Arc::clone(&handler));
-        Self { worker, queue, handler, made_for, target, shutdown, tasks: JoinSet::new(), active: Vec::new() }
+        let worker = hire(&made_for);
+        Self { worker, hire, made_for, target, shutdown, tasks: JoinSet::new(), active: Vec::new() }
     }
 
     /// Runs until the last worker ended: because of `shutdown`, or because the queue was closed.
-    pub(super) async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         self.adjust();
         loop {
             let changed = async {
@@ -72,14 +80,16 @@ impl<H: EventHandler> Supervisor<H> {
     }
 
     fn adjust(&mut self) {
-        let config = self.target.borrow_and_update().clone();
-        let target = config.workers.get();
-        if config != (DispatchConfig { workers: config.workers, ..self.made_for.clone() }) {
+        let mut wanted = self.target.borrow_and_update().clone();
+        let workers = *wanted.workers();
+        *self.made_for.workers() = workers;
+        if wanted != self.made_for {
             // Those of before finish their calls; what they have in hand nobody else gets.
             self.active.drain(..).for_each(|(_, retire)| retire.cancel());
-            self.worker = Worker::new(&config, self.queue.clone(), Arc::clone(&self.handler));
+            self.worker = (self.hire)(&wanted);
+            self.made_for = wanted;
         }
-        self.made_for = config;
+        let target = workers.get();
         for (_, retire) in self.active.drain(target.min(self.active.len())..) {
             retire.cancel();
         }

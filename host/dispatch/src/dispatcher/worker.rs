@@ -8,7 +8,7 @@ use tokio::{select, task::coop::consume_budget};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, trace, warn};
 
-use super::DispatchConfig;
+use super::{DispatchConfig, supervisor::Work};
 use crate::{DeadLetter, Fate, Lease, Queue, RetryConfig, Settled};
 
 /// Takes a delivery, makes the call, settles it, and again.
@@ -35,9 +35,8 @@ impl<H: EventHandler> Worker<H> {
         Self(Arc::new(Shared { plugin, retry, queue, handler }))
     }
 
-    /// Runs until the queue is closed; until `retire`, then finishing the call in hand; or until `shutdown`,
-    /// then dropping it, so that its lease puts the notification back.
-    pub(super) async fn run(self, shutdown: CancellationToken, retire: CancellationToken) {
+    /// Until the queue is closed. A call that is dropped drops its lease, which puts the notification back.
+    async fn work(self, shutdown: CancellationToken, retire: CancellationToken) {
         let (mut shutdown, mut retired) = (pin!(shutdown.cancelled()), pin!(retire.cancelled()));
         loop {
             // A handler that is always ready at once must not keep the executor's thread.
@@ -96,6 +95,16 @@ impl<H: EventHandler> Worker<H> {
     }
 }
 
+impl<H: EventHandler> Work for Worker<H> {
+    fn run(
+        self,
+        shutdown: CancellationToken,
+        retire: CancellationToken,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        self.work(shutdown, retire)
+    }
+}
+
 fn log_given_up(plugin: &str, fate: Fate, letter: &DeadLetter) {
     let DeadLetter { object, verb, resource_version: rv, attempts, failure, .. } = letter;
     let (resource, key) = (&object.source, &object.key);
@@ -110,7 +119,8 @@ fn log_given_up(plugin: &str, fate: Fate, letter: &DeadLetter) {
     }
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> &str {
+/// The words of a panic, where it has any.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

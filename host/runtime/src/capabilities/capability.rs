@@ -21,6 +21,7 @@ pub(crate) enum Capability {
     Metrics,
     Lister,
     Client,
+    Workqueue,
     KeyValue,
     KeyValueAtomics,
     KeyValueBatch,
@@ -42,7 +43,7 @@ pub(crate) enum Need {
 // === impl Capability ===
 
 impl Capability {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Types,
         Self::Objects,
         Self::Log,
@@ -50,6 +51,7 @@ impl Capability {
         Self::Metrics,
         Self::Lister,
         Self::Client,
+        Self::Workqueue,
         Self::KeyValue,
         Self::KeyValueAtomics,
         Self::KeyValueBatch,
@@ -70,6 +72,7 @@ impl Capability {
             Self::Metrics => "informer:plugin/metrics",
             Self::Lister => "informer:plugin/lister",
             Self::Client => "informer:plugin/client",
+            Self::Workqueue => "informer:plugin/workqueue",
             Self::KeyValue => "wasi:keyvalue/store",
             Self::KeyValueAtomics => "wasi:keyvalue/atomics",
             Self::KeyValueBatch => "wasi:keyvalue/batch",
@@ -107,6 +110,7 @@ impl Capability {
             | Self::Log
             | Self::Delivery
             | Self::Metrics
+            | Self::Workqueue
             | Self::Config
             | Self::Logging
             | Self::LoggingUnversioned => Need::Nothing,
@@ -128,6 +132,7 @@ impl Capability {
             | Self::Log
             | Self::Delivery
             | Self::Metrics
+            | Self::Workqueue
             | Self::Config
             | Self::Logging
             | Self::LoggingUnversioned => true,
@@ -148,6 +153,7 @@ impl Capability {
             Self::Metrics => imports::metrics::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
             Self::Lister => imports::lister::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
             Self::Client => imports::client::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
+            Self::Workqueue => imports::workqueue::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
             Self::Config => wasi::config::store::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
             Self::Logging => wasi::logging::logging::add_to_linker::<_, HasSelf<_>>(linker, Guest::called),
             Self::LoggingUnversioned => link_unversioned(linker),

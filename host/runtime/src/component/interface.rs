@@ -11,8 +11,12 @@ use crate::{
 const PACKAGE: &str = "informer:plugin";
 const VERSION: &str = "0.1.0";
 
-/// What a plugin must export.
-const EXPORTS: [&str; 2] = ["handler", "plugin"];
+/// What every plugin exports, and of what at least one.
+const LIFE_CYCLE: &str = "plugin";
+const CALLED: [&str; 2] = ["handler", "reconciler"];
+
+/// What may be imported only by a component that exports `reconciler`.
+const WORKQUEUE: &str = "workqueue";
 
 /// The WASI packages the language runtimes import. Behind them is nothing: no files, no environment, no
 /// network; sockets are linked because Python's runtime imports them, and every use is denied.
@@ -36,6 +40,7 @@ pub(super) fn check(
     let exports: Vec<&str> = component.exports(engine).map(|(name, _)| name).collect();
     check_version(imports.iter().chain(&exports))?;
     check_exports(&exports)?;
+    check_workqueue(&imports, &exports)?;
     check_imports(&imports, grants)
 }
 
@@ -52,21 +57,34 @@ fn check_version<'a>(names: impl Iterator<Item = &'a &'a str>) -> Result<(), Loa
 }
 
 fn check_exports(exports: &[&str]) -> Result<(), LoadError> {
-    let has = |wanted: &str| {
-        exports
-            .iter()
-            .map(|name| Name::of(name))
-            .any(|name| name.package == PACKAGE && name.interface == wanted)
-    };
-    let missing: Vec<String> = EXPORTS
-        .iter()
-        .filter(|wanted| !has(wanted))
-        .map(|wanted| format!("{PACKAGE}/{wanted}@{VERSION}"))
-        .collect();
+    let full = |interface: &str| format!("{PACKAGE}/{interface}@{VERSION}");
+    let mut missing = Vec::new();
+    if !CALLED.iter().any(|wanted| has(exports, wanted)) {
+        missing.push(CALLED.map(full).join(" or "));
+    }
+    if !has(exports, LIFE_CYCLE) {
+        missing.push(full(LIFE_CYCLE));
+    }
     if missing.is_empty() {
         return Ok(());
     }
     Err(LoadError::MissingExport { missing, found: exports.iter().map(|&name| name.to_owned()).collect() })
+}
+
+/// Keys that nobody takes would wait for ever.
+fn check_workqueue(imports: &[&str], exports: &[&str]) -> Result<(), LoadError> {
+    let wants = imports.iter().find(|name| Name::of(name).is_ours(WORKQUEUE));
+    match wants {
+        Some(import) if !has(exports, "reconciler") => {
+            Err(LoadError::WithoutReconciler { import: (*import).to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// True where one of these names is this interface of ours.
+fn has(names: &[&str], interface: &str) -> bool {
+    names.iter().any(|name| Name::of(name).is_ours(interface))
 }
 
 fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
@@ -101,6 +119,11 @@ impl<'a> Name<'a> {
         let (path, version) = name.split_once('@').unwrap_or((name, ""));
         let (package, interface) = path.split_once('/').unwrap_or((path, ""));
         Self { package, interface, version }
+    }
+
+    /// True for this interface of our own package.
+    fn is_ours(&self, interface: &str) -> bool {
+        self.package == PACKAGE && self.interface == interface
     }
 
     /// True for what the language runtimes may import; whether the interface exists is found when it is linked.

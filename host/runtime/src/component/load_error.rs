@@ -39,7 +39,7 @@ pub enum LoadError {
     Compile(String),
     /// A component that is no plugin.
     #[error(
-        "the component does not export {}; it exports {}. Build it against the world `event-handler` of wit/",
+        "the component does not export {}; it exports {}. Build it against the world `event-handler` or `controller` of wit/",
         list(missing),
         list(found)
     )]
@@ -58,6 +58,14 @@ pub enum LoadError {
         found: String,
         /// The version served.
         served: String,
+    },
+    /// It fills a queue that nobody empties.
+    #[error(
+        "the component imports {import} and does not export informer:plugin/reconciler@0.1.0, so nobody would take the keys it adds: build it against the world `controller-with-handlers` of wit/"
+    )]
+    WithoutReconciler {
+        /// The interface.
+        import: String,
     },
     /// An import that the configuration does not grant.
     #[error("the component imports {import}, which is not granted: add `{remedy}` under [plugin.grant]")]

@@ -36,6 +36,10 @@ pub struct VersionInfo {
     pub prepared_in: Duration,
     /// When it went into service.
     pub loaded_at: SystemTime,
+    /// It takes notifications. One that does not reconciles.
+    pub handles: bool,
+    /// It takes keys of the workqueue.
+    pub reconciles: bool,
 }
 
 pub(super) struct Version {
@@ -63,6 +67,7 @@ impl Version {
         let linker = linker(engine, &shared.config.grants).map_err(instantiate)?;
         let linked = linker.instantiate_pre(&component.compiled).map_err(instantiate)?;
         let linked = Linked::new(linked).map_err(instantiate)?;
+        let (handles, reconciles) = (linked.handles(), linked.reconciles());
         let mut version = Self {
             engine: engine.wasmtime.clone(),
             linked,
@@ -76,6 +81,8 @@ impl Version {
                 digest: component.digest().into(),
                 prepared_in: component.prepared_in(),
                 loaded_at: SystemTime::now(),
+                handles,
+                reconciles,
             },
             idle: Mutex::new(Some(Vec::new())),
         };

@@ -30,6 +30,7 @@ async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
         log: running.log.clone(),
         keyvalue: Arc::new(NoKeyValues),
         config: Arc::new(NoConfigFiles),
+        workqueue: running.keys.clone(),
     };
     let plugin = Plugin::new(engine.clone(), Setup::new("{}").config, sources);
     plugin.load(&component).await.map(drop).map_err(|error| error.to_string())

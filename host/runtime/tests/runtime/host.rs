@@ -20,8 +20,8 @@ use informer_runtime::{
     },
 };
 use informer_types::{
-    Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object, ObjectKey,
-    Outcome, ReadGrant, SecretGrant, Source, WriteGrant,
+    AddError, Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object,
+    ObjectKey, Outcome, ReadGrant, SecretGrant, Source, Workqueue, WriteGrant,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -53,6 +53,7 @@ pub(crate) struct Setup {
     pub(crate) api: Arc<Api>,
     pub(crate) http: HttpClient,
     pub(crate) config_files: Arc<dyn ConfigSource>,
+    pub(crate) keys: Arc<Keys>,
 }
 
 /// A plugin with everything around it.
@@ -62,6 +63,7 @@ pub(crate) struct Running {
     pub(crate) cache: Arc<Cache>,
     pub(crate) api: Arc<Api>,
     pub(crate) http: HttpClient,
+    pub(crate) keys: Arc<Keys>,
 }
 
 impl Setup {
@@ -82,6 +84,7 @@ impl Setup {
             cache: Arc::default(),
             api: Arc::default(),
             http,
+            keys: Arc::default(),
             config_files: Arc::new(NoConfigFiles),
         }
     }
@@ -150,7 +153,7 @@ impl Setup {
 
     /// Without a version.
     pub(crate) fn idle(self) -> Running {
-        let Self { config, cache, api, http, config_files } = self;
+        let Self { config, cache, api, http, keys, config_files } = self;
         let log = Arc::new(Lines::default());
         let plugin = Plugin::new(
             ENGINE.clone(),
@@ -162,9 +165,10 @@ impl Setup {
                 log: Arc::clone(&log) as _,
                 keyvalue: Arc::new(NoKeyValues),
                 config: config_files,
+                workqueue: Arc::clone(&keys) as _,
             },
         );
-        Running { plugin: Arc::new(plugin), log, cache, api, http }
+        Running { plugin: Arc::new(plugin), log, cache, api, http, keys }
     }
 
     pub(crate) async fn load(self, guest: &'static str) -> Running {
@@ -200,6 +204,63 @@ impl Running {
     pub(crate) fn spawn_add(&self, name: &str) -> tokio::task::JoinHandle<Outcome> {
         let (plugin, delivery) = (Arc::clone(&self.plugin), added(pod(name, "1")));
         tokio::spawn(async move { plugin.handle(delivery).await })
+    }
+}
+
+/// A workqueue that remembers what it was asked. It holds as many keys as it is told to.
+pub(crate) struct Keys {
+    pub(crate) capacity: AtomicUsize,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self { capacity: AtomicUsize::new(usize::MAX), asked: Mutex::default() }
+    }
+}
+
+impl Keys {
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().clone()
+    }
+
+    fn ask(&self, what: String) -> Result<(), AddError> {
+        let mut asked = self.asked.lock();
+        let capacity = self.capacity.load(Ordering::Relaxed);
+        if asked.len() >= capacity {
+            return Err(AddError::Full { capacity });
+        }
+        asked.push(what);
+        Ok(())
+    }
+}
+
+impl Workqueue for Keys {
+    fn add(&self, key: &str) -> Result<(), AddError> {
+        if key.len() > 100 {
+            return Err(AddError::TooLong { bytes: key.len(), limit: 100 });
+        }
+        self.ask(format!("add {key}"))
+    }
+
+    fn add_after(&self, key: &str, delay: Duration) -> Result<(), AddError> {
+        self.ask(format!("add {key} after {delay:?}"))
+    }
+
+    fn add_rate_limited(&self, key: &str) -> Result<(), AddError> {
+        self.ask(format!("add {key} limited"))
+    }
+
+    fn forget(&self, key: &str) {
+        self.ask(format!("forget {key}")).unwrap();
+    }
+
+    fn num_requeues(&self, key: &str) -> u32 {
+        key.len().try_into().unwrap()
+    }
+
+    fn waiting(&self) -> usize {
+        self.asked.lock().len()
     }
 }
 

@@ -74,11 +74,28 @@ async fn a_component_that_is_no_plugin_is_told_what_is_missing_and_what_it_has()
     )
     .await;
 
-    let missing = "the component does not export informer:plugin/handler@0.1.0; \
+    let missing = "the component does not export informer:plugin/handler@0.1.0 or informer:plugin/reconciler@0.1.0; \
                    it exports wasi:cli/run@0.2.3, informer:plugin/plugin@0.1.0. Build it against ";
     assert!(refused.starts_with(missing), "{refused}");
     let empty = refusal_of_text("(component)").await;
     assert!(empty.contains("it exports nothing"), "{empty}");
+}
+
+#[tokio::test]
+async fn a_component_that_adds_keys_and_takes_none_is_refused() {
+    let refused = refusal_of_text(
+        r#"(component
+            (import "informer:plugin/workqueue@0.1.0" (instance))
+            (instance $i)
+            (export "informer:plugin/handler@0.1.0" (instance $i))
+            (export "informer:plugin/plugin@0.1.0" (instance $i)))"#,
+    )
+    .await;
+
+    let expected = "the component imports informer:plugin/workqueue@0.1.0 and does not export \
+                    informer:plugin/reconciler@0.1.0, so nobody would take the keys it adds: \
+                    build it against the world `controller-with-handlers` of wit/";
+    assert_eq!(refused, expected);
 }
 
 #[tokio::test]

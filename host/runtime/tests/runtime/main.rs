@@ -21,6 +21,7 @@ mod load;
 mod log_lines;
 mod metrics;
 mod objects;
+mod reconciler;
 mod reload;
 mod secrets;
 mod settings;

@@ -30,6 +30,8 @@ impl Unit {
     ) -> Result<(), SubscribeError> {
         let old = self.config();
         let detail = differing(&old, &new).join(", ");
+        // What is pending of a subscription that goes becomes the key it would have become.
+        self.calls.set_enqueue(old.subscriptions.iter().chain(&new.subscriptions));
         if self.claims_differ(&new, watches)? {
             self.gate.close();
         }
@@ -39,6 +41,7 @@ impl Unit {
         {
             dispatcher.configure(dispatch);
         }
+        self.keys.configure(&old, &new);
         self.config_files.set(new.config_files.clone());
         self.queue.configure(&settings::queue(&new));
         let (sandbox, other_file) = (settings::plugin(&new), new.source != old.source);
@@ -89,6 +92,7 @@ fn differing(old: &config::Plugin, new: &config::Plugin) -> Vec<&'static str> {
         ("instance", old.instance == new.instance),
         ("on", old.subscriptions == new.subscriptions),
         ("queue", old.queue == new.queue),
+        ("workqueue", old.workqueue == new.workqueue),
         ("retry", old.retry == new.retry),
         ("quarantine", old.quarantine == new.quarantine),
         ("limits", old.limits == new.limits),

@@ -6,6 +6,8 @@ pub use informer_dispatch::Events;
 use informer_dispatch::When;
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 
+use super::Enqueue;
+
 /// What a plugin hears of one watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
@@ -27,6 +29,8 @@ pub struct Subscription {
     pub relist: Relist,
     /// What becomes of the objects that are there when it starts.
     pub initial: Initial,
+    /// What becomes a key, where the component takes keys and no notifications.
+    pub enqueue: Enqueue,
 }
 
 /// Which objects are delivered after a relist.

@@ -8,10 +8,10 @@ use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, Secr
 
 use super::{
     Count, DeliveryKind, EventKind, InstanceKind, Located, Name, Number, PathText, Share, Size,
-    schema::{GRANT, LIMITS, ON, QUARANTINE, QUEUE, RELOAD, RETRY},
+    schema::{GRANT, LIMITS, ON, QUARANTINE, QUEUE, RELOAD, RETRY, WORKQUEUE},
     table::Table,
 };
-use crate::config::plugin::{Initial, OnExhausted, OnReload, Relist};
+use crate::config::plugin::{Enqueue, Initial, OnExhausted, OnReload, Relist};
 
 /// `[[plugin]]`
 #[derive(Debug)]
@@ -23,6 +23,7 @@ pub(crate) struct RawPlugin {
     pub(crate) instance: RawInstance,
     pub(crate) on: Option<Vec<RawOn>>,
     pub(crate) queue: RawQueue,
+    pub(crate) workqueue: RawWorkqueue,
     pub(crate) retry: RawRetry,
     pub(crate) quarantine: RawQuarantine,
     pub(crate) reload: RawReload,
@@ -53,6 +54,7 @@ pub(crate) struct RawOn {
     pub(crate) resync: Option<Located<Duration>>,
     pub(crate) relist: Option<Located<Relist>>,
     pub(crate) initial: Option<Located<Initial>>,
+    pub(crate) enqueue: Option<Located<Enqueue>>,
 }
 
 /// `[plugin.queue]`
@@ -62,6 +64,18 @@ pub(crate) struct RawQueue {
     pub(crate) delivery: Option<Located<DeliveryKind>>,
     pub(crate) capacity: Option<Located<Count>>,
     pub(crate) rate: Option<Located<Number>>,
+    pub(crate) burst: Option<Located<Count>>,
+}
+
+/// `[plugin.workqueue]`
+#[derive(Debug, Default)]
+pub(crate) struct RawWorkqueue {
+    pub(crate) workers: Option<Located<Count>>,
+    pub(crate) capacity: Option<Located<Count>>,
+    pub(crate) attempts: Option<Located<Count>>,
+    pub(crate) min: Option<Located<Duration>>,
+    pub(crate) max: Option<Located<Duration>>,
+    pub(crate) qps: Option<Located<Count>>,
     pub(crate) burst: Option<Located<Count>>,
 }
 
@@ -133,6 +147,7 @@ impl RawPlugin {
             },
             on: table.tables("on", &ON, RawOn::read),
             queue: table.table("queue", &QUEUE, RawQueue::read).unwrap_or_default(),
+            workqueue: table.table("workqueue", &WORKQUEUE, RawWorkqueue::read).unwrap_or_default(),
             retry: table.table("retry", &RETRY, RawRetry::read).unwrap_or_default(),
             quarantine: table.table("quarantine", &QUARANTINE, RawQuarantine::read).unwrap_or_default(),
             reload: table.table("reload", &RELOAD, RawReload::read).unwrap_or_default(),
@@ -159,11 +174,12 @@ impl RawOn {
             resync: table.get("resync"),
             relist: table.get("relist"),
             initial: table.get("initial"),
+            enqueue: table.get("enqueue"),
         }
     }
 }
 
-// === impl RawQueue, RawRetry, RawQuarantine, RawReload, RawLimits, RawGrant ===
+// === impl RawQueue, RawWorkqueue, RawRetry, RawQuarantine, RawReload, RawLimits, RawGrant ===
 
 impl RawQueue {
     fn read(mut table: Table<'_, '_, '_>) -> Self {
@@ -180,6 +196,20 @@ impl RawQueue {
 impl RawQuarantine {
     fn read(mut table: Table<'_, '_, '_>) -> Self {
         Self { after: table.get("after"), min: table.get("min"), max: table.get("max") }
+    }
+}
+
+impl RawWorkqueue {
+    fn read(mut table: Table<'_, '_, '_>) -> Self {
+        Self {
+            workers: table.get("workers"),
+            capacity: table.get("capacity"),
+            attempts: table.get("attempts"),
+            min: table.get("min"),
+            max: table.get("max"),
+            qps: table.get("qps"),
+            burst: table.get("burst"),
+        }
     }
 }
 

@@ -74,6 +74,7 @@ pub(crate) static PLUGIN: Section = Section {
         "idle-timeout",
         "on",
         "queue",
+        "workqueue",
         "retry",
         "quarantine",
         "reload",
@@ -88,13 +89,21 @@ pub(crate) static PLUGIN: Section = Section {
 
 pub(crate) static ON: Section = Section {
     header: "[[plugin.on]]",
-    keys: &["watch", "events", "labels", "fields", "when", "changed", "resync", "relist", "initial"],
+    keys: &[
+        "watch", "events", "labels", "fields", "when", "changed", "resync", "relist", "initial", "enqueue",
+    ],
     later: &[],
 };
 
 pub(crate) static QUEUE: Section = Section {
     header: "[plugin.queue]",
     keys: &["workers", "delivery", "capacity", "rate", "burst"],
+    later: &[],
+};
+
+pub(crate) static WORKQUEUE: Section = Section {
+    header: "[plugin.workqueue]",
+    keys: &["workers", "capacity", "attempts", "min", "max", "qps", "burst"],
     later: &[],
 };
 
@@ -134,8 +143,21 @@ pub(crate) static GRANT: Section = Section {
 };
 
 /// Every section, as they stand in a file.
-pub(crate) static ALL: [&Section; 12] =
-    [&ROOT, &CLUSTER, &HOST, &WATCH, &PLUGIN, &ON, &QUEUE, &RETRY, &QUARANTINE, &RELOAD, &LIMITS, &GRANT];
+pub(crate) static ALL: [&Section; 13] = [
+    &ROOT,
+    &CLUSTER,
+    &HOST,
+    &WATCH,
+    &PLUGIN,
+    &ON,
+    &QUEUE,
+    &WORKQUEUE,
+    &RETRY,
+    &QUARANTINE,
+    &RELOAD,
+    &LIMITS,
+    &GRANT,
+];
 
 // === impl Section ===
 

@@ -4,7 +4,7 @@ use super::scalar::Choice;
 use crate::{
     config::{
         cluster::WatchList,
-        plugin::{Initial, OnExhausted, OnReload, Relist},
+        plugin::{Enqueue, Initial, OnExhausted, OnReload, Relist},
         watch::Compression,
     },
     logging::LogFormat,
@@ -63,6 +63,11 @@ impl Choice for WatchList {
 
 impl Choice for Initial {
     const WORDS: &'static [(&'static str, Self)] = &[("deliver", Self::Deliver), ("skip", Self::Skip)];
+}
+
+impl Choice for Enqueue {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("object", Self::Object), ("controller", Self::Controller)];
 }
 
 impl Choice for OnExhausted {

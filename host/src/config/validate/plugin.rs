@@ -4,6 +4,7 @@ mod calls;
 mod grants;
 mod queue;
 mod subscription;
+mod workqueue;
 
 use std::path::PathBuf;
 
@@ -38,6 +39,7 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
     let instance = calls::instance(raw.instance, context);
     let subscriptions = subscription::subscriptions(raw.on, &raw.place, watched, context);
     let queue = queue::queue(&raw.queue, context);
+    let workqueue = workqueue::workqueue(&raw.workqueue, context);
     let retry = calls::retry(&raw.retry, context);
     let quarantine = queue::quarantine(&raw.quarantine, context);
     let reload = calls::reload(&raw.reload, context);
@@ -51,6 +53,7 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
         instance,
         subscriptions,
         queue,
+        workqueue,
         retry,
         quarantine,
         reload,

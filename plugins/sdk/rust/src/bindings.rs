@@ -1,5 +1,8 @@
-//! What `wit-bindgen` makes of `wit/`. The larger world is taken: the linker drops the interfaces a guest never
-//! calls, so a guest needs no grant for what it does not call.
+//! What `wit-bindgen` makes of `wit/`: all that a plugin may import, and the export `plugin`. The linker drops the
+//! interfaces a guest never calls, so a guest needs no grant for what it does not call.
+//!
+//! What else a plugin exports has a module of its own with a macro of its own, `handler_bindings` and
+//! `reconciler_bindings`: the linker joins the worlds of the macros that are used.
 #![allow(missing_docs, reason = "generated; the WIT comments become the documentation where there are any")]
 #![allow(unsafe_code, reason = "generated; the canonical ABI is pointers and lengths")]
 #![allow(clippy::all, unused_qualifications, unreachable_pub, reason = "generated")]
@@ -7,9 +10,19 @@
 
 wit_bindgen::generate!({
     path: "../../../wit",
-    world: "event-handler-with-client",
+    inline: "
+        package informer:sdk;
+        world plugin {
+            include informer:plugin/base@0.1.0;
+            import informer:plugin/lister@0.1.0;
+            import informer:plugin/client@0.1.0;
+            import informer:plugin/workqueue@0.1.0;
+            export informer:plugin/plugin@0.1.0;
+        }
+    ",
     ownership: Borrowing { duplicate_if_necessary: false },
     pub_export_macro: true,
-    export_macro_name: "export_component",
+    export_macro_name: "export_plugin",
     additional_derives: [PartialEq, Eq],
+    generate_all,
 });

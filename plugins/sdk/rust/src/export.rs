@@ -1,25 +1,36 @@
-//! From the component's exports to a [`Handler`].
+//! From the component's exports to a [`Handler`], a [`Reconciler`](crate::Reconciler) or both.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::thread::LocalKey;
 
-use crate::bindings::exports::informer::plugin::{handler, plugin};
-use crate::{Config, Failure, Handler, Update};
+use crate::bindings::exports::informer::plugin::plugin;
+use crate::handler_bindings::exports::informer::plugin::handler;
+use crate::reconciler_bindings::exports::informer::plugin::reconciler;
+use crate::{Config, Failure, Handler, ReconcileError, ReconcileResult, Update};
 
-/// A handler with the place where its state lives between calls; implemented by [`export!`](crate::export).
+/// A plugin with the place where its state lives between calls; implemented by [`export!`](crate::export) and its
+/// sisters.
 #[doc(hidden)]
-pub trait Exported: Handler {
+pub trait Exported: Sized + 'static {
     const NAME: &'static str;
     const VERSION: &'static str;
 
     fn slot() -> &'static LocalKey<RefCell<Option<Self>>>;
+    fn begin(config: Config) -> Result<Self, String>;
+    fn end(&mut self);
 }
 
-/// The component around a handler.
+/// Whichever of the two traits `reconcile` comes from.
+#[doc(hidden)]
+pub trait Reconciles {
+    fn reconciles(&mut self, key: &str) -> ReconcileResult;
+}
+
+/// The component around a plugin.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Component<H>(PhantomData<H>);
+pub struct Component<P>(PhantomData<P>);
 
 /// Exports a [`Handler`] as the plugin of this crate: `informer_sdk::export!(MyHandler);`, once, in a library
 /// with `crate-type = ["cdylib", "rlib"]`.
@@ -29,57 +40,119 @@ pub struct Component<H>(PhantomData<H>);
 #[macro_export]
 macro_rules! export {
     ($handler:ty) => {
-        impl $crate::__private::Exported for $handler {
+        $crate::__exported!($handler, $crate::Handler);
+
+        #[cfg(target_family = "wasm")]
+        $crate::handler_bindings::export_handler!(
+            __InformerComponent with_types_in $crate::handler_bindings
+        );
+    };
+}
+
+/// Exports a [`Reconciler`](crate::Reconciler) as the plugin of this crate, as [`export!`](crate::export) does a handler.
+#[macro_export]
+macro_rules! export_reconciler {
+    ($reconciler:ty) => {
+        $crate::__exported!($reconciler, $crate::Reconciler);
+
+        #[cfg(target_family = "wasm")]
+        $crate::reconciler_bindings::export_reconciler!(
+            __InformerComponent with_types_in $crate::reconciler_bindings
+        );
+
+        impl $crate::__private::Reconciles for $reconciler {
+            fn reconciles(&mut self, key: &str) -> $crate::ReconcileResult {
+                <Self as $crate::Reconciler>::reconcile(self, key)
+            }
+        }
+    };
+}
+
+/// Exports a [`Controller`](crate::Controller) as the plugin of this crate, as [`export!`](crate::export) does a handler.
+#[macro_export]
+macro_rules! export_controller {
+    ($controller:ty) => {
+        $crate::export!($controller);
+
+        #[cfg(target_family = "wasm")]
+        $crate::reconciler_bindings::export_reconciler!(
+            __InformerComponent with_types_in $crate::reconciler_bindings
+        );
+
+        impl $crate::__private::Reconciles for $controller {
+            fn reconciles(&mut self, key: &str) -> $crate::ReconcileResult {
+                <Self as $crate::Controller>::reconcile(self, key)
+            }
+        }
+    };
+}
+
+/// What all have in common: the state, and the export `plugin`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __exported {
+    ($plugin:ty, $life_cycle:path) => {
+        impl $crate::__private::Exported for $plugin {
             const NAME: &'static str = ::core::env!("CARGO_PKG_NAME");
             const VERSION: &'static str = ::core::env!("CARGO_PKG_VERSION");
 
             fn slot() -> &'static ::std::thread::LocalKey<::core::cell::RefCell<::core::option::Option<Self>>>
             {
                 ::std::thread_local! {
-                    static SLOT: ::core::cell::RefCell<::core::option::Option<$handler>> =
+                    static SLOT: ::core::cell::RefCell<::core::option::Option<$plugin>> =
                         const { ::core::cell::RefCell::new(::core::option::Option::None) };
                 }
                 &SLOT
             }
+
+            fn begin(
+                config: $crate::Config,
+            ) -> ::core::result::Result<Self, ::std::string::String> {
+                <Self as $life_cycle>::start(config)
+            }
+
+            fn end(&mut self) {
+                <Self as $life_cycle>::stop(self);
+            }
         }
 
-        // Uses the handler where nothing is exported: no warnings about dead code.
+        // Uses the plugin where nothing is exported: no warnings about dead code.
         #[cfg(not(target_family = "wasm"))]
-        const _: fn($crate::Config) -> ::core::result::Result<$handler, ::std::string::String> =
-            <$handler as $crate::Handler>::start;
+        const _: fn($crate::Config) -> ::core::result::Result<$plugin, ::std::string::String> =
+            <$plugin as $life_cycle>::start;
 
         #[cfg(target_family = "wasm")]
-        type __InformerComponent = $crate::__private::Component<$handler>;
+        type __InformerComponent = $crate::__private::Component<$plugin>;
         #[cfg(target_family = "wasm")]
-        $crate::bindings::export_component!(__InformerComponent with_types_in $crate::bindings);
+        $crate::bindings::export_plugin!(__InformerComponent with_types_in $crate::bindings);
     };
 }
 
 // === impl Component ===
 
-impl<H: Exported> plugin::Guest for Component<H> {
+impl<P: Exported> plugin::Guest for Component<P> {
     fn describe() -> plugin::Info {
         plugin::Info {
-            name: H::NAME.to_owned(),
-            version: H::VERSION.to_owned(),
+            name: P::NAME.to_owned(),
+            version: P::VERSION.to_owned(),
             sdk: concat!("informer-sdk-rust ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
 
     fn start(config: String) -> Result<(), String> {
-        let started = H::start(Config::from_json(config))?;
-        H::slot().set(Some(started));
+        let started = P::begin(Config::from_json(config))?;
+        P::slot().set(Some(started));
         Ok(())
     }
 
     fn stop() {
-        if let Some(mut handler) = H::slot().take() {
-            handler.stop();
+        if let Some(mut plugin) = P::slot().take() {
+            plugin.end();
         }
     }
 }
 
-impl<H: Exported> handler::Guest for Component<H> {
+impl<H: Exported + Handler> handler::Guest for Component<H> {
     fn on_add(object: handler::EventObject, cause: handler::Cause) -> Result<(), handler::Failure> {
         deliver::<H>(|handler| handler.on_add(object.into(), cause.into()))
     }
@@ -97,9 +170,21 @@ impl<H: Exported> handler::Guest for Component<H> {
     }
 }
 
+impl<P: Exported + Reconciles> reconciler::Guest for Component<P> {
+    fn reconcile(key: String) -> Result<reconciler::Outcome, reconciler::ReconcileError> {
+        let reconciled = P::slot().with_borrow_mut(|slot| match slot {
+            Some(plugin) => plugin.reconciles(&key),
+            None => Err(ReconcileError::retry("the host sent a key to a plugin that was not started")),
+        });
+        reconciled.map(Into::into).map_err(Into::into)
+    }
+}
+
 /// One call into the started handler. The component model admits no call into an instance that is in a call, so
 /// the slot is never borrowed twice.
-fn deliver<H: Exported>(call: impl FnOnce(&mut H) -> crate::Result) -> Result<(), handler::Failure> {
+fn deliver<H: Exported + Handler>(
+    call: impl FnOnce(&mut H) -> crate::Result,
+) -> Result<(), handler::Failure> {
     let answer = H::slot().with_borrow_mut(|slot| match slot {
         Some(handler) => call(handler),
         None => Err(Failure::retry("the host sent a notification to a plugin that was not started")),

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::bindings::exports::informer::plugin::handler;
 use crate::error::with_sources;
+use crate::handler_bindings::exports::informer::plugin::handler;
 
 /// What a call of a [`Handler`](crate::Handler) answers.
 pub type Result<T = ()> = std::result::Result<T, Failure>;
@@ -60,7 +60,7 @@ impl From<Failure> for handler::Failure {
 }
 
 /// Rounded up, so that a short delay does not become none.
-fn whole_millis(delay: Duration) -> u32 {
+pub(crate) fn whole_millis(delay: Duration) -> u32 {
     u32::try_from(delay.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX)
 }
 

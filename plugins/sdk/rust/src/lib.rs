@@ -50,8 +50,11 @@
 //! With `crate-type = ["cdylib", "rlib"]` the component is what
 //! `cargo build --release --target wasm32-wasip2` leaves.
 //!
+//! A controller implements [`Reconciler`], whose `reconcile` the host calls with the key of whatever changed, or
+//! [`Controller`], whose handlers put keys into the [`workqueue`] themselves.
+//!
 //! The tour, in the order of a call: [`Config`], [`Handler`], [`Event`] and [`Update`], [`Object`] and [`Field`],
-//! [`lister`], [`client`], [`log`](mod@log), [`delivery`], [`Failure`]; [`wasi`], what the standard has for state,
+//! [`lister`], [`client`], [`workqueue`], [`log`](mod@log), [`delivery`], [`Failure`]; [`wasi`], what the standard has for state,
 //! configuration and logging; and `testing`, a host for native tests.
 
 #[doc(hidden)]
@@ -64,24 +67,31 @@ mod event;
 mod export;
 mod failure;
 mod handler;
+#[doc(hidden)]
+pub mod handler_bindings;
 mod host;
 pub mod lister;
 pub mod log;
 pub mod metrics;
 mod object;
+mod reconciler;
+#[doc(hidden)]
+pub mod reconciler_bindings;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 pub mod wasi;
+pub mod workqueue;
 
 pub use config::Config;
 pub use error::{Error, ErrorCode};
 pub use event::{Event, Update};
 pub use failure::{Failure, Result};
 pub use handler::{Cause, Handler};
-pub use object::{Field, Object, ObjectKey, ObjectMeta, Owner};
+pub use object::{Field, InvalidKey, Object, ObjectKey, ObjectMeta, Owner};
+pub use reconciler::{Controller, ReconcileError, ReconcileResult, Reconciled, Reconciler};
 
 /// What [`export!`] needs; no promise.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::export::{Component, Exported};
+    pub use crate::export::{Component, Exported, Reconciles};
 }

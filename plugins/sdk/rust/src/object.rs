@@ -142,6 +142,28 @@ impl std::fmt::Display for ObjectKey {
     }
 }
 
+/// A text that is no key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the key of an object: namespace/name, or name for a cluster-scoped object")]
+pub struct InvalidKey(String);
+
+/// Reads what `Display` writes.
+impl std::str::FromStr for ObjectKey {
+    type Err = InvalidKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidKey> {
+        let (namespace, name) = match text.split_once('/') {
+            Some(("", _)) => return Err(InvalidKey(text.to_owned())),
+            Some(parts) => parts,
+            None => ("", text),
+        };
+        if name.is_empty() || name.contains('/') {
+            return Err(InvalidKey(text.to_owned()));
+        }
+        Ok(Self::new(namespace, name))
+    }
+}
+
 // === impl ObjectMeta ===
 
 impl ObjectMeta {
@@ -166,6 +188,15 @@ mod tests {
     fn a_key_is_written_as_client_go_writes_it() {
         assert_eq!(ObjectKey::new("default", "web").to_string(), "default/web");
         assert_eq!(ObjectKey::new("", "node-1").to_string(), "node-1");
+    }
+
+    #[test]
+    fn a_key_is_read_as_it_is_written_and_anything_else_is_refused() {
+        assert_eq!("default/web".parse(), Ok(ObjectKey::new("default", "web")));
+        assert_eq!("node-1".parse(), Ok(ObjectKey::new("", "node-1")));
+        for text in ["", "/", "a/", "/a", "a/b/c"] {
+            assert!(text.parse::<ObjectKey>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod objects;
 mod state;
+pub(crate) mod workqueue;
 
 use serde_json::Value;
 
@@ -117,6 +118,19 @@ impl TestHost {
     /// Ends the call in hand: the objects handed out so far are stale, as they are for the host.
     pub fn end_call(&self) {
         with_state(state::State::forget_objects);
+    }
+
+    /// The next key that waits in the workqueue, taken out of it: a test hands it to `reconcile`. No delay is waited for,
+    /// and keys with one come last, the earliest first.
+    pub fn take_key(&self) -> Option<String> {
+        with_state(|state| {
+            let keys = &mut state.workqueue;
+            let earliest =
+                || keys.delayed.iter().min_by_key(|(_, millis)| **millis).map(|(key, _)| key.clone());
+            let key = keys.waiting.pop_front().or_else(earliest)?;
+            keys.delayed.remove(&key);
+            Some(key)
+        })
     }
 
     /// What the plugin wrote through [`log`](mod@crate::log) so far, in order.

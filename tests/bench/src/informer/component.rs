@@ -1,12 +1,17 @@
 //! The handler in the sandbox.
 
-use std::{num::NonZeroUsize, path::Path, sync::Arc};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    path::Path,
+    sync::Arc,
+};
 
 use anyhow::{Context, Result};
 use futures::{
     FutureExt,
     future::{BoxFuture, ready},
 };
+use informer_dispatch::workqueue::{BucketRateLimiter, RateLimitingQueue};
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, Plugin,
     PluginConfig, Sources, TrialConfig,
@@ -47,6 +52,8 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
         instances: NonZeroUsize::MIN,
         trial: TrialConfig::default(),
     };
+    // The component adds no keys.
+    let workqueue = RateLimitingQueue::new(NonZeroUsize::MIN, BucketRateLimiter::new(1.0, NonZeroU32::MIN));
     let plugin = Plugin::new(
         engine,
         config,
@@ -57,6 +64,7 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
             log: Arc::new(StandardError),
             keyvalue: Arc::new(NoKeyValues),
             config: Arc::new(NoConfigFiles),
+            workqueue: Arc::new(workqueue),
         },
     );
     plugin.load(&component).await.context("cannot load the component")?;

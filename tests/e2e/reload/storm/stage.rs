@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    num::{NonZeroU64, NonZeroUsize},
+    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::SeqCst},
@@ -14,6 +14,7 @@ use futures::future::BoxFuture;
 use informer_dispatch::{
     Backoff, DispatchConfig, Dispatcher, DispatcherHandle, QuarantineConfig, Queue, QueueConfig, QueueStats,
     RetryConfig,
+    workqueue::{BucketRateLimiter, RateLimitingQueue},
 };
 use informer_guests::guest;
 use informer_runtime::{
@@ -162,6 +163,9 @@ impl Unit {
     async fn new(workers: usize, shutdown: &CancellationToken) -> Self {
         let (engine, component) = component().await;
         let lines = Lines::default();
+        // The component adds no keys.
+        let workqueue =
+            RateLimitingQueue::new(NonZeroUsize::MIN, BucketRateLimiter::new(1.0, NonZeroU32::MIN));
         let sources = Sources {
             lister: Arc::new(NoCache),
             log: Arc::new(lines.clone()),
@@ -169,6 +173,7 @@ impl Unit {
             config: Arc::new(NoConfigFiles),
             client: ClientSource::default(),
             http: HttpClient::new(HttpConfig::default()).unwrap(),
+            workqueue: Arc::new(workqueue),
         };
         let plugin = Arc::new(Plugin::new(engine, config(Mood::Well, 0), sources));
         plugin.load(&component).await.unwrap();

@@ -56,6 +56,7 @@ fn subscription(
         resync: raw.resync.map_or(inherited, |period| resync(&period, context)),
         relist: raw.relist.map(|relist| relist.value).unwrap_or_default(),
         initial: raw.initial.map(|initial| initial.value).unwrap_or_default(),
+        enqueue: raw.enqueue.map(|enqueue| enqueue.value).unwrap_or_default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use super::{Line, Request};
+use super::{Line, Request, workqueue::Keys};
 use crate::bindings::informer::plugin::client::ApiError;
 use crate::bindings::informer::plugin::types::{Error, ErrorCode, ObjectId, ObjectMeta, Owner};
 
@@ -23,6 +23,7 @@ pub(super) struct State {
     pub(super) requests: Vec<Request>,
     pub(super) failures: VecDeque<ApiError>,
     pub(super) last_version: u32,
+    pub(super) workqueue: Keys,
 }
 
 /// The cache of one resource, sorted by namespace and name.

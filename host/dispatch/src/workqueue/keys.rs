@@ -1,0 +1,384 @@
+//! The queue as a data structure: the caller says what time it is.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    num::NonZeroUsize,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use informer_types::{AddError, Failure};
+
+use super::{
+    counts::{Counts, DroppedKey, DroppedKeys, WorkqueueStats},
+    rate_limiter::RateLimiter,
+    work::Taken,
+};
+
+/// Longer delays are cut, so that a sum of times cannot overflow; a guest cannot ask for more than seven weeks.
+const MAX_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Memory for so many keys is kept; what a burst took beyond that goes back once it is over.
+const KEPT: usize = 1024;
+
+/// When a delayed key is due; the number keeps two of the same moment apart, and in order.
+type Due = (Instant, u64);
+
+/// The keys and where each of them is.
+#[derive(Debug)]
+pub(super) struct Keys {
+    capacity: NonZeroUsize,
+    limiter: Box<dyn RateLimiter>,
+    slots: HashMap<Arc<str>, Slot>,
+    /// Those with `added` that are not in hand.
+    waiting: VecDeque<Arc<str>>,
+    /// Those with `due`.
+    delayed: BTreeMap<Due, Arc<str>>,
+    in_hand: usize,
+    next: u64,
+    paused: bool,
+    phase: Phase,
+    counts: Counts,
+    dropped: DroppedKeys,
+}
+
+/// Where a key is; a key that is nowhere has no slot.
+#[derive(Debug, Default)]
+struct Slot {
+    /// client-go's `dirty`: it waits, or is in hand and waits again afterwards; since its first add (W-14).
+    added: Option<Instant>,
+    /// client-go's `processing`, and since when.
+    taken: Option<Instant>,
+    due: Option<Due>,
+    /// Failed calls in a row.
+    failed: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    ShutDown,
+    /// Shut down, and somebody waits until nothing is in hand.
+    Draining,
+}
+
+// === impl Keys ===
+
+impl Keys {
+    pub(super) fn new(capacity: NonZeroUsize, limiter: Box<dyn RateLimiter>) -> Self {
+        Self {
+            capacity,
+            limiter,
+            slots: HashMap::new(),
+            waiting: VecDeque::new(),
+            delayed: BTreeMap::new(),
+            in_hand: 0,
+            next: 0,
+            paused: false,
+            phase: Phase::Open,
+            counts: Counts::default(),
+            dropped: DroppedKeys::default(),
+        }
+    }
+
+    /// True where somebody who waits should look; the same for the other ways to add.
+    pub(super) fn add(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
+        self.add_if_room(key, now).inspect_err(|_| self.counts.refused += 1)
+    }
+
+    /// As [`Keys::add`]; at the bound nothing is counted, for the caller will come again.
+    pub(super) fn add_if_room(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
+        self.promote(now);
+        if self.phase != Phase::Open {
+            return Ok(false);
+        }
+        let key = self.admit(key)?;
+        self.mark(&key, now);
+        Ok(self.wakes())
+    }
+
+    pub(super) fn add_after(&mut self, key: &str, delay: Duration, now: Instant) -> Result<bool, AddError> {
+        self.promote(now);
+        if self.phase != Phase::Open {
+            return Ok(false);
+        }
+        let key = self.admit(key).inspect_err(|_| self.counts.refused += 1)?;
+        self.delay(&key, delay, now);
+        Ok(self.wakes())
+    }
+
+    pub(super) fn add_rate_limited(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
+        self.promote(now);
+        if self.phase != Phase::Open {
+            return Ok(false);
+        }
+        let key = self.admit(key).inspect_err(|_| self.counts.refused += 1)?;
+        let delay = self.limiter.when(&key, now);
+        self.delay(&key, delay, now);
+        Ok(self.wakes())
+    }
+
+    pub(super) fn forget(&mut self, key: &str) {
+        self.limiter.forget(key);
+    }
+
+    pub(super) fn num_requeues(&self, key: &str) -> u32 {
+        self.limiter.num_requeues(key)
+    }
+
+    /// The next key, if one waits; whoever takes it ends it.
+    pub(super) fn take(&mut self, now: Instant) -> Option<Taken> {
+        self.promote(now);
+        if self.paused {
+            return None;
+        }
+        let key = self.waiting.pop_front()?;
+        let slot = self.slots.get_mut(&key)?;
+        let waited = slot.added.take().map_or(Duration::ZERO, |added| now.saturating_duration_since(added));
+        slot.taken = Some(now);
+        self.in_hand += 1;
+        self.counts.depth -= 1;
+        self.counts.latency.observe(waited);
+        Some(Taken { failed: slot.failed, key, waited })
+    }
+
+    pub(super) fn done(&mut self, key: &Arc<str>, now: Instant) {
+        self.promote(now);
+        if let Some(slot) = self.slots.get_mut(key)
+            && let Some(taken) = slot.taken.take()
+        {
+            self.in_hand -= 1;
+            self.counts.work_duration.observe(now.saturating_duration_since(taken));
+            if slot.added.is_some() {
+                self.waiting.push_back(Arc::clone(key));
+            }
+        }
+        self.release(key);
+    }
+
+    pub(super) fn succeed(&mut self, key: &Arc<str>, now: Instant) {
+        self.counts.succeeded += 1;
+        self.dropped.withdraw(key);
+        self.limiter.forget(key);
+        self.set_failed(key, |_| 0);
+        self.done(key, now);
+    }
+
+    pub(super) fn requeue_after(&mut self, key: &Arc<str>, delay: Duration, now: Instant) {
+        self.counts.requeued += 1;
+        self.dropped.withdraw(key);
+        self.limiter.forget(key);
+        self.set_failed(key, |_| 0);
+        if self.phase == Phase::Open {
+            self.delay(key, delay, now);
+        }
+        self.done(key, now);
+    }
+
+    pub(super) fn requeue(&mut self, key: &Arc<str>, now: Instant) {
+        self.counts.requeued += 1;
+        self.dropped.withdraw(key);
+        self.set_failed(key, |_| 0);
+        self.limited(key, now);
+        self.done(key, now);
+    }
+
+    pub(super) fn retry(&mut self, key: &Arc<str>, now: Instant) {
+        self.counts.failed += 1;
+        self.set_failed(key, |failed| failed.saturating_add(1));
+        self.limited(key, now);
+        self.done(key, now);
+    }
+
+    pub(super) fn give_up(&mut self, key: &Arc<str>, attempts: u32, failure: Failure, now: Instant) {
+        self.counts.failed += 1;
+        self.dropped.keep(DroppedKey::new(Arc::clone(key), attempts, failure));
+        self.limiter.forget(key);
+        self.set_failed(key, |_| 0);
+        self.done(key, now);
+    }
+
+    /// The call was cut short: the key waits again, also where the queue was shut down, so that it is counted as left.
+    pub(super) fn put_back(&mut self, key: &Arc<str>, now: Instant) {
+        self.counts.put_back += 1;
+        self.mark(key, now);
+        self.done(key, now);
+    }
+
+    pub(super) fn waiting(&mut self, now: Instant) -> usize {
+        self.promote(now);
+        self.waiting.len()
+    }
+
+    pub(super) fn distinct(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.delayed.first_key_value().map(|((due, _), _)| *due)
+    }
+
+    pub(super) fn set_paused(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    pub(super) fn shut_down(&mut self, drain: bool, now: Instant) {
+        self.promote(now);
+        self.phase = if drain { Phase::Draining } else { Phase::ShutDown };
+        for (_, key) in std::mem::take(&mut self.delayed) {
+            if let Some(slot) = self.slots.get_mut(&key) {
+                slot.due = None;
+            }
+            self.release(&key);
+        }
+    }
+
+    /// As [`Keys::shut_down`], and what waits is dropped too. Gives how many keys were neither in hand nor done.
+    pub(super) fn close(&mut self, now: Instant) -> usize {
+        let idle = self.slots.len() - self.in_hand;
+        self.shut_down(false, now);
+        self.counts.depth = 0;
+        self.waiting.clear();
+        self.slots.retain(|_, slot| {
+            slot.added = None;
+            slot.taken.is_some()
+        });
+        idle
+    }
+
+    pub(super) fn set_capacity(&mut self, capacity: NonZeroUsize) {
+        self.capacity = capacity;
+    }
+
+    pub(super) fn set_limiter(&mut self, mut limiter: Box<dyn RateLimiter>) {
+        for (key, failures) in self.limiter.failures() {
+            limiter.restore(&key, failures);
+        }
+        self.limiter = limiter;
+    }
+
+    /// True while somebody who drains has to wait.
+    pub(super) fn is_draining(&self) -> bool {
+        self.phase == Phase::Draining && self.in_hand > 0
+    }
+
+    /// True once nothing will be handed out any more, unless what is in hand comes back.
+    pub(super) fn is_over(&self) -> bool {
+        self.phase != Phase::Open && (self.paused || self.waiting.is_empty())
+    }
+
+    /// True where somebody who waits could have reason to look.
+    pub(super) fn wakes(&self) -> bool {
+        !self.paused && (!self.waiting.is_empty() || !self.delayed.is_empty())
+    }
+
+    pub(super) fn dropped(&self) -> Vec<DroppedKey> {
+        self.dropped.list()
+    }
+
+    pub(super) fn stats(&mut self, now: Instant) -> WorkqueueStats {
+        self.promote(now);
+        let running = self.slots.values().filter_map(|slot| slot.taken);
+        let running = running.map(|taken| now.saturating_duration_since(taken));
+        let (unfinished_work, longest_running) =
+            running.fold((Duration::ZERO, Duration::ZERO), |(sum, most), age| (sum + age, most.max(age)));
+        WorkqueueStats {
+            waiting: self.waiting.len(),
+            delayed: self.delayed.len(),
+            in_hand: self.in_hand,
+            keys: self.slots.len(),
+            capacity: self.capacity.get(),
+            paused: self.paused,
+            unfinished_work,
+            longest_running,
+            dropped: self.dropped.total(),
+            counts: self.counts.clone(),
+        }
+    }
+
+    /// The key's own copy, with a slot; a new one if there is room.
+    fn admit(&mut self, key: &str) -> Result<Arc<str>, AddError> {
+        if let Some((known, _)) = self.slots.get_key_value(key) {
+            return Ok(Arc::clone(known));
+        }
+        if self.slots.len() >= self.capacity.get() {
+            return Err(AddError::Full { capacity: self.capacity.get() });
+        }
+        let key: Arc<str> = key.into();
+        self.slots.insert(Arc::clone(&key), Slot::default());
+        Ok(key)
+    }
+
+    /// The key waits, from `since` on unless it did before (W-2).
+    fn mark(&mut self, key: &Arc<str>, since: Instant) {
+        let Some(slot) = self.slots.get_mut(key) else { return };
+        if slot.added.is_none() {
+            slot.added = Some(since);
+            self.counts.adds += 1;
+            self.counts.depth += 1;
+            if slot.taken.is_none() {
+                self.waiting.push_back(Arc::clone(key));
+            }
+        }
+    }
+
+    /// The earliest of several times for one key counts (W-7).
+    fn delay(&mut self, key: &Arc<str>, delay: Duration, now: Instant) {
+        self.counts.retries += 1;
+        if delay.is_zero() {
+            return self.mark(key, now);
+        }
+        let Some(slot) = self.slots.get_mut(key) else { return };
+        let at = now + delay.min(MAX_DELAY);
+        if let Some(due) = slot.due {
+            if due.0 <= at {
+                return;
+            }
+            self.delayed.remove(&due);
+        }
+        let due = (at, self.next);
+        self.next += 1;
+        slot.due = Some(due);
+        self.delayed.insert(due, Arc::clone(key));
+    }
+
+    fn limited(&mut self, key: &Arc<str>, now: Instant) {
+        if self.phase == Phase::Open {
+            let delay = self.limiter.when(key, now);
+            self.delay(key, delay, now);
+        }
+    }
+
+    /// What is due waits from the moment on at which it was due.
+    fn promote(&mut self, now: Instant) {
+        while let Some(entry) = self.delayed.first_entry() {
+            let (due, _) = *entry.key();
+            if due > now {
+                return;
+            }
+            let key = entry.remove();
+            if let Some(slot) = self.slots.get_mut(&key) {
+                slot.due = None;
+            }
+            self.mark(&key, due);
+        }
+    }
+
+    fn set_failed(&mut self, key: &str, change: impl FnOnce(u32) -> u32) {
+        if let Some(slot) = self.slots.get_mut(key) {
+            slot.failed = change(slot.failed);
+        }
+    }
+
+    /// Forgets a key that is nowhere any more (W-15).
+    fn release(&mut self, key: &str) {
+        let idle = |slot: &Slot| slot.added.is_none() && slot.taken.is_none() && slot.due.is_none();
+        if self.slots.get(key).is_some_and(idle) {
+            self.slots.remove(key);
+        }
+        if self.slots.is_empty() && self.slots.capacity() > KEPT {
+            self.slots.shrink_to_fit();
+            self.waiting.shrink_to_fit();
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn key(name: &str) -> Arc<str> {
+    name.into()
+}
+
+fn waits(limiter: &mut impl RateLimiter, name: &str, times: usize) -> Vec<u128> {
+    let now = Instant::now();
+    (0..times).map(|_| limiter.when(&key(name), now).as_millis()).collect()
+}
+
+/// Scenario 124 (TestItemExponentialFailureRateLimiter).
+#[test]
+fn each_failure_of_a_key_doubles_its_wait_and_forgetting_starts_it_over_w9_w10_w12() {
+    let mut limiter = ItemExponentialFailureRateLimiter::new(MS, 1_000 * MS);
+
+    assert_eq!(waits(&mut limiter, "one", 5), [1, 2, 4, 8, 16]);
+    assert_eq!(limiter.num_requeues("one"), 5);
+    assert_eq!(waits(&mut limiter, "two", 2), [1, 2]);
+    assert_eq!(limiter.num_requeues("two"), 2);
+    limiter.forget("one");
+    assert_eq!(limiter.num_requeues("one"), 0);
+    assert_eq!(waits(&mut limiter, "one", 1), [1]);
+    assert_eq!(limiter.num_requeues("two"), 2);
+}
+
+/// Scenario 124 (TestItemExponentialFailureRateLimiterOverFlow).
+#[test]
+fn a_wait_that_overflows_is_the_longest_one_and_never_none_w10() {
+    let mut limiter = ItemExponentialFailureRateLimiter::new(MS, 1_000_000 * MS);
+
+    let waits = waits(&mut limiter, "one", 200);
+    assert_eq!(waits[19], 524_288);
+    assert!(waits[20..].iter().all(|wait| *wait == 1_000_000));
+    let mut long = ItemExponentialFailureRateLimiter::new(Duration::MAX / 2, Duration::MAX);
+    let now = Instant::now();
+    assert_eq!(long.when(&key("one"), now), Duration::MAX / 2);
+    (0..100).for_each(|_| assert!(long.when(&key("one"), now) > Duration::MAX / 2));
+}
+
+/// Scenario 124 (TestItemFastSlowRateLimiter).
+#[test]
+fn the_first_failures_wait_shortly_and_the_others_long_w11() {
+    let mut limiter = ItemFastSlowRateLimiter::new(5 * MS, 10_000 * MS, 3);
+
+    assert_eq!(waits(&mut limiter, "one", 5), [5, 5, 5, 10_000, 10_000]);
+    assert_eq!(waits(&mut limiter, "two", 2), [5, 5]);
+    assert_eq!((limiter.num_requeues("one"), limiter.num_requeues("two")), (5, 2));
+    limiter.forget("one");
+    assert_eq!(waits(&mut limiter, "one", 1), [5]);
+}
+
+/// Scenario 124 (TestMaxOfRateLimiter).
+#[test]
+fn of_several_limiters_the_longest_wait_counts_and_each_is_asked_w11() {
+    let mut limiter = MaxOfRateLimiter::new(vec![
+        Box::new(ItemFastSlowRateLimiter::new(5 * MS, 3_000 * MS, 3)),
+        Box::new(ItemExponentialFailureRateLimiter::new(MS, 1_000 * MS)),
+    ]);
+
+    assert_eq!(waits(&mut limiter, "one", 5), [5, 5, 5, 3_000, 3_000]);
+    assert_eq!(limiter.num_requeues("one"), 5);
+    limiter.forget("one");
+    assert_eq!(limiter.num_requeues("one"), 0);
+    assert_eq!(waits(&mut limiter, "one", 1), [5]);
+}
+
+/// Scenario 124 (TestWithMaxWaitRateLimiter).
+#[test]
+fn no_wait_is_longer_than_the_longest_w11() {
+    let inner = ItemExponentialFailureRateLimiter::new(MS, 1_000_000 * MS);
+    let mut limiter = MaxWaitRateLimiter::new(inner, 100 * MS);
+
+    assert_eq!(waits(&mut limiter, "one", 10), [1, 2, 4, 8, 16, 32, 64, 100, 100, 100]);
+    assert_eq!(limiter.num_requeues("one"), 10);
+    limiter.forget("one");
+    assert_eq!(waits(&mut limiter, "one", 1), [1]);
+}
+
+/// Scenario 124, W-9.
+#[test]
+fn the_bucket_lets_a_burst_through_and_then_its_rate_and_is_full_again_after_a_while() {
+    let mut limiter = BucketRateLimiter::new(10.0, NonZeroU32::new(3).unwrap());
+    let start = Instant::now();
+    let mut at = |millis: u32| limiter.when(&key("any"), start + millis * MS).as_millis();
+
+    assert_eq!([at(0), at(0), at(0), at(0), at(0)], [0, 0, 0, 100, 200]);
+    // Half a second brings five tokens; two of them are spent.
+    assert_eq!([at(500), at(500), at(500), at(500)], [0, 0, 0, 100]);
+    assert_eq!([at(100_000), at(100_000), at(100_000), at(100_000)], [0, 0, 0, 100]);
+}
+
+/// Scenario 124, W-9: 5 ms doubled up to 1000 s, and 10 a second with 100 at once.
+#[test]
+fn the_default_is_the_longer_of_the_keys_own_wait_and_that_of_all_together_w9() {
+    let burst = NonZeroU32::new(100).unwrap();
+    let mut limiter = default_controller_rate_limiter(5 * MS, 1_000_000 * MS, 10.0, burst);
+    let now = Instant::now();
+
+    for number in 0..100 {
+        assert_eq!(limiter.when(&key(&number.to_string()), now), 5 * MS, "{number}");
+    }
+    assert_eq!(limiter.when(&key("101"), now), 100 * MS);
+    assert_eq!(limiter.when(&key("102"), now), 200 * MS);
+    let mut one = default_controller_rate_limiter(5 * MS, 1_000_000 * MS, 10.0, burst);
+    assert_eq!(waits(&mut one, "one", 20).last(), Some(&1_000_000));
+}

@@ -1,0 +1,33 @@
+//! W-1 to W-15, and scenarios 119 to 125 of client-go's tests.
+
+mod adding;
+mod delaying;
+mod ending;
+mod measuring;
+mod reconciling;
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use super::*;
+
+/// A queue of at most so many keys whose limiter waits 10 ms, 20 ms, 40 ms ... 1 s.
+fn queue(capacity: usize) -> RateLimitingQueue {
+    let limiter = ItemExponentialFailureRateLimiter::new(Duration::from_millis(10), Duration::from_secs(1));
+    RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)
+}
+
+/// The keys that wait now, each done at once.
+fn drain(queue: &RateLimitingQueue) -> Vec<String> {
+    std::iter::from_fn(|| {
+        let work = queue.take()?;
+        let key = work.key().to_string();
+        work.done();
+        Some(key)
+    })
+    .collect()
+}
+
+/// Paused time goes on.
+async fn after(millis: u64) {
+    time::advance(Duration::from_millis(millis)).await;
+}

@@ -1,0 +1,154 @@
+//! AddAfter and AddRateLimited (W-7 to W-10).
+
+use super::*;
+
+/// Scenario 123 (TestSimpleQueue).
+#[tokio::test(start_paused = true)]
+async fn a_delayed_key_waits_for_its_time_and_is_not_counted_as_waiting_w6_w7() {
+    let queue = queue(10);
+    queue.add_after("a", Duration::from_millis(50)).unwrap();
+    queue.add_after("now", Duration::ZERO).unwrap();
+
+    assert_eq!(queue.waiting(), 1);
+    assert_eq!(drain(&queue), ["now"]);
+    after(49).await;
+    assert_eq!((queue.waiting(), queue.stats().delayed), (0, 1));
+    after(1).await;
+    assert_eq!((queue.waiting(), queue.stats().delayed), (1, 0));
+    assert_eq!(drain(&queue), ["a"]);
+    after(10_000).await;
+    assert_eq!(drain(&queue), Vec::<String>::new());
+    assert_eq!(queue.keys(), 0);
+}
+
+/// Scenario 123 (TestDeduping).
+#[tokio::test(start_paused = true)]
+async fn of_two_times_for_one_key_the_earlier_counts_whichever_came_first_w7() {
+    let queue = queue(10);
+    for (first, second) in [(50, 70), (50, 30)] {
+        queue.add_after("a", Duration::from_millis(first)).unwrap();
+        queue.add_after("a", Duration::from_millis(second)).unwrap();
+        let earlier = first.min(second);
+        after(earlier - 1).await;
+        assert_eq!(queue.waiting(), 0);
+        after(1).await;
+        assert_eq!(drain(&queue), ["a"]);
+        after(100).await;
+        assert_eq!(queue.waiting(), 0, "the later time is gone");
+    }
+}
+
+/// Scenario 123 (TestAddTwoFireEarly).
+#[tokio::test(start_paused = true)]
+async fn keys_come_in_the_order_of_their_time_and_one_that_comes_due_later_is_woken_for() {
+    let queue = queue(10);
+    queue.add_after("late", Duration::from_secs(1)).unwrap();
+    let got = tokio::spawn({
+        let queue = queue.clone();
+        async move {
+            let mut keys = Vec::new();
+            while keys.len() < 3 {
+                keys.push(queue.get().await.unwrap().key().to_string());
+            }
+            (keys, time::Instant::now())
+        }
+    });
+    let start = time::Instant::now();
+    after(100).await;
+    // Earlier than what the worker sleeps for.
+    queue.add_after("soon", Duration::from_millis(50)).unwrap();
+    queue.add_after("sooner", Duration::from_millis(20)).unwrap();
+
+    let (keys, at) = got.await.unwrap();
+    // Each is dropped unfinished and comes back at once: what came first comes first.
+    assert_eq!(keys.first().map(String::as_str), Some("sooner"));
+    assert!(at - start < Duration::from_secs(1), "it did not sleep until the latest");
+}
+
+/// Scenario 123 (TestCopyShifting).
+#[tokio::test(start_paused = true)]
+async fn what_is_due_together_comes_in_the_order_of_its_time() {
+    let queue = queue(10);
+    for (key, millis) in [("first", 1_000), ("second", 500), ("third", 250)] {
+        queue.add_after(key, Duration::from_millis(millis)).unwrap();
+    }
+    after(2_000).await;
+    queue.add("now").unwrap();
+
+    assert_eq!(drain(&queue), ["third", "second", "first", "now"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_workers_that_sleep_get_two_keys_that_come_due_at_once() {
+    let queue = queue(10);
+    queue.add_after("late", Duration::from_secs(3600)).unwrap();
+    let get = || {
+        let queue = queue.clone();
+        tokio::spawn(async move {
+            let work = queue.get().await.unwrap();
+            let at = time::Instant::now();
+            // Both keys are in hand at a time.
+            time::sleep(Duration::from_secs(1)).await;
+            work.done();
+            at
+        })
+    };
+    let (one, other) = (get(), get());
+    after(0).await;
+    let start = time::Instant::now();
+    queue.add_after("a", Duration::from_millis(10)).unwrap();
+    queue.add_after("b", Duration::from_millis(10)).unwrap();
+
+    let (one, other) = (one.await.unwrap(), other.await.unwrap());
+    assert!(one - start < Duration::from_millis(500) && other - start < Duration::from_millis(500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_rate_limited_add_waits_twice_as_long_until_the_key_is_forgotten_w9_w10_w12() {
+    let queue = queue(10);
+    for millis in [10, 20, 40] {
+        queue.add_rate_limited("a").unwrap();
+        after(millis - 1).await;
+        assert_eq!(queue.waiting(), 0);
+        after(1).await;
+        assert_eq!(drain(&queue), ["a"], "after {millis} ms");
+    }
+    assert_eq!((queue.num_requeues("a"), queue.num_requeues("b")), (3, 0));
+
+    // Forgetting changes nothing about where a key is.
+    queue.add("a").unwrap();
+    queue.forget("a");
+    assert_eq!((queue.num_requeues("a"), queue.waiting()), (0, 1));
+    drain(&queue);
+    queue.add_rate_limited("a").unwrap();
+    after(10).await;
+    assert_eq!(drain(&queue), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delay_longer_than_any_clock_can_tell_is_no_overflow() {
+    let queue = queue(10);
+    queue.add_after("a", Duration::MAX).unwrap();
+
+    assert_eq!((queue.waiting(), queue.keys()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_limiter_takes_over_the_failures_and_leaves_what_is_delayed() {
+    let queue = queue(10);
+    queue.add_rate_limited("a").unwrap();
+    let burst = std::num::NonZeroU32::new(100).unwrap();
+    let (min, max) = (Duration::from_millis(100), Duration::from_secs(10));
+    queue.set_limiter(default_controller_rate_limiter(min, max, 1000.0, burst));
+
+    assert_eq!(queue.num_requeues("a"), 1);
+    after(10).await;
+    assert_eq!(drain(&queue), ["a"], "as it was to");
+    queue.add_rate_limited("a").unwrap();
+    after(199).await;
+    assert!(drain(&queue).is_empty(), "its second failure: twice the new 100 ms");
+    after(1).await;
+    assert_eq!(drain(&queue), ["a"]);
+    queue.forget("a");
+    assert_eq!(queue.num_requeues("a"), 0);
+}

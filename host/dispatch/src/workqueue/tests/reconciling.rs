@@ -1,0 +1,254 @@
+//! The loop of W-1.
+
+use std::{
+    collections::VecDeque,
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use informer_types::{Failure, FailureKind, Reconciled, Reconciler, Request};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+
+/// Answers as it was told, then `Done`; remembers what it was asked and when.
+#[derive(Default)]
+struct Scripted {
+    answers: Mutex<VecDeque<Reconciled>>,
+    asked: Mutex<Vec<(String, u32, time::Instant)>>,
+    running: AtomicUsize,
+    most_running: AtomicUsize,
+    takes: Duration,
+}
+
+impl Scripted {
+    fn new(answers: impl IntoIterator<Item = Reconciled>) -> Arc<Self> {
+        Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), ..Self::default() })
+    }
+
+    fn asked(&self) -> Vec<(String, u32)> {
+        self.asked.lock().iter().map(|(key, attempt, _)| (key.clone(), *attempt)).collect()
+    }
+
+    fn gaps(&self) -> Vec<u128> {
+        let asked = self.asked.lock();
+        asked.windows(2).map(|pair| (pair[1].2 - pair[0].2).as_millis()).collect()
+    }
+}
+
+impl Reconciler for Scripted {
+    async fn reconcile(&self, request: Request) -> Reconciled {
+        self.asked.lock().push((request.key.to_string(), request.attempt, time::Instant::now()));
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_running.fetch_max(running, Ordering::SeqCst);
+        time::sleep(self.takes).await;
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        let answer = self.answers.lock().pop_front();
+        answer.unwrap_or(Reconciled::Done)
+    }
+}
+
+fn failed() -> Reconciled {
+    Reconciled::Retry { failure: Failure::new(FailureKind::Handler, "no") }
+}
+
+fn run(
+    queue: &RateLimitingQueue,
+    reconciler: &Arc<impl Reconciler>,
+    workers: usize,
+    attempts: u32,
+) -> ReconcileHandle {
+    let config = ReconcileConfig {
+        plugin: "test".into(),
+        workers: NonZeroUsize::new(workers).unwrap(),
+        attempts: NonZeroU32::new(attempts),
+    };
+    ReconcileLoop::spawn(config, queue.clone(), Arc::clone(reconciler), &CancellationToken::new())
+}
+
+/// Until nothing is left; paused time runs as far as it has to.
+async fn settled(queue: &RateLimitingQueue) {
+    while queue.keys() > 0 {
+        time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_waits_for_its_backoff_and_a_success_is_forgotten_w1_w12() {
+    let queue = queue(10);
+    let reconciler = Scripted::new([failed(), failed()]);
+    let _handle = run(&queue, &reconciler, 1, 0);
+    queue.add("a").unwrap();
+    settled(&queue).await;
+
+    let told = [("a", 1), ("a", 2), ("a", 3)].map(|(key, attempt)| (key.to_owned(), attempt));
+    assert_eq!(reconciler.asked(), told);
+    assert_eq!(reconciler.gaps(), [10, 20]);
+    assert_eq!(queue.num_requeues("a"), 0);
+    let stats = queue.stats();
+    assert_eq!((stats.failed, stats.succeeded, stats.dropped), (2, 1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_whose_attempts_are_spent_is_given_up_shown_and_taken_again_when_added_w13() {
+    let queue = queue(10);
+    let reconciler = Scripted::new([failed(), failed(), failed()]);
+    let _handle = run(&queue, &reconciler, 1, 3);
+    queue.add("a").unwrap();
+    settled(&queue).await;
+
+    assert_eq!(reconciler.asked().len(), 3);
+    let dropped = queue.dropped();
+    assert_eq!((&*dropped[0].key, dropped[0].attempts, &*dropped[0].failure.message), ("a", 3, "no"));
+    assert_eq!(queue.num_requeues("a"), 0, "it is forgotten (W-12)");
+
+    queue.add("a").unwrap();
+    settled(&queue).await;
+    assert_eq!(reconciler.asked().last(), Some(&("a".to_owned(), 1)), "it starts over");
+    assert_eq!(queue.dropped(), []);
+    assert_eq!(queue.stats().dropped, 1, "what happened stays counted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_terminal_failure_is_given_up_at_once() {
+    let queue = queue(10);
+    let terminal = Reconciled::Terminal { failure: Failure::new(FailureKind::Handler, "never") };
+    let reconciler = Scripted::new([terminal]);
+    let _handle = run(&queue, &reconciler, 1, 0);
+    queue.add("a").unwrap();
+    settled(&queue).await;
+
+    assert_eq!(reconciler.asked().len(), 1);
+    assert_eq!(queue.dropped()[0].failure.message, "never");
+}
+
+#[tokio::test(start_paused = true)]
+async fn asking_again_is_no_failure_and_spends_no_attempts() {
+    let queue = queue(10);
+    let answers = [
+        Reconciled::Requeue,
+        Reconciled::Requeue,
+        failed(),
+        Reconciled::RequeueAfter(Duration::from_secs(5)),
+        failed(),
+    ];
+    let reconciler = Scripted::new(answers);
+    let _handle = run(&queue, &reconciler, 1, 2);
+    queue.add("a").unwrap();
+    settled(&queue).await;
+
+    let attempts: Vec<u32> = reconciler.asked().iter().map(|(_, attempt)| *attempt).collect();
+    assert_eq!(attempts, [1, 1, 1, 2, 1, 2]);
+    // The backoff grows with each `Requeue` and each failure, and starts over after `RequeueAfter`.
+    assert_eq!(reconciler.gaps(), [10, 20, 40, 5_000, 10]);
+    assert_eq!(queue.stats().dropped, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_many_keys_are_reconciled_at_once_as_there_are_workers_and_the_number_can_change() {
+    let queue = queue(100);
+    let reconciler = Arc::new(Scripted { takes: Duration::from_millis(10), ..Scripted::default() });
+    let handle = run(&queue, &reconciler, 3, 0);
+    (0..30).for_each(|key| queue.add(&key.to_string()).unwrap());
+    settled(&queue).await;
+    assert_eq!(reconciler.most_running.load(Ordering::SeqCst), 3);
+
+    reconciler.most_running.store(0, Ordering::SeqCst);
+    handle.set_workers(NonZeroUsize::new(5).unwrap());
+    (0..30).for_each(|key| queue.add(&key.to_string()).unwrap());
+    settled(&queue).await;
+    assert_eq!(reconciler.most_running.load(Ordering::SeqCst), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconciler_that_panics_fails_that_call_only() {
+    struct Panics(AtomicUsize);
+    impl Reconciler for Panics {
+        async fn reconcile(&self, request: Request) -> Reconciled {
+            assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "the first call of {}", request.key);
+            Reconciled::Done
+        }
+    }
+    let queue = queue(10);
+    let _handle = run(&queue, &Arc::new(Panics(AtomicUsize::new(0))), 1, 0);
+    queue.add("a").unwrap();
+    queue.add("b").unwrap();
+    settled(&queue).await;
+
+    assert_eq!((queue.stats().failed, queue.stats().succeeded), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_reconciles_what_waits_and_ends_w5() {
+    let queue = queue(100);
+    let reconciler = Arc::new(Scripted { takes: Duration::from_millis(10), ..Scripted::default() });
+    let handle = run(&queue, &reconciler, 2, 0);
+    (0..20).for_each(|key| queue.add(&key.to_string()).unwrap());
+
+    assert_eq!(handle.drain(Duration::from_secs(10)).await, 0);
+    assert_eq!(reconciler.asked().len(), 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_deadline_draining_drops_the_calls_in_hand_and_counts_what_is_left() {
+    let queue = queue(100);
+    let reconciler = Arc::new(Scripted { takes: Duration::from_secs(60), ..Scripted::default() });
+    let handle = run(&queue, &reconciler, 2, 0);
+    (0..5).for_each(|key| queue.add(&key.to_string()).unwrap());
+    time::sleep(Duration::from_secs(1)).await;
+
+    assert_eq!(handle.drain(Duration::from_secs(1)).await, 5);
+    assert_eq!(queue.stats().put_back, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_handle_ends_the_workers_and_the_keys_stay() {
+    let queue = queue(100);
+    let reconciler = Arc::new(Scripted { takes: Duration::from_secs(60), ..Scripted::default() });
+    let handle = run(&queue, &reconciler, 1, 0);
+    queue.add("a").unwrap();
+    time::sleep(Duration::from_secs(1)).await;
+    drop(handle);
+    time::sleep(Duration::from_secs(1)).await;
+
+    assert_eq!(queue.take().map(|work| work.key().to_string()).as_deref(), Some("a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_calls_are_made_can_change_and_the_call_in_hand_ends_as_it_was_begun() {
+    let queue = queue(10);
+    let failures = std::iter::repeat_with(failed).take(4);
+    let reconciler = Arc::new(Scripted {
+        answers: Mutex::new(failures.collect()),
+        takes: Duration::from_millis(10),
+        ..Scripted::default()
+    });
+    let handle = run(&queue, &reconciler, 1, 0);
+    queue.add("a").unwrap();
+    time::sleep(Duration::from_millis(5)).await;
+
+    let (plugin, workers) = ("test".into(), NonZeroUsize::MIN);
+    handle.configure(ReconcileConfig { plugin, workers, attempts: NonZeroU32::new(1) });
+    settled(&queue).await;
+
+    // The first was to be tried again for ever, and is; the second is the last.
+    assert_eq!(reconciler.asked(), [("a".to_owned(), 1), ("a".to_owned(), 2)]);
+    assert_eq!(queue.stats().dropped, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removal_finishes_the_calls_in_hand_and_makes_no_other_d10() {
+    let queue = queue(100);
+    let reconciler = Arc::new(Scripted { takes: Duration::from_millis(10), ..Scripted::default() });
+    let handle = run(&queue, &reconciler, 2, 0);
+    (0..5).for_each(|key| queue.add(&key.to_string()).unwrap());
+    time::sleep(Duration::from_millis(5)).await;
+
+    assert_eq!(handle.remove().await, 3);
+    assert_eq!(reconciler.asked().len(), 2);
+    assert_eq!((queue.stats().succeeded, queue.keys()), (2, 0));
+}

@@ -1,0 +1,101 @@
+//! A key in hand.
+
+use std::{sync::Arc, time::Duration};
+
+use informer_types::Failure;
+
+use super::{RateLimitingQueue, keys::Keys, now};
+
+/// A key in hand: nobody else gets it meanwhile (W-3). Ending it is client-go's `Done`.
+///
+/// Work that is dropped puts its key back, to be handed out at once: whoever had it did not get to the end.
+#[derive(Debug)]
+pub struct Work {
+    queue: RateLimitingQueue,
+    taken: Taken,
+    ended: bool,
+}
+
+/// What [`Keys::take`] hands out.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) key: Arc<str>,
+    /// Calls for it that failed, one after the other, up to now.
+    pub(super) failed: u32,
+    pub(super) waited: Duration,
+}
+
+// === impl Work ===
+
+impl Work {
+    pub(super) fn new(queue: RateLimitingQueue, taken: Taken) -> Self {
+        Self { queue, taken, ended: false }
+    }
+
+    /// The key.
+    pub fn key(&self) -> &Arc<str> {
+        &self.taken.key
+    }
+
+    /// 1, and one more for each call in a row that ended by [`Work::retry`].
+    pub fn attempt(&self) -> u32 {
+        self.taken.failed.saturating_add(1)
+    }
+
+    /// How long it waited, since its first add.
+    pub fn waited(&self) -> Duration {
+        self.taken.waited
+    }
+
+    /// `Done`, and nothing else: the failures that the limiter counts stay (W-12).
+    pub fn done(mut self) {
+        self.end(Keys::done);
+    }
+
+    /// `Forget` and `Done`: it succeeded. A dropped key that was added again and succeeded is no longer shown.
+    pub fn succeed(mut self) {
+        self.end(Keys::succeed);
+    }
+
+    /// `Forget`, `AddAfter` and `Done`.
+    pub fn requeue_after(mut self, delay: Duration) {
+        self.end(|keys, key, now| keys.requeue_after(key, delay, now));
+    }
+
+    /// `AddRateLimited` and `Done`: again, without having failed.
+    pub fn requeue(mut self) {
+        self.end(Keys::requeue);
+    }
+
+    /// `AddRateLimited` and `Done`: again, because it failed.
+    pub fn retry(mut self) {
+        self.end(Keys::retry);
+    }
+
+    /// `Forget` and `Done`: it is given up, counted and shown, until somebody adds it again (W-12, W-13).
+    pub fn give_up(mut self, failure: Failure) {
+        let attempts = self.attempt();
+        self.end(|keys, key, now| keys.give_up(key, attempts, failure, now));
+    }
+
+    fn end(&mut self, how: impl FnOnce(&mut Keys, &Arc<str>, std::time::Instant)) {
+        self.ended = true;
+        let wake = {
+            let mut keys = self.queue.0.keys.lock();
+            how(&mut keys, &self.taken.key, now());
+            keys.wakes()
+        };
+        if wake {
+            self.queue.0.ready.notify_one();
+        }
+        self.queue.0.changed.notify_waiters();
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.end(Keys::put_back);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `workqueue`: the plugin's own queue of keys.
+
+use std::time::Duration;
+
+use informer_types::AddError;
+
+use crate::{
+    bindings::informer::plugin::{
+        types::{Error, ErrorCode},
+        workqueue::Host,
+    },
+    guest::Guest,
+};
+
+impl Host for Guest {
+    fn add(&mut self, key: String) -> Result<(), Error> {
+        Ok(self.sources.workqueue.add(&key)?)
+    }
+
+    fn add_after(&mut self, key: String, millis: u32) -> Result<(), Error> {
+        Ok(self.sources.workqueue.add_after(&key, Duration::from_millis(millis.into()))?)
+    }
+
+    fn add_rate_limited(&mut self, key: String) -> Result<(), Error> {
+        Ok(self.sources.workqueue.add_rate_limited(&key)?)
+    }
+
+    fn forget(&mut self, key: String) {
+        self.sources.workqueue.forget(&key);
+    }
+
+    fn num_requeues(&mut self, key: String) -> u32 {
+        self.sources.workqueue.num_requeues(&key)
+    }
+
+    fn length(&mut self) -> u32 {
+        u32::try_from(self.sources.workqueue.waiting()).unwrap_or(u32::MAX)
+    }
+}
+
+impl From<AddError> for Error {
+    fn from(error: AddError) -> Self {
+        let code = match error {
+            AddError::Full { .. } => ErrorCode::LimitExceeded,
+            AddError::TooLong { .. } => ErrorCode::Invalid,
+        };
+        Self::new(code, error.to_string())
+    }
+}

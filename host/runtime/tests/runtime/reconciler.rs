@@ -1,0 +1,169 @@
+//! Keys instead of notifications (W-1), and the plugin's own queue.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use informer_types::{FailureKind, Outcome, Reconciled, Reconciler, Request};
+
+use crate::host::{PATIENCE, Running, Setup, added, delivery, pod};
+
+async fn reconcile(running: &Running, key: &str, attempt: u32) -> Reconciled {
+    running.plugin.reconcile(Request { key: key.into(), attempt, queued: Duration::from_millis(7) }).await
+}
+
+/// The class and the message of a failure that is to be retried.
+fn failure(reconciled: Reconciled) -> (FailureKind, String) {
+    match reconciled {
+        Reconciled::Retry { failure } => (failure.kind, failure.message),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_component_may_take_keys_only_and_says_so() {
+    let running = Setup::new("{}").load("reconciles").await;
+
+    let version = running.plugin.version().unwrap();
+    assert!(version.reconciles && !version.handles);
+    assert!(running.plugin.only_reconciles());
+    assert_eq!(reconcile(&running, "default/web", 3).await, Reconciled::Done);
+    assert_eq!(running.log.messages(), ["reconcile default/web attempt 3"]);
+    let stats = running.plugin.stats();
+    assert_eq!((stats.calls, stats.acknowledged, stats.instances_created), (1, 1, 1));
+}
+
+#[tokio::test]
+async fn each_answer_is_told_to_the_workqueue() {
+    let expected = [
+        ("requeue", Reconciled::Requeue),
+        ("requeue-after", Reconciled::RequeueAfter(Duration::from_millis(1500))),
+    ];
+    for (how, answer) in expected {
+        let config = format!(r#"{{"times": 1, "how": "{how}"}}"#);
+        let running = Setup::new(&config).load("reconciles").await;
+        assert_eq!(reconcile(&running, "a", 1).await, answer);
+    }
+
+    let running = Setup::new(r#"{"times": 1}"#).load("reconciles").await;
+    let failed = failure(reconcile(&running, "a", 1).await);
+    assert_eq!(failed, (FailureKind::Handler, "failure 1 of a".to_owned()));
+    assert_eq!(running.plugin.stats().failures.get(&FailureKind::Handler), Some(&1));
+
+    let running = Setup::new(r#"{"times": 1, "how": "terminal"}"#).load("reconciles").await;
+    let Reconciled::Terminal { failure } = reconcile(&running, "a", 1).await else { panic!() };
+    assert_eq!(failure.message, "failure 1 of a");
+}
+
+#[tokio::test]
+async fn a_call_that_traps_or_spins_costs_its_instance_and_is_to_be_made_again() {
+    let running = Setup::new(r#"{"times": 1, "how": "trap"}"#).load("reconciles").await;
+    let (kind, message) = failure(reconcile(&running, "default/web", 1).await);
+    assert_eq!(kind, FailureKind::Trap);
+    assert!(message.starts_with("reconcile of default/web: ") && message.contains("failure 1"), "{message}");
+    assert_eq!(reconcile(&running, "default/web", 2).await, Reconciled::Done);
+    assert_eq!(running.plugin.stats().instances_retired, 1);
+
+    let spinning = Setup::new(r#"{"times": 1, "how": "spin"}"#).deadline(Duration::from_millis(200));
+    let running = spinning.load("reconciles").await;
+    assert_eq!(failure(reconcile(&running, "a", 1).await).0, FailureKind::Deadline);
+    assert_eq!(reconcile(&running, "a", 2).await, Reconciled::Done);
+}
+
+#[tokio::test]
+async fn as_many_keys_are_reconciled_at_a_time_as_there_are_instances() {
+    let running = Arc::new(Setup::new(r#"{"millis": 300}"#).instances(2).load("reconciles").await);
+    let calls = ["a", "b", "c"].map(|key| {
+        let running = Arc::clone(&running);
+        tokio::spawn(async move { reconcile(&running, key, 1).await })
+    });
+    for call in calls {
+        let reconciled = tokio::time::timeout(PATIENCE, call).await.unwrap().unwrap();
+        assert_eq!(reconciled, Reconciled::Done);
+    }
+
+    let said = running.log.messages();
+    let mut inside = 0_i32;
+    let mut most = 0;
+    for line in said {
+        inside += i32::from(line.starts_with("begin ")) - i32::from(line.starts_with("end "));
+        most = most.max(inside);
+    }
+    assert_eq!(most, 2);
+}
+
+#[tokio::test]
+async fn a_notification_or_key_for_which_there_is_no_export_fails_without_a_trap() {
+    let running = Setup::new("{}").load("reconciles").await;
+    let failed = running.add_fails("web").await;
+    assert_eq!(failed.kind, FailureKind::Host);
+
+    let running = Setup::new("{}").load("echo").await;
+    assert!(!running.plugin.reconciles() && !running.plugin.only_reconciles());
+    assert_eq!(failure(reconcile(&running, "a", 1).await).0, FailureKind::Host);
+}
+
+#[tokio::test]
+async fn handlers_add_keys_and_the_same_instance_reconciles() {
+    let running = Setup::new("{}").load("enqueues").await;
+
+    assert_eq!(running.add("web").await, Outcome::Acknowledged);
+    assert_eq!(reconcile(&running, "default/web", 1).await, Reconciled::Done);
+
+    assert_eq!(running.keys.asked(), ["add default/web"]);
+    assert_eq!(running.log.messages(), ["reconcile default/web attempt 1"]);
+    assert_eq!(running.plugin.stats().instances_created, 1);
+    let version = running.plugin.version().unwrap();
+    assert!(version.reconciles && version.handles);
+}
+
+#[tokio::test]
+async fn each_function_of_the_workqueue_reaches_it() {
+    for (how, asked) in
+        [("add-after", "add default/web/0 after 3600s"), ("add-rate-limited", "add default/web/0 limited")]
+    {
+        let running = Setup::new(&format!(r#"{{"keys": 1, "how": "{how}"}}"#)).load("enqueues").await;
+        assert_eq!(running.add("web").await, Outcome::Acknowledged);
+        assert_eq!(running.keys.asked(), [asked]);
+        assert_eq!(running.log.messages(), ["length 1"]);
+    }
+
+    let running = Setup::new("{}").load("enqueues").await;
+    let gone = informer_types::Change::Deleted { object: pod("web", "1"), final_state_known: true };
+    let told = running.deliver(delivery(gone, informer_types::Cause::Live)).await;
+    assert_eq!(told, Outcome::Acknowledged);
+    assert_eq!(running.keys.asked(), ["forget default/web"]);
+    assert_eq!(running.log.messages(), ["requeues of default/web: 11", "forgotten: 11"]);
+}
+
+#[tokio::test]
+async fn a_full_queue_and_a_long_key_are_errors_that_say_what_they_are() {
+    let running = Setup::new(r#"{"keys": 10000000}"#).load("enqueues").await;
+    running.keys.capacity.store(3, Ordering::Relaxed);
+    assert_eq!(running.deliver(added(pod("web", "1"))).await, Outcome::Acknowledged);
+    let said = running.log.messages();
+    let expected = "key 3 is refused: Retry(\"limit-exceeded: the workqueue holds 3 keys, which is `capacity` of [plugin.workqueue]\")";
+    assert_eq!(said, [expected, "length 3"]);
+
+    let running = Setup::new(r#"{"bytes": 101}"#).load("enqueues").await;
+    let failed = running.add_fails("web").await;
+    assert_eq!(failed.message, "invalid: a key of 101 bytes; at most 100");
+}
+
+#[tokio::test]
+async fn keys_decide_about_a_version_on_trial_as_notifications_do() {
+    let setup = Setup::new("{}");
+    let mut config = setup.config.clone();
+    let running = setup.load("reconciles").await;
+    config.config_json = r#"{"times": 1, "how": "trap"}"#.into();
+    running.plugin.configure(config).await.unwrap();
+
+    // None of the first five calls did what it should.
+    for _ in 0..5 {
+        assert_eq!(failure(reconcile(&running, "a", 1).await).0, FailureKind::Trap);
+    }
+
+    assert_eq!(running.plugin.stats().went_back, 1);
+    assert_eq!(reconcile(&running, "a", 1).await, Reconciled::Done);
+}

@@ -1,0 +1,39 @@
+//! The workqueue of a plugin that reconciles, for the admin endpoint.
+
+use informer_dispatch::workqueue::{DroppedKey, DurationHistogram};
+use serde_json::{Value, json};
+
+use super::{Unit, millis};
+
+/// Null for a plugin that neither reconciles nor has keys from a version that did. The names are those of client-go's
+/// workqueue metrics where there are any (W-14).
+pub(super) fn workqueue(unit: &Unit) -> Value {
+    let stats = unit.workqueue().stats();
+    if !unit.plugin().reconciles() && stats.keys == 0 && stats.adds == 0 {
+        return Value::Null;
+    }
+    json!({
+        "depth": stats.depth, "waiting": stats.waiting, "delayed": stats.delayed, "in-hand": stats.in_hand,
+        "keys": stats.keys, "capacity": stats.capacity, "paused": stats.paused,
+        "adds": stats.adds, "retries": stats.retries, "refused": stats.refused,
+        "succeeded": stats.succeeded, "requeued": stats.requeued, "failed": stats.failed,
+        "put-back": stats.put_back, "dropped": stats.dropped,
+        "queue-duration": durations(&stats.latency), "work-duration": durations(&stats.work_duration),
+        "unfinished-work-ms": millis(stats.unfinished_work),
+        "longest-running-ms": millis(stats.longest_running),
+        "dropped-keys": unit.workqueue().dropped().iter().map(dropped).collect::<Vec<_>>(),
+    })
+}
+
+/// Buckets by their upper bound in seconds, cumulative.
+fn durations(histogram: &DurationHistogram) -> Value {
+    let buckets = histogram.buckets().map(|(bound, count)| json!([bound, count]));
+    json!({
+        "count": histogram.count(), "sum-ms": millis(histogram.sum()), "longest-ms": millis(histogram.longest()),
+        "buckets": buckets.collect::<Vec<_>>(),
+    })
+}
+
+fn dropped(dropped: &DroppedKey) -> Value {
+    json!({ "key": &*dropped.key, "attempts": dropped.attempts, "failure": dropped.failure.to_string() })
+}

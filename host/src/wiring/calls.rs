@@ -1,0 +1,149 @@
+//! What a delivery and a key become, by what the component exports.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use informer_dispatch::workqueue::RateLimitingQueue;
+use informer_runtime::Plugin;
+use informer_types::{
+    Change, Delivery, EventHandler, Failure, FailureKind, Gvr, Notification, Object, ObjectKey, Outcome,
+    Reconciled, Reconciler, Request,
+};
+use parking_lot::RwLock;
+
+use crate::config::{Enqueue, Subscription};
+
+/// How long a key waits where the version in service takes none: another one may, after the next reload.
+const UNTIL_A_RELOAD: Duration = Duration::from_secs(1);
+
+/// The calls of one plugin. What it exports is known after a load only, and a reload may change it, so it is decided at
+/// each delivery: a component with `handler` is called; for one with `reconciler` alone the key is put into its workqueue,
+/// and with that the notification counts as delivered.
+pub(crate) struct Calls {
+    plugin: Arc<Plugin>,
+    workqueue: RateLimitingQueue,
+    /// Of each subscription.
+    enqueue: RwLock<BTreeMap<Gvr, Enqueue>>,
+}
+
+// === impl Calls ===
+
+impl Calls {
+    /// `enqueue` of each `[[plugin.on]]`.
+    pub(crate) fn new<'a>(
+        plugin: Arc<Plugin>,
+        workqueue: RateLimitingQueue,
+        subscriptions: impl IntoIterator<Item = &'a Subscription>,
+    ) -> Self {
+        let calls = Self { plugin, workqueue, enqueue: RwLock::default() };
+        calls.set_enqueue(subscriptions);
+        calls
+    }
+
+    /// Makes keys as these say from now on; of several for one resource the last counts.
+    pub(crate) fn set_enqueue<'a>(&self, subscriptions: impl IntoIterator<Item = &'a Subscription>) {
+        let enqueue = subscriptions.into_iter().map(|on| (on.watch.clone(), on.enqueue));
+        *self.enqueue.write() = enqueue.collect();
+    }
+
+    /// Waits for room: what comes meanwhile merges in the plugin's queue, and nothing is lost.
+    async fn enqueue(&self, notification: &Notification) -> Outcome {
+        let how = self.enqueue.read().get(notification.source.gvr()).copied().unwrap_or_default();
+        for key in keys(how, &notification.change) {
+            if let Err(error) = self.workqueue.add_when_room(&key.to_string()).await {
+                let failure = Failure::new(FailureKind::Host, error.to_string());
+                return Outcome::Permanent { failure };
+            }
+        }
+        Outcome::Acknowledged
+    }
+}
+
+impl EventHandler for Calls {
+    async fn handle(&self, delivery: Delivery) -> Outcome {
+        if self.plugin.only_reconciles() {
+            self.enqueue(&delivery.notification).await
+        } else {
+            self.plugin.handle(delivery).await
+        }
+    }
+}
+
+impl Reconciler for Calls {
+    async fn reconcile(&self, request: Request) -> Reconciled {
+        if self.plugin.reconciles() {
+            self.plugin.reconcile(request).await
+        } else {
+            Reconciled::RequeueAfter(UNTIL_A_RELOAD)
+        }
+    }
+}
+
+/// The keys of a change. An object that went from one controller to another concerns both.
+fn keys(how: Enqueue, change: &Change) -> Vec<ObjectKey> {
+    if how == Enqueue::Object {
+        return vec![change.object().key()];
+    }
+    let old = match change {
+        Change::Updated { old, .. } => controller(old),
+        Change::Added { .. } | Change::Deleted { .. } => None,
+    };
+    let new = controller(change.object());
+    let old = old.filter(|old| Some(old) != new.as_ref());
+    old.into_iter().chain(new).collect()
+}
+
+/// Owners are in the namespace of what they own, or in none: which, only their resource tells, and the API server's
+/// garbage collector knows it. Controllers in no namespace are rare (nodes of static pods).
+fn controller(object: &Object) -> Option<ObjectKey> {
+    let controller = object.controller()?;
+    Some(ObjectKey::new(object.namespace(), &*controller.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_types::{Body, Header, Owner};
+
+    use super::*;
+
+    fn owned(name: &str, controller: Option<&str>) -> Arc<Object> {
+        // An owner that is not the controller concerns nobody.
+        let owner = |name| Owner { kind: "ReplicaSet".into(), name, ..Owner::default() };
+        let other = owner("other".into());
+        let controller = controller.map(|name| Owner { controller: true, ..owner(name.into()) });
+        let header = Header {
+            namespace: "shop".into(),
+            name: name.into(),
+            owners: std::iter::once(other).chain(controller).collect(),
+            ..Header::default()
+        };
+        Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
+    }
+
+    fn shown(how: Enqueue, change: &Change) -> Vec<String> {
+        keys(how, change).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_key_is_that_of_the_object_or_of_its_controller() {
+        let object = owned("web-1", Some("web"));
+        for change in [
+            Change::Added { object: Arc::clone(&object) },
+            Change::Updated { old: Arc::clone(&object), new: Arc::clone(&object) },
+            Change::Deleted { object, final_state_known: false },
+        ] {
+            assert_eq!(shown(Enqueue::Object, &change), ["shop/web-1"]);
+            assert_eq!(shown(Enqueue::Controller, &change), ["shop/web"]);
+        }
+    }
+
+    #[test]
+    fn an_object_without_a_controller_concerns_nobody_and_one_that_changed_hands_both() {
+        let (none, web, api) = (owned("p", None), owned("p", Some("web")), owned("p", Some("api")));
+
+        assert!(shown(Enqueue::Controller, &Change::Added { object: Arc::clone(&none) }).is_empty());
+        let taken = Change::Updated { old: Arc::clone(&web), new: api };
+        assert_eq!(shown(Enqueue::Controller, &taken), ["shop/web", "shop/api"]);
+        let let_go = Change::Updated { old: web, new: none };
+        assert_eq!(shown(Enqueue::Controller, &let_go), ["shop/web"]);
+    }
+}

@@ -1,0 +1,253 @@
+//! Controllers: keys instead of notifications, by real components (W-1 to W-3, W-12 to W-14).
+
+mod pods;
+mod reload;
+
+use std::collections::BTreeSet;
+
+use informer_devserver::DevServer;
+use informer_guests::{guest, pods_workqueue};
+use informer_tests::host::TestHost;
+use serde_json::{Value, json};
+
+use crate::{configmaps::ConfigMaps, reload::replace};
+use pods::Pods;
+
+async fn server() -> DevServer {
+    DevServer::start(informer_devserver::Config::default()).await.unwrap()
+}
+
+/// One plugin that hears of ConfigMaps, with these lines at the end of its subscription.
+fn configuration(source: &std::path::Path, lines: &str) -> String {
+    format!(
+        r#"
+        [[watch]]
+        gvr = "v1/configmaps"
+        [[plugin]]
+        name = "controller"
+        source = {source:?}
+          [[plugin.on]]
+          watch = "v1/configmaps"
+          {lines}
+        "#,
+    )
+}
+
+async fn start(server: &DevServer, guest_name: &'static str, lines: &str) -> TestHost {
+    let source = tokio::task::spawn_blocking(move || guest(guest_name)).await.unwrap();
+    let host = TestHost::start(&server.url(), &configuration(&source, lines)).await.unwrap();
+    host.synced().await;
+    host
+}
+
+fn keys(host: &TestHost, plugin: &str) -> Value {
+    host.plugin(plugin)["workqueue"].clone()
+}
+
+/// Nothing is queued, nothing is in hand, neither as a notification nor as a key.
+async fn idle(host: &TestHost, plugin: &str) {
+    host.until("the queues to run empty", |_| {
+        let status = host.plugin(plugin);
+        status["queue"]["pending"] == 0
+            && status["queue"]["in-flight"] == 0
+            && status["workqueue"]["keys"] == 0
+    })
+    .await;
+}
+
+fn reconciled(host: &TestHost, key: &str) -> usize {
+    let start = format!("reconcile {key} ");
+    host.lines.of("controller").iter().filter(|line| line.starts_with(&start)).count()
+}
+
+/// The example, with its own configuration but for the component's path and shorter waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pods_controller_syncs_retries_five_times_forgets_and_goes_on_w1_w12_w13() {
+    let server = server().await;
+    let pods = Pods::at(&server.url()).await;
+    pods.create("web").await;
+    let text = std::fs::read_to_string("../examples/pods-workqueue/informer.toml").unwrap();
+    let built = tokio::task::spawn_blocking(pods_workqueue).await.unwrap();
+    let text = text
+        .replace("../../target/wasm32-wasip2/plugin/pods_workqueue.wasm", built.to_str().unwrap())
+        .replace("attempts = 6", "attempts = 6\n  min = \"1ms\"");
+    let host = TestHost::start(&server.url(), &text).await.unwrap();
+    host.synced().await;
+
+    host.lines.said("pods", "sync of pod default/web: ", "").await;
+    pods.create_broken("bad", "no route").await;
+    host.until("the key to be given up", |_| keys(&host, "pods")["dropped"] == 1).await;
+    let errors: Vec<String> =
+        host.lines.of("pods").into_iter().filter(|line| line.starts_with("error")).collect();
+    let expected: Vec<String> = (0..6)
+        .map(|tried| format!("error syncing pod default/bad, retried {tried} times: no route"))
+        .collect();
+    assert_eq!(errors, expected);
+    let dropped = json!([{"key": "default/bad", "attempts": 6, "failure": "handler: no route"}]);
+    assert_eq!(keys(&host, "pods")["dropped-keys"], dropped);
+
+    // A change enqueues the key again, and what succeeds is no longer shown.
+    pods.mend("bad").await;
+    host.lines.said("pods", "sync of pod default/bad: ", "").await;
+    idle(&host, "pods").await;
+    assert_eq!(keys(&host, "pods")["dropped-keys"], json!([]));
+
+    pods.delete("web").await;
+    host.lines.said("pods", "pod default/web does not exist any more", "").await;
+    idle(&host, "pods").await;
+    let status = keys(&host, "pods");
+    assert_eq!((&status["failed"], &status["dropped"]), (&json!(6), &json!(1)), "{status:#}");
+    assert_eq!(status["queue-duration"]["count"], status["work-duration"]["count"]);
+    assert_eq!((&status["depth"], &status["unfinished-work-ms"]), (&json!(0), &json!(0)));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_without_handlers_is_called_with_the_key_of_every_notification() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    objects.create("first").await;
+    let host = start(&server, "reconciles", "resync = \"1s\"").await;
+
+    host.lines.said("controller", "reconcile default/first attempt 1", "").await;
+    objects.create("second").await;
+    host.lines.said("controller", "reconcile default/second attempt 1", "").await;
+    // Neither was changed since: this is the resync.
+    host.lines
+        .until("controller", "both again", |lines| {
+            ["first", "second"].iter().all(|name| {
+                lines.iter().filter(|line| line.starts_with(&format!("reconcile default/{name} "))).count()
+                    > 1
+            })
+        })
+        .await;
+    let before = reconciled(&host, "default/second");
+    objects.delete("second").await;
+    host.lines
+        .until("controller", "the deletion", |lines| {
+            lines.iter().filter(|line| line.starts_with("reconcile default/second ")).count() > before
+        })
+        .await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_key_may_be_that_of_the_controlling_owner() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    objects.create_owned("web-1", "web").await;
+    objects.create_owned("web-2", "web").await;
+    objects.create("orphan").await;
+    let host = start(&server, "reconciles", "enqueue = \"controller\"").await;
+
+    host.lines.said("controller", "reconcile default/web attempt 1", "").await;
+    idle(&host, "controller").await;
+    let said: BTreeSet<String> = host.lines.of("controller").into_iter().collect();
+    assert_eq!(said, BTreeSet::from(["reconcile default/web attempt 1".to_owned()]));
+    assert_eq!(host.plugin("controller")["queue"]["acknowledged"], 3);
+    host.stop().await;
+}
+
+/// The lines `begin key` and `end key` of all calls: how many ran at a time, and that no key ran twice at once.
+fn most_at_once(lines: &[String]) -> usize {
+    let mut running = BTreeSet::new();
+    let mut most = 0;
+    for line in lines {
+        if let Some(key) = line.strip_prefix("begin ") {
+            assert!(running.insert(key), "{key} is reconciled twice at once (W-3)");
+        } else if let Some(key) = line.strip_prefix("end ") {
+            assert!(running.remove(key));
+        }
+        most = most.max(running.len());
+    }
+    most
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_keys_as_workers_are_reconciled_at_once_and_none_of_them_twice_w2_w3() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    let lines = "[plugin.workqueue]\nworkers = 3\n[plugin.config]\nmillis = 50\n";
+    let host = start(&server, "reconciles", lines).await;
+
+    for object in 0..6 {
+        objects.create(&format!("object-{object}")).await;
+    }
+    for round in 0..20 {
+        objects.update("object-0", round).await;
+        objects.update("object-1", round).await;
+    }
+    host.until("every object to be reconciled", |_| {
+        (0..6).all(|n| reconciled(&host, &format!("default/object-{n}")) > 0)
+    })
+    .await;
+    idle(&host, "controller").await;
+
+    assert_eq!(most_at_once(&host.lines.of("controller")), 3);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_workqueue_is_full_notifications_wait_and_no_key_is_lost() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    let names: Vec<String> = (0..30).map(|object| format!("object-{object}")).collect();
+    for name in &names {
+        objects.create(name).await;
+    }
+    let lines = "[plugin.workqueue]\ncapacity = 2\nmin = \"1ms\"\n[plugin.config]\ntimes = 1\n";
+    let host = start(&server, "reconciles", lines).await;
+
+    host.until("every key to succeed", |_| keys(&host, "controller")["succeeded"] == 30).await;
+    for name in &names {
+        assert_eq!(reconciled(&host, &format!("default/{name}")), 2, "{name}: one failure, one success");
+    }
+    let status = keys(&host, "controller");
+    assert_eq!(
+        (&status["refused"], &status["dropped"], &status["failed"]),
+        (&json!(0), &json!(0), &json!(30))
+    );
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_floods_its_workqueue_hits_the_capacity_and_goes_on() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    objects.create("web").await;
+    let lines = "[plugin.workqueue]\ncapacity = 100\n[plugin.config]\nkeys = 10000000\nhow = \"add-after\"\n";
+    let host = start(&server, "enqueues", lines).await;
+
+    let refused =
+        "key 100 is refused: Retry(\"limit-exceeded: the workqueue holds 100 keys, which is `capacity`";
+    host.lines.said("controller", refused, "").await;
+    let status = keys(&host, "controller");
+    assert_eq!((&status["delayed"], &status["refused"]), (&json!(100), &json!(1)), "{status:#}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_may_turn_handlers_into_a_reconciler_and_back() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    objects.create("web").await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("controller.wasm");
+    let read = |name| std::fs::read(guest(name)).unwrap();
+    let (echo, reconciles) = tokio::task::block_in_place(|| (read("echo"), read("reconciles")));
+    replace(&file, &echo);
+    let host = TestHost::start(&server.url(), &configuration(&file, "")).await.unwrap();
+    host.synced().await;
+    assert_eq!(keys(&host, "controller"), Value::Null);
+
+    replace(&file, &reconciles);
+    host.until("the reconciler", |_| !keys(&host, "controller").is_null()).await;
+    objects.update("web", 1).await;
+    host.lines.said("controller", "reconcile default/web attempt 1", "").await;
+
+    replace(&file, &echo);
+    host.until("the handlers", |_| host.plugin("controller")["exports"] == json!(["handler"])).await;
+    objects.update("web", 2).await;
+    host.lines.said("controller", "update default/web ", "").await;
+    host.stop().await;
+}

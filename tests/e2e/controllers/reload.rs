@@ -1,0 +1,111 @@
+//! Controllers of which the configuration changes while they run.
+
+use std::{fs, time::Duration};
+
+use informer::app::Report;
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::host::TestHost;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{keys, server};
+use crate::{configmaps::ConfigMaps, reload::replace};
+
+/// A key that fails and comes again in an hour: with the capacity of one, nothing else has room meanwhile.
+fn stuck(enqueue: &str, capacity: usize) -> String {
+    let source = guest("reconciles");
+    format!(
+        r#"
+        [[plugin]]
+        name = "controller"
+        source = {source:?}
+          [[plugin.on]]
+          watch = "v1/configmaps"
+          enqueue = "{enqueue}"
+          [plugin.workqueue]
+          capacity = {capacity}
+          min = "1h"
+          max = "1h"
+          [plugin.config]
+          times = 1000
+          only = "stuck"
+        "#,
+    )
+}
+
+fn file(plugins: &str) -> String {
+    let cache = std::env::temp_dir().join("informer-tests-compiled");
+    format!(
+        "[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n[[watch]]\ngvr = \"v1/configmaps\"\n{plugins}"
+    )
+}
+
+struct Stage {
+    server: DevServer,
+    objects: ConfigMaps,
+    host: TestHost,
+    directory: TempDir,
+}
+
+impl Stage {
+    /// The only key for which there is room waits for an hour, and the delivery of another object waits for room.
+    async fn stuck() -> Self {
+        let server = server().await;
+        let objects = ConfigMaps::at(&server.url()).await;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("informer.toml");
+        let text = tokio::task::block_in_place(|| file(&stuck("object", 1)));
+        fs::write(&path, text).unwrap();
+        let host = TestHost::start_file(&server.url(), &path).await.unwrap();
+        host.synced().await;
+        objects.create("stuck").await;
+        host.lines.said("controller", "reconcile default/stuck attempt 1", "").await;
+        objects.create("two").await;
+        host.until("a delivery that waits", |_| host.plugin("controller")["queue"]["in-flight"] == 1).await;
+        Self { server, objects, host, directory }
+    }
+
+    async fn reload(&self, text: &str) -> Report {
+        replace(&self.directory.path().join("informer.toml"), text.as_bytes());
+        let reload = self.host.app().reload(None);
+        // A removal that waited for room would wait for ever.
+        tokio::time::timeout(Duration::from_secs(30), reload).await.unwrap().unwrap()
+    }
+
+    async fn end(self) {
+        self.host.stop().await;
+        self.server.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_workqueue_goes_on_with_its_keys_and_a_changed_subscription_makes_others() {
+    let stage = Stage::stuck().await;
+
+    let report = stage.reload(&file(&stuck("object", 10))).await;
+    assert_eq!(report.changes[0].detail, "workqueue");
+    stage.host.lines.said("controller", "reconcile default/two attempt 1", "").await;
+    let status = keys(&stage.host, "controller");
+    assert_eq!((&status["delayed"], &status["capacity"]), (&1.into(), &10.into()), "{status:#}");
+
+    stage.reload(&file(&stuck("controller", 10))).await;
+    stage.objects.create_owned("web-1", "web").await;
+    stage.host.lines.said("controller", "reconcile default/web attempt 1", "").await;
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_is_removed_though_its_delivery_waits_for_room() {
+    let stage = Stage::stuck().await;
+    let source = guest("echo");
+    let other = format!(
+        "[[plugin]]\nname = \"other\"\nsource = {source:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n"
+    );
+
+    stage.reload(&file(&other)).await;
+
+    assert_eq!(stage.host.plugin("controller"), Value::Null);
+    stage.host.lines.said("other", "add default/two ", "").await;
+    stage.end().await;
+}

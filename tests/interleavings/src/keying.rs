@@ -1,0 +1,146 @@
+//! A plugin's workqueue between those who add keys, the workers, and whoever shuts it down.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroUsize,
+    sync::Arc,
+    time::Duration,
+};
+
+use informer_dispatch_interleavings::workqueue::{
+    ItemExponentialFailureRateLimiter, RateLimitingQueue, Work,
+};
+use informer_types::Workqueue;
+use parking_lot::Mutex;
+use shuttle::{future::block_on, thread};
+use tokio::sync::Notify;
+
+const KEYS: [&str; 2] = ["a", "b"];
+const VERSIONS: usize = 3;
+
+type Thread = thread::JoinHandle<()>;
+
+/// What the keys stand for, as a cache would have it, and what the workers saw of it.
+#[derive(Default)]
+struct World {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    versions: BTreeMap<&'static str, usize>,
+    in_hand: BTreeSet<String>,
+    seen: BTreeMap<String, usize>,
+    calls: usize,
+}
+
+impl World {
+    /// Looks at what the key stands for, while it is in hand; true for the first call of all.
+    fn call(&self, work: &Work) -> bool {
+        let key = work.key().to_string();
+        let version = {
+            let mut state = self.state.lock();
+            assert!(state.in_hand.insert(key.clone()), "{key} is in two hands (W-3)");
+            state.calls += 1;
+            state.versions.get(&*key).copied().unwrap_or_default()
+        };
+        thread::yield_now();
+        let mut state = self.state.lock();
+        state.in_hand.remove(&key);
+        let first = state.calls == 1;
+        if !first {
+            state.seen.insert(key, version);
+        }
+        first
+    }
+
+    fn all_seen(&self) -> bool {
+        let state = self.state.lock();
+        KEYS.iter().all(|key| state.seen.get(*key) == Some(&VERSIONS))
+    }
+
+    /// Where a wake-up or a key is lost this waits for ever, and shuttle says so.
+    fn wait(&self) {
+        block_on(async {
+            while !self.all_seen() {
+                self.changed.notified().await;
+            }
+        });
+    }
+}
+
+fn queue(capacity: usize) -> RateLimitingQueue {
+    let limiter = ItemExponentialFailureRateLimiter::new(Duration::ZERO, Duration::ZERO);
+    RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)
+}
+
+/// Changes each key's object and adds the key, as handlers do; one thread for each.
+fn produce(queue: &RateLimitingQueue, world: &Arc<World>) -> Vec<Thread> {
+    let producer = |key: &'static str| {
+        let (queue, world) = (queue.clone(), Arc::clone(world));
+        move || {
+            for version in 1..=VERSIONS {
+                world.state.lock().versions.insert(key, version);
+                block_on(queue.add_when_room(key)).unwrap();
+            }
+        }
+    };
+    KEYS.map(|key| thread::spawn(producer(key))).into_iter().collect()
+}
+
+/// Works until the queue is over; the first call of all ends as `first` says, without having seen anything.
+fn work(queue: &RateLimitingQueue, world: &Arc<World>, first: fn(Work)) -> Thread {
+    let (queue, world) = (queue.clone(), Arc::clone(world));
+    thread::spawn(move || {
+        block_on(async {
+            while let Some(work) = queue.get().await {
+                if world.call(&work) {
+                    first(work);
+                } else {
+                    work.succeed();
+                }
+                world.changed.notify_one();
+            }
+        });
+    })
+}
+
+fn finish(threads: impl IntoIterator<Item = Thread>) {
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+fn run(capacity: usize, first: fn(Work)) {
+    let (queue, world) = (queue(capacity), Arc::<World>::default());
+    let workers = [work(&queue, &world, first), work(&queue, &world, first)];
+    let producers = produce(&queue, &world);
+    world.wait();
+    finish(producers);
+    queue.shut_down();
+    finish(workers);
+    assert_eq!(queue.keys(), 0);
+}
+
+/// Whenever a key is added, somebody looks at what it stands for after that, and never two at once (W-2, W-3); where a
+/// call fails, or is cut short, it is made again.
+pub fn every_last_state_is_seen() {
+    run(KEYS.len(), Work::retry);
+    run(KEYS.len(), drop);
+}
+
+/// The same where there is room for one key only, so that producers wait for the workers.
+pub fn who_waits_for_room_gets_it() {
+    run(1, Work::retry);
+}
+
+/// A drain, whenever it comes, ends, and every worker with it, and leaves nothing behind (W-4, W-5).
+pub fn a_drain_ends_and_leaves_nothing_behind() {
+    let (queue, world) = (queue(KEYS.len()), Arc::<World>::default());
+    let workers = [work(&queue, &world, Work::done), work(&queue, &world, Work::done)];
+    let producer = queue.clone();
+    let producer = thread::spawn(move || KEYS.iter().for_each(|key| producer.add(key).unwrap()));
+    block_on(queue.shut_down_with_drain());
+    finish([producer]);
+    finish(workers);
+    assert_eq!(queue.keys(), 0);
+}
