@@ -1,6 +1,6 @@
 //! client-go's rate-limited workqueue, and the workers that reconcile its keys.
 //!
-//! [`Keys`] is the queue itself, without a clock, threads or tasks of its own; [`RateLimitingQueue`] puts a lock around it
+//! `Keys` is the queue itself, without a clock, threads or tasks of its own; [`RateLimitingQueue`] puts a lock around it
 //! and lets workers wait; [`ReconcileLoop`] is the loop of W-1 around a [`Reconciler`](informer_types::Reconciler).
 //!
 //! Where it does something else than client-go's:

@@ -5,7 +5,7 @@
 //! code: an instance is made and a failed one is taken down in a slice too, or a plugin that traps at once would have more
 //! than its share. Before a slice, in this order:
 //!
-//! 1. [`CpuBudget`]: a plugin that has used up its `cpu` share waits until it has some again;
+//! 1. [`CpuBudget`](cpu_budget::CpuBudget): a plugin that has used up its `cpu` share waits until it has some again;
 //! 2. [`Turnstile`]: as many guests run at a time as there are threads for them, and who waits for a turn gets it by
 //!    plugin, one after the other, so that eight spinning workers of one plugin count as much as one of another.
 //!

@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-/// What [`Exposition::text`] is.
+/// What `Exposition::text` is.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What a family measures.

@@ -4,7 +4,7 @@ use informer_types::{Change, FieldSelector, LabelSelector, Pointer};
 
 use super::when::{Subject, When};
 
-/// What one subscription asks for; see the [module](super) for the order and the meaning.
+/// What one subscription asks for; see the module for the order and the meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterConfig {
     /// Which calls are made.

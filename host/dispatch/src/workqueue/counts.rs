@@ -17,7 +17,7 @@ const SHOWN: usize = 100;
 /// What each of them may hold is bounded too. A stack trace fits.
 const MAX_MESSAGE_BYTES: usize = 4096;
 
-/// The state of a workqueue at one moment; the counters of [`Counts`] are its fields too.
+/// The state of a workqueue at one moment; the counters of `Counts` are its fields too.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkqueueStats {
     /// Keys that wait for a worker (W-6).

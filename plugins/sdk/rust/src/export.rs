@@ -49,7 +49,7 @@ macro_rules! export {
     };
 }
 
-/// Exports a [`Reconciler`](crate::Reconciler) as the plugin of this crate, as [`export!`](crate::export) does a handler.
+/// Exports a [`Reconciler`](crate::Reconciler) as the plugin of this crate, as [`export!`](macro@crate::export) does a handler.
 #[macro_export]
 macro_rules! export_reconciler {
     ($reconciler:ty) => {
@@ -68,7 +68,7 @@ macro_rules! export_reconciler {
     };
 }
 
-/// Exports a [`Controller`](crate::Controller) as the plugin of this crate, as [`export!`](crate::export) does a handler.
+/// Exports a [`Controller`](crate::Controller) as the plugin of this crate, as [`export!`](macro@crate::export) does a handler.
 #[macro_export]
 macro_rules! export_controller {
     ($controller:ty) => {
