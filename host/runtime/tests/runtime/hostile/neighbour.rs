@@ -60,9 +60,11 @@ impl Drop for Busy {
 /// A machine that builds other things disturbs some rounds; a host that is not fair disturbs all of them.
 const ROUNDS: usize = 12;
 
-/// Less than this is no difference: one turn of the hostile plugin and one of whoever else runs have to pass first, each a
-/// tick of a millisecond, and the threads have to be woken.
-const FLOOR: Duration = Duration::from_millis(5);
+/// Less than this is no difference: a slice of the hostile plugin has to pass first on each thread. One of its guest is a tick
+/// of a millisecond, but one of the host on its behalf cannot be interrupted: copying the 16 MiB that a guest may hand over, or
+/// taking down an instance, takes ten in an unoptimised build. An unfair host is told from that by its dozens of workers: a
+/// turn for each of them, or a share of the processors waited for with the turn in hand, is a tenth of a second and more.
+const FLOOR: Duration = Duration::from_millis(30);
 
 pub(super) struct Neighbour {
     offers: mpsc::UnboundedSender<Instant>,
