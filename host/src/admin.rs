@@ -2,25 +2,24 @@
 
 mod client;
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc};
 
 use axum::{
     Json, Router,
-    extract::{Query, State},
+    extract::State,
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use crate::metrics;
-
 pub(crate) use client::Client;
 
-use crate::dead_letters::Chosen;
+use crate::{dead_letters::Chosen, metrics};
 
 /// What the endpoint asks the running host.
 pub trait Probe: Send + Sync + 'static {
@@ -58,6 +57,15 @@ pub trait Probe: Send + Sync + 'static {
     fn metrics(&self) -> String;
 }
 
+/// What is to be looked at again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ReloadRequest {
+    /// The component of this plugin; none: the configuration and every component.
+    #[serde(default)]
+    pub plugin: Option<String>,
+}
+
 /// The address cannot be served on.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -83,14 +91,15 @@ impl Admin {
     ///   the host from serving, is followed by what it is: a watch that fails after its first list does not make a
     ///   host unready, for its plugins still have work and their caches.
     /// - `GET /status`: JSON.
-    /// - `POST /reload`, `POST /reload?plugin=name`: JSON, once it is done: what changed, or what is wrong with the files.
-    ///   503 where the host takes no reloads now.
+    /// - `GET /metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
+    /// - `POST /reload` of `{}` or `{"plugin": "name"}`: JSON, once it is done: what changed, or what is wrong with the
+    ///   files. 503 where the host takes no reloads now.
     /// - `GET /queues`: JSON.
     /// - `POST /dead-letters/list`, `replay`, `drop`: which ones as JSON, by plugin, gvr and key; the latter two want a
     ///   key, or `"all": true`.
     ///
-    /// A page of a browser cannot post here: it would have to ask for leave to send JSON, and gets none.
-    /// - `GET /metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
+    /// Whatever changes something takes JSON, said to be JSON, and nothing else: a page in a browser would have to ask
+    /// for leave to send that, and gets none.
     ///
     /// # Errors
     /// [`AdminBindError`] where the address cannot be listened on.
@@ -155,9 +164,9 @@ async fn status(State(probe): State<Arc<dyn Probe>>) -> Json<Value> {
 
 async fn reload(
     State(probe): State<Arc<dyn Probe>>,
-    Query(mut query): Query<BTreeMap<String, String>>,
+    Json(ReloadRequest { plugin }): Json<ReloadRequest>,
 ) -> Response {
-    match probe.reload(query.remove("plugin")).await {
+    match probe.reload(plugin).await {
         Ok(report) => Json(report).into_response(),
         Err(why) => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"error": why}))).into_response(),
     }

@@ -6,6 +6,7 @@ use informer_runtime::{Component, Engine};
 use serde_json::{Value, json};
 
 use crate::{
+    answer,
     app::{self, component_grants, engine_config},
     cli::{CheckArgs, Output},
     config::{self, Components, Config, LoadError},
@@ -98,7 +99,6 @@ impl fmt::Display for Problem {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "the answer to the command")]
-fn print(text: &str) {
-    println!("{text}");
+fn print(line: &str) {
+    answer::print(&format!("{line}\n"));
 }

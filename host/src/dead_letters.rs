@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    admin::Client,
+    answer::print,
     cli::{DeadLettersArgs, DeadLettersCommand, Output},
-    remote::{Remote, print},
 };
 
 /// Which letters are meant.
@@ -67,7 +68,7 @@ impl Chosen {
 /// No host answers, it knows no such plugin, or the configuration says that it has no admin endpoint.
 pub async fn run(args: DeadLettersArgs, output: Output) -> anyhow::Result<bool> {
     let DeadLettersArgs { command, host } = args;
-    let host = Remote::find(&host)?;
+    let host = Client::new(&host)?;
     let (answer, well) = match command {
         DeadLettersCommand::List(filter) => {
             let chosen = Chosen { plugin: filter.plugin, gvr: filter.gvr, ..Chosen::default() };

@@ -5,6 +5,7 @@
 //! server of their own.
 
 pub mod admin;
+mod answer;
 mod api_client;
 pub mod app;
 pub mod check;
@@ -22,7 +23,6 @@ pub mod plugin_log;
 pub mod queues;
 pub mod rbac;
 pub mod reload;
-pub mod remote;
 pub mod shutdown;
 pub mod state;
 pub mod status;

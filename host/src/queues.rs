@@ -5,8 +5,9 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::{
+    admin::Client,
+    answer::print,
     cli::{Output, QueuesArgs},
-    remote::{Remote, print},
 };
 
 /// The columns, and the keys of the answer they show.
@@ -27,7 +28,7 @@ const COLUMNS: [(&str, &str); 9] = [
 /// # Errors
 /// No host answers, or the configuration says that it has no admin endpoint.
 pub async fn run(args: QueuesArgs, output: Output) -> anyhow::Result<bool> {
-    let answer = Remote::find(&args.host)?.get("/queues").await?;
+    let answer = Client::new(&args.host)?.get("/queues").await?;
     match output {
         Output::Json => print(&format!("{answer:#}\n")),
         Output::Text => print(&text(&answer)),

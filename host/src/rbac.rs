@@ -10,6 +10,7 @@ pub use manifest::{Names, manifests};
 pub use rules::{Rule, Rules};
 
 use crate::{
+    answer::print,
     cli::{Output, RbacArgs},
     config::{self, Components},
 };
@@ -40,11 +41,6 @@ fn yaml(manifests: &[serde_json::Value]) -> anyhow::Result<String> {
         text.push_str(&serde_saphyr::to_string(manifest)?);
     }
     Ok(text)
-}
-
-#[expect(clippy::print_stdout, reason = "the answer to the command")]
-fn print(text: &str) {
-    print!("{text}");
 }
 
 #[cfg(test)]

@@ -1,17 +1,15 @@
 //! `informer reload`: a running host looks at its files again, and says what it did.
 
-use std::{fmt::Write, time::Duration};
+use std::fmt::Write;
 
 use anyhow::Context;
 use serde_json::Value;
 
 use crate::{
-    admin::Client,
+    admin::{Client, ReloadRequest},
+    answer::print,
     cli::{Output, ReloadArgs},
 };
-
-/// A component of another language may take ten seconds to compile, and one is compiled at a time.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Asks, and prints what came of it. True where everything that the files say is in force, but for what needs a
 /// restart.
@@ -20,15 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// No host answers, or it takes no reloads.
 pub async fn run(args: ReloadArgs, output: Output) -> anyhow::Result<bool> {
     let client = Client::new(&args.host)?;
-    let path = match &args.plugin {
-        Some(plugin) => {
-            let query =
-                form_urlencoded::Serializer::new(String::new()).append_pair("plugin", plugin).finish();
-            format!("/reload?{query}")
-        }
-        None => "/reload".to_owned(),
-    };
-    let report = client.post(&path, PATIENCE).await?;
+    let report = client.post_and_wait("/reload", &ReloadRequest { plugin: args.plugin }).await?;
     match output {
         Output::Json => print(&format!("{report:#}\n")),
         Output::Text => print(&text(&report)),
@@ -53,11 +43,6 @@ fn text(report: &Value) -> String {
         let _ = if detail.is_empty() { writeln!(text) } else { writeln!(text, ": {detail}") };
     }
     if text.is_empty() { "nothing has changed\n".to_owned() } else { text }
-}
-
-#[expect(clippy::print_stdout, reason = "the answer to the command")]
-fn print(text: &str) {
-    print!("{text}");
 }
 
 #[cfg(test)]

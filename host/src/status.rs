@@ -2,15 +2,11 @@
 
 mod text;
 
-use std::time::Duration;
-
 use crate::{
     admin::Client,
+    answer::print,
     cli::{AdminArgs, Output},
 };
-
-/// The host answers from memory.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Asks, and prints the answer. True where all is well: the host is ready, and nothing it does fails.
 ///
@@ -18,16 +14,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// No host answers, or the configuration says that it has no admin endpoint.
 pub async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool> {
     let client = Client::new(&args)?;
-    let status = client.get("/status", PATIENCE).await?;
+    let status = client.get("/status").await?;
     match output {
         Output::Json => print(&format!("{status:#}\n")),
         Output::Text => print(&text::text(&status, client.address())),
     }
     Ok(text::sentences(&status, "unready").next().is_none()
         && text::sentences(&status, "degraded").next().is_none())
-}
-
-#[expect(clippy::print_stdout, reason = "the answer to the command")]
-fn print(text: &str) {
-    print!("{text}");
 }

@@ -5,6 +5,7 @@ mod check;
 mod dead_letters;
 mod demo;
 mod rbac;
+mod reload;
 mod serve;
 mod status;
 

@@ -61,6 +61,8 @@ async fn a_plugin_that_traps_is_left_alone_until_its_file_is_mended_and_then_hea
     objects.update("a", 2).await;
     objects.create("d").await;
     objects.create("e").await;
+    // A creation and a deletion that meet in its queue would be nothing to hear of (point 5).
+    host.lines.until("good", "e", |lines| lines.iter().any(|line| line.starts_with("add default/e "))).await;
     objects.delete("e").await;
     let expected = objects.versions().await;
     host.lines

@@ -2,7 +2,10 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use http::{Request, header::CONTENT_TYPE};
+use kube::client::Body;
+use serde::Serialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -11,6 +14,15 @@ use crate::{
     config::{self, Access, Components},
     connect::connect,
 };
+
+/// The host answers from memory.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A component of another language may take ten seconds to compile, and one is compiled at a time.
+const RELOAD_PATIENCE: Duration = Duration::from_secs(120);
+
+/// A thousand dead letters at their longest are a tenth of it.
+const MAX_BYTES: usize = 256 << 20;
 
 /// A running host.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +33,7 @@ pub(crate) struct Client {
 // === impl Client ===
 
 impl Client {
-    /// The host meant.
+    /// The host at the address that was given, or at that of the configuration.
     ///
     /// # Errors
     /// The configuration cannot be read, or says that it has no admin endpoint.
@@ -45,29 +57,49 @@ impl Client {
     /// `GET`
     ///
     /// # Errors
-    /// No host answers within this time, or it does not know what is asked.
-    pub(crate) async fn get(&self, path: &str, within: Duration) -> anyhow::Result<Value> {
-        self.ask(http::Method::GET, path, within).await
+    /// No host answers within ten seconds, or it refuses; in its own words.
+    pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Value> {
+        self.ask(Request::get(path).body(Vec::new())?, PATIENCE).await
     }
 
-    /// `POST`, without a body.
+    /// `POST` of a JSON body.
     ///
     /// # Errors
-    /// No host answers within this time, or it refuses.
-    pub(crate) async fn post(&self, path: &str, within: Duration) -> anyhow::Result<Value> {
-        self.ask(http::Method::POST, path, within).await
+    /// As [`Client::get`].
+    pub(crate) async fn post(&self, path: &str, body: &impl Serialize) -> anyhow::Result<Value> {
+        self.ask(json(path, body)?, PATIENCE).await
     }
 
-    async fn ask(&self, method: http::Method, path: &str, within: Duration) -> anyhow::Result<Value> {
+    /// As [`Client::post`], for what compiles components first: two minutes.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub(crate) async fn post_and_wait(&self, path: &str, body: &impl Serialize) -> anyhow::Result<Value> {
+        self.ask(json(path, body)?, RELOAD_PATIENCE).await
+    }
+
+    async fn ask(&self, request: Request<Vec<u8>>, within: Duration) -> anyhow::Result<Value> {
         let address = self.address;
         let asking = async {
             let connection = connect(&Access::Server(format!("http://{address}").parse()?)).await?;
-            let request = http::Request::builder().method(method).uri(path).body(Vec::new())?;
-            let answer = timeout(within, connection.client.request_text(request)).await??;
-            anyhow::Ok(serde_json::from_str(&answer)?)
+            let answer = connection.client.send(request.map(Body::from)).await?;
+            let status = answer.status();
+            let text = axum::body::to_bytes(axum::body::Body::new(answer.into_body()), MAX_BYTES).await?;
+            anyhow::Ok((status, serde_json::from_slice::<Value>(&text)?))
         };
-        asking.await.with_context(|| {
+        let answered = async { timeout(within, asking).await? };
+        let (status, answer) = answered.await.with_context(|| {
             format!("no host answers at {address}; is `informer run` running, and is this its [host] admin address?")
-        })
+        })?;
+        if !status.is_success() {
+            let why = answer.get("error").and_then(Value::as_str).unwrap_or("it does not say why");
+            bail!("the host at {address} refuses: {why}");
+        }
+        Ok(answer)
     }
+}
+
+fn json(path: &str, body: &impl Serialize) -> anyhow::Result<Request<Vec<u8>>> {
+    let body = serde_json::to_vec(body)?;
+    Ok(Request::post(path).header(CONTENT_TYPE, "application/json").body(body)?)
 }
