@@ -38,6 +38,13 @@ pub trait Probe: Send + Sync + 'static {
     /// Why the host does not do it now.
     fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Value, String>>;
 
+    /// Changes from which level on the lines of a plugin are kept; none: what the host itself logs, where it may be a
+    /// whole filter. `default` is as it was configured. It holds until the next start.
+    ///
+    /// # Errors
+    /// There is no such plugin or level; the text says what there is.
+    fn set_log_level(&self, plugin: Option<&str>, level: &str) -> Result<(), String>;
+
     /// The queue of each plugin.
     fn queues(&self) -> Value;
 
@@ -64,6 +71,17 @@ pub struct ReloadRequest {
     /// The component of this plugin; none: the configuration and every component.
     #[serde(default)]
     pub plugin: Option<String>,
+}
+
+/// From which level on lines are kept from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LogLevelRequest {
+    /// Whose lines; none: those of the host.
+    #[serde(default)]
+    pub plugin: Option<String>,
+    /// A level, or `default`; of the host, also a whole filter.
+    pub level: String,
 }
 
 /// The address cannot be served on.
@@ -94,6 +112,7 @@ impl Admin {
     /// - `GET /metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
     /// - `POST /reload` of `{}` or `{"plugin": "name"}`: JSON, once it is done: what changed, or what is wrong with the
     ///   files. 503 where the host takes no reloads now.
+    /// - `POST /log-level` of a `level`, and a `plugin` or none: 400 where there is no such level.
     /// - `GET /queues`: JSON.
     /// - `POST /dead-letters/list`, `replay`, `drop`: which ones as JSON, by plugin, gvr and key; the latter two want a
     ///   key, or `"all": true`.
@@ -116,6 +135,7 @@ impl Admin {
             .route("/readyz", get(readyz))
             .route("/status", get(status))
             .route("/reload", post(reload))
+            .route("/log-level", post(set_log_level))
             .route("/queues", get(queues))
             .route("/dead-letters/list", post(list_dead_letters))
             .route("/dead-letters/replay", post(replay))
@@ -172,6 +192,15 @@ async fn reload(
     }
 }
 
+async fn set_log_level(State(probe): State<Arc<dyn Probe>>, Json(wanted): Json<LogLevelRequest>) -> Answer {
+    let LogLevelRequest { plugin, level } = &wanted;
+    there_is(&*probe, plugin.as_deref())?;
+    match probe.set_log_level(plugin.as_deref(), level) {
+        Ok(()) => Ok(Json(json!(wanted))),
+        Err(error) => Err((StatusCode::BAD_REQUEST, Json(json!({"error": error})))),
+    }
+}
+
 async fn queues(State(probe): State<Arc<dyn Probe>>) -> Json<Value> {
     Json(probe.queues())
 }
@@ -195,7 +224,11 @@ async fn drop_dead_letters(State(probe): State<Arc<dyn Probe>>, Json(chosen): Js
 type Answer = Result<Json<Value>, (StatusCode, Json<Value>)>;
 
 fn known(probe: &dyn Probe, chosen: &Chosen) -> Result<(), (StatusCode, Json<Value>)> {
-    match &chosen.plugin {
+    there_is(probe, chosen.plugin.as_deref())
+}
+
+fn there_is(probe: &dyn Probe, plugin: Option<&str>) -> Result<(), (StatusCode, Json<Value>)> {
+    match plugin {
         Some(plugin) if !probe.has_plugin(plugin) => {
             let error = format!("there is no plugin `{plugin}`");
             Err((StatusCode::NOT_FOUND, Json(json!({"error": error}))))
@@ -220,7 +253,7 @@ async fn unknown() -> (StatusCode, Json<Value>) {
     (
         StatusCode::NOT_FOUND,
         Json(
-            json!({"error": "there are /livez, /readyz, /status, /metrics, /reload, /queues and /dead-letters"}),
+            json!({"error": "there are /livez, /readyz, /status, /metrics, /reload, /log-level, /queues and /dead-letters"}),
         ),
     )
 }

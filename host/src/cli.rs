@@ -7,8 +7,8 @@ mod args;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub use args::{
-    AdminArgs, ApiserverArgs, CheckArgs, DeadLettersArgs, DeadLettersCommand, DemoArgs, DevArgs, QueuesArgs,
-    RbacArgs, ReloadArgs, RunArgs,
+    AdminArgs, ApiserverArgs, CheckArgs, DeadLettersArgs, DeadLettersCommand, DemoArgs, DevArgs,
+    LogLevelArgs, QueuesArgs, RbacArgs, ReloadArgs, RunArgs,
 };
 
 use crate::logging::LogFormat;
@@ -75,6 +75,9 @@ pub enum Command {
     /// Tells a running host to look at its configuration and components now, and says what it did.
     #[command(after_help = args::RELOAD_EXAMPLES)]
     Reload(ReloadArgs),
+    /// Changes what a running host logs, or from which level on the lines of a plugin are kept, until its next start.
+    #[command(after_help = args::LOG_LEVEL_EXAMPLES)]
+    LogLevel(LogLevelArgs),
     /// Asks a running host what waits for each plugin, and how its deliveries go.
     #[command(after_help = args::QUEUES_EXAMPLES)]
     Queues(QueuesArgs),

@@ -37,6 +37,7 @@ pub use plugin::{
 pub use problem::{ConfigError, Problem};
 pub use watch::{Compression, DROP, LEAST_RESYNC, Watch};
 
+pub(crate) use nearest::nearest;
 use problem::{Fault, Problems};
 
 /// Where the file is looked for unless somebody says where.

@@ -17,6 +17,7 @@ pub mod dead_letters;
 pub mod demo;
 pub mod dev;
 mod egress;
+pub mod log_level;
 pub mod logging;
 pub mod metrics;
 pub mod plugin_log;

@@ -8,8 +8,8 @@ use informer::{
     check,
     cli::{Cli, Command, GlobalArgs},
     config::{self, Components, Config},
-    dead_letters, demo, dev, logging,
-    logging::LogFormat,
+    dead_letters, demo, dev, log_level, logging,
+    logging::{LogFormat, Precedence},
     queues, rbac, reload, shutdown, status,
 };
 use tokio_util::sync::CancellationToken;
@@ -53,6 +53,10 @@ async fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Reload(args) => {
             init_logging(&global, ASKING, LogFormat::Text)?;
             return reload::run(args, global.output).await;
+        }
+        Command::LogLevel(args) => {
+            init_logging(&global, ASKING, LogFormat::Text)?;
+            return log_level::run(args, global.output).await;
         }
         Command::Queues(args) => {
             init_logging(&global, ASKING, LogFormat::Text)?;
@@ -102,8 +106,9 @@ fn load(path: &std::path::Path, global: &GlobalArgs) -> anyhow::Result<Config> {
 
 /// A flag wins over what the file says.
 fn init_logging(global: &GlobalArgs, filter: &str, format: LogFormat) -> anyhow::Result<()> {
+    let precedence = if global.log.is_some() { Precedence::Flag } else { Precedence::File };
     let filter = global.log.as_deref().unwrap_or(filter);
-    Ok(logging::init(filter, global.log_format.unwrap_or(format))?)
+    Ok(logging::init(filter, global.log_format.unwrap_or(format), precedence)?)
 }
 
 fn stop_on_signals() -> CancellationToken {

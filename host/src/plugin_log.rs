@@ -1,24 +1,21 @@
 //! The plugins' lines in the host's log.
 
+mod level;
+
 use informer_runtime::{LogLevel, LogLine, LogSink};
-use tracing::Level;
 
-/// What all lines of plugins are logged under: `RUST_LOG`-style filters name it `plugin`.
-const TARGET: &str = "plugin";
+pub(crate) use level::{LEVELS, LeveledLog, PluginLevel, UnknownLevel, WrittenLevel};
 
-/// Sends every line to the host's own log, marked with the plugin's name.
+use crate::logging::{PLUGIN_TARGET as TARGET, keeps_plugin_line};
+
+/// Sends every line to the host's own log, marked with the plugin's name. Whether a line is kept is asked before, of
+/// the plugin's own level where it has one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PluginLog;
 
 impl LogSink for PluginLog {
     fn enabled(&self, _plugin: &str, level: LogLevel) -> bool {
-        match level {
-            LogLevel::Trace => tracing::enabled!(target: TARGET, Level::TRACE),
-            LogLevel::Debug => tracing::enabled!(target: TARGET, Level::DEBUG),
-            LogLevel::Info => tracing::enabled!(target: TARGET, Level::INFO),
-            LogLevel::Warn => tracing::enabled!(target: TARGET, Level::WARN),
-            LogLevel::Error => tracing::enabled!(target: TARGET, Level::ERROR),
-        }
+        keeps_plugin_line(level)
     }
 
     fn line(&self, line: &LogLine<'_>) {

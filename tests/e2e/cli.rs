@@ -4,6 +4,7 @@ mod binary;
 mod check;
 mod dead_letters;
 mod demo;
+mod log_level;
 mod rbac;
 mod reload;
 mod serve;
@@ -16,7 +17,9 @@ async fn help_names_every_command_and_a_way_to_begin() {
     let help = informer(&["--help"]).await;
 
     assert_eq!(help.status, Some(0));
-    for command in ["run", "dev", "demo", "apiserver", "check", "rbac", "status", "queues", "dead-letters"] {
+    for command in
+        ["run", "dev", "demo", "apiserver", "check", "rbac", "status", "log-level", "queues", "dead-letters"]
+    {
         let listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command} ")));
         assert!(listed, "{command} is not in:\n{}", help.stdout);
     }

@@ -11,6 +11,7 @@
 //! | `filters` | what a component hears through the filter of its subscription |
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
 //! | `client` | what a component asks of the API server, and is refused |
+//! | `log_levels` | what a plugin says is kept from its own level on, which is changed live |
 //! | `metrics` | what `/metrics` serves, family by family |
 //! | `parts` | what is kept of the objects, and the indexes of the configuration |
 //! | `quarantine` | a plugin that does not work is left alone, and hears what changed since; each change, where asked for |
@@ -32,6 +33,7 @@ mod custom_resources;
 mod echo;
 mod filters;
 mod isolation;
+mod log_levels;
 mod metrics;
 mod parts;
 mod player;

@@ -46,9 +46,11 @@ pub struct LogLine<'a> {
 
 /// Takes the lines of all plugins.
 pub trait LogSink: Send + Sync + 'static {
-    /// Whether a line of this level would be kept.
+    /// Whether a line of this level is kept, which may change at any time. It is asked before each line, so it must be
+    /// quick.
     fn enabled(&self, plugin: &str, level: LogLevel) -> bool;
 
-    /// Takes one line; must not block. Lines of one instance come in their order.
+    /// Takes one line, whose level is [`enabled`](Self::enabled); must not block. Lines of one instance come in their
+    /// order.
     fn line(&self, line: &LogLine<'_>);
 }

@@ -76,13 +76,15 @@ impl Output {
     }
 
     pub(crate) fn enabled(&self, level: LogLevel) -> bool {
-        let state = self.0.lock();
-        state.sink.enabled(&state.plugin, level)
+        self.0.lock().enabled(level)
     }
 
-    /// A line of `log.write`; its message is cut, and its fields left out, where the limit of the call ends.
+    /// A line of `log.write`, which costs nothing where its level is off; its message is cut, and its fields left out, where the limit of the call ends.
     pub(crate) fn line(&self, level: LogLevel, message: &str, fields: &[(String, String)]) {
         let mut state = self.0.lock();
+        if !state.enabled(level) {
+            return;
+        }
         let bytes = fields.iter().map(|(key, value)| key.len() + value.len() + FIELD_BYTES).sum();
         let message = state.take(message);
         let fields = if state.take_whole(bytes) { fields } else { &[] };
@@ -94,7 +96,7 @@ impl Output {
     /// A line of the host about what the guest asked for, within the limit of the call: a guest may ask often.
     pub(crate) fn about(&self, level: LogLevel, message: &str) {
         let mut state = self.0.lock();
-        if !state.sink.enabled(&state.plugin, level) {
+        if !state.enabled(level) {
             return;
         }
         if let Some(message) = state.take(message) {
@@ -117,7 +119,7 @@ impl Output {
             state.flush(stream);
         }
         let dropped = std::mem::take(&mut state.dropped);
-        if dropped > 0 {
+        if dropped > 0 && state.enabled(LogLevel::Warn) {
             let message = format!(
                 "{dropped} bytes of log dropped: the call exceeded its limit of {} bytes",
                 state.limit
@@ -157,6 +159,10 @@ impl Output {
 // === impl State ===
 
 impl State {
+    fn enabled(&self, level: LogLevel) -> bool {
+        self.sink.enabled(&self.plugin, level)
+    }
+
     fn buffer(&mut self, stream: LogStream) -> &mut Vec<u8> {
         if stream == LogStream::Stderr { &mut self.stderr } else { &mut self.stdout }
     }
@@ -169,13 +175,13 @@ impl State {
 
     fn flush(&mut self, stream: LogStream) {
         let bytes = std::mem::take(self.buffer(stream));
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.trim_end_matches(['\r', '\n']);
-        if bytes.is_empty() {
+        let level = if stream == LogStream::Stderr { LogLevel::Warn } else { LogLevel::Info };
+        if bytes.is_empty() || !self.enabled(level) {
             return;
         }
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_end_matches(['\r', '\n']);
         if let Some(text) = self.take(text) {
-            let level = if stream == LogStream::Stderr { LogLevel::Warn } else { LogLevel::Info };
             self.emit(stream, level, text, &[]);
         }
     }

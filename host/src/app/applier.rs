@@ -16,7 +16,10 @@ use super::{
     unit::{Parts, SubscribeError, Unit, Watches},
     units::Units,
 };
-use crate::config::{Cluster, Config, Host};
+use crate::{
+    config::{Cluster, Config, Host},
+    logging,
+};
 
 /// An informer that takes over a watch should have seen what the one before it had. It is waited for, but not for
 /// ever: nobody hears of anything meanwhile.
@@ -72,7 +75,7 @@ impl Applier {
         &self.units
     }
 
-    /// How long the calls in hand may take at the end: the one key of `[host]` that changes while it runs.
+    /// How long the calls in hand may take at the end: as `log`, a key of `[host]` that changes while it runs.
     pub(super) fn shutdown_timeout(&self) -> Duration {
         *self.shutdown_timeout.lock()
     }
@@ -98,6 +101,9 @@ impl Applier {
         let mut report = Report::default();
         for key in needs_restart((&self.started.0, &self.started.1), (&new.cluster, &new.host)) {
             report.note("key", key, Verdict::NeedsRestart, "it is read when the host starts");
+        }
+        if let Some(old) = &applied.config {
+            configure_log(&old.host, &new.host, &mut report);
         }
         self.remove(&plan, &mut report).await;
         self.note_watches(&plan, &mut report);
@@ -239,6 +245,17 @@ impl Applier {
             }
         }
         tracing::info!(watch = %new.key(), "the changed watch has taken over");
+    }
+}
+
+/// Takes on another filter, unless whoever started the host said one.
+fn configure_log(old: &Host, new: &Host, report: &mut Report) {
+    if old.log == new.log {
+        return;
+    }
+    match logging::configure(&new.log) {
+        Ok(()) => report.note("key", "[host] log", Verdict::Changed, ""),
+        Err(error) => report.note("key", "[host] log", Verdict::NeedsRestart, error.to_string()),
     }
 }
 

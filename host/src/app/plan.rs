@@ -30,7 +30,6 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
     let same = [
         ("[cluster]", old_cluster == cluster),
         ("[host] admin", old.admin == new.admin),
-        ("[host] log", old.log == new.log),
         ("[host] log-format", old.log_format == new.log_format),
         ("[host] cache-dir", old.cache_dir == new.cache_dir),
         ("[host] state-dir", old.state_dir == new.state_dir),

@@ -20,7 +20,9 @@ use super::{reload::Reload, unit::Unit, units::Units};
 use crate::{
     admin::Probe,
     dead_letters::Chosen,
+    logging,
     metrics::{self, Exposition, Measured},
+    plugin_log::{UnknownLevel, WrittenLevel},
     state::State,
 };
 use dead_letters::dead_letter;
@@ -102,6 +104,22 @@ impl Probe for HostProbe {
         })
     }
 
+    fn set_log_level(&self, plugin: Option<&str>, level: &str) -> Result<(), String> {
+        match plugin {
+            None => {
+                let filter = (level != WrittenLevel(None).as_str()).then_some(level);
+                logging::set(filter).map_err(|error| error.to_string())?;
+            }
+            Some(name) => {
+                let unit = self.units.find(name).ok_or_else(|| format!("there is no plugin `{name}`"))?;
+                let written: WrittenLevel = level.parse().map_err(|error: UnknownLevel| error.to_string())?;
+                unit.log_level().set(written.0);
+            }
+        }
+        tracing::info!(plugin, level, "log level changed");
+        Ok(())
+    }
+
     fn status(&self) -> Value {
         let informers = self.factory.informers();
         json!({
@@ -109,6 +127,7 @@ impl Probe for HostProbe {
             "unready": self.unready(),
             "degraded": self.degraded(),
             "state": self.state.path(),
+            "log": logging::in_force(),
             "informers": informers.iter().map(SharedInformer::status).map(|status| informer(&status)).collect::<Vec<_>>(),
             "configuration": {"refused": self.reload.refused()},
             "plugins": self.units.all().iter().map(|unit| plugin(unit)).collect::<Vec<_>>(),
@@ -185,6 +204,7 @@ fn plugin(unit: &Unit) -> Value {
         })),
         "exports": exports(unit),
         "refused": unit.refused(),
+        "log-level": unit.log_level().get().map(|level| WrittenLevel(Some(level)).as_str()),
         "calls": calls(&unit.plugin().stats()),
         "subscriptions": unit.filters().iter().map(|(gvr, stats)| filter(gvr, stats)).collect::<Vec<_>>(),
         "queue": queue(&unit.queue().stats(), &unit.queue_config()),

@@ -31,6 +31,7 @@ use super::{directories::Directories, settings};
 use crate::{
     config,
     config_files::ConfigFiles,
+    plugin_log::{LeveledLog, PluginLevel},
     state::State,
     wiring::{CacheLister, Calls},
 };
@@ -94,6 +95,7 @@ pub(super) struct Unit {
     calls: Arc<Calls>,
     lister: Arc<CacheLister>,
     config_files: ConfigFiles,
+    log_level: PluginLevel,
     /// What it hears of and what it may read: the informers run while some plugin has a claim (D-12).
     claims: Mutex<Claims>,
     /// Closed while the caches it reads are not complete.
@@ -122,13 +124,14 @@ impl Unit {
     ) -> Result<Self, SubscribeError> {
         let lister = Arc::new(CacheLister::default());
         let config_files = ConfigFiles::new(config.config_files.clone());
+        let log_level = PluginLevel::new(config.log_level);
         let workqueue =
             RateLimitingQueue::new(config.workqueue.capacity, settings::limiter(&config.workqueue));
         let sources = Sources {
             lister: Arc::clone(&lister) as _,
             client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
             http: parts.http.clone(),
-            log: Arc::clone(&parts.log),
+            log: Arc::new(LeveledLog::new(log_level.clone(), Arc::clone(&parts.log))),
             keyvalue: Arc::clone(&parts.keyvalue),
             config: Arc::new(config_files.clone()),
             workqueue: Arc::new(workqueue.clone()),
@@ -159,6 +162,7 @@ impl Unit {
             calls,
             lister,
             config_files,
+            log_level,
             claims: Mutex::new(claims),
             gate,
             loaded: watch::Sender::new(false),
@@ -183,6 +187,11 @@ impl Unit {
 
     pub(super) fn plugin(&self) -> &Plugin {
         &self.plugin
+    }
+
+    /// From which level on its lines are kept; it may be set until the next start, or another one in the file.
+    pub(super) fn log_level(&self) -> &PluginLevel {
+        &self.log_level
     }
 
     pub(super) fn queue(&self) -> &Queue {

@@ -63,6 +63,15 @@ Examples:
 A running host follows its files by itself; this tells it to look now, and says what came of it.
 Exit status: 0 all of it is in force, or will be at the next start; 1 something is refused or no host answers.";
 
+pub(super) const LOG_LEVEL_EXAMPLES: &str = "\
+Examples:
+  informer log-level debug --plugin hello       what the plugin `hello` says, from debug on
+  informer log-level default --plugin hello     as the host's own filter says
+  informer log-level info,informer_cache=debug  the host's own filter
+  informer log-level default                    as it was configured
+
+Exit status: 0 done, 1 there is no such level or plugin, or no host answers.";
+
 pub(super) const QUEUES_EXAMPLES: &str = "\
 Examples:
   informer queues                           a line for each plugin
@@ -160,6 +169,20 @@ pub struct AdminArgs {
 #[derive(Clone, Debug, Args)]
 pub struct ReloadArgs {
     /// Look at the component of this plugin alone; a version that was tried and failed is tried again.
+    #[arg(long, value_name = "NAME")]
+    pub plugin: Option<String>,
+    /// Which host.
+    #[command(flatten)]
+    pub host: AdminArgs,
+}
+
+/// `informer log-level`
+#[derive(Clone, Debug, Args)]
+pub struct LogLevelArgs {
+    /// trace, debug, info, warn or error, or `default` for what was configured; without --plugin also a whole filter.
+    #[arg(value_name = "LEVEL")]
+    pub level: String,
+    /// Of the lines of this plugin alone.
     #[arg(long, value_name = "NAME")]
     pub plugin: Option<String>,
     /// Which host.

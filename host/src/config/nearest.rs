@@ -5,7 +5,7 @@
 const ALIKE: f64 = 0.6;
 
 /// The candidate most like the word; none where nothing is alike.
-pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
         .map(|candidate| (strsim::normalized_damerau_levenshtein(word, candidate), candidate))

@@ -11,7 +11,7 @@ pub mod workqueue;
 
 use std::path::PathBuf;
 
-use informer_runtime::capabilities::HttpGrant;
+use informer_runtime::{LogLevel, capabilities::HttpGrant};
 use informer_types::{ReadGrants, SecretGrants, WriteGrants};
 
 pub use instance::{IDLE_TIMEOUT, Instance};
@@ -59,6 +59,8 @@ pub struct Plugin {
     pub grants: Grants,
     /// `[plugin.config]` as a JSON object, keys sorted; dates are texts.
     pub config_json: String,
+    /// The least serious of its lines that is kept; none: the host's `log` decides.
+    pub log_level: Option<LogLevel>,
     /// Files whose texts join the configuration by name, and directories of them; absolute. Not looked at here.
     pub config_files: Vec<PathBuf>,
 }

@@ -377,6 +377,17 @@ fn the_quota_of_what_a_plugin_keeps_is_a_size_that_is_of_use() {
 }
 
 #[test]
+fn a_log_level_is_one_of_five_words() {
+    let told = problems(&informer::config::SMALLEST.replace("source = ", "log-level = \"debg\"\nsource = "));
+    assert_eq!(told, "6:13: plugin.hello.log-level: unknown value `debg`; did you mean \"debug\"?\n");
+    let told = problems(&format!("[host]\nlog = \"debg\"\n{}", informer::config::SMALLEST));
+    assert_eq!(
+        told,
+        "2:7: host.log: `debg` is not a log filter: `debg` is no level; did you mean `debug`?; write for example \"info\" or \"info,informer_cache=debug\"\n"
+    );
+}
+
+#[test]
 fn configuration_files_are_paths() {
     let told = problems(
         &informer::config::SMALLEST.replace("source = ", "config-files = [\"/etc/a\", 1]\nsource = "),

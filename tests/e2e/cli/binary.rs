@@ -75,13 +75,19 @@ impl Running {
 
     /// Reads the log up to a line with these words.
     pub(super) async fn logged(&mut self, words: &str) -> String {
+        self.log_up_to(words).await.pop().unwrap()
+    }
+
+    /// What it logged since it was last read, up to a line with these words, which is the last.
+    pub(super) async fn log_up_to(&mut self, words: &str) -> Vec<String> {
         let reading = async {
             let mut read = Vec::new();
             while let Some(line) = self.stderr.next_line().await.unwrap() {
-                if line.contains(words) {
-                    return line;
-                }
+                let found = line.contains(words);
                 read.push(line);
+                if found {
+                    return read;
+                }
             }
             panic!("the log ended without `{words}`: {read:#?}");
         };

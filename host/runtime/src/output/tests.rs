@@ -23,6 +23,35 @@ fn messages(kept: &Kept) -> Vec<String> {
     kept.0.lock().iter().map(|(_, message, _)| message.clone()).collect()
 }
 
+/// Keeps warnings.
+struct Warnings(Arc<Kept>);
+
+impl LogSink for Warnings {
+    fn enabled(&self, _: &str, level: LogLevel) -> bool {
+        level >= LogLevel::Warn
+    }
+
+    fn line(&self, line: &LogLine<'_>) {
+        self.0.line(line);
+    }
+}
+
+#[test]
+fn a_line_whose_level_is_off_takes_nothing_of_the_limit_however_it_was_said() {
+    let kept = Arc::new(Kept::default());
+    let output = Output::new("p".into(), Arc::new(Warnings(Arc::clone(&kept))), 10);
+
+    for _ in 0..1_000 {
+        output.line(LogLevel::Info, "logged", &[("key".to_owned(), "value".to_owned())]);
+        output.write(LogStream::Stdout, b"printed\n");
+        output.about(LogLevel::Info, "asked for");
+    }
+    output.line(LogLevel::Warn, "careful", &[]);
+
+    assert_eq!(output.end(), 0, "nothing was dropped");
+    assert_eq!(messages(&kept), ["careful"]);
+}
+
 #[test]
 fn what_is_printed_becomes_lines_wherever_the_writes_are_cut() {
     let (output, kept) = output(1000);

@@ -43,6 +43,9 @@ impl Unit {
         }
         self.keys.configure(&old, &new);
         self.config_files.set(new.config_files.clone());
+        if old.log_level != new.log_level {
+            self.log_level.set(new.log_level);
+        }
         self.queue.configure(&settings::queue(&new));
         let (sandbox, other_file) = (settings::plugin(&new), new.source != old.source);
         *self.config.lock() = Arc::new(new);
@@ -101,6 +104,7 @@ fn differing(old: &config::Plugin, new: &config::Plugin) -> Vec<&'static str> {
         ("on-reload", old.on_reload == new.on_reload),
         ("config", old.config_json == new.config_json),
         ("config-files", old.config_files == new.config_files),
+        ("log-level", old.log_level == new.log_level),
     ];
     same.into_iter().filter_map(|(key, same)| (!same).then_some(key)).collect()
 }

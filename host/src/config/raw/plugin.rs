@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use informer_dispatch::When;
-use informer_runtime::capabilities::HttpGrant;
+use informer_runtime::{LogLevel, capabilities::HttpGrant};
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, SecretGrant, WriteGrant};
 
 use super::{
@@ -30,6 +30,7 @@ pub(crate) struct RawPlugin {
     pub(crate) on_reload: Option<Located<OnReload>>,
     pub(crate) limits: RawLimits,
     pub(crate) grant: RawGrant,
+    pub(crate) log_level: Option<Located<LogLevel>>,
     pub(crate) config_json: Option<String>,
     pub(crate) config_files: Option<Located<Vec<Located<PathText>>>>,
 }
@@ -154,6 +155,7 @@ impl RawPlugin {
             on_reload: table.get("on-reload"),
             limits: table.table("limits", &LIMITS, RawLimits::read).unwrap_or_default(),
             grant: table.table("grant", &GRANT, RawGrant::read).unwrap_or_default(),
+            log_level: table.get("log-level"),
             config_json: table.json("config"),
             config_files: table.list("config-files"),
         }

@@ -83,6 +83,7 @@ pub(crate) static PLUGIN: Section = Section {
         "grant",
         "config",
         "config-files",
+        "log-level",
     ],
     later: &[],
 };

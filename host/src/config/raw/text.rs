@@ -1,9 +1,7 @@
 //! Texts that are taken as they are, or nearly.
 
-use tracing_subscriber::EnvFilter;
-
 use super::scalar::FromText;
-use crate::config::problem::Fault;
+use crate::{config::problem::Fault, logging};
 
 /// Any text but an empty one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,10 +63,10 @@ impl FromText for LogFilter {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        match EnvFilter::builder().parse(text) {
-            Ok(_) => Ok(Self(text.to_owned())),
+        match logging::check(text) {
+            Ok(()) => Ok(Self(text.to_owned())),
             Err(error) => Err(Fault::new(
-                format!("`{text}` is not a log filter: {error}"),
+                format!("`{text}` is not a log filter: {}", error.reason()),
                 "write for example \"info\" or \"info,informer_cache=debug\"",
             )),
         }

@@ -1,5 +1,7 @@
 //! Values that are one of a few words.
 
+use informer_runtime::LogLevel;
+
 use super::scalar::Choice;
 use crate::{
     config::{
@@ -8,6 +10,7 @@ use crate::{
         watch::Compression,
     },
     logging::LogFormat,
+    plugin_log::LEVELS,
 };
 
 /// A kind of event, as listed in `events`.
@@ -77,6 +80,10 @@ impl Choice for OnExhausted {
 
 impl Choice for OnReload {
     const WORDS: &'static [(&'static str, Self)] = &[("keep", Self::Keep), ("replay", Self::Replay)];
+}
+
+impl Choice for LogLevel {
+    const WORDS: &'static [(&'static str, Self)] = &LEVELS;
 }
 
 impl Choice for LogFormat {

@@ -61,6 +61,7 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
         limits,
         grants,
         config_files,
+        log_level: raw.log_level.map(|level| level.value),
         config_json: raw.config_json.unwrap_or_else(|| CONFIG_JSON.to_owned()),
     })
 }

@@ -1,0 +1,111 @@
+//! `informer log-level`, and `log` of a file that changes.
+
+use std::fs;
+
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::host::PATIENCE;
+
+use super::binary::{Finished, Running, informer};
+use crate::configmaps::ConfigMaps;
+
+async fn ask(admin: &str, arguments: &[&str]) -> Finished {
+    informer(&[arguments, &["--admin", admin]].concat()).await
+}
+
+#[tokio::test]
+async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let objects = ConfigMaps::at(&server.url()).await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    let configuration = |log: &str| {
+        format!(
+            "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"127.0.0.1:0\"\nlog = \"{log}\"\n\
+             [[watch]]\ngvr = \"v1/configmaps\"\n[[plugin]]\nname = \"settings\"\nsource = {:?}\n\
+             [[plugin.on]]\nwatch = \"v1/configmaps\"\n",
+            server.url(),
+            guest("settings"),
+        )
+    };
+    fs::write(&path, configuration("info")).unwrap();
+    let mut host = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
+    let line = host.logged("the admin endpoint listens").await;
+    let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
+    objects.create("one").await;
+    host.logged("one is None").await;
+
+    // A plugin says more than the host lets through otherwise, and less.
+    let set = ask(&admin, &["log-level", "debug", "--plugin", "settings"]).await;
+    assert_eq!(
+        (set.status, set.stdout.as_str()),
+        (Some(0), "log level of plugin settings: debug, until its next start\n")
+    );
+    objects.create("two").await;
+    let log = host.log_up_to("Ok([").await;
+    let debug: Vec<&String> = log.iter().filter(|line| line.contains(" DEBUG ")).collect();
+    assert_eq!(debug, [log.last().unwrap()], "no line of the host itself");
+
+    // Without a level of its own it follows the host, whose own is changed by a command ...
+    assert_eq!(ask(&admin, &["log-level", "default", "--plugin", "settings"]).await.status, Some(0));
+    assert_eq!(ask(&admin, &["log-level", "info,plugin=error"]).await.status, Some(0));
+    objects.create("three").await;
+    let calls = async |calls: usize| {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let status = ask(&admin, &["status", "--output", "json"]).await.stdout;
+            let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+            if status["plugins"][0]["calls"]["acknowledged"] == calls {
+                return status;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{status:#}");
+        }
+    };
+    assert_eq!(calls(3).await["log"], "info,plugin=error");
+
+    // ... and by the file.
+    fs::write(&path, configuration("debug")).unwrap();
+    let log = host.log_up_to("key [host] log: changed").await;
+    assert!(!log.iter().any(|line| line.contains("three is None")), "{log:?}");
+    objects.create("four").await;
+    host.logged("Ok([").await;
+    assert_eq!(ask(&admin, &["log-level", "warn"]).await.status, Some(0));
+    assert_eq!(ask(&admin, &["log-level", "default"]).await.status, Some(0));
+    assert_eq!(calls(4).await["log"], "debug", "that of the file as it is now");
+
+    for (arguments, words) in [
+        (&["log-level", "debg"][..], "`debg` is no level; did you mean `debug`?"),
+        (&["log-level", "debg", "--plugin", "settings"], "`debg` is no log level of a plugin"),
+        (&["log-level", "debug", "--plugin", "setings"], "there is no plugin `setings`"),
+    ] {
+        let refused = ask(&admin, arguments).await;
+        assert_eq!(refused.status, Some(1));
+        assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    }
+    host.signal("TERM").await;
+    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
+}
+
+#[tokio::test]
+async fn what_the_command_line_says_about_the_log_wins_over_a_changed_file() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    let configuration = |log: &str| {
+        format!(
+            "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"127.0.0.1:0\"\nlog = \"{log}\"\n[[watch]]\ngvr = \"v1/configmaps\"\n",
+            server.url()
+        )
+    };
+    fs::write(&path, configuration("warn")).unwrap();
+    let mut host = Running::start(&["--log", "info", "run", "--config", path.to_str().unwrap()]).await;
+    host.logged("the admin endpoint listens").await;
+
+    fs::write(&path, configuration("off")).unwrap();
+
+    let line = host.logged("[host] log").await;
+    assert!(line.contains("key [host] log: needs-restart: --log or INFORMER_LOG wins over it"), "{line}");
+    host.signal("TERM").await;
+    host.logged("informer::app: stopped").await;
+    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
+}
