@@ -240,7 +240,12 @@ impl Plugin {
     /// What was counted since the plugin was made, over all versions.
     pub fn stats(&self) -> PluginStats {
         let idle = self.version.load().as_ref().map_or(0, |version| version.idle());
-        self.shared.load().counters.snapshot(idle)
+        let shared = self.shared.load();
+        PluginStats {
+            swaps: *self.swaps.borrow(),
+            turns_let_pass: shared.lane.turns_let_pass(),
+            ..shared.counters.snapshot(idle)
+        }
     }
 
     /// Stops instances that had no call for the idle timeout, until `stop` is cancelled. To be run beside the

@@ -40,6 +40,8 @@ pub struct PluginStats {
     pub memory_refusals: u64,
     /// Bytes of log beyond the limit.
     pub log_bytes_dropped: u64,
+    /// Versions that were put into service, those that were returned to included.
+    pub swaps: u64,
     /// Versions that took over, failed, and were taken out of service for the one before.
     pub went_back: u64,
     /// What its client did.
@@ -62,6 +64,9 @@ pub struct PluginStats {
     pub throttled_time: Duration,
     /// Times a guest had to wait for its turn because others ran.
     pub turns_waited: u64,
+    /// The most turns that the other plugins together were given while one of its guests waited for its own. A turn is
+    /// one call at most: with one guest at a time it is never more than the number of the other plugins.
+    pub turns_let_pass: u64,
     /// Calls that had to wait for an instance.
     pub instances_waited: u64,
     /// What it did with its key-values.
@@ -176,6 +181,7 @@ impl Counters {
         self.retired.fetch_add(1, Relaxed);
     }
 
+    /// What is counted elsewhere is zero.
     pub(crate) fn snapshot(&self, idle: usize) -> PluginStats {
         let (failures, last_failure) = self.failures.lock().clone();
         PluginStats {
@@ -201,6 +207,7 @@ impl Counters {
             throttled_time: Duration::from_nanos(self.throttled_nanos.load(Relaxed)),
             turns_waited: self.turns_waited.load(Relaxed),
             instances_waited: self.instances_waited.load(Relaxed),
+            ..PluginStats::default()
         }
     }
 }

@@ -12,8 +12,13 @@ use tempfile::TempDir;
 
 /// The component `echo` with a custom section: it does the same, and it is another version.
 pub(super) fn version(n: usize) -> Vec<u8> {
+    with_section("echo", n)
+}
+
+/// As [`version`], of another component.
+pub(super) fn with_section(guest_name: &str, n: usize) -> Vec<u8> {
     let (name, payload) = (b"test", format!("version {n}"));
-    let mut component = fs::read(guest("echo")).unwrap();
+    let mut component = fs::read(guest(guest_name)).unwrap();
     let length = 1 + name.len() + payload.len();
     component.extend([0, u8::try_from(length).unwrap(), u8::try_from(name.len()).unwrap()]);
     component.extend_from_slice(name);

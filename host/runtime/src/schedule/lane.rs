@@ -35,6 +35,11 @@ impl Lane {
         Self { number: turnstile.open(), turnstile: Arc::clone(turnstile), budget, counters }
     }
 
+    /// The most turns of others that one of its guests has waited for.
+    pub(crate) fn turns_let_pass(&self) -> u64 {
+        self.turnstile.let_pass(self.number)
+    }
+
     /// A slice begins.
     pub(super) fn begin(&self, since: Instant) -> Running {
         Running { since, cpu: self.budget.as_ref().map(|_| thread_time()) }

@@ -42,6 +42,8 @@ struct State {
     /// Those of the lanes where somebody waits, the next one first.
     circle: VecDeque<usize>,
     waiters: Slab<Waiter>,
+    /// Turns that somebody waited for and got.
+    given: u64,
     clock: Clock,
 }
 
@@ -55,10 +57,18 @@ struct Queue {
     renewed: Option<Instant>,
     /// Its instances that have a turn, or run on what is left of one.
     inside: usize,
+    /// Turns that it waited for and got.
+    given: u64,
+    /// The most turns that others were given while one of its instances waited.
+    let_pass: u64,
 }
 
 enum Waiter {
-    Waits(Waker),
+    Waits {
+        waker: Waker,
+        /// Turns that the other lanes had been given by then.
+        given: u64,
+    },
     /// It has a turn, and has not taken it yet.
     Called,
 }
@@ -94,8 +104,8 @@ enum Stage {
 impl Turnstile {
     pub(crate) fn new(turns: NonZeroUsize) -> Self {
         let clock = Clock { thread: None, ticking: false, running: 0, idle: 0 };
-        let (lanes, circle, waiters) = Default::default();
-        Self(Mutex::new(State { free: turns.get(), lanes, circle, waiters, clock }))
+        let (lanes, circle, waiters, given) = Default::default();
+        Self(Mutex::new(State { free: turns.get(), lanes, circle, waiters, given, clock }))
     }
 
     /// The thread to unpark when the clock has to go on.
@@ -109,6 +119,11 @@ impl Turnstile {
         clock.idle = if clock.running > 0 { 0 } else { clock.idle + 1 };
         clock.ticking = clock.idle < RESTLESS_TICKS;
         !clock.ticking
+    }
+
+    /// The most turns that other lanes were given while somebody waited in this one.
+    pub(super) fn let_pass(&self, lane: usize) -> u64 {
+        self.0.lock().lanes.get(lane).map_or(0, |queue| queue.let_pass)
     }
 
     /// A lane for one plugin.
@@ -143,7 +158,8 @@ impl State {
     }
 
     fn wait(&mut self, lane: usize, waker: Waker) -> usize {
-        let waiter = self.waiters.insert(Waiter::Waits(waker));
+        let given = self.given_to_others(lane);
+        let waiter = self.waiters.insert(Waiter::Waits { waker, given });
         if let Some(queue) = self.lanes.get_mut(lane) {
             if queue.waiting.is_empty() {
                 self.circle.push_back(lane);
@@ -153,25 +169,33 @@ impl State {
         waiter
     }
 
+    fn given_to_others(&self, lane: usize) -> u64 {
+        self.given - self.lanes.get(lane).map_or(0, |queue| queue.given)
+    }
+
     /// Gives a turn to whoever waits longest in the next lane.
     fn pass_on(&mut self) -> Option<Waker> {
-        let next = self.circle.pop_front();
-        let called = next.and_then(|lane| {
-            let queue = self.lanes.get_mut(lane)?;
-            let waiter = queue.waiting.pop_front()?;
-            queue.call();
-            if !queue.waiting.is_empty() {
-                self.circle.push_back(lane);
-            }
-            self.waiters.get_mut(waiter)
-        });
-        match called.map(|waiter| std::mem::replace(waiter, Waiter::Called)) {
-            Some(Waiter::Waits(waker)) => Some(waker),
-            _ => {
-                self.free += 1;
-                None
-            }
+        let called = self.call_next();
+        if called.is_none() {
+            self.free += 1;
         }
+        called
+    }
+
+    fn call_next(&mut self) -> Option<Waker> {
+        let lane = self.circle.pop_front()?;
+        let given_to_others = self.given_to_others(lane);
+        let queue = self.lanes.get_mut(lane)?;
+        let waiter = self.waiters.get_mut(queue.waiting.pop_front()?)?;
+        if !queue.waiting.is_empty() {
+            self.circle.push_back(lane);
+        }
+        let Waiter::Waits { waker, given } = std::mem::replace(waiter, Waiter::Called) else { return None };
+        queue.let_pass = queue.let_pass.max(given_to_others - given);
+        queue.given += 1;
+        queue.call();
+        self.given += 1;
+        Some(waker)
     }
 
     /// A waiter that is gone; gives whom to wake instead of it.
@@ -232,7 +256,7 @@ impl Turn {
         let entered = match self.stage {
             Stage::Outside => state.enter(self.lane, now),
             Stage::Waiting(waiter) => match state.waiters.get_mut(waiter) {
-                Some(Waiter::Waits(waker)) => {
+                Some(Waiter::Waits { waker, .. }) => {
                     waker.clone_from(context.waker());
                     return Poll::Pending;
                 }

@@ -1,362 +1,326 @@
-//! A plugin and its neighbour, each with its queue and its workers, and who saw what.
+//! A host with a plugin that is reloaded and its neighbour, and who saw what.
 
 use std::{
-    collections::BTreeMap,
-    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::SeqCst},
-    },
-    time::{Duration, Instant},
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
 };
 
-use futures::future::BoxFuture;
-use informer_dispatch::{
-    Backoff, DispatchConfig, Dispatcher, DispatcherHandle, QuarantineConfig, Queue, QueueConfig, QueueStats,
-    RetryConfig,
-    workqueue::{BucketRateLimiter, RateLimitingQueue},
-};
+use informer::app::Verdict;
+use informer_devserver::{Config, DevServer};
 use informer_guests::guest;
-use informer_runtime::{
-    Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, Plugin, PluginConfig, Sources,
-    TrialConfig,
-    capabilities::{
-        ClientSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource, NoConfigFiles,
-        NoKeyValues,
+use informer_tests::host::TestHost;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+use super::{Tally, events::Events};
+use crate::{
+    configmaps::ConfigMaps,
+    reload::{
+        assert_no_relist,
+        files::{replace, with_section},
     },
 };
-use informer_tests::host::Lines;
-use informer_types::{
-    Body, Cause, Change, Delivery, EventHandler, Gvr, Header, Notification, NotificationSink, Object,
-    ObjectKey, Outcome, Source,
-};
-use parking_lot::Mutex;
-use tokio_util::sync::CancellationToken;
 
-pub(super) const OBJECTS: usize = 8;
+/// The one that is reloaded, and the one that is not.
+const SUBJECT: &str = "subject";
+const NEIGHBOUR: &str = "neighbour";
 
 /// What is wrong with a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mood {
     Well,
     Slow,
+    Busy,
     Traps,
     TrapsInStart,
     Refuses,
     StartsSlowly,
+    SpinsInStart,
 }
 
-/// One plugin, with what came of its calls.
-struct Unit {
-    plugin: Arc<Plugin>,
-    queue: Queue,
-    dispatcher: DispatcherHandle,
-    acknowledged: Arc<Mutex<Vec<(String, u64)>>>,
-    lines: Lines,
+/// One call that returned ok, in the guest's words: `update default/web 7 3`.
+#[derive(Debug)]
+struct Call {
+    deletes: bool,
+    key: String,
+    version: u64,
+    /// The configuration that the instance was started with.
+    by: u64,
 }
 
 pub(super) struct Stage {
-    subject: Unit,
-    neighbour: Unit,
-    component: Component,
-    /// The present state of each object; none: there is none.
-    present: Vec<Option<Arc<Object>>>,
-    /// The last thing told of each.
-    last: BTreeMap<String, u64>,
+    server: DevServer,
+    host: Arc<TestHost>,
+    objects: Arc<ConfigMaps>,
+    directory: TempDir,
+    /// Taken once everything has happened.
+    events: Option<Events>,
+    /// Counts the configurations.
     version: u64,
-    reloads: u32,
-    _shutdown: tokio_util::sync::DropGuard,
+    /// Those of them that have to have taken over.
+    took_over: BTreeSet<u64>,
+    components: usize,
+    refused: u64,
 }
 
-/// Notes what the guest acknowledged.
-struct Witness {
-    plugin: Arc<Plugin>,
-    acknowledged: Arc<Mutex<Vec<(String, u64)>>>,
-}
+// === impl Mood ===
 
-struct NoCache;
-
-impl EventHandler for Witness {
-    async fn handle(&self, delivery: Delivery) -> Outcome {
-        let object = Arc::clone(delivery.notification.change.object());
-        let outcome = self.plugin.handle(delivery).await;
-        if outcome == Outcome::Acknowledged {
-            let version = object.resource_version().parse().unwrap();
-            self.acknowledged.lock().push((object.name().to_owned(), version));
+impl Mood {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Well => "well",
+            Self::Slow => "slow",
+            Self::Busy => "busy",
+            Self::Traps => "traps",
+            Self::TrapsInStart => "traps-in-start",
+            Self::Refuses => "refuses",
+            Self::StartsSlowly => "starts-slowly",
+            Self::SpinsInStart => "spins-in-start",
         }
-        outcome
+    }
+
+    fn starts(self) -> bool {
+        !matches!(self, Self::TrapsInStart | Self::Refuses)
     }
 }
 
-impl ListerSource for NoCache {
-    fn get(&self, gvr: &Gvr, _: &ObjectKey) -> Result<Option<Arc<Object>>, ListError> {
-        Err(ListError::UnknownResource(gvr.clone()))
+// === impl Call ===
+
+impl Call {
+    fn all(host: &TestHost, plugin: &str) -> Vec<Self> {
+        host.lines.of(plugin).iter().filter_map(|line| Self::parse(line)).collect()
     }
 
-    fn list(&self, gvr: &Gvr, _: &ListerQuery<'_>) -> Result<Vec<Arc<Object>>, ListError> {
-        Err(ListError::UnknownResource(gvr.clone()))
-    }
-
-    fn has_synced(&self, _: &Gvr) -> Result<bool, ListError> {
-        Ok(true)
-    }
-
-    fn wait_until<'a>(
-        &'a self,
-        _: &'a Gvr,
-        _: Option<&'a str>,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<(), ListError>> {
-        Box::pin(async { Ok(()) })
+    fn parse(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [verb @ ("add" | "update" | "delete"), key, version, by] = words[..] else { return None };
+        Some(Self {
+            deletes: verb == "delete",
+            key: key.to_owned(),
+            version: version.parse().unwrap(),
+            by: by.parse().unwrap(),
+        })
     }
 }
 
-pub(super) fn config(mood: Mood, version: u32) -> PluginConfig {
-    let mood = match mood {
-        Mood::Well => "well",
-        Mood::Slow => "slow",
-        Mood::Traps => "traps",
-        Mood::TrapsInStart => "traps-in-start",
-        Mood::Refuses => "refuses",
-        Mood::StartsSlowly => "starts-slowly",
+/// Of each object that is there, the version that was told last.
+fn told_last(calls: &[Call]) -> BTreeMap<String, u64> {
+    let mut told = BTreeMap::new();
+    for Call { deletes, key, version, .. } in calls {
+        if *deletes {
+            told.remove(key);
+        } else {
+            told.insert(key.clone(), *version);
+        }
+    }
+    told
+}
+
+/// Both plugins have the same component, in files of their own. Failures are tried again at once and for ever: what is
+/// given up would be lost.
+fn configuration(directory: &Path, (mood, version, workers): (Mood, u64, usize)) -> String {
+    let compiled = std::env::temp_dir().join("informer-tests-compiled");
+    let plugin = |name: &str, mood: Mood, version: u64, workers: usize| {
+        let (source, mood) = (directory.join(format!("{name}.wasm")), mood.as_str());
+        format!(
+            r#"
+            [[plugin]]
+            name = "{name}"
+            source = {source:?}
+            max-calls = 50
+              [[plugin.on]]
+              watch = "v1/configmaps"
+              [plugin.queue]
+              workers = {workers}
+              [plugin.retry]
+              min = "1ms"
+              max = "5ms"
+              attempts = 0
+              budget = 0
+              [plugin.quarantine]
+              after = 0
+              [plugin.limits]
+              deadline = "60s"
+              [plugin.config]
+              mood = "{mood}"
+              version = {version}
+            "#
+        )
     };
-    PluginConfig {
-        name: "moody".into(),
-        config_json: format!(r#"{{"mood": "{mood}", "version": {version}}}"#),
-        grants: Grants::default(),
-        limits: Limits { deadline: Duration::from_secs(60), ..Limits::default() },
-        instance: InstancePolicy::Warm { max_calls: NonZeroU64::new(50), idle_timeout: Duration::MAX },
-        instances: NonZeroUsize::new(8).unwrap(),
-        trial: TrialConfig::default(),
-    }
-}
-
-/// Failures are tried again at once and for ever: what is given up would be lost.
-fn dispatch(workers: usize) -> DispatchConfig {
-    let (min, max) = (Duration::from_millis(1), Duration::from_millis(5));
-    DispatchConfig {
-        plugin: "moody".into(),
-        workers: NonZeroUsize::new(workers).unwrap(),
-        retry: RetryConfig {
-            backoff: Backoff { min, max, factor: 2.0, jitter: 0.2 },
-            attempts: None,
-            ..RetryConfig::default()
-        },
-    }
-}
-
-/// One engine, one compilation.
-async fn component() -> (Engine, Component) {
-    static COMPILED: tokio::sync::OnceCell<(Engine, Component)> = tokio::sync::OnceCell::const_new();
-    let compiled = COMPILED.get_or_init(async || {
-        let path = tokio::task::spawn_blocking(|| guest("moody")).await.unwrap();
-        let engine = Engine::new(&EngineConfig::default()).unwrap();
-        let component = Component::from_file(&engine, &path).await.unwrap();
-        (engine, component)
-    });
-    compiled.await.clone()
-}
-
-// === impl Unit ===
-
-impl Unit {
-    async fn new(workers: usize, shutdown: &CancellationToken) -> Self {
-        let (engine, component) = component().await;
-        let lines = Lines::default();
-        // The component adds no keys.
-        let workqueue =
-            RateLimitingQueue::new(NonZeroUsize::MIN, BucketRateLimiter::new(1.0, NonZeroU32::MIN));
-        let sources = Sources {
-            lister: Arc::new(NoCache),
-            log: Arc::new(lines.clone()),
-            keyvalue: Arc::new(NoKeyValues),
-            config: Arc::new(NoConfigFiles),
-            client: ClientSource::default(),
-            http: HttpClient::new(HttpConfig::default()).unwrap(),
-            workqueue: Arc::new(workqueue),
-        };
-        let plugin = Arc::new(Plugin::new(engine, config(Mood::Well, 0), sources));
-        plugin.load(&component).await.unwrap();
-        // A quarantine would only make the scripts longer.
-        let settings = QueueConfig {
-            quarantine: QuarantineConfig { after: None, ..QuarantineConfig::default() },
-            retry_budget: None,
-            ..QueueConfig::default()
-        };
-        let queue = Queue::new(&settings);
-        let acknowledged = Arc::default();
-        let witness = Witness { plugin: Arc::clone(&plugin), acknowledged: Arc::clone(&acknowledged) };
-        let dispatcher = Dispatcher::spawn(dispatch(workers), queue.clone(), Arc::new(witness), shutdown);
-        Self { plugin, queue, dispatcher, acknowledged, lines }
-    }
-
-    fn left(&self) -> QueueStats {
-        self.queue.stats()
-    }
-
-    async fn settled(&self) {
-        loop {
-            let QueueStats { pending, in_flight, .. } = self.queue.stats();
-            if pending + in_flight == 0 {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    }
-
-    /// Of each object each state at most once, each later than the one before, the last one last; and the guest says
-    /// the same.
-    fn assert_each_once_and_in_order(&self, last: &BTreeMap<String, u64>) {
-        let mut seen: BTreeMap<String, u64> = BTreeMap::new();
-        for (name, version) in &*self.acknowledged.lock() {
-            let before = seen.insert(name.clone(), *version).unwrap_or(0);
-            assert!(before < *version, "{name}: {before} and then {version}");
-        }
-        let stats = self.left();
-        let pairs = stats.cancelled;
-        for (name, version) in last {
-            // A deletion of what nobody was told of is not told.
-            assert!(seen.get(name) == Some(version) || pairs > 0, "{name}: {version} is lost, {seen:?}");
-        }
-        let mut said: Vec<(String, u64)> =
-            self.lines.of("moody").iter().filter_map(|line| handled(line)).collect();
-        let mut acknowledged = self.acknowledged.lock().clone();
-        said.sort();
-        acknowledged.sort();
-        assert_eq!(said, acknowledged, "the guest saw what the host counts, each once");
-        assert_eq!((stats.dead, stats.dropped, stats.discarded, stats.given_back), (0, 0, 0, 0));
-        assert_eq!(
-            stats.offered,
-            stats.acknowledged + stats.merged.total() + stats.cancelled,
-            "each is in one place: {stats:?}"
-        );
-    }
-}
-
-/// `default/web 7 3`: what, in which state, by which version.
-fn handled(line: &str) -> Option<(String, u64)> {
-    let mut words = line.strip_prefix("default/")?.split(' ');
-    Some((words.next()?.to_owned(), words.next()?.parse().ok()?))
+    format!(
+        "[host]\nadmin = \"off\"\nstate-dir = \"off\"\nshutdown-timeout = \"5s\"\ncache-dir = {compiled:?}\n\
+         [[watch]]\ngvr = \"v1/configmaps\"\n{}{}",
+        plugin(SUBJECT, mood, version, workers),
+        plugin(NEIGHBOUR, Mood::Well, 0, 1)
+    )
 }
 
 // === impl Stage ===
 
 impl Stage {
-    pub(super) async fn new(workers: usize) -> Self {
-        let shutdown = CancellationToken::new();
-        let (_, component) = component().await;
-        Self {
-            subject: Unit::new(workers, &shutdown).await,
-            neighbour: Unit::new(1, &shutdown).await,
-            component,
-            present: vec![None; OBJECTS],
-            last: BTreeMap::new(),
-            version: 0,
-            reloads: 0,
-            _shutdown: shutdown.drop_guard(),
+    pub(super) async fn new(mood: Mood) -> Self {
+        let server = DevServer::start(Config::default()).await.unwrap();
+        let objects = Arc::new(ConfigMaps::at(&server.url()).await);
+        let directory = tempfile::tempdir().unwrap();
+        for plugin in [SUBJECT, NEIGHBOUR] {
+            std::fs::copy(guest("moody"), directory.path().join(format!("{plugin}.wasm"))).unwrap();
         }
-    }
-
-    pub(super) fn plugin(&self) -> Arc<Plugin> {
-        Arc::clone(&self.subject.plugin)
+        let file = directory.path().join("informer.toml");
+        std::fs::write(&file, configuration(directory.path(), (mood, 0, 1))).unwrap();
+        let host = TestHost::start_file(&server.url(), &file).await.unwrap();
+        host.synced().await;
+        Self {
+            server,
+            host: Arc::new(host),
+            events: Some(Events::new(Arc::clone(&objects))),
+            objects,
+            directory,
+            version: 0,
+            took_over: BTreeSet::from([0]),
+            components: 0,
+            refused: 0,
+        }
     }
 
     /// Something happens to each of some objects; both plugins hear of it.
-    pub(super) fn events(&mut self, first: usize, count: usize) {
-        for index in (first..first + count).map(|index| index % OBJECTS) {
-            self.version += 1;
-            let version = self.version;
-            let name = format!("object-{index}");
-            let state = object(&name, version);
-            let change = match self.present[index].take() {
-                None => Change::Added { object: Arc::clone(&state) },
-                // Every fifth change is the last.
-                Some(_) if version.is_multiple_of(5) => {
-                    Change::Deleted { object: Arc::clone(&state), final_state_known: true }
-                }
-                Some(old) => Change::Updated { old, new: Arc::clone(&state) },
-            };
-            if !matches!(change, Change::Deleted { .. }) {
-                self.present[index] = Some(state);
-            }
-            self.last.insert(name, version);
-            for unit in [&self.subject, &self.neighbour] {
-                unit.queue.offer(Notification {
-                    source: Source::new(Gvr::new("", "v1", "pods")),
-                    change: change.clone(),
-                    cause: Cause::Live,
-                    initial: None,
-                    observed: Instant::now(),
-                });
-            }
+    pub(super) async fn events(&self, first: usize, count: usize) {
+        self.events.as_ref().unwrap().add((first, count)).await;
+    }
+
+    /// Writes another configuration, and has the host apply it.
+    pub(super) async fn reload(&mut self, mood: Mood, workers: usize) {
+        self.write(mood, workers);
+        let report = self.host.app().reload(None).await.unwrap();
+        assert!(report.problems.is_empty(), "{report:?}");
+        let of_subject =
+            |verdict| report.changes.iter().any(|change| change.name == SUBJECT && change.verdict == verdict);
+        assert!(report.changes.iter().all(|change| change.name == SUBJECT), "{report:?}");
+        assert_eq!(of_subject(Verdict::Refused), !mood.starts(), "{report:?}");
+        if mood.starts() {
+            self.took_over.insert(self.version);
+        } else {
+            self.refused += 1;
         }
     }
 
-    /// By turns by its configuration and by its file.
-    pub(super) async fn reload(&mut self, mood: Mood) {
-        self.reloads += 1;
-        let plugin = &self.subject.plugin;
-        let before = plugin.version();
-        let reloaded = plugin.configure(config(mood, self.reloads)).await;
-        match mood {
-            Mood::TrapsInStart | Mood::Refuses => {
-                assert!(reloaded.is_err(), "{reloaded:?}");
-                // The plugin may have gone back meanwhile; what is bad never serves.
-                assert!(plugin.is_outdated() && before.is_some() && plugin.version().is_some());
-            }
-            _ => {
-                reloaded.unwrap();
-                if self.reloads.is_multiple_of(3) {
-                    plugin.load(&self.component).await.unwrap();
-                }
-            }
+    fn write(&mut self, mood: Mood, workers: usize) {
+        self.version += 1;
+        let text = configuration(self.directory.path(), (mood, self.version, workers));
+        replace(&self.directory.path().join("informer.toml"), text.as_bytes());
+    }
+
+    /// Begins a reload that does not end, and returns once the new version is starting.
+    pub(super) async fn reload_without_end(&mut self, mood: Mood) -> JoinHandle<()> {
+        self.write(mood, 2);
+        let host = Arc::clone(&self.host);
+        let reloading = tokio::spawn(async move {
+            // It ends with the host.
+            host.app().reload(None).await.ok();
+        });
+        self.host.lines.said(SUBJECT, "starting", "").await;
+        reloading
+    }
+
+    /// By turns one of two files that differ, and do the same.
+    pub(super) async fn replace_component(&mut self) {
+        self.components += 1;
+        let component = with_section("moody", self.components % 2);
+        replace(&self.directory.path().join(format!("{SUBJECT}.wasm")), &component);
+        self.host.app().reload(Some(SUBJECT.to_owned())).await.unwrap();
+    }
+
+    /// Waits until nothing happens any more, and both plugins were told how it is.
+    pub(super) async fn settled(&mut self) {
+        if let Some(events) = self.events.take() {
+            events.written().await;
         }
+        let versions = self.objects.versions().await;
+        self.host
+            .until("both plugins told of everything", |status| {
+                let queues = status["plugins"].as_array().unwrap().iter().map(|plugin| &plugin["queue"]);
+                queues.into_iter().all(|queue| queue["pending"] == 0 && queue["in-flight"] == 0)
+                    && [SUBJECT, NEIGHBOUR]
+                        .iter()
+                        .all(|plugin| told_last(&Call::all(&self.host, plugin)) == versions)
+            })
+            .await;
     }
 
-    pub(super) fn workers(&self, workers: usize) {
-        self.subject.dispatcher.configure(dispatch(workers));
+    /// Why the subject's version is not the one it should be.
+    pub(super) fn refused(&self) -> String {
+        self.host.plugin(SUBJECT)["refused"].as_str().unwrap().to_owned()
     }
 
-    pub(super) async fn settled(&self) {
-        self.subject.settled().await;
-        self.neighbour.settled().await;
-    }
-
-    pub(super) fn left(&self) -> [QueueStats; 2] {
-        [self.subject.left(), self.neighbour.left()]
-    }
-
-    /// Returns once the guest says that it starts.
-    pub(super) fn said_starting(&self) -> impl Future<Output = ()> + use<> {
-        let lines = self.subject.lines.clone();
-        async move { lines.said("moody", "starting", "").await }
-    }
-
+    /// Once it has settled.
     pub(super) fn assert_nothing_lost_nothing_doubled_and_in_order(&self) {
-        self.subject.assert_each_once_and_in_order(&self.last);
-        self.neighbour.assert_each_once_and_in_order(&self.last);
-        let neighbour = self.neighbour.left();
-        assert_eq!(neighbour.retried, 0, "the neighbour's calls succeed at the first attempt");
-        assert_eq!(neighbour.delivered, neighbour.acknowledged);
-    }
-
-    pub(super) async fn end(self) {
-        for unit in [self.subject, self.neighbour] {
-            unit.dispatcher.drain(Duration::from_secs(10)).await;
-            unit.plugin.unload().await;
+        for plugin in [SUBJECT, NEIGHBOUR] {
+            self.assert_each_once_and_in_order(plugin);
         }
+        assert_no_relist(&self.host);
+        self.assert_every_version_took_over();
+        let neighbour = self.host.plugin(NEIGHBOUR);
+        assert_eq!(neighbour["queue"]["retried"], 0, "each call succeeds at the first attempt");
+        assert_eq!(neighbour["calls"]["swaps"], 1, "it is not touched");
+        let let_pass = neighbour["calls"]["turns-let-pass"].as_u64().unwrap();
+        assert!(let_pass <= 1, "a call of the neighbour waited for {let_pass} turns of the other");
     }
-}
 
-fn object(name: &str, version: u64) -> Arc<Object> {
-    static MADE: AtomicU64 = AtomicU64::new(0);
-    let json = format!(r#"{{"n":{}}}"#, MADE.fetch_add(1, SeqCst));
-    let header = Header {
-        namespace: "default".into(),
-        name: name.into(),
-        uid: format!("uid-{name}").into(),
-        resource_version: version.to_string().into(),
-        ..Header::default()
-    };
-    Arc::new(Object::new(&header, Body::Raw(json.into())).unwrap())
+    /// Of each object each state at most once, each later than the one before (the last one last: see
+    /// [`settled`](Self::settled)); and the host has counted what the guest says.
+    fn assert_each_once_and_in_order(&self, plugin: &str) {
+        let calls = Call::all(&self.host, plugin);
+        let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
+        for Call { key, version, .. } in &calls {
+            let before = seen.insert(key, *version).unwrap_or(0);
+            assert!(before < *version, "{plugin}: {key}: {before} and then {version}");
+        }
+        let status = self.host.plugin(plugin);
+        let queue = &status["queue"];
+        let count = |counter: &str| queue[counter].as_u64().unwrap();
+        assert_eq!(count("acknowledged"), calls.len() as u64, "{plugin}: {status:#}");
+        assert_eq!(status["calls"]["acknowledged"], calls.len(), "{plugin}: {status:#}");
+        for counter in ["dead", "dropped", "discarded", "given-back"] {
+            assert_eq!(count(counter), 0, "{plugin}: {counter}: {status:#}");
+        }
+        let merged: u64 = queue["merged"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+        let places = count("acknowledged") + merged + count("cancelled");
+        assert_eq!(count("offered"), places, "{plugin}: each is in one place: {status:#}");
+    }
+
+    /// By the words of the instances, and by the host's count.
+    fn assert_every_version_took_over(&self) {
+        let lines = self.host.lines.of(SUBJECT);
+        let started = lines.iter().filter_map(|line| line.strip_prefix("started ")?.parse().ok());
+        let started: BTreeSet<u64> = started.collect();
+        assert_eq!(started, self.took_over);
+        let called = Call::all(&self.host, SUBJECT).into_iter().map(|call| call.by);
+        assert!(called.into_iter().all(|by| self.took_over.contains(&by)));
+        assert!(self.in_force() >= self.took_over.len() as u64, "{}", self.in_force());
+    }
+
+    /// Versions that were put into service because something had changed; the first is not one of them.
+    fn in_force(&self) -> u64 {
+        let calls = &self.host.plugin(SUBJECT)["calls"];
+        calls["swaps"].as_u64().unwrap() - calls["went-back"].as_u64().unwrap()
+    }
+
+    pub(super) async fn end(self) -> Tally {
+        let (subject, neighbour) = (self.host.plugin(SUBJECT), self.host.plugin(NEIGHBOUR));
+        let count = |value: &Value| value.as_u64().unwrap();
+        let tally = Tally {
+            in_force: self.in_force() - 1,
+            refused: self.refused,
+            went_back: count(&subject["calls"]["went-back"]),
+            acknowledged: count(&subject["queue"]["acknowledged"])
+                + count(&neighbour["queue"]["acknowledged"]),
+            neighbour_waited: count(&neighbour["calls"]["turns-waited-for"]),
+        };
+        if let Some(host) = Arc::into_inner(self.host) {
+            host.stop().await;
+        }
+        self.server.shutdown().await;
+        tally
+    }
 }

@@ -74,6 +74,7 @@ fn a_plugin_with_one_guest_comes_next_whatever_another_has_waiting() {
 
     assert_eq!(single.woken(), 1);
     assert!(single.enters());
+    assert_eq!(turnstile.let_pass(single.turn.lane), 1);
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! What happens to the objects, while the script goes on.
+
+use std::sync::Arc;
+
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use crate::configmaps::ConfigMaps;
+
+pub(super) const OBJECTS: usize = 8;
+
+/// Something happens to so many objects, from this one on.
+type Burst = (usize, usize);
+
+/// Writes to the API server beside the script, in the order of the script.
+pub(super) struct Events {
+    bursts: mpsc::Sender<Burst>,
+    writing: JoinHandle<()>,
+}
+
+impl Events {
+    pub(super) fn new(objects: Arc<ConfigMaps>) -> Self {
+        // The script is a few bursts ahead at most.
+        let (bursts, asked) = mpsc::channel(4);
+        Self { bursts, writing: tokio::spawn(write(objects, asked)) }
+    }
+
+    pub(super) async fn add(&self, burst: Burst) {
+        self.bursts.send(burst).await.unwrap();
+    }
+
+    /// Everything that was asked for is written.
+    pub(super) async fn written(self) {
+        drop(self.bursts);
+        self.writing.await.unwrap();
+    }
+}
+
+async fn write(objects: Arc<ConfigMaps>, mut asked: mpsc::Receiver<Burst>) {
+    let mut there = [false; OBJECTS];
+    let mut round = 0_usize;
+    while let Some((first, count)) = asked.recv().await {
+        for index in (first..first + count).map(|index| index % OBJECTS) {
+            round += 1;
+            let name = format!("object-{index}");
+            // Every fifth change is the last of its object.
+            let is_there = match (there[index], round.is_multiple_of(5)) {
+                (false, _) => {
+                    objects.create(&name).await;
+                    true
+                }
+                (true, true) => {
+                    objects.delete(&name).await;
+                    false
+                }
+                (true, false) => {
+                    objects.update(&name, round).await;
+                    true
+                }
+            };
+            there[index] = is_there;
+        }
+    }
+}
