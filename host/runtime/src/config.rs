@@ -112,6 +112,30 @@ impl Default for TrialConfig {
     }
 }
 
+// === impl Grants ===
+
+impl Grants {
+    /// True where all that `other` allows is allowed here too. Where that takes more than a look at what is written,
+    /// as with one wide line for two narrow ones of `write`, `secrets` or `http`, it says no.
+    pub(crate) fn cover(&self, other: &Self) -> bool {
+        let read = other.read.as_ref().is_none_or(|other| {
+            self.read.as_ref().is_some_and(|own| {
+                other.iter().all(|(gvr, subresource, there)| {
+                    own.of(gvr, subresource).is_some_and(|here| here.clone().union(there.clone()) == *here)
+                })
+            })
+        });
+        let write = other.write.as_ref().is_none_or(|other| {
+            self.write.as_ref().is_some_and(|own| other.iter().all(|line| own.iter().any(|own| own == line)))
+        });
+        let http = other.http.as_ref().is_none_or(|other| {
+            self.http.as_ref().is_some_and(|own| other.iter().all(|line| own.contains(line)))
+        });
+        let secrets = other.secrets.iter().all(|line| self.secrets.iter().any(|own| own == line));
+        read && write && http && secrets && self.keyvalue >= other.keyvalue
+    }
+}
+
 // === impl PluginConfig ===
 
 impl PluginConfig {

@@ -105,32 +105,32 @@ impl Instance {
         }
     }
 
-    /// Makes one delivery. After an error, or where [`Instance::usable`] says so, the instance is unusable.
+    /// Makes one delivery. Where [`Instance::usable`] says so the instance may serve again.
     pub(crate) async fn deliver(&mut self, delivery: &Delivery) -> Result<Outcome, Failure> {
-        self.calls += 1;
-        self.spoiled = true;
-        let Self { store, exports, clock, .. } = self;
-        let allowed = store.data().config.limits.deadline;
-        begin(store, allowed, delivery.attempt, delivery.queued);
+        let Self { store, exports, clock, calls, spoiled, .. } = self;
         let Some(handler) = &exports.handler else {
             return Err(Failure::new(FailureKind::Host, "a notification for a component without `handler`"));
         };
+        *calls += 1;
+        *spoiled = true;
+        let allowed = store.data().config.limits.deadline;
+        begin(store, allowed, delivery.attempt, delivery.queued);
         let returned = clock.within(call::make(handler, store, delivery)).await;
         let answer = finish(store, returned)?;
         self.settle();
         Ok(call::outcome(answer))
     }
 
-    /// Reconciles one key. After an error, or where [`Instance::usable`] says so, the instance is unusable.
+    /// Reconciles one key. Where [`Instance::usable`] says so the instance may serve again.
     pub(crate) async fn reconcile(&mut self, request: &Request) -> Result<Reconciled, Failure> {
-        self.calls += 1;
-        self.spoiled = true;
-        let Self { store, exports, clock, .. } = self;
-        let allowed = store.data().config.limits.deadline;
-        begin(store, allowed, request.attempt, request.queued);
+        let Self { store, exports, clock, calls, spoiled, .. } = self;
         let Some(reconciler) = &exports.reconciler else {
             return Err(Failure::new(FailureKind::Host, "a key for a component without `reconciler`"));
         };
+        *calls += 1;
+        *spoiled = true;
+        let allowed = store.data().config.limits.deadline;
+        begin(store, allowed, request.attempt, request.queued);
         let returned = clock.within(reconciler.call_reconcile(&mut *store, &request.key)).await;
         let answer = finish(store, returned)?;
         self.settle();

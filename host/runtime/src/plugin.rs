@@ -123,7 +123,8 @@ impl Plugin {
     ///
     /// # Errors
     /// [`LoadError`]; the version that served before goes on as it was configured, and the next [`load`](Self::load)
-    /// uses the new configuration.
+    /// uses the new configuration. Where that version may do what the new grants do not allow any more, it is taken
+    /// out of service instead: what was revoked is revoked.
     ///
     /// # Cancel safety
     /// A dropped future has changed nothing, or what the next load uses, or everything.
@@ -135,12 +136,14 @@ impl Plugin {
         before.slots.resize(config.instances.get());
         let shared = Arc::new(Shared { config: Arc::new(config), ..Shared::clone(&before) });
         self.shared.store(Arc::clone(&shared));
-        match self.version.load_full() {
-            Some(version) if !version.serves(&shared.config) => {
-                self.put_into_service(version.component(), &shared).await.map(Some)
-            }
-            _ => Ok(None),
+        let Some(version) = self.version.load_full().filter(|version| !version.serves(&shared.config)) else {
+            return Ok(None);
+        };
+        let configured = self.put_into_service(version.component(), &shared).await;
+        if configured.is_err() && !shared.config.grants.cover(version.grants()) {
+            self.take_out_of_service().await;
         }
+        configured.map(Some)
     }
 
     /// True where the version in service was not started with the configuration in force, because it could not be.
@@ -171,6 +174,7 @@ impl Plugin {
     ) -> Result<VersionInfo, LoadError> {
         component.check(&self.engine, &shared.config.grants)?;
         let last_good = self.version.load().as_ref().map(|version| version.last_good());
+        let last_good = last_good.filter(|good| good.differs(component, &shared.config));
         // Boxed: it is rare, and would make every future that loads as large.
         let start = Box::pin(Version::start(&self.engine, component, shared, last_good));
         let version = self.by_turns(start).await?;
@@ -191,9 +195,17 @@ impl Plugin {
         if !in_service.is_some_and(|version| Arc::ptr_eq(&version, failed)) {
             return;
         }
-        let LastGood { component, shared } = last_good;
         let plugin = self.name();
-        match Version::start(&self.engine, &component, &shared, None).await {
+        let LastGood { component, config_json } = last_good;
+        let now = self.shared.load_full();
+        // Nothing else is as it was: what was revoked or limited since stays so.
+        let config = Arc::new(PluginConfig { config_json, ..PluginConfig::clone(&now.config) });
+        let shared = Arc::new(Shared { config, ..Shared::clone(&now) });
+        let started = match component.check(&self.engine, &shared.config.grants) {
+            Ok(()) => Version::start(&self.engine, &component, &shared, None).await,
+            Err(error) => Err(error),
+        };
+        match started {
             Ok(version) => {
                 let digest = Arc::clone(&failed.info().digest);
                 tracing::error!(plugin, refused = %digest, in_service = %version.info().digest, why, "the new version fails; the last good one is back");
@@ -210,8 +222,15 @@ impl Plugin {
     }
 
     /// Takes the plugin out of service: every idle instance is stopped, and one with a call in hand after it.
+    ///
+    /// # Cancel safety
+    /// A dropped future has taken it out of service, or has not begun; instances that were not stopped yet are dropped.
     pub async fn unload(&self) {
         let _one_at_a_time = self.loading.lock().await;
+        self.take_out_of_service().await;
+    }
+
+    async fn take_out_of_service(&self) {
         if let Some(old) = self.version.swap(None) {
             self.by_turns(old.retire()).await;
         }
@@ -335,15 +354,15 @@ impl Plugin {
 }
 
 async fn deliver(version: &Version, mut instance: Instance, delivery: &Delivery) -> Result<Outcome, Failure> {
-    let outcome = instance.deliver(delivery).await.map_err(|failure| {
-        let notification = &delivery.notification;
-        let (verb, gvr, key) = (notification.change.verb(), &notification.source, notification.key());
-        Failure::new(failure.kind, format!("{verb} of {gvr} {key}: {}", failure.message))
-    })?;
+    let outcome = instance.deliver(delivery).await;
     if instance.usable() {
         version.give_back(instance).await;
     }
-    Ok(outcome)
+    outcome.map_err(|failure| {
+        let notification = &delivery.notification;
+        let (verb, gvr, key) = (notification.change.verb(), &notification.source, notification.key());
+        Failure::new(failure.kind, format!("{verb} of {gvr} {key}: {}", failure.message))
+    })
 }
 
 async fn reconcile(
@@ -351,13 +370,13 @@ async fn reconcile(
     mut instance: Instance,
     request: &Request,
 ) -> Result<Reconciled, Failure> {
-    let reconciled = instance.reconcile(request).await.map_err(|failure| {
-        Failure::new(failure.kind, format!("reconcile of {}: {}", request.key, failure.message))
-    })?;
+    let reconciled = instance.reconcile(request).await;
     if instance.usable() {
         version.give_back(instance).await;
     }
-    Ok(reconciled)
+    reconciled.map_err(|failure| {
+        Failure::new(failure.kind, format!("reconcile of {}: {}", request.key, failure.message))
+    })
 }
 
 impl EventHandler for Plugin {

@@ -1,12 +1,9 @@
 //! The first calls of a version that took over from another.
 
-use std::sync::Arc;
-
 use informer_types::{Failure, FailureKind};
 use parking_lot::Mutex;
 
-use super::Shared;
-use crate::{Component, TrialConfig};
+use crate::{Component, PluginConfig, TrialConfig};
 
 /// A version none of whose first so many calls did what it should need not go on until its share is full: with few
 /// events that would take until their attempts are spent.
@@ -18,17 +15,28 @@ pub(super) struct Trial {
     state: Mutex<Option<State>>,
 }
 
-/// What the plugin goes back to: the last version that passed, with what it was started with.
+/// What the plugin goes back to: what was written for the last version that passed. What it may reach and use is not
+/// gone back to.
 #[derive(Clone)]
 pub(super) struct LastGood {
     pub(super) component: Component,
-    pub(super) shared: Arc<Shared>,
+    /// Handed to `start`.
+    pub(super) config_json: String,
 }
 
 struct State {
     last_good: LastGood,
     calls: u32,
     failures: u32,
+}
+
+// === impl LastGood ===
+
+impl LastGood {
+    /// True where this may work and the other not.
+    pub(super) fn differs(&self, component: &Component, config: &PluginConfig) -> bool {
+        self.component.digest() != component.digest() || self.config_json != config.config_json
+    }
 }
 
 // === impl Trial ===

@@ -109,11 +109,16 @@ impl Version {
         self.shared.config.serves(config)
     }
 
+    /// What it may reach.
+    pub(super) fn grants(&self) -> &Grants {
+        &self.shared.config.grants
+    }
+
     /// What a version that takes over from this one would go back to: this one, if it is not on trial itself.
     pub(super) fn last_good(&self) -> LastGood {
         self.trial.last_good().unwrap_or_else(|| LastGood {
             component: self.component.clone(),
-            shared: Arc::clone(&self.shared),
+            config_json: self.shared.config.config_json.clone(),
         })
     }
 

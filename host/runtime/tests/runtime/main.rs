@@ -23,5 +23,6 @@ mod metrics;
 mod objects;
 mod reconciler;
 mod reload;
+mod revocation;
 mod secrets;
 mod settings;
