@@ -42,7 +42,7 @@ pub use reload::ReloadRefused;
 pub use unit::SubscribeError;
 
 use applier::Applier;
-use directories::Directories;
+use directories::{Directories, look};
 use reload::Reload;
 use status::HostProbe;
 
@@ -127,6 +127,9 @@ impl App {
     /// # Errors
     /// [`StartError`] where nothing could run at all.
     pub async fn start(mut config: Config, options: Options) -> Result<Self, StartError> {
+        // Before anything takes time: a change since the file was read is a change.
+        let file = options.file.map(|file| std::path::absolute(&file).unwrap_or(file));
+        let read = file.as_deref().map(look);
         (options.adjust)(&mut config);
         let connection = match options.connection {
             Some(connection) => connection,
@@ -157,9 +160,8 @@ impl App {
             state: state.clone(),
         };
         let started = (config.cluster.clone(), config.host.clone());
-        let file = options.file.map(|file| std::path::absolute(&file).unwrap_or(file));
         let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
-        let (reload, reloader) = Reload::new(Arc::clone(&applier), file, options.adjust);
+        let (reload, reloader) = Reload::new(Arc::clone(&applier), file.zip(read), options.adjust);
         let address = config.host.admin;
         applier.apply(config).await?;
         let mut app = Self {

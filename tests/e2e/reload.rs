@@ -2,6 +2,7 @@
 
 mod configuration;
 mod files;
+mod grants;
 mod storm;
 
 use std::{

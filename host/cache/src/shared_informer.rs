@@ -256,6 +256,17 @@ impl SharedInformer {
         }
     }
 
+    /// True once it was stopped and its tasks have ended. It never starts again.
+    pub fn has_ended(&self) -> bool {
+        self.inner.ended.is_cancelled()
+    }
+
+    /// True where both keep the same of an object, so that one resource version is one text in both caches.
+    pub fn keeps_as(&self, other: &Self) -> bool {
+        let (own, other) = (&self.inner.config, &other.inner.config);
+        own.drop == other.drop && own.keep == other.keep && own.metadata_only == other.metadata_only
+    }
+
     /// How it is doing.
     pub fn status(&self) -> InformerStatus {
         let Inner { key, indexer, processor, cells, .. } = &*self.inner;

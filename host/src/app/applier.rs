@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use informer_cache::{SharedInformer, Subscription, WatchConfig};
+use informer_runtime::VersionInfo;
 use informer_types::Gvr;
 use tokio::{sync::Mutex, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -13,7 +14,7 @@ use super::{
     directories::Directories,
     plan::{Plan, needs_restart},
     settings,
-    unit::{Parts, SubscribeError, Unit, Watches},
+    unit::{Look, Parts, SubscribeError, Unit, Watches},
     units::Units,
 };
 use crate::{
@@ -21,8 +22,8 @@ use crate::{
     logging,
 };
 
-/// An informer that takes over a watch should have seen what the one before it had. It is waited for, but not for
-/// ever: nobody hears of anything meanwhile.
+/// An informer that takes over a watch should have seen what the one before it has, but is not waited for longer than
+/// this: with a selector of its own it may have to wait a minute for a bookmark.
 const CATCH_UP: Duration = Duration::from_secs(5);
 
 /// Applies one configuration after the other.
@@ -107,22 +108,41 @@ impl Applier {
         }
         self.remove(&plan, &mut report).await;
         self.note_watches(&plan, &mut report);
-        for gvr in &plan.watches.changed {
+        for gvr in plan.watches.changed.iter().chain(&plan.watches.removed) {
             if let Some(pending) = applied.successions.remove(gvr) {
                 pending.cancel();
             }
+        }
+        for gvr in &plan.watches.changed {
             if let Some(succession) = self.begin_succession(gvr, &watches)? {
                 applied.successions.insert(gvr.clone(), succession);
             }
         }
         self.change(&plan, &new, &watches, &mut report).await?;
         self.add(&new, &watches, &mut report)?;
+        applied.successions.retain(|gvr, pending| {
+            let claimed = self.claimed(gvr);
+            if !claimed {
+                pending.cancel();
+            }
+            claimed
+        });
         let sources = new.plugins.iter().map(|plugin| plugin.source.clone());
         self.parts.directories.watch(sources.chain(self.file.clone()));
         warn_of_unused(&watches, &self.parts);
         *self.shutdown_timeout.lock() = new.host.shutdown_timeout;
         applied.config = Some(new);
         Ok(report)
+    }
+
+    /// Puts the present content of a plugin's file into service because somebody asks for it, among the guests.
+    ///
+    /// # Cancel safety
+    /// It goes on; only nobody waits for the outcome.
+    pub(super) async fn load(&self, unit: &Arc<Unit>) -> Result<Option<VersionInfo>, String> {
+        let unit = Arc::clone(unit);
+        let loading = async move { unit.load(Look::Asked).await.map_err(|error| error.to_string()) };
+        self.parts.guests.spawn(loading).await.unwrap_or_else(|failed| Err(failed.to_string()))
     }
 
     async fn remove(&self, plan: &Plan, report: &mut Report) {
@@ -136,7 +156,10 @@ impl Applier {
             .cloned()
             .collect();
         self.units.replace(staying);
-        let backlogs = join_all(removed.iter().map(|unit| unit.remove())).await;
+        // It calls plugins, so not here.
+        let removing = removed.clone();
+        let removing = async move { join_all(removing.iter().map(|unit| unit.remove())).await };
+        let backlogs = self.parts.guests.spawn(removing).await.unwrap_or_default();
         for (unit, backlog) in removed.iter().zip(backlogs) {
             let (plugin, notifications) = (unit.name(), backlog.notifications);
             tracing::info!(plugin, notifications, objects = ?backlog.objects, "plugin removed; what was not delivered is discarded");
@@ -172,7 +195,7 @@ impl Applier {
     ) -> Result<(), SubscribeError> {
         for plugin in new.plugins.iter().filter(|plugin| plan.plugins.changed.contains(&plugin.name)) {
             if let Some(unit) = self.units.find(&plugin.name) {
-                Box::pin(unit.change(plugin.clone(), watches, report)).await?;
+                Box::pin(unit.change(plugin.clone(), watches, &plan.watches.changed, report)).await?;
             }
         }
         Ok(())
@@ -203,13 +226,17 @@ impl Applier {
         gvr: &Gvr,
         watches: &Watches,
     ) -> Result<Option<CancellationToken>, SubscribeError> {
-        let used = self.parts.factory.informers().iter().any(|informer| informer.key().gvr == *gvr);
-        let Some(watch) = watches.get(gvr).filter(|_| used) else { return Ok(None) };
+        let Some(watch) = watches.get(gvr).filter(|_| self.claimed(gvr)) else { return Ok(None) };
         let keeper = self.parts.factory.supersede(watch.clone())?;
         let pending = self.parts.stop.child_token();
         let (applier, cancelled, watch) = (Arc::clone(self), pending.clone(), watch.clone());
         self.tasks.spawn(async move { applier.succeed(keeper, watch, cancelled).await });
         Ok(Some(pending))
+    }
+
+    /// Some plugin hears of this resource, or may read it.
+    fn claimed(&self, gvr: &Gvr) -> bool {
+        self.units.all().iter().any(|unit| unit.claims(gvr))
     }
 
     /// Lets a new informer take over once it has synced. Until then the one before serves.
@@ -219,8 +246,14 @@ impl Applier {
         watch: WatchConfig,
         cancelled: CancellationToken,
     ) {
-        let new = keeper.informer();
-        if cancelled.run_until_cancelled(new.wait_synced_or_unserved()).await.is_none() {
+        let new = keeper.informer().clone();
+        let ready = async {
+            new.wait_synced_or_unserved().await;
+            // Here the one before still serves: what is told by none of them for a while is not much then.
+            let catching_up = self.catch_up(&new, self.users_of_others(&new).into_iter().map(|(_, old)| old));
+            timeout(CATCH_UP, catching_up).await.ok();
+        };
+        if cancelled.run_until_cancelled(ready).await.is_none() {
             return;
         }
         let mut applied = self.applied.lock().await;
@@ -228,23 +261,38 @@ impl Applier {
             return;
         }
         applied.successions.remove(&watch.gvr);
-        let units = self.units.all();
-        let users: Vec<(&Arc<Unit>, SharedInformer)> =
-            units.iter().filter_map(|unit| Some((unit, unit.other_than(new)?))).collect();
+        let users = self.users_of_others(&new);
         for (_, old) in &users {
             // From now on its cache is what its listeners were told.
             self.parts.factory.stop(old).await;
         }
-        let seen = users.iter().filter_map(|(_, old)| old.last_synced_version().ok().flatten());
-        let catch_up = join_all(seen.map(async |seen| new.wait_for_version(&seen, None).await));
-        timeout(CATCH_UP, catch_up).await.ok();
-        for (unit, _) in users {
+        for (unit, _) in &users {
             let claim = self.parts.factory.subscribe(watch.clone()).map_err(SubscribeError::from);
             if let Err(error) = claim.and_then(|claim| unit.succeed(claim)) {
                 tracing::error!(plugin = unit.name(), watch = %new.key(), %error, "the changed watch does not take over");
             }
         }
         tracing::info!(watch = %new.key(), "the changed watch has taken over");
+        drop((applied, keeper));
+        let caught_up = self.catch_up(&new, users.into_iter().map(|(_, old)| old));
+        if cancelled.run_until_cancelled(caught_up).await.is_some() && !new.has_ended() {
+            self.units.all().iter().for_each(|unit| unit.caught_up(&new));
+        }
+    }
+
+    /// The plugins that use the resource of this informer, but through another one.
+    fn users_of_others(&self, informer: &SharedInformer) -> Vec<(Arc<Unit>, SharedInformer)> {
+        let units = self.units.all();
+        units.iter().filter_map(|unit| Some((Arc::clone(unit), unit.other_than(informer)?))).collect()
+    }
+
+    /// Waits until an informer has seen what those before it have: with a selector of its own, not before a bookmark says
+    /// so. Where versions have no order, or the resource is not there, nobody can say: then it does not wait.
+    async fn catch_up(&self, new: &SharedInformer, old: impl Iterator<Item = SharedInformer>) {
+        if new.has_synced() {
+            let seen: Vec<String> = old.filter_map(|old| old.last_synced_version().ok().flatten()).collect();
+            join_all(seen.iter().map(|seen| new.wait_for_version(seen, None))).await;
+        }
     }
 }
 

@@ -112,7 +112,7 @@ impl Directories {
 
 /// Returns once the file was left alone for a while. What else happens in its directory is not waited for: it may
 /// never end.
-async fn settle(path: &Path) {
+pub(super) async fn settle(path: &Path) {
     let mut seen = look(path);
     loop {
         sleep(QUIET).await;

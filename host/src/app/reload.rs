@@ -13,8 +13,8 @@ use tokio::{
 use super::{
     applier::Applier,
     changes::{Report, Verdict},
-    directories::{Directories, look},
-    unit::{Look, Unit},
+    directories::{Directories, Seen, look, settle},
+    unit::Unit,
 };
 use crate::config::{self, Components, Config, LoadError};
 
@@ -41,7 +41,8 @@ pub(super) struct Reload {
 /// Does the reloads, one after the other. What is asked for while one runs is done together after it.
 pub(super) struct Reloader {
     applier: Arc<Applier>,
-    file: Option<PathBuf>,
+    /// With what it looked like when it was read last.
+    file: Option<(PathBuf, Option<Seen>)>,
     adjust: fn(&mut Config),
     requests: mpsc::Receiver<Request>,
     refused: Arc<Mutex<Option<Vec<String>>>>,
@@ -55,10 +56,11 @@ pub struct ReloadRefused;
 // === impl Reload ===
 
 impl Reload {
-    /// The one who asks, and the one who does. Without a file there is only the components to look at.
+    /// The one who asks, and the one who does. The file comes with what it looked like when it was read; without one there
+    /// are only the components to look at.
     pub(super) fn new(
         applier: Arc<Applier>,
-        file: Option<PathBuf>,
+        file: Option<(PathBuf, Option<Seen>)>,
         adjust: fn(&mut Config),
     ) -> (Self, Reloader) {
         let (sender, requests) = mpsc::channel(WAITING);
@@ -92,18 +94,16 @@ impl Reload {
 impl Reloader {
     /// Runs until it is dropped.
     pub(super) async fn run(mut self) {
-        // What was read at the start; a change since then shows in the comparison of what it means.
-        let mut last = self.file.as_deref().map(look);
         loop {
             let directories = Arc::clone(&self.applier);
             let changed = directories.directories().changed();
-            let now = self.file.as_deref().map(look);
-            if now != last {
-                last = now;
+            let file = self.file.as_ref().map(|(file, _)| file.clone());
+            if let Some((file, _)) = self.file.as_ref().filter(|(file, read)| look(file) != *read) {
+                // However this was noticed: it may still be written.
+                settle(file).await;
                 self.configuration(&mut Report::default()).await;
                 continue;
             }
-            let file = self.file.clone();
             let settled = async {
                 match &file {
                     Some(file) => Directories::settled(changed, file).await,
@@ -153,9 +153,12 @@ impl Reloader {
     }
 
     /// Applies what the file says now. A bad file changes nothing.
-    async fn configuration(&self, report: &mut Report) {
-        let Some(file) = &self.file else { return };
-        match self.read(file).await {
+    async fn configuration(&mut self, report: &mut Report) {
+        let Some((file, read)) = &mut self.file else { return };
+        // Asked first: what is written while it is read is read again.
+        *read = look(file);
+        let file = file.clone();
+        match self.read(&file).await {
             Ok(config) => {
                 *self.refused.lock() = None;
                 match self.applier.apply(config).await {
@@ -199,10 +202,9 @@ impl Reloader {
             report.note("plugin", name, Verdict::Refused, detail);
         }
         let wanted = units.iter().filter(|unit| all || named.contains(unit.name()));
-        let loads =
-            join_all(wanted.map(async |unit| (unit, timeout(PATIENCE, unit.load(Look::Asked)).await))).await;
-        for (unit, loaded) in loads {
-            note(unit, loaded.ok().map(|loaded| loaded.map_err(|error| error.to_string())), report);
+        let loads = wanted.map(async |unit| (unit, timeout(PATIENCE, self.applier.load(unit)).await));
+        for (unit, loaded) in join_all(loads).await {
+            note(unit, loaded.ok(), report);
         }
     }
 }

@@ -2,93 +2,167 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use informer_types::{Cause, Change, Notification, NotificationSink, Object, ObjectKey};
+use informer_cache::ResourceVersion;
+use informer_types::{Cause, Change, Notification, NotificationSink, Object, ObjectKey, Source};
 use parking_lot::Mutex;
 
 /// Stands between a new informer's listener and the plugin, for as long as the plugin knows states of the informer
 /// before. It makes of the first list what a relist makes of it (C-14): what the plugin knows and what did not change
 /// is not told again, what changed is an update, and what is not there any more, or not selected any more, is a deletion
 /// whose final state is not known.
+///
+/// The new informer may be behind the one before. Then what it has is older than what the plugin knows, and is not told:
+/// nothing goes back in time (point 2 of the contract).
 pub(super) struct Successor {
-    source: informer_types::Source,
-    /// What the informer before told last of each object; none once the new one said what it has.
-    known: Mutex<Option<HashMap<ObjectKey, Arc<Object>>>>,
+    source: Source,
+    /// What is kept of an object is kept by both.
+    alike: bool,
+    state: Mutex<State>,
+}
+
+/// What the plugin was told by the informer before.
+pub(super) struct Told {
+    /// The cache of that informer, which has ended.
+    pub(super) cached: Vec<Arc<Object>>,
+    /// What that one did not get to say itself: newer than its cache.
+    pub(super) untold: HashMap<ObjectKey, Arc<Object>>,
+    /// What is kept of an object is kept by both.
+    pub(super) alike: bool,
+}
+
+struct State {
+    /// What the plugin knows and the new informer has not come to yet.
+    known: HashMap<ObjectKey, Arc<Object>>,
     sink: Arc<dyn NotificationSink>,
 }
 
 // === impl Successor ===
 
 impl Successor {
-    /// The informer before has ended, and `known` is its cache; `source` is the resource.
-    pub(super) fn new(
-        source: informer_types::Source,
-        known: Vec<Arc<Object>>,
-        sink: Arc<dyn NotificationSink>,
-    ) -> Self {
-        let known = known.into_iter().map(|object| (object.key(), object)).collect();
-        Self { source, known: Mutex::new(Some(known)), sink }
+    /// `source` is the resource.
+    pub(super) fn new(source: Source, told: Told, sink: Arc<dyn NotificationSink>) -> Self {
+        let Told { cached, untold, alike } = told;
+        let mut known: HashMap<_, _> = cached.into_iter().map(|object| (object.key(), object)).collect();
+        known.extend(untold);
+        Self { source, alike, state: Mutex::new(State { known, sink }) }
     }
 
-    /// Everything that the new informer had when it took over was offered: the rest is gone.
+    /// The new informer had offered all that it had when it had come to this version: what the plugin knows from before
+    /// that is gone. Where versions have no order, so is everything else.
+    pub(super) fn reached(&self, version: Option<&str>) {
+        let reached: Option<ResourceVersion> = version.and_then(|version| version.parse().ok());
+        self.end(|object| {
+            let known: Option<ResourceVersion> = object.resource_version().parse().ok();
+            known.zip(reached.as_ref()).is_none_or(|(known, reached)| known <= *reached)
+        });
+    }
+
+    /// The new informer has seen all that the plugin knows: the rest is gone.
     pub(super) fn finish(&self) {
-        let mut known = self.known.lock();
+        self.end(|_| true);
+    }
+
+    /// What the plugin knows and the new informer has not come to yet; it is forgotten here.
+    pub(super) fn take(&self) -> HashMap<ObjectKey, Arc<Object>> {
+        std::mem::take(&mut self.state.lock().known)
+    }
+
+    /// What is told from now on is told to this one.
+    pub(super) fn retarget(&self, sink: Arc<dyn NotificationSink>) {
+        self.state.lock().sink = sink;
+    }
+
+    fn end(&self, gone: impl Fn(&Object) -> bool) {
+        let mut state = self.state.lock();
+        let State { known, sink } = &mut *state;
         let observed = tokio::time::Instant::now().into_std();
-        for object in known.take().into_iter().flat_map(HashMap::into_values) {
-            self.sink.offer(Notification {
-                source: self.source.clone(),
-                change: Change::Deleted { object, final_state_known: false },
-                cause: Cause::Relist,
-                initial: None,
-                observed,
-            });
+        for (_, object) in known.extract_if(|_, object| gone(object)) {
+            let change = Change::Deleted { object, final_state_known: false };
+            let source = self.source.clone();
+            sink.offer(Notification { source, change, cause: Cause::Relist, initial: None, observed });
         }
+    }
+
+    /// What the plugin is told where it knows this, and the new informer says that.
+    fn tell(&self, before: Arc<Object>, notification: Notification, sink: &dyn NotificationSink) {
+        let Some(new) = state_of(&notification.change) else {
+            let change = match &notification.change {
+                // It came and went meanwhile.
+                Change::Deleted { object, .. } if object.uid() != before.uid() => {
+                    Change::Deleted { object: before, final_state_known: false }
+                }
+                change => change.clone(),
+            };
+            return sink.offer(Notification { change, ..notification });
+        };
+        if before.uid() != new.uid() {
+            let change = Change::Deleted { object: before, final_state_known: false };
+            sink.offer(Notification { change, cause: Cause::Relist, initial: None, ..notification.clone() });
+            let change = Change::Added { object: new };
+            sink.offer(Notification { change, ..notification });
+        } else if !self.same(&before, &new) {
+            let change = Change::Updated { old: before, new };
+            sink.offer(Notification { change, cause: Cause::Relist, ..notification });
+        }
+    }
+
+    /// D-5; where something else is kept of an object, it is another state.
+    fn same(&self, before: &Object, new: &Object) -> bool {
+        before.resource_version() == new.resource_version()
+            && (self.alike
+                || before.json().ok().zip(new.json().ok()).is_some_and(|(before, new)| *before == *new))
     }
 }
 
 impl NotificationSink for Successor {
     fn offer(&self, notification: Notification) {
         // Held over the offer: the rest of what is known is told after it or not at all.
-        let mut known = self.known.lock();
-        let before = known.as_mut().and_then(|known| known.remove(&notification.key()));
-        let Some(before) = before else { return self.sink.offer(notification) };
-        let Change::Added { object: new } = &notification.change else {
-            // Not reached: the first that an informer tells of an object is that it is there.
-            return self.sink.offer(notification);
-        };
-        if before.uid() != new.uid() {
-            let change = Change::Deleted { object: before, final_state_known: false };
-            self.sink.offer(Notification {
-                change,
-                cause: Cause::Relist,
-                initial: None,
-                ..notification.clone()
-            });
-            self.sink.offer(notification);
-        } else if !same(&before, new) {
-            let change = Change::Updated { old: before, new: Arc::clone(new) };
-            self.sink.offer(Notification { change, cause: Cause::Relist, ..notification });
+        let mut state = self.state.lock();
+        let State { known, sink } = &mut *state;
+        let key = notification.key();
+        match known.get(&key) {
+            Some(before) if is_older(&notification.change, before) => {}
+            Some(_) => {
+                if let Some(before) = known.remove(&key) {
+                    self.tell(before, notification, &**sink);
+                }
+            }
+            None => sink.offer(notification),
         }
     }
 }
 
-/// D-5; where something else is kept of an object, it is another state.
-fn same(before: &Object, new: &Object) -> bool {
-    before.resource_version() == new.resource_version()
-        && before.json().ok().zip(new.json().ok()).is_some_and(|(before, new)| *before == *new)
+/// The object as it is after the change; none where it is gone.
+fn state_of(change: &Change) -> Option<Arc<Object>> {
+    match change {
+        Change::Added { object } | Change::Updated { new: object, .. } => Some(Arc::clone(object)),
+        Change::Deleted { .. } => None,
+    }
+}
+
+/// True where the change happened before this state of the object. Of versions without an order it is never said.
+fn is_older(change: &Change, known: &Object) -> bool {
+    let object = change.object();
+    // What was deleted does not come back under its UID, and the last state seen of it may be an old one.
+    if matches!(change, Change::Deleted { .. }) && object.uid() == known.uid() {
+        return false;
+    }
+    let versions = [object, known].map(|object| object.resource_version().parse::<ResourceVersion>().ok());
+    matches!(versions, [Some(new), Some(known)] if new < known)
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Instant;
 
-    use informer_types::{Body, Header, Source};
+    use informer_types::{Body, Header};
 
     use super::*;
 
     #[derive(Default)]
-    struct Told(Mutex<Vec<String>>);
+    struct Heard(Mutex<Vec<String>>);
 
-    impl NotificationSink for Told {
+    impl NotificationSink for Heard {
         fn offer(&self, told: Notification) {
             let line = format!("{} {} {}", told.change.verb(), told.change.object().name(), told.cause);
             self.0.lock().push(line);
@@ -109,10 +183,15 @@ mod tests {
         sink.offer(Notification { source: source(), change, cause, initial: None, observed: Instant::now() });
     }
 
+    fn successor(cached: Vec<Arc<Object>>) -> (Successor, Arc<Heard>) {
+        let heard = Arc::new(Heard::default());
+        let told = Told { cached, untold: HashMap::new(), alike: false };
+        (Successor::new(source(), told, Arc::clone(&heard) as _), heard)
+    }
+
     /// What is told where one cache follows on another.
     fn told(before: Vec<Arc<Object>>, after: Vec<Arc<Object>>) -> Vec<String> {
-        let told = Arc::new(Told::default());
-        let sink = Successor::new(source(), before, Arc::clone(&told) as _);
+        let (sink, told) = successor(before);
         for object in after {
             offer(&sink, Change::Added { object }, Cause::Initial);
         }
@@ -151,13 +230,67 @@ mod tests {
 
     #[test]
     fn after_the_end_everything_passes() {
-        let told = Arc::new(Told::default());
-        let sink = Successor::new(source(), Vec::new(), Arc::clone(&told) as _);
+        let (sink, told) = successor(Vec::new());
         sink.finish();
 
         let web = object("web", "1", "1", "{}");
         offer(&sink, Change::Deleted { object: web, final_state_known: true }, Cause::Live);
 
         assert_eq!(*told.0.lock(), ["delete web live"]);
+    }
+
+    #[test]
+    fn what_is_older_than_what_is_known_is_not_told_and_what_follows_is_an_update() {
+        let (sink, told) = successor(vec![object("a", "1", "9", "{}"), object("b", "1", "3", "{}")]);
+        let added = |rv| Change::Added { object: object("a", "1", rv, "{}") };
+
+        offer(&sink, added("5"), Cause::Initial);
+        sink.reached(Some("5"));
+        assert_eq!(*told.0.lock(), ["delete b relist"], "it was known before that, and is not there");
+
+        let update =
+            |old, new| Change::Updated { old: object("a", "1", old, "{}"), new: object("a", "1", new, "{}") };
+        offer(&sink, update("5", "7"), Cause::Live);
+        offer(&sink, update("7", "9"), Cause::Live);
+        offer(&sink, update("9", "11"), Cause::Live);
+        assert_eq!(told.0.lock()[1..], ["update a live"]);
+    }
+
+    #[test]
+    fn what_is_newer_than_the_new_cache_is_kept_until_it_has_caught_up() {
+        let (sink, told) = successor(vec![object("a", "1", "9", "{}"), object("b", "1", "9", "{}")]);
+
+        sink.reached(Some("5"));
+        assert!(told.0.lock().is_empty(), "it may not have heard of them yet");
+        offer(&sink, Change::Added { object: object("a", "1", "9", "{}") }, Cause::Live);
+        sink.finish();
+        assert_eq!(*told.0.lock(), ["delete b relist"]);
+    }
+
+    #[test]
+    fn a_deletion_of_what_is_known_is_told_however_old_its_state_and_one_of_another_before_it_is_not() {
+        let (sink, told) = successor(vec![object("a", "2", "9", "{}"), object("b", "1", "9", "{}")]);
+        let gone =
+            |name, uid, rv| Change::Deleted { object: object(name, uid, rv, "{}"), final_state_known: false };
+
+        offer(&sink, gone("a", "1", "4"), Cause::Live);
+        offer(&sink, gone("b", "1", "4"), Cause::Relist);
+
+        assert_eq!(*told.0.lock(), ["delete b relist"]);
+    }
+
+    #[test]
+    fn a_third_one_knows_what_the_second_did_not_get_to_say() {
+        let (second, _) = successor(vec![object("a", "1", "9", "{}")]);
+        second.reached(Some("5"));
+        let heard = Arc::new(Heard::default());
+        let told = Told { cached: vec![object("a", "1", "5", "{}")], untold: second.take(), alike: true };
+        let third = Successor::new(source(), told, Arc::clone(&heard) as _);
+
+        offer(&third, Change::Added { object: object("a", "1", "7", "{}") }, Cause::Initial);
+        offer(&third, Change::Added { object: object("a", "1", "9", "{}") }, Cause::Initial);
+        third.finish();
+
+        assert!(heard.0.lock().is_empty());
     }
 }

@@ -7,7 +7,11 @@ mod gate;
 mod keys;
 mod letters;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use futures::future::join_all;
 use informer_cache::{FactoryStopped, InformerFactory, InformerStopped, Registration, WatchConfig};
@@ -23,7 +27,7 @@ use parking_lot::Mutex;
 use tokio::{
     runtime::Handle,
     sync::{Notify, watch},
-    time::Instant,
+    time::{Instant, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -64,6 +68,9 @@ pub(super) struct Parts {
 /// How long the removal of a plugin waits for a slow disk.
 const LETTERS_WRITTEN_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 
+/// What it takes beside the calls themselves to end them.
+const CALLS_ENDED_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// Every `[[watch]]`, as the cache takes it.
 pub(super) type Watches = BTreeMap<Gvr, WatchConfig>;
 
@@ -100,11 +107,14 @@ pub(super) struct Unit {
     claims: Mutex<Claims>,
     /// Closed while the caches it reads are not complete.
     gate: Gate,
+    /// Resources that it may read only since their watch gives way to a wider one: until that has taken over, the cache
+    /// lacks what nobody was allowed to read.
+    narrow: Mutex<BTreeSet<Gvr>>,
     /// True once a version is in service; it stays so.
     loaded: watch::Sender<bool>,
     /// Why the last load failed; none once one succeeded.
     refused: Mutex<Option<String>>,
-    /// Its component is another file now.
+    /// Its component is to be looked at, whatever the file looks like: it is another one, or may be loaded now.
     source_changed: Notify,
     /// One load at a time, so that the last one asked for is the one in service.
     loading: tokio::sync::Mutex<()>,
@@ -165,6 +175,7 @@ impl Unit {
             log_level,
             claims: Mutex::new(claims),
             gate,
+            narrow: Mutex::default(),
             loaded: watch::Sender::new(false),
             refused: Mutex::new(None),
             source_changed: Notify::new(),
@@ -248,12 +259,13 @@ impl Unit {
         if keys > 0 {
             tracing::warn!(plugin = self.name(), keys, "stopped before every key was reconciled");
         }
-        self.plugin.unload().await;
+        self.unload(deadline).await;
         (self.name().to_owned(), backlog)
     }
 
     /// Takes the plugin out of the running host (D-10): it hears nothing any more, its calls in hand are finished, and
-    /// what else was to be delivered is discarded and returned.
+    /// what else was to be delivered is discarded and returned. A call that takes far longer than the plugin is allowed,
+    /// because it has used up its share of the processors, is not waited for.
     pub(super) async fn remove(&self) -> Backlog {
         self.stop.cancel();
         *self.claims.lock() = Claims::default();
@@ -262,16 +274,27 @@ impl Unit {
         if keys > 0 {
             tracing::info!(plugin = self.name(), keys, "removed before every key was reconciled");
         }
+        let deadline = Instant::now() + self.config().limits.deadline + CALLS_ENDED_WITHIN;
         let dispatcher = self.dispatcher.lock().take();
-        let backlog = match dispatcher {
-            Some(dispatcher) => dispatcher.remove().await,
-            None => Backlog::default(),
-        };
-        self.keys.remove().await;
+        let backlog = self.queue.close();
+        if let Some(dispatcher) = dispatcher {
+            timeout_at(deadline, dispatcher.remove()).await.ok();
+        }
+        timeout_at(deadline, self.keys.remove()).await.ok();
         self.letters.stop(Instant::now() + LETTERS_WRITTEN_WITHIN).await;
-        self.plugin.unload().await;
+        self.unload(Instant::now() + CALLS_ENDED_WITHIN).await;
         self.lister.set([]);
         backlog
+    }
+
+    /// Stops its instances, as far as there is time: the host ends, or the plugin is gone, without them too.
+    async fn unload(&self, deadline: Instant) {
+        if timeout_at(deadline, self.plugin.unload()).await.is_err() {
+            tracing::warn!(
+                plugin = self.name(),
+                "not every instance was stopped in time; the others were dropped"
+            );
+        }
     }
 
     /// Lets calls be made whenever there is something to call and the caches of what it hears of and of what it may
@@ -280,13 +303,26 @@ impl Unit {
         let mut loaded = self.loaded.subscribe();
         loop {
             let round = self.gate.round();
-            let informers = self.claims.lock().informers();
-            join_all(informers.iter().map(|(_, informer)| informer.wait_synced_or_unserved())).await;
+            if !self.complete().await {
+                self.gate.closed_since(round).await;
+                continue;
+            }
             // The sender lives as long as `self`.
             loaded.wait_for(|loaded| *loaded).await.ok();
             self.gate.open(round);
             self.gate.closed_since(round).await;
         }
+    }
+
+    /// Waits until what it reads is complete. False where something that it waits for is to be followed by something else.
+    async fn complete(&self) -> bool {
+        if !self.narrow.lock().is_empty() {
+            return false;
+        }
+        let informers = self.claims.lock().informers();
+        let synced = informers.iter().map(|(_, informer)| informer.wait_synced_or_unserved());
+        join_all(synced).await;
+        informers.iter().all(|(_, informer)| informer.has_synced() || !informer.has_ended())
     }
 }
 

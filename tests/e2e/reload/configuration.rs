@@ -12,21 +12,21 @@ use tempfile::TempDir;
 use crate::configmaps::ConfigMaps;
 
 /// A host whose configuration is a file, and an API server with two ConfigMaps.
-struct Stage {
+pub(super) struct Stage {
     server: DevServer,
-    objects: ConfigMaps,
-    host: TestHost,
+    pub(super) objects: ConfigMaps,
+    pub(super) host: TestHost,
     directory: TempDir,
 }
 
-fn plugin(name: &str, guest_name: &str, more: &str) -> String {
+pub(super) fn plugin(name: &str, guest_name: &str, more: &str) -> String {
     format!(
         "[[plugin]]\nname = \"{name}\"\nsource = {:?}\n{more}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n",
         guest(guest_name)
     )
 }
 
-fn file(watch: &str, plugins: &[String]) -> String {
+pub(super) fn file(watch: &str, plugins: &[String]) -> String {
     let cache = std::env::temp_dir().join("informer-tests-compiled");
     format!(
         "[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n[[watch]]\ngvr = \"v1/configmaps\"\n{watch}\n{}",
@@ -35,7 +35,7 @@ fn file(watch: &str, plugins: &[String]) -> String {
 }
 
 impl Stage {
-    async fn new(text: &str) -> Self {
+    pub(super) async fn new(text: &str) -> Self {
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
         let objects = ConfigMaps::at(&server.url()).await;
         objects.create("one").await;
@@ -53,7 +53,7 @@ impl Stage {
     }
 
     /// Replaces the file and has the host look at it.
-    async fn reload(&self, text: &str) -> Report {
+    pub(super) async fn reload(&self, text: &str) -> Report {
         super::replace(&self.path(), text.as_bytes());
         self.host.app().reload(None).await.unwrap()
     }
@@ -63,18 +63,18 @@ impl Stage {
     }
 
     /// Everything that happens now reaches this plugin.
-    async fn hears(&self, plugin: &str, object: &str) {
+    pub(super) async fn hears(&self, plugin: &str, object: &str) {
         self.objects.create(object).await;
         self.host.lines.said(plugin, &format!("add default/{object} "), "").await;
     }
 
-    async fn end(self) {
+    pub(super) async fn end(self) {
         self.host.stop().await;
         self.server.shutdown().await;
     }
 }
 
-fn verdicts(report: &Report) -> Vec<(&str, Verdict)> {
+pub(super) fn verdicts(report: &Report) -> Vec<(&str, Verdict)> {
     report.changes.iter().map(|change| (change.name.as_str(), change.verdict)).collect()
 }
 

@@ -99,7 +99,11 @@ async fn a_notification_or_key_for_which_there_is_no_export_fails_without_a_trap
     let failed = running.add_fails("web").await;
     assert_eq!(failed.kind, FailureKind::Host);
     let stats = running.plugin.stats();
-    assert_eq!((stats.instances_retired, stats.instances_idle), (0, 1), "nothing was wrong with the instance");
+    assert_eq!(
+        (stats.instances_retired, stats.instances_idle),
+        (0, 1),
+        "nothing was wrong with the instance"
+    );
 
     let running = Setup::new("{}").load("echo").await;
     assert!(!running.plugin.reconciles() && !running.plugin.only_reconciles());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use informer_cache::{SharedInformer, Subscription};
+use informer_types::{Gvr, ReadGrants};
 
 use super::{SubscribeError, Unit, Watches};
 use crate::{
@@ -18,7 +19,8 @@ use crate::{
 impl Unit {
     /// Takes on another configuration, field by field: calls in hand finish as they began, what is pending stays, and
     /// nothing is told again. What an instance could tell starts a new version of the component aside; where that
-    /// fails, the one in service goes on as it was. What was done is noted in the report.
+    /// fails, the one in service goes on as it was. What was done is noted in the report. `succeeded` are the resources
+    /// whose watch gives way to another one.
     ///
     /// # Errors
     /// [`SubscribeError`], at the end of the host only.
@@ -26,13 +28,15 @@ impl Unit {
         &self,
         new: config::Plugin,
         watches: &Watches,
+        succeeded: &[Gvr],
         report: &mut Report,
     ) -> Result<(), SubscribeError> {
         let old = self.config();
         let detail = differing(&old, &new).join(", ");
         // What is pending of a subscription that goes becomes the key it would have become.
         self.calls.set_enqueue(old.subscriptions.iter().chain(&new.subscriptions));
-        if self.claims_differ(&new, watches)? {
+        let narrow = self.reads_too_early(&old, &new, succeeded);
+        if self.claims_differ(&new, watches)? || narrow {
             self.gate.close();
         }
         let dispatch = settings::dispatch(&new);
@@ -52,15 +56,36 @@ impl Unit {
         report.note("plugin", self.name(), Verdict::Changed, detail);
         if sandbox != settings::plugin(&old) {
             let _one_at_a_time = self.loading.lock().await;
-            let configured = self.plugin.configure(sandbox).await;
-            if !matches!(configured, Ok(None)) {
-                self.note(&configured);
+            let plugin = Arc::clone(&self.plugin);
+            // It calls the plugin, so not here.
+            let configuring = async move { plugin.configure(sandbox).await };
+            match self.parts.guests.spawn(configuring).await {
+                Ok(Ok(None)) => {}
+                Ok(configured) => self.note(&configured),
+                Err(error) => {
+                    tracing::error!(plugin = self.name(), %error, "the plugin keeps its configuration");
+                }
             }
         }
-        if other_file {
+        if other_file || self.plugin.version().is_none() {
             self.source_changed.notify_one();
         }
         Ok(())
+    }
+
+    /// Remembers what it may read only now, while the cache holds only what those who could read it asked for. True
+    /// where that is something.
+    fn reads_too_early(&self, old: &config::Plugin, new: &config::Plugin, succeeded: &[Gvr]) -> bool {
+        let reads = |config: &config::Plugin, gvr: &Gvr| {
+            config.grants.read.iter().flat_map(ReadGrants::gvrs).any(|read| read == gvr)
+        };
+        let mut narrow = self.narrow.lock();
+        let before = narrow.len();
+        narrow.retain(|gvr| reads(new, gvr));
+        let fewer = narrow.len() < before;
+        narrow.extend(succeeded.iter().filter(|gvr| !reads(old, gvr) && reads(new, gvr)).cloned());
+        // What nobody waits for any more may open it.
+        fewer || !narrow.is_empty()
     }
 
     /// Takes on the claims of a configuration. True where what it reads may be incomplete now.
@@ -81,10 +106,25 @@ impl Unit {
     /// # Errors
     /// [`SubscribeError`], at the end of the host only.
     pub(in crate::app) fn succeed(&self, subscription: Subscription) -> Result<(), SubscribeError> {
+        let gvr = subscription.informer().key().gvr.clone();
         let mut claims = self.claims.lock();
         claims.succeed(&self.name, subscription)?;
         self.lister.set(claims.informers());
+        drop(claims);
+        self.narrow.lock().remove(&gvr);
+        // Whoever waited for the one before waits for this one.
+        self.gate.close();
         Ok(())
+    }
+
+    /// An informer that has taken over has seen by now whatever the one before had seen.
+    pub(in crate::app) fn caught_up(&self, informer: &SharedInformer) {
+        self.claims.lock().caught_up(&self.name, informer);
+    }
+
+    /// Hears of this resource, or may read it.
+    pub(in crate::app) fn claims(&self, gvr: &Gvr) -> bool {
+        self.claims.lock().contains(gvr)
     }
 }
 

@@ -4,11 +4,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use informer_cache::{InformerFactory, Registration, SharedInformer, Subscription};
 use informer_dispatch::{Filter, FilterStats, Queue};
-use informer_types::{Gvr, ReadGrants, Source};
+use informer_types::{Gvr, NotificationSink, ReadGrants, Source};
 
 use super::{SubscribeError, Watches};
 use crate::{
-    app::{settings, successor::Successor},
+    app::{
+        settings,
+        successor::{Successor, Told},
+    },
     config,
 };
 
@@ -27,6 +30,8 @@ struct Listening {
     registration: Registration,
     /// It remembers which objects the plugin was told of.
     filter: Arc<Filter<Queue>>,
+    /// Stands before the filter until the informer has seen what the one before it told.
+    successor: Option<Arc<Successor>>,
 }
 
 // === impl Claims ===
@@ -66,24 +71,30 @@ impl Claims {
         Ok(added)
     }
 
-    /// Another informer takes over a watch; the one before has ended, its cache is still there.
+    /// Another informer takes over a watch; the one before has ended, its cache is still there. It may be behind what the
+    /// one before told: [`caught_up`](Self::caught_up) says when it is not any more.
     pub(super) fn succeed(&mut self, plugin: &str, subscription: Subscription) -> Result<(), SubscribeError> {
-        let gvr = subscription.informer().key().gvr.clone();
-        let Some(claim) = self.0.get_mut(&gvr) else { return Ok(()) };
-        let known = claim.subscription.informer().cached();
+        let Some(claim) = self.0.get_mut(&subscription.informer().key().gvr) else { return Ok(()) };
         if let Some(listening) = &mut claim.listening {
-            // The same one: it is the same story that goes on.
-            let sink = Arc::clone(&listening.filter);
-            let config = settings::listener(plugin, &listening.on);
-            let successor = Arc::new(Successor::new(Source::new(gvr), known, Arc::clone(&sink) as _));
-            let registration = subscription.add_listener(config.clone(), Arc::clone(&successor) as _)?;
-            successor.finish();
-            // It was told the difference; from now on there is nothing between.
-            subscription.informer().retarget_listener(&registration, config, sink, |_| None);
-            listening.registration = registration;
+            listening.succeed(plugin, claim.subscription.informer(), &subscription)?;
         }
         claim.subscription = subscription;
         Ok(())
+    }
+
+    /// The informer has seen whatever the one before it had seen: what it does not have is gone.
+    pub(super) fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
+        let claim = self.0.get_mut(&informer.key().gvr);
+        if let Some(claim) = claim.filter(|claim| claim.subscription.informer().is(informer))
+            && let Some(listening) = &mut claim.listening
+        {
+            listening.caught_up(plugin, informer);
+        }
+    }
+
+    /// Has a claim on this resource.
+    pub(super) fn contains(&self, gvr: &Gvr) -> bool {
+        self.0.contains_key(gvr)
     }
 
     /// Has a claim on this resource, and on another informer than this one.
@@ -140,7 +151,13 @@ impl Claim {
             Some(listening) => {
                 let informer = self.subscription.informer();
                 let (before, filter) = (Arc::clone(&listening.filter), filter());
-                let sink = Arc::clone(&filter) as _;
+                let sink: Arc<dyn NotificationSink> = match &listening.successor {
+                    Some(successor) => {
+                        successor.retarget(Arc::clone(&filter) as _);
+                        Arc::clone(successor) as _
+                    }
+                    None => Arc::clone(&filter) as _,
+                };
                 informer.retarget_listener(&listening.registration, config, sink, |object| {
                     filter.succeed(&before, object)
                 });
@@ -149,9 +166,46 @@ impl Claim {
             None => {
                 let filter = filter();
                 let registration = self.subscription.add_listener(config, Arc::clone(&filter) as _)?;
-                self.listening = Some(Listening { on: on.clone(), registration, filter });
+                self.listening = Some(Listening { on: on.clone(), registration, filter, successor: None });
             }
         }
         Ok(())
+    }
+}
+
+// === impl Listening ===
+
+impl Listening {
+    fn succeed(
+        &mut self,
+        plugin: &str,
+        old: &SharedInformer,
+        subscription: &Subscription,
+    ) -> Result<(), SubscribeError> {
+        let new = subscription.informer();
+        // One that had not caught up itself knows better than its cache what the plugin was told.
+        let untold = self.successor.take().map(|successor| successor.take()).unwrap_or_default();
+        // The same filter: it is the same story that goes on.
+        let sink = Arc::clone(&self.filter) as _;
+        let told = Told { cached: old.cached(), untold, alike: old.keeps_as(new) };
+        let successor = Arc::new(Successor::new(Source::new(new.key().gvr.clone()), told, sink));
+        // Asked first: the cache holds at least this when it is told of.
+        let reached = new.last_synced_version().ok().flatten();
+        let config = settings::listener(plugin, &self.on);
+        self.registration = subscription.add_listener(config, Arc::clone(&successor) as _)?;
+        successor.reached(reached.as_deref());
+        self.successor = Some(successor);
+        Ok(())
+    }
+
+    fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
+        let Some(successor) = self.successor.take() else { return };
+        let config = || settings::listener(plugin, &self.on);
+        // What waits for the listener is offered before that.
+        informer.retarget_listener(&self.registration, config(), Arc::clone(&successor) as _, |_| None);
+        successor.finish();
+        // There is nothing between any more.
+        let sink = Arc::clone(&self.filter) as _;
+        informer.retarget_listener(&self.registration, config(), sink, |_| None);
     }
 }

@@ -42,7 +42,7 @@ impl Unit {
             }
             tokio::select! {
                 biased;
-                () = self.source_changed.notified() => {}
+                () = self.source_changed.notified() => last = None,
                 () = Directories::settled(changed, &path) => {}
             }
         }
@@ -93,8 +93,10 @@ impl Unit {
             Err(error) => {
                 let what = if first {
                     "the plugin cannot be loaded; mend its file and it is tried again"
-                } else {
+                } else if self.plugin.version().is_some() {
                     "the new version is refused; the one in service goes on"
+                } else {
+                    "the plugin is out of service: it does not work with what is left of its grants; mend its file or grant it that again"
                 };
                 tracing::error!(plugin, source = %self.source().display(), %error, "{what}");
                 *self.refused.lock() = Some(error.to_string());

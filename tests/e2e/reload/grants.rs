@@ -1,0 +1,62 @@
+//! Grants that change while the plugin runs.
+
+use informer::app::Verdict;
+
+use super::configuration::{Stage, file, plugin, verdicts};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_grant_ends_a_plugin_that_cannot_do_without_and_given_again_brings_it_back() {
+    let with = |write: &str| {
+        file(
+            "",
+            &[plugin("a", "writer", &format!("grant = {{ read = []{write} }}")), plugin("b", "echo", "")],
+        )
+    };
+    let granted = with(", write = [\"patch v1/configmaps\"]");
+    let stage = Stage::new(&granted).await;
+
+    let report = stage.reload(&with("")).await;
+    assert_eq!(verdicts(&report), [("a", Verdict::Changed), ("a", Verdict::Refused)], "{report:?}");
+    let unready = stage.host.unready();
+    assert!(unready[0].starts_with("plugin a: no version in service: "), "{unready:?}");
+    stage.hears("b", "three").await;
+
+    // The file of the component did not change, and yet it is loaded.
+    stage.reload(&granted).await;
+    stage.host.until("a version again", |_| stage.host.unready().is_empty()).await;
+    stage
+        .host
+        .until("what came meanwhile", |_| {
+            let queue = &stage.host.plugin("a")["queue"];
+            queue["acknowledged"] == 3 && queue["pending"] == 0 && queue["dead"] == 0
+        })
+        .await;
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_read_more_is_not_called_before_the_cache_has_it() {
+    let reads = |grant: &str| {
+        let text = plugin(
+            "a",
+            "reader",
+            &format!("grant = {{ {grant} }}\nconfig = {{ gvr = \"v1/configmaps\", what = \"list-meta\" }}"),
+        );
+        file("", &[format!("{text}fields = \"metadata.name=one\"\n")])
+    };
+    let stage = Stage::new(&reads("read = []")).await;
+    assert_eq!(stage.host.status()["informers"][0]["objects"], 1, "nobody may read the others");
+    stage.objects.delete("one").await;
+    stage.host.until("the deletion", |status| status["informers"][0]["objects"] == 0).await;
+    let heard = stage.host.lines.of("a").len();
+
+    stage.reload(&reads("read = [\"v1/configmaps\"]")).await;
+    stage.objects.create("one").await;
+
+    stage.host.lines.until("a", "what it reads", |lines| lines.len() > heard).await;
+    stage.host.lines.until("a", "both", |lines| lines.len() >= heard + 2).await;
+    let mut read = stage.host.lines.of("a").split_off(heard);
+    read.sort();
+    assert_eq!(read, ["default/one", "default/two"]);
+    stage.end().await;
+}
