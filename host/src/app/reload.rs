@@ -113,12 +113,7 @@ impl Reloader {
             select! {
                 biased;
                 request = self.requests.recv() => match request {
-                    Some(first) => {
-                        let seen = self.file.as_deref().map(look);
-                        if self.answer(first).await {
-                            last = seen;
-                        }
-                    }
+                    Some(first) => self.answer(first).await,
                     None => return,
                 },
                 () = settled => {}
@@ -126,8 +121,8 @@ impl Reloader {
         }
     }
 
-    /// One reload for everybody who asked by now. True where the configuration was read.
-    async fn answer(&mut self, first: Request) -> bool {
+    /// One reload for everybody who asked by now.
+    async fn answer(&mut self, first: Request) {
         let mut asked = vec![first];
         while let Ok(request) = self.requests.try_recv() {
             asked.push(request);
@@ -149,7 +144,6 @@ impl Reloader {
             // Who asked may be gone.
             request.answer.send(report).ok();
         }
-        all
     }
 
     /// Applies what the file says now. A bad file changes nothing.
