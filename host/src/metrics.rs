@@ -4,8 +4,11 @@
 //! twice, and nothing is counted for nobody. Labels are bounded: plugins, watches, and words of this code.
 
 mod exposition;
+mod filter;
 mod informer;
 mod plugin;
+mod queue;
+mod workqueue;
 
 pub use exposition::CONTENT_TYPE;
 pub(crate) use exposition::{Exposition, Kind};

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use http_body_util::BodyExt;
+use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::host::{PATIENCE, TestHost};
+use tempfile::TempDir;
 
 use crate::configmaps::ConfigMaps;
 
@@ -116,5 +119,110 @@ async fn every_metric_is_well_formed_documented_and_served() {
     assert!(other.keys().all(|series| series.contains(r#"plugin="other""#)), "{other:?}");
     let buckets = families["informer_plugin_took_seconds"].samples.keys();
     assert!(buckets.clone().any(|series| series.contains(r#"le="+Inf""#)), "{buckets:?}");
+    host.stop().await;
+}
+
+/// What the admin endpoint answers.
+async fn scrape(host: &TestHost) -> BTreeMap<String, Family> {
+    let admin = format!("http://{}", host.app().admin_address().unwrap());
+    let connection = connect(&Access::Server(admin.parse().unwrap())).await.unwrap();
+    let request = http::Request::get("/metrics").body(kube::client::Body::empty()).unwrap();
+    let answer = connection.client.send(request).await.unwrap();
+    assert_eq!(
+        answer.headers()["content-type"],
+        "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    );
+    let text = answer.into_body().collect().await.unwrap().to_bytes();
+    parse(std::str::from_utf8(&text).unwrap())
+}
+
+/// The one sample of a family whose labels contain this.
+fn sample(families: &BTreeMap<String, Family>, family: &str, series: &str) -> f64 {
+    let samples = families[family].samples.iter();
+    let found: Vec<_> = samples.filter(|(name, _)| name.contains(series)).collect();
+    assert_eq!(found.len(), 1, "{family} {series}: {found:?}");
+    *found[0].1
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_and_filters_are_measured_as_they_go_w14() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let objects = ConfigMaps::at(&server.url()).await;
+    objects.create_labelled("good", "told").await;
+    objects.create_labelled("bad", "told").await;
+    objects.create_labelled("skipped", "told").await;
+    objects.create("other").await;
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("informer.toml");
+    let plugin = |name: &str, config: &str| {
+        format!(
+            r#"
+            [[plugin]]
+            name = "{name}"
+            source = {source:?}
+            config = {config}
+            limits = {{ deadline = "2m" }}
+            workqueue = {{ min = "1ms" }}
+              [[plugin.on]]
+              watch = "v1/configmaps"
+              labels = "told"
+              # No answer for `bad`, which passes.
+              when = "object.metadata.name == 'bad' ? object.data.x == 'y' : object.metadata.name != 'skipped'"
+            "#,
+            source = guest("reconciles"),
+        )
+    };
+    let configuration = format!(
+        "[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = \"off\"\nshutdown-timeout = \"100ms\"\n\
+         [[watch]]\ngvr = \"v1/configmaps\"\n{}{}",
+        plugin("quick", "{ times = 2, only = \"bad\" }"),
+        plugin("slow", "{ millis = 60000 }"),
+    );
+    std::fs::write(&path, configuration).unwrap();
+    let host = TestHost::start_file(&server.url(), &path).await.unwrap();
+    host.synced().await;
+
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let families = loop {
+        let families = scrape(&host).await;
+        let of = |family, plugin| sample(&families, family, &format!("plugin=\"{plugin}\""));
+        if of("informer_workqueue_succeeded", "quick") == 2.0
+            && of("informer_workqueue_longest_running_seconds", "slow") > 0.0
+        {
+            break families;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{families:#?}");
+    };
+    let quick = |family: &str| sample(&families, family, "plugin=\"quick\"");
+    // Two keys, one of which failed twice and was added again each time.
+    assert_eq!(quick("informer_workqueue_adds"), 4.0);
+    assert_eq!((quick("informer_workqueue_failed"), quick("informer_workqueue_retries")), (2.0, 2.0));
+    assert_eq!((quick("informer_workqueue_depth"), quick("informer_workqueue_dropped")), (0.0, 0.0));
+    assert_eq!(quick("informer_workqueue_unfinished_work_seconds"), 0.0);
+    for histogram in ["informer_workqueue_queue_duration_seconds", "informer_workqueue_work_duration_seconds"]
+    {
+        let of =
+            |suffix: &str| sample(&families, histogram, &format!("{histogram}_{suffix}{{plugin=\"quick\""));
+        assert_eq!(of("count"), 4.0, "{histogram}");
+        assert!(of("sum") > 0.0, "{histogram}");
+    }
+    let slow = |family: &str| sample(&families, family, "plugin=\"slow\"");
+    // One worker: one key in hand, the other waits.
+    assert_eq!((slow("informer_workqueue_in_hand"), slow("informer_workqueue_depth")), (1.0, 1.0));
+    assert!(
+        slow("informer_workqueue_unfinished_work_seconds")
+            >= slow("informer_workqueue_longest_running_seconds")
+    );
+
+    assert_eq!((quick("informer_filter_passed"), quick("informer_filter_when_errors")), (2.0, 1.0));
+    let suppressed = |by: &str| {
+        let samples = families["informer_filter_suppressed"].samples.iter();
+        let is = |name: &str| name.contains("plugin=\"quick\"") && name.contains(&format!("by=\"{by}\""));
+        samples.filter(|(name, _)| is(name)).map(|(_, value)| *value).sum::<f64>()
+    };
+    assert_eq!((suppressed("when"), suppressed("changed")), (1.0, 0.0));
+    // The server may have been asked for no more than the label.
+    assert!(suppressed("labels") <= 1.0);
+    assert_eq!((quick("informer_queue_given_back"), quick("informer_runtime_went_back")), (0.0, 0.0));
     host.stop().await;
 }

@@ -186,7 +186,9 @@ fn quarantined(unit: &Unit) -> Option<String> {
 fn measured(unit: &Unit) -> Measured {
     Measured {
         name: unit.name().to_owned(),
+        filters: unit.filters(),
         queue: unit.queue().stats(),
+        workqueue: unit.workqueue().stats(),
         calls: unit.plugin().stats(),
         loaded: unit.plugin().version().is_some(),
         own: unit.plugin().metrics(),

@@ -2,86 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use informer_dispatch::QueueStats;
+use informer_dispatch::{FilterStats, QueueStats, workqueue::WorkqueueStats};
 use informer_runtime::{
     PluginStats,
     capabilities::{MetricFamily, MetricKind, MetricValue},
 };
+use informer_types::Gvr;
 
-use super::{Exposition, Kind};
+use super::{Exposition, Kind, filter::filter, queue::queue, workqueue::workqueue};
 
 /// One plugin at the moment of the scrape.
 pub(crate) struct Measured {
     pub(crate) name: String,
+    pub(crate) filters: Vec<(Gvr, FilterStats)>,
     pub(crate) queue: QueueStats,
+    pub(crate) workqueue: WorkqueueStats,
     pub(crate) calls: PluginStats,
     pub(crate) loaded: bool,
     pub(crate) own: Vec<MetricFamily>,
 }
 
 pub(crate) fn plugin(measured: &Measured, into: &mut Exposition) {
+    for (gvr, stats) in &measured.filters {
+        filter(&measured.name, gvr, stats, into);
+    }
     queue(&measured.name, &measured.queue, into);
+    workqueue(&measured.name, &measured.workqueue, into);
     calls(measured, into);
     capabilities(&measured.name, &measured.calls, into);
-}
-
-fn queue(plugin: &str, stats: &QueueStats, into: &mut Exposition) {
-    let labels = [("plugin", plugin)];
-    for (name, help, value) in [
-        ("informer_queue_offered", "Notifications offered by listeners", stats.offered),
-        ("informer_queue_acknowledged", "Notifications whose handler returned ok", stats.acknowledged),
-        ("informer_queue_cancelled", "Additions and deletions that took each other away", stats.cancelled),
-        ("informer_queue_dead", "Notifications given up and kept as dead letters", stats.dead),
-        ("informer_queue_dropped", "Notifications given up and not kept", stats.dropped),
-        (
-            "informer_queue_discarded",
-            "Notifications that were there when the queue was closed",
-            stats.discarded,
-        ),
-        ("informer_queue_delivered", "Attempts made", stats.delivered),
-        ("informer_queue_retried", "Attempts that failed and are made again", stats.retried),
-        ("informer_queue_rate_limited", "Deliveries that waited for the rate", stats.rate_limited),
-        ("informer_queue_over_budget", "Retries that waited for the budget", stats.over_budget),
-        ("informer_queue_overflows", "Times that there were too many changes to keep each", stats.overflows),
-        ("informer_queue_quarantines", "Times that the plugin was put in quarantine", stats.quarantines),
-        ("informer_queue_dead_letters_evicted", "Dead letters that made room", stats.dead_letters_evicted),
-    ] {
-        into.counter(name, help, &labels, value);
-    }
-    let merged = &stats.merged;
-    for (became, value) in
-        [("add", merged.add), ("update", merged.update), ("delete", merged.delete), ("resync", merged.resync)]
-    {
-        let labels = [("plugin", plugin), ("into", became)];
-        into.counter(
-            "informer_queue_merged",
-            "Notifications that became part of a pending one",
-            &labels,
-            value,
-        );
-    }
-    for (name, help, value) in [
-        ("informer_queue_pending", "Notifications that no worker has in hand", stats.pending),
-        ("informer_queue_waiting", "Objects that wait for their retry", stats.waiting),
-        ("informer_queue_in_flight", "Notifications that workers have in hand", stats.in_flight),
-        ("informer_queue_objects", "Distinct objects with anything pending or in hand", stats.objects),
-        ("informer_queue_dead_letters", "Dead letters kept", stats.dead_letters),
-        ("informer_queue_behind", "1 while changes merge that were each to be kept", stats.behind.into()),
-        (
-            "informer_queue_quarantined",
-            "1 while the plugin is in quarantine",
-            stats.quarantine.is_some().into(),
-        ),
-    ] {
-        into.gauge(name, help, &labels, value);
-    }
-    let oldest = stats.oldest.unwrap_or_default();
-    into.seconds(
-        "informer_queue_oldest_seconds",
-        "Age of the oldest notification that is not settled",
-        &labels,
-        oldest,
-    );
 }
 
 fn calls(measured: &Measured, into: &mut Exposition) {
@@ -96,6 +44,19 @@ fn calls(measured: &Measured, into: &mut Exposition) {
             "Instances thrown away because of what a call did",
             stats.instances_retired,
         ),
+        ("informer_runtime_instances_waited", "Calls that waited for an instance", stats.instances_waited),
+        ("informer_runtime_host_calls", "Calls of guests to the host", stats.host_calls),
+        (
+            "informer_runtime_throttled",
+            "Times that a guest waited for the plugin's share of CPU",
+            stats.throttled,
+        ),
+        ("informer_runtime_turns_waited", "Times that a guest waited for its turn", stats.turns_waited),
+        (
+            "informer_runtime_went_back",
+            "Versions that took over, failed, and made room for the one before",
+            stats.went_back,
+        ),
         ("informer_runtime_memory_refusals", "Times that a guest was refused memory", stats.memory_refusals),
         ("informer_runtime_log_dropped_bytes", "Log beyond the limit of a call", stats.log_bytes_dropped),
         (
@@ -105,6 +66,17 @@ fn calls(measured: &Measured, into: &mut Exposition) {
         ),
     ] {
         into.counter(name, help, &labels, value);
+    }
+    let owned = || vec![("plugin".to_owned(), plugin.to_owned())];
+    for (name, help, time) in [
+        ("informer_runtime_running_seconds", "Time that guests ran", stats.running),
+        (
+            "informer_runtime_throttled_seconds",
+            "Time that guests waited for the plugin's share of CPU",
+            stats.throttled_time,
+        ),
+    ] {
+        into.number(name, (Kind::Counter, help), owned(), time.as_secs_f64());
     }
     for (kind, count) in &stats.failures {
         let labels = [("plugin", plugin), ("kind", &kind.to_string())];
@@ -118,7 +90,6 @@ fn calls(measured: &Measured, into: &mut Exposition) {
         &labels,
         stats.metrics.series,
     );
-    let own = || vec![("plugin".to_owned(), plugin.to_owned())];
     for (name, help, timing) in [
         (
             "informer_runtime_call_duration_seconds",
@@ -131,7 +102,7 @@ fn calls(measured: &Measured, into: &mut Exposition) {
             &stats.queued,
         ),
     ] {
-        into.distribution(name, help, own(), (timing.sum.as_secs_f64(), timing.buckets.clone()));
+        into.distribution(name, help, owned(), (timing.sum.as_secs_f64(), timing.buckets.clone()));
     }
 }
 
