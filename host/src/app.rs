@@ -13,7 +13,11 @@ mod successor;
 mod unit;
 mod units;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use futures::future::join_all;
 use informer_cache::{InformerFactory, Lister, SharedInformer};
@@ -30,7 +34,7 @@ pub use crate::egress::EgressError;
 use crate::{
     admin::{Admin, AdminBindError, Probe},
     api_client::KubeClient,
-    config::Config,
+    config::{Config, StateDir},
     connect::{ConnectError, Connection, connect},
     egress::http_client,
     plugin_log::PluginLog,
@@ -136,7 +140,7 @@ impl App {
             None => connect(&config.cluster.access).await?,
         };
         tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
-        let state = open_state(config.host.state_dir.clone()).await;
+        let state = open_state(&config.host.state_dir).await;
         let engine = Engine::new(&settings::engine(&config.host))?;
         let api = Arc::new(KubeClient::new(connection.client.clone()));
         let http = http_client(&config.host, &connection.server).await?;
@@ -305,7 +309,14 @@ impl App {
 }
 
 /// Opens the state; where that does not work the host runs without, and says so.
-async fn open_state(directory: Option<PathBuf>) -> State {
+async fn open_state(directory: &StateDir) -> State {
+    if *directory == StateDir::Nowhere {
+        tracing::warn!(
+            "neither [host] state-dir nor $XDG_STATE_HOME or $HOME says where the state is kept: what plugins keep, and \
+             dead letters, end with this process; write state-dir, or \"off\" there if that is meant"
+        );
+    }
+    let directory = directory.path().map(Path::to_owned);
     let opening = tokio::task::spawn_blocking(move || State::open(directory.as_deref()));
     // Opening does not panic.
     opening.await.unwrap_or_else(|_| State::open(None))

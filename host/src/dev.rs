@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     app::{App, Options},
     cli::Output,
-    config::{Access, Config},
+    config::{Access, Config, StateDir},
     connect::connect,
 };
 
@@ -38,7 +38,7 @@ pub async fn run(
                 connection: Some(connection),
                 file: Some(file),
                 // What is kept of objects makes no sense once they are gone.
-                adjust: |config| config.host.state_dir = None,
+                adjust: |config| config.host.state_dir = StateDir::Off,
                 ..Options::default()
             };
             Some(App::start(config, options).await?)

@@ -8,6 +8,7 @@ mod log_level;
 mod rbac;
 mod reload;
 mod serve;
+mod state;
 mod status;
 
 use binary::informer;

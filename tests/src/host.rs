@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use informer::{
     admin::Probe,
     app::{App, Options, StopReport},
-    config::{self, Access, Components, Config, Environment, Place},
+    config::{self, Access, Components, Config, Environment, Place, StateDir},
     connect::{Connection, connect},
 };
 use informer_cache::ListQuery;
@@ -75,7 +75,7 @@ impl TestHost {
     pub async fn start_in(url: &str, state: &Path, toml: &str) -> anyhow::Result<Self> {
         let connection = connect(&Access::Server(url.parse()?)).await?;
         let mut configuration = configuration(toml)?;
-        configuration.host.state_dir = Some(state.to_owned());
+        configuration.host.state_dir = StateDir::At(state.to_owned());
         Self::run(connection, configuration).await
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr, SocketAddrV4},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -22,6 +22,17 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 /// A Python component has some 20 MiB; compiling takes several times as much memory as the file has bytes.
 pub const COMPONENT_BYTES: usize = 64 << 20;
 
+/// Where what must outlive the process is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateDir {
+    /// In this directory, absolute.
+    At(PathBuf),
+    /// In memory, as somebody said: it ends with the process.
+    Off,
+    /// In memory, because nobody says where: not the file, and neither `$XDG_STATE_HOME` nor `$HOME`.
+    Nowhere,
+}
+
 /// The process itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
@@ -35,12 +46,24 @@ pub struct Host {
     pub shutdown_timeout: Duration,
     /// Where compiled components are kept, absolute; none: nowhere, they are compiled at each start.
     pub cache_dir: Option<PathBuf>,
-    /// Where the state of plugins and of their queues is kept, absolute; none: in memory, it ends with the process.
-    pub state_dir: Option<PathBuf>,
+    /// Where the state of plugins and of their queues is kept.
+    pub state_dir: StateDir,
     /// The largest component that is loaded, in bytes. Never zero.
     pub component_bytes: usize,
     /// Networks that no plugin's HTTP requests reach, whatever is granted.
     pub http_deny: Vec<IpNet>,
     /// PEM of certificate authorities that these requests trust besides the system's, absolute.
     pub http_ca: Option<PathBuf>,
+}
+
+// === impl StateDir ===
+
+impl StateDir {
+    /// None: in memory.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::At(path) => Some(path),
+            Self::Off | Self::Nowhere => None,
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 mod failing_disk;
 
-use std::{convert::Infallible, fs, io::ErrorKind, os::unix::fs::PermissionsExt};
+use std::{collections::BTreeSet, convert::Infallible, fs, io::ErrorKind, os::unix::fs::PermissionsExt};
 
 use redb::TableDefinition;
 use tempfile::TempDir;
@@ -152,6 +152,40 @@ fn a_full_disk_fails_the_write_and_loses_nothing_that_was_written_before() {
     put(&state, "a", 3).unwrap();
     assert_eq!(get(&state, "a").unwrap(), Some(3));
     assert!(state.problem().is_none());
+}
+
+#[test]
+fn wherever_a_disk_is_full_in_the_middle_of_a_write_what_was_acknowledged_is_there() {
+    /// Puts until it is refused; gives how many were taken.
+    fn fill(state: &State) -> u64 {
+        let refused = (0..20).find(|number| put(state, &format!("key-{number:02}"), *number).is_err());
+        refused.unwrap_or(20)
+    }
+    let disk = FailingDisk::default();
+    let state = disk.state();
+    let before = disk.written();
+    assert_eq!(fill(&state), 20);
+    let bytes = disk.written() - before;
+
+    let mut taken_so_far = BTreeSet::new();
+    for room in (0..bytes).step_by(bytes / 150) {
+        let disk = FailingDisk::default();
+        let state = disk.state();
+        disk.room(Some(room));
+        let taken = fill(&state);
+        let problem = state.problem().unwrap();
+        assert!(matches!(problem, StateError::Full { .. }), "{room}: {problem}");
+
+        disk.room(None);
+        for number in 0..taken {
+            assert_eq!(get(&state, &format!("key-{number:02}")).unwrap(), Some(number), "{room}");
+        }
+        assert!(taken < 20, "{room}");
+        assert_eq!(fill(&state), 20, "{room}");
+        assert!(state.problem().is_none());
+        taken_so_far.insert(taken);
+    }
+    assert!(taken_so_far.len() > 10, "at many places: {taken_so_far:?}");
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::{
 
 use informer::{
     config::{
-        Access, Cluster, Config, Delivery, Enqueue, Events, Initial, Instance, Limits, OnExhausted,
-        Quarantine, Queue, Rate, Relist, Retry, SMALLEST, WatchList, Workqueue,
+        self, Access, Cluster, Components, Config, Delivery, Enqueue, Environment, Events, Initial, Instance,
+        Limits, OnExhausted, Place, Quarantine, Queue, Rate, Relist, Retry, SMALLEST, StateDir, WatchList,
+        Workqueue,
     },
     logging::LogFormat,
 };
@@ -30,7 +31,7 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     assert_eq!((config.host.log.as_str(), config.host.log_format), ("info", LogFormat::Text));
     assert_eq!(config.host.shutdown_timeout, Duration::from_secs(25));
     assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/home/me/.cache/informer")));
-    assert_eq!(config.host.state_dir.as_deref(), Some(Path::new("/home/me/.local/state/informer")));
+    assert_eq!(config.host.state_dir, StateDir::At("/home/me/.local/state/informer".into()));
 
     let [watch] = config.watches.as_slice() else { panic!("{config:?}") };
     assert!(watch.namespaces.is_empty() && watch.labels.is_empty() && watch.fields.is_empty());
@@ -115,7 +116,7 @@ fn every_key_is_heard() {
     );
     assert_eq!(config.host.shutdown_timeout, Duration::from_secs(60));
     assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/etc/informer/../cache")));
-    assert_eq!(config.host.state_dir.as_deref(), Some(Path::new("/home/me/state")));
+    assert_eq!(config.host.state_dir, StateDir::At("/home/me/state".into()));
 
     let watch = &config.watches[0];
     assert_eq!(watch.namespaces, ["a", "b"]);
@@ -220,7 +221,22 @@ fn the_admin_endpoint_the_cache_and_the_state_can_be_switched_off() {
     let config =
         good(&format!("[host]\nadmin = \"off\"\ncache-dir = \"off\"\nstate-dir = \"off\"\n{SMALLEST}"));
 
-    assert_eq!((config.host.admin, config.host.cache_dir, config.host.state_dir), (None, None, None));
+    assert_eq!((config.host.admin, config.host.cache_dir), (None, None));
+    assert_eq!(config.host.state_dir, StateDir::Off);
+}
+
+#[test]
+fn a_process_without_a_home_keeps_its_state_nowhere_unless_the_file_says_where() {
+    let environment = Environment::default();
+    let place = Place { file: Path::new("f.toml"), base: Path::new("/etc"), environment: &environment };
+    let read = |text: &str| config::parse(text, &place, Components::Unseen).unwrap().host.state_dir;
+
+    assert_eq!(read(SMALLEST), StateDir::Nowhere);
+    assert_eq!(read(&format!("[host]\nstate-dir = \"off\"\n{SMALLEST}")), StateDir::Off);
+    assert_eq!(
+        read(&format!("[host]\nstate-dir = \"state\"\n{SMALLEST}")),
+        StateDir::At("/etc/state".into())
+    );
 }
 
 #[test]

@@ -62,7 +62,19 @@ pub(super) async fn informer(arguments: &[&str]) -> Finished {
 impl Running {
     pub(super) async fn start(arguments: &[&str]) -> Self {
         let temporary = tempfile::tempdir().unwrap();
-        let mut child = command(binary::informer().await, arguments, &temporary).spawn().unwrap();
+        Self::spawn(command(binary::informer().await, arguments, &temporary), temporary)
+    }
+
+    /// As a process of a user without a home directory.
+    pub(super) async fn start_without_home(arguments: &[&str]) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let mut command = command(binary::informer().await, arguments, &temporary);
+        command.env_remove("HOME");
+        Self::spawn(command, temporary)
+    }
+
+    fn spawn(mut command: Command, temporary: TempDir) -> Self {
+        let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();
         let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
         Self { child, stdout, stderr, _temporary: temporary }
@@ -99,6 +111,15 @@ impl Running {
         let process = self.child.id().unwrap().to_string();
         let sent = Command::new("kill").args([&format!("-{name}"), &process]).status().await.unwrap();
         assert!(sent.success());
+    }
+
+    /// From now on it writes to no file beyond so many bytes; none: as far as the disk goes.
+    pub(super) async fn limit_files(&self, bytes: Option<u32>) {
+        let process = self.child.id().unwrap().to_string();
+        let soft = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        let limit = format!("--fsize={soft}:");
+        let set = Command::new("prlimit").args(["--pid", &process, &limit]).status().await.unwrap();
+        assert!(set.success());
     }
 
     /// Ends within so long.

@@ -44,6 +44,16 @@ pub fn pods_workqueue() -> PathBuf {
     found(built.join("pods_workqueue.wasm"))
 }
 
+/// The component of `examples/configmaps-keyvalue`.
+///
+/// # Panics
+/// With cargo's words, where it does not build.
+pub fn configmaps_keyvalue() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&["--package", "configmaps-keyvalue", "--lib"]));
+    found(built.join("configmaps_keyvalue.wasm"))
+}
+
 /// Builds, and gives the directory of the artefacts.
 fn build(what: &[&str]) -> PathBuf {
     add_target();

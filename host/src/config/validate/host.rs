@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::Context;
 use crate::config::{
-    host::{ADMIN, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT},
+    host::{ADMIN, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT, StateDir},
     raw::{Located, PathText, RawHost, Size},
 };
 
@@ -30,7 +30,7 @@ pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
         ),
         cache_dir: directory(raw.cache_dir.as_ref(), context.environment.cache_dir.clone(), context),
         component_bytes: component_bytes(raw.component_size.as_ref(), context),
-        state_dir: directory(raw.state_dir.as_ref(), context.environment.state_dir.clone(), context),
+        state_dir: state_dir(raw.state_dir.as_ref(), context),
         http_deny: http_deny.unwrap_or_default(),
         http_ca: raw.http_ca.as_ref().and_then(|text| context.path(text)),
     }
@@ -38,6 +38,15 @@ pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
 
 fn component_bytes(raw: Option<&Located<Size>>, context: &mut Context<'_, '_>) -> usize {
     context.within(raw, Size(COMPONENT_BYTES), COMPONENT).0
+}
+
+fn state_dir(raw: Option<&Located<PathText>>, context: &mut Context<'_, '_>) -> StateDir {
+    let found = directory(raw, context.environment.state_dir.clone(), context);
+    match (found, raw) {
+        (Some(path), _) => StateDir::At(path),
+        (None, Some(_)) => StateDir::Off,
+        (None, None) => StateDir::Nowhere,
+    }
 }
 
 /// None where it is switched off, or where nobody says where it is.

@@ -2,7 +2,10 @@
 
 use std::{
     io::{self, ErrorKind},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -22,11 +25,19 @@ pub(crate) struct FailingDisk(Arc<Inner>);
 struct Inner {
     memory: InMemoryBackend,
     failure: Mutex<Option<ErrorKind>>,
+    /// Bytes that may still be written; none: as many as one likes.
+    room: Mutex<Option<usize>>,
+    written: AtomicUsize,
 }
 
 impl Default for Inner {
     fn default() -> Self {
-        Self { memory: InMemoryBackend::new(), failure: Mutex::default() }
+        Self {
+            memory: InMemoryBackend::new(),
+            failure: Mutex::default(),
+            room: Mutex::default(),
+            written: AtomicUsize::new(0),
+        }
     }
 }
 
@@ -41,6 +52,26 @@ impl FailingDisk {
     /// From now on, writes fail like this; none: they succeed again.
     pub(crate) fn fail(&self, with: Option<ErrorKind>) {
         *self.0.failure.lock() = with;
+    }
+
+    /// So many bytes are written from now on, the last of them in the middle of a write; then the disk is full. None: there
+    /// is room again.
+    pub(crate) fn room(&self, bytes: Option<usize>) {
+        *self.0.room.lock() = bytes;
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn written(&self) -> usize {
+        self.0.written.load(Ordering::Relaxed)
+    }
+
+    /// How much of a write fits.
+    fn take(&self, bytes: usize) -> usize {
+        let mut room = self.0.room.lock();
+        let fits = room.map_or(bytes, |room| room.min(bytes));
+        *room = room.map(|room| room - fits);
+        self.0.written.fetch_add(fits, Ordering::Relaxed);
+        fits
     }
 
     fn check(&self) -> io::Result<()> {
@@ -69,6 +100,8 @@ impl StorageBackend for FailingDisk {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.check()?;
-        self.0.memory.write(offset, data)
+        let fits = self.take(data.len());
+        self.0.memory.write(offset, &data[..fits])?;
+        if fits < data.len() { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 }

@@ -1,0 +1,187 @@
+//! What is on disk when the process is killed, and when the disk is full (issue 4: fault injection).
+
+use std::{fs, path::Path};
+
+use informer_devserver::DevServer;
+use informer_guests::{configmaps_keyvalue, guest};
+use informer_tests::host::PATIENCE;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::time::{Duration, Instant, sleep};
+
+use super::binary::{Finished, Running, informer};
+use crate::configmaps::ConfigMaps;
+
+/// A host with its state in a directory: the example that counts, and a plugin that refuses every object whose name
+/// starts with `bad`.
+struct Host {
+    running: Running,
+    admin: String,
+}
+
+impl Host {
+    async fn start(server: &DevServer, directory: &Path) -> Self {
+        let counter = tokio::task::spawn_blocking(configmaps_keyvalue).await.unwrap();
+        let example = fs::read_to_string("../examples/configmaps-keyvalue/informer.toml").unwrap();
+        let example = example
+            .replace("../../target/wasm32-wasip2/plugin/configmaps_keyvalue.wasm", counter.to_str().unwrap())
+            .replace(
+                "name = \"counter\"",
+                "name = \"counter\"\nretry = { max = \"200ms\", attempts = 1000 }",
+            );
+        let configuration = format!(
+            r#"
+            [cluster]
+            server = "{url}"
+            [host]
+            admin = "127.0.0.1:0"
+            state-dir = {state:?}
+            {example}
+            [[plugin]]
+            name = "fussy"
+            source = {fussy:?}
+            on = [{{ watch = "v1/configmaps", initial = "skip", when = "object.metadata.name.startsWith('bad')" }}]
+            config = {{ times = 1000, how = "permanent" }}
+            "#,
+            url = server.url(),
+            state = directory.join("state"),
+            fussy = tokio::task::spawn_blocking(|| guest("flaky")).await.unwrap(),
+        );
+        let path = directory.join("informer.toml");
+        fs::write(&path, configuration).unwrap();
+        let mut running = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
+        let line = running.logged("the admin endpoint listens").await;
+        let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
+        Self { running, admin }
+    }
+
+    async fn ask(&self, arguments: &[&str]) -> Finished {
+        informer(&[arguments, &["--admin", &self.admin]].concat()).await
+    }
+
+    async fn status(&self) -> Value {
+        serde_json::from_str(&self.ask(&["status", "--output", "json"]).await.stdout).unwrap()
+    }
+
+    async fn until(&self, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let status = self.status().await;
+            if condition(&status) {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "{what} did not come about: {status:#}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// As a crash: nothing is said goodbye to.
+    async fn kill(self) {
+        self.running.signal("KILL").await;
+        assert_eq!(self.running.ended(PATIENCE).await.code(), None);
+    }
+
+    async fn stop(self) {
+        self.running.signal("TERM").await;
+        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+    }
+}
+
+fn degraded(status: &Value, words: &str) -> bool {
+    let sentences = status["degraded"].as_array().unwrap();
+    sentences.iter().any(|sentence| sentence.as_str().unwrap().contains(words))
+}
+
+#[tokio::test]
+async fn an_example_that_counts_goes_on_after_the_host_was_killed() {
+    let (server, directory) =
+        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), TempDir::new().unwrap());
+    let objects = ConfigMaps::at(&server.url()).await;
+    let mut host = Host::start(&server, directory.path()).await;
+    objects.create("one").await;
+    host.running.logged("default/one: 1 version seen").await;
+    for round in 2..=5 {
+        objects.update("one", round).await;
+        host.running.logged(&format!("default/one: {round} versions seen")).await;
+    }
+    host.kill().await;
+
+    let mut host = Host::start(&server, directory.path()).await;
+    host.running.logged("default/one: 5 versions seen, nothing new").await;
+    objects.update("one", 6).await;
+    host.running.logged("default/one: 6 versions seen").await;
+    host.kill().await;
+
+    // A version that came while nobody was there is one that was not seen.
+    objects.update("one", 7).await;
+    let mut host = Host::start(&server, directory.path()).await;
+    let line = host.running.logged("default/one: 7 versions seen").await;
+    assert!(!line.contains("nothing new"), "{line}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_loses_nothing_and_is_over_once_there_is_room() {
+    let (server, directory) =
+        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), TempDir::new().unwrap());
+    let objects = ConfigMaps::at(&server.url()).await;
+    let mut host = Host::start(&server, directory.path()).await;
+    objects.create("one").await;
+    host.running.logged("default/one: 1 version seen").await;
+
+    // The file is larger by now: nothing more is written to it.
+    host.running.limit_files(Some(4096)).await;
+    objects.create("two").await;
+    objects.create("bad").await;
+    let status = host
+        .until("the letter that is not kept", |status| {
+            degraded(status, "plugin fussy: its dead letters are in memory only: the disk with the state ")
+        })
+        .await;
+    assert!(degraded(&status, "make room there, or move [host] state-dir to another one"), "{status:#}");
+    let status = host
+        .until("the refused counts", |status| {
+            status["plugins"][0]["calls"]["keyvalue"]["failed"].as_u64() > Some(1)
+        })
+        .await;
+    let told = status["plugins"][0]["calls"]["last-failure"].as_str().unwrap();
+    assert!(told.contains("the host's state cannot be used: its disk is full"), "{told}");
+    assert_eq!(status["unready"], serde_json::json!([]), "it serves all the same");
+    let listed = host.ask(&["dead-letters", "list"]).await.stdout;
+    assert!(listed.contains("fussy v1/configmaps default/bad: add, given up at "), "{listed}");
+    assert_eq!(host.ask(&["status"]).await.status, Some(1));
+
+    host.running.limit_files(None).await;
+    host.until("all is well", |status| {
+        status["degraded"] == serde_json::json!([]) && status["plugins"][0]["calls"]["acknowledged"] == 3
+    })
+    .await;
+    host.kill().await;
+
+    let mut host = Host::start(&server, directory.path()).await;
+    let log = host.running.log_up_to("default/two: ").await;
+    assert!(log.last().unwrap().contains("1 version seen, nothing new"), "{log:?}");
+    let deadline = Instant::now() + PATIENCE;
+    while !host.ask(&["dead-letters", "list"]).await.stdout.contains("fussy v1/configmaps default/bad: add, ")
+    {
+        assert!(Instant::now() < deadline, "the letter is not there after the restart");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_process_without_a_home_is_warned_that_it_keeps_nothing() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("informer.toml");
+    let watch = "[[watch]]\ngvr = \"v1/configmaps\"\n";
+    let host = format!("[cluster]\nserver = \"{}\"\n[host]\nadmin = \"127.0.0.1:0\"\n", server.url());
+    fs::write(&path, format!("{host}{watch}")).unwrap();
+
+    let mut running = Running::start_without_home(&["run", "--config", path.to_str().unwrap()]).await;
+
+    let line = running.logged("says where the state is kept: what plugins keep, and dead letters, end").await;
+    assert!(line.contains(" WARN ") && line.contains("write state-dir, or \"off\" there"), "{line}");
+    running.signal("TERM").await;
+    assert_eq!(running.ended(PATIENCE).await.code(), Some(0));
+}
