@@ -20,14 +20,6 @@ const TABLE: TableDefinition<'_, (&str, &str, &str), &[u8]> = TableDefinition::n
 
 const VERBS: [&str; 3] = ["add", "update", "delete"];
 const CAUSES: [Cause; 5] = [Cause::Live, Cause::Initial, Cause::Relist, Cause::Resync, Cause::Replay];
-const KINDS: [FailureKind; 6] = [
-    FailureKind::Handler,
-    FailureKind::Trap,
-    FailureKind::Deadline,
-    FailureKind::Memory,
-    FailureKind::Start,
-    FailureKind::Host,
-];
 
 /// Those of one plugin.
 #[derive(Clone, Debug)]
@@ -100,7 +92,7 @@ impl Row {
     /// None where it was written by a version that knows more.
     fn letter(self, gvr: &str, key: &str) -> Option<DeadLetter> {
         let (gvr, key): (Gvr, ObjectKey) = (gvr.parse().ok()?, key.parse().ok()?);
-        let kind = KINDS.into_iter().find(|kind| kind.as_str() == self.kind)?;
+        let kind = FailureKind::ALL.into_iter().find(|kind| kind.as_str() == self.kind)?;
         Some(DeadLetter {
             object: ObjectRef { source: Source::new(gvr), key },
             verb: VERBS.into_iter().find(|verb| *verb == self.verb)?,
@@ -182,7 +174,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_kept_is_there_after_a_restart_the_oldest_first_and_each_plugin_has_its_own() {
         let directory = TempDir::new().unwrap();
-        let letters: Vec<DeadLetter> = KINDS
+        let letters: Vec<DeadLetter> = FailureKind::ALL
             .into_iter()
             .zip(0..)
             .map(|(kind, n)| letter("apps/v1/deployments", &format!("shop/{}", 9 - n), kind, n))

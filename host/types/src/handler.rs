@@ -80,6 +80,10 @@ impl Failure {
 }
 
 impl FailureKind {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Handler, Self::Trap, Self::Deadline, Self::Memory, Self::HostCalls, Self::Start, Self::Host];
+
     /// The word used in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -103,5 +107,27 @@ impl fmt::Display for FailureKind {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_kinds_of_failure_are_listed_each_under_a_word_of_its_own() {
+        // Without a wildcard, so that a new kind is not forgotten here, nor in `ALL`.
+        let place = |kind| match kind {
+            FailureKind::Handler => 0,
+            FailureKind::Trap => 1,
+            FailureKind::Deadline => 2,
+            FailureKind::Memory => 3,
+            FailureKind::HostCalls => 4,
+            FailureKind::Start => 5,
+            FailureKind::Host => 6,
+        };
+        assert_eq!(FailureKind::ALL.map(place), [0, 1, 2, 3, 4, 5, 6]);
+        let words: std::collections::BTreeSet<&str> = FailureKind::ALL.map(FailureKind::as_str).into();
+        assert_eq!(words.len(), FailureKind::ALL.len());
     }
 }
