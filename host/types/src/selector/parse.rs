@@ -12,19 +12,17 @@ pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
     split_outside_parentheses(text)?.into_iter().map(|part| requirement(part.trim())).collect()
 }
 
+/// In one pass, however many commas there are: a guest may hand in anything.
 fn split_outside_parentheses(text: &str) -> Result<Vec<&str>, String> {
-    let (mut parts, mut rest, mut inside) = (Vec::new(), text, false);
-    let mut from = 0;
-    while let Some((at, found)) = rest.match_indices(['(', ')', ',']).find(|(at, _)| *at >= from) {
-        from = at + 1;
+    let (mut parts, mut from, mut inside) = (Vec::new(), 0, false);
+    for (at, found) in text.match_indices(['(', ')', ',']) {
         match (found, inside) {
             ("(", false) => inside = true,
             (")", true) => inside = false,
             (",", true) => {}
             (",", false) => {
-                let (part, tail) = rest.split_at(at);
-                parts.push(part);
-                (rest, from) = (tail.get(1..).unwrap_or_default(), 0);
+                parts.push(text.get(from..at).unwrap_or_default());
+                from = at + 1;
             }
             _ => return Err(format!("there is a `{found}` out of place")),
         }
@@ -32,7 +30,7 @@ fn split_outside_parentheses(text: &str) -> Result<Vec<&str>, String> {
     if inside {
         return Err("a `(` is not closed".to_owned());
     }
-    parts.push(rest);
+    parts.push(text.get(from..).unwrap_or_default());
     Ok(parts)
 }
 

@@ -66,3 +66,18 @@ fn the_written_form_reads_back_as_the_same_selector() {
         assert_eq!(selector.to_string().parse::<LabelSelector>().unwrap(), selector);
     }
 }
+
+/// Looking for each comma from the start again would take hours.
+#[test]
+fn a_long_list_of_values_is_read_in_one_pass() {
+    for (text, written) in [
+        (format!("a in ({})", ",".repeat(2 << 20)), "a in ()"),
+        (format!("a in (b{}c)", ",b".repeat(1 << 20)), "a in (b,bc)"),
+    ] {
+        let selector: LabelSelector = text.parse().unwrap();
+
+        assert_eq!(selector.to_string(), written);
+    }
+    let requirements = vec!["a"; 1 << 20].join(",");
+    assert!(requirements.parse::<LabelSelector>().unwrap().matches(|key| (key == "a").then_some("")));
+}
