@@ -15,7 +15,8 @@
 //!
 //! # Promises
 //! Whoever was let in is told when it leaves: a deletion passes steps 1, 4 and 5 whatever the last state looks like, if
-//! the object was in. client-go's filter (P-21) judges the last state alone and loses the deletion of an object whose
+//! the object was in; one that is told again, because it was a dead letter, was let in once and is not asked anything but
+//! `events`. client-go's filter (P-21) judges the last state alone and loses the deletion of an object whose
 //! last state, never seen before, does not match any more. The only ways not to hear of a leaving are `events` without
 //! `delete` and a `when` that names `event`.
 //!
@@ -155,7 +156,7 @@ impl<S: NotificationSink> Filter<S> {
         match &notification.change {
             Change::Deleted { object, .. } => {
                 // D-11: one that was never seen is told, if it would have been let in.
-                if inside.remove(&key) { Ok(()) } else { self.selects(object, stats) }
+                if inside.remove(&key) || again(notification) { Ok(()) } else { self.selects(object, stats) }
             }
             // A resync looks at the same state again.
             Change::Updated { old, new } if Arc::ptr_eq(old, new) && was_in => Ok(()),
@@ -241,9 +242,16 @@ impl<S: NotificationSink> NotificationSink for Filter<S> {
 fn wants(when: &When, notification: &Notification, stats: &mut FilterStats) -> bool {
     let asked = match when.subject() {
         Subject::Object => false,
+        Subject::Change { .. } if again(notification) => false,
         Subject::Change { deletions } => deletions || !matches!(notification.change, Change::Deleted { .. }),
     };
     !asked || stats.when.decide(when, &Occasion::change(notification))
+}
+
+/// A deletion that was let through before, refused by the handler, and is told again. All that is left of the object is
+/// its metadata, so nothing else can be asked. Whatever else is replayed is an addition.
+fn again(notification: &Notification) -> bool {
+    notification.cause == Cause::Replay && matches!(notification.change, Change::Deleted { .. })
 }
 
 /// An update that lets the object in is the handler's first news of it.

@@ -9,9 +9,11 @@ use super::when::{Occasion, When};
 pub struct FilterStats {
     /// Went on to the queue.
     pub passed: u64,
-    /// Of those, updates that were told as additions, because the object came to match (P-21).
+    /// Updates that became additions, because the object came to match (P-21); `events`, `changed` and `when` may have
+    /// suppressed them after that.
     pub entered: u64,
-    /// Of those, updates that were told as deletions, because the object matches no longer (P-21).
+    /// Updates that became deletions, because the object matches no longer (P-21); as with `entered`, not all need have
+    /// been told.
     pub left: u64,
     /// Did not go on, by the condition that was the first to say so.
     pub suppressed: Suppressed,

@@ -141,3 +141,39 @@ fn events_are_those_that_the_handler_would_hear() {
     assert_eq!(arrivals.hears(update(&into, &out), Cause::Live), NOTHING);
     assert_eq!(arrivals.hears(update(&out, &into), Cause::Live), ["+a2"]);
 }
+
+/// What is left of the object has neither the fields nor what the expression asks for.
+#[test]
+fn a_dead_lettered_deletion_that_is_told_again_is_asked_nothing_but_events() {
+    let full = state("a2", "web", "3");
+    let labels = Header {
+        namespace: full.key().namespace,
+        name: "web".into(),
+        uid: "a".into(),
+        resource_version: "a2".into(),
+        ..Header::default()
+    };
+    let left = Arc::new(Object::new(&labels, Body::Raw("{}".into())).unwrap());
+    for config in [
+        FilterConfig { fields: "spec.n=3".parse().unwrap(), ..FilterConfig::default() },
+        FilterConfig { labels: "app=web".parse().unwrap(), ..FilterConfig::default() },
+        FilterConfig {
+            when: Some("object.?spec.?n.orValue(0) > 2".parse().unwrap()),
+            ..FilterConfig::default()
+        },
+        FilterConfig {
+            when: Some("event == 'delete' && object.?spec.?n.orValue(0) > 2".parse().unwrap()),
+            ..FilterConfig::default()
+        },
+    ] {
+        let subscription = Subscription::new(config.clone());
+        subscription.hears(add(&full), Cause::Live);
+        assert_eq!(subscription.hears(delete(&full), Cause::Live), ["-a2"], "{config:?}");
+        assert_eq!(subscription.hears(delete(&left), Cause::Live), NOTHING, "{config:?}");
+
+        assert_eq!(subscription.hears(delete(&left), Cause::Replay), ["-a2 replay"], "{config:?}");
+    }
+    let events = Events { delete: false, ..Events::ALL };
+    let subscription = Subscription::new(FilterConfig { events, ..FilterConfig::default() });
+    assert_eq!(subscription.hears(delete(&left), Cause::Replay), NOTHING);
+}
