@@ -12,16 +12,22 @@
 //! | updated(a, b) | updated(c, d) of another UID | updated(c, d) |
 //! | updated | deleted | deleted |
 //! | deleted | added(b) | both, in this order |
+//! | deleted | updated(_, b): additions are left out | both, in this order |
+//! | updated(_, b), unseen | deleted | nothing |
 //! | added or updated | added(b): a replay | added(b) |
-//! | deleted | updated(_, b): not in order | deleted, added(b): the handler will have been told that it is gone |
 //! | deleted | deleted | the earlier, unless only the later knows the final state of that object (Q-12, D-6) |
-//! | deleted | a resync | deleted: a cached copy never follows newer news (Q-17) |
+//! | deleted | a resync of the same UID | deleted: a cached copy never follows newer news (Q-17) |
 //!
-//! So at most two entries of an object are ever pending: a deletion and, behind it, an addition. That addition
-//! is always unseen, so a second deletion takes it away and leaves the first.
+//! So at most two entries of an object are ever pending: a deletion and, behind it, an addition or an update. That one is
+//! always unseen, so a second deletion takes it away and leaves the first.
+//!
+//! Nothing becomes a call that the subscription left out (`events`): an addition is one of the two that merge, or there is
+//! none. Where additions are left out, what follows a deletion is an update of an object that the handler hears of for
+//! the first time: another one of the name, or the same one that left the subscription and came back.
 //!
 //! **Unseen** means that no attempt was ever made: an addition whose attempt failed may have been seen by the
-//! handler, and its deletion is told. A replay is never taken as unseen.
+//! handler, and its deletion is told. A replay is never taken as unseen, but behind a deletion everything is: of what
+//! exists now the handler cannot know while it was not told what is gone.
 //!
 //! **Cause.** An addition keeps its own cause, so that an object that was there from the start is not announced
 //! as new because it changed while it waited. A deletion has the cause of the deletion. Updates, and additions
@@ -130,12 +136,12 @@ fn behind(coalesced: Coalesced) -> Coalesced {
 fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
     let resync = later.cause == Cause::Resync;
     match (&earlier.change, &later.change) {
-        (Change::Added { .. }, Change::Deleted { .. }) if earlier.unseen => {
-            Coalesced::Neither(earlier.tokens.and(later.tokens))
-        }
+        (_, Change::Deleted { .. }) if earlier.unseen => Coalesced::Neither(earlier.tokens.and(later.tokens)),
         (Change::Deleted { .. }, Change::Added { .. }) => Coalesced::Both(earlier, unseen(later)),
-        (Change::Deleted { .. }, Change::Updated { .. }) if !resync => {
-            Coalesced::Both(earlier, unseen(as_addition(later)))
+        (Change::Deleted { object: gone, .. }, Change::Updated { new, .. })
+            if !resync || gone.uid() != new.uid() =>
+        {
+            Coalesced::Both(earlier, unseen(later))
         }
         _ => {
             let newer = supersedes(&earlier, &later);
@@ -181,7 +187,7 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
         }
     };
     Entry {
-        unseen: earlier.unseen && matches!(change, Change::Added { .. }),
+        unseen: earlier.unseen,
         change,
         cause,
         observed: earlier.observed.min(later.observed),
@@ -194,11 +200,6 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
 
 fn unseen(entry: Entry) -> Entry {
     Entry { unseen: true, ..entry }
-}
-
-fn as_addition(entry: Entry) -> Entry {
-    let object = Arc::clone(entry.change.object());
-    Entry { change: Change::Added { object }, ..entry }
 }
 
 fn stronger(left: Cause, right: Cause) -> Cause {

@@ -15,7 +15,8 @@ pub(crate) struct Entry {
     pub(crate) queued: Instant,
     /// Calls made for this entry; see [`coalesce`](crate::coalesce) for what merging does to it.
     pub(crate) attempts: u32,
-    /// The handler cannot know the object: nothing of it was ever handed to a worker. True for additions only.
+    /// The handler cannot know the object: nothing of it was ever handed to a worker. True for additions only, and for an
+    /// update behind a deletion.
     pub(crate) unseen: bool,
     /// A live notification is part of it, so it belongs to the live lane.
     pub(crate) live: bool,
@@ -50,10 +51,6 @@ impl Entry {
             tokens: Tokens { first: initial, more: Vec::new() },
         };
         (source, entry)
-    }
-
-    pub(crate) fn is_addition(&self) -> bool {
-        matches!(self.change, Change::Added { .. })
     }
 
     pub(crate) fn is_deletion(&self) -> bool {

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The pending entries of one object, in order, already merged. Where changes merge they are two at most: a deletion and
-/// an addition behind it.
+/// what follows it.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     first: Option<Entry>,

@@ -75,7 +75,9 @@ fn every_pair_of_pending_entries_becomes_what_the_contract_says() {
         // A deletion.
         ("-a1", "+b1", "-a1, +b1"),
         ("-a1?", "+b1", "-a1?, +b1"),
-        ("-a1", "b1>b2", "-a1, +b2"),
+        ("-a1", "b1>b2", "-a1, b1>b2"),
+        ("-a1", "a2>a3", "-a1, a2>a3"),
+        ("-a1", "b1>b1 resync", "-a1, b1>b1 resync"),
         ("-a1", "-a1", "-a1"),
         ("-a1", "-a2", "-a1"),
         ("-a1?", "-a2?", "-a1?"),
@@ -125,13 +127,15 @@ fn a_resync_disappears_in_whatever_is_pending_q_17() {
 }
 
 #[test]
-fn an_addition_behind_a_deletion_is_unseen_even_where_it_is_a_replay() {
-    for later in ["+b1", "+b1 replay", "b1>b2"] {
-        let Coalesced::Both(_, addition) = coalesce(parse("-a1"), parse(later)) else {
+fn what_is_behind_a_deletion_is_unseen_even_where_it_is_a_replay() {
+    for later in ["+b1", "+b1 replay", "b1>b2", "b1>b1 resync"] {
+        let Coalesced::Both(_, behind) = coalesce(parse("-a1"), parse(later)) else {
             panic!("a deletion and what follows it merged");
         };
 
-        assert!(addition.unseen && addition.is_addition(), "{later}");
+        assert!(behind.unseen, "{later}");
+        let cancelled = coalesce(behind, parse("-b2"));
+        assert!(matches!(cancelled, Coalesced::Neither(_)), "{later} then its deletion: {cancelled:?}");
     }
 }
 

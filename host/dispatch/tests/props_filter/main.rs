@@ -26,7 +26,7 @@ mod tests {
             when: wish.when().map(|text| text.parse().unwrap()),
             changed: wish.changed().iter().map(|pointer| pointer.parse().unwrap()).collect(),
             initial: wish.initial,
-            ..FilterConfig::default()
+            events: wish.events,
         }
     }
 

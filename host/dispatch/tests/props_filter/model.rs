@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use informer_dispatch::Events;
 use informer_types::{Cause, Change, Notification, NotificationSink, Object};
 use parking_lot::Mutex;
 use proptest::{prelude::*, test_runner::TestCaseError};
@@ -17,6 +18,7 @@ pub(crate) struct Wish {
     more_than: Option<u8>,
     only_spec: bool,
     pub(crate) initial: bool,
+    pub(crate) events: Events,
 }
 
 /// A handler, and what it was told wrongly.
@@ -35,8 +37,17 @@ struct Heard {
 
 pub(crate) fn wish() -> impl Strategy<Value = Wish> {
     use proptest::option::of;
-    (of([0..3_u8, 0..3_u8]), of(0..2_u8), of(0..5_u8), any::<bool>(), any::<bool>()).prop_map(
-        |(apps, status, more_than, only_spec, initial)| Wish { apps, status, more_than, only_spec, initial },
+    let events = prop_oneof![2 => Just(Events::ALL), 3 => (any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(add, update, delete)| Events { add, update, delete })];
+    (of([0..3_u8, 0..3_u8]), of(0..2_u8), of(0..5_u8), any::<bool>(), any::<bool>(), events).prop_map(
+        |(apps, status, more_than, only_spec, initial, events)| Wish {
+            apps,
+            status,
+            more_than,
+            only_spec,
+            initial,
+            events,
+        },
     )
 }
 
@@ -59,6 +70,25 @@ impl Wish {
         if self.only_spec { &["/spec"] } else { &[] }
     }
 
+    /// Each object that matches is told when it comes to match.
+    fn hears_of_all(&self) -> bool {
+        self.initial && self.events.add
+    }
+
+    /// What it knows may be the first state, or that of an earlier object of the name.
+    fn falls_behind(&self) -> bool {
+        let Events { add, update, delete } = self.events;
+        !update || !(add || delete)
+    }
+
+    fn asked_for(&self, change: &Change) -> bool {
+        match change {
+            Change::Added { .. } => self.events.add,
+            Change::Updated { .. } => self.events.update,
+            Change::Deleted { .. } => self.events.delete,
+        }
+    }
+
     /// What is not there cannot be compared, and what cannot be decided withholds nothing (D-9).
     fn wants(&self, state: State) -> bool {
         self.apps.is_none_or(|apps| apps.contains(&state.app))
@@ -74,10 +104,13 @@ impl Belief {
         Self { wish, heard: Arc::default() }
     }
 
-    /// Takes a call at its word.
+    /// Takes a call at its word, if it is one that it wished for.
     pub(crate) fn hear(&self, change: Change) {
         let text = |object: &Object| object.json().unwrap().into_string();
         let mut heard = self.heard.lock();
+        if !self.wish.asked_for(&change) {
+            heard.wrong.push(format!("{} of {}, left out", change.verb(), change.object().name()));
+        }
         match change {
             Change::Added { object } => heard.known.insert(object.name().to_owned(), text(&object)),
             Change::Updated { new, .. } => heard.known.insert(new.name().to_owned(), text(&new)),
@@ -85,7 +118,7 @@ impl Belief {
         };
     }
 
-    /// It knows every object that matches and no other, and of each what it wished to know.
+    /// It knows every object that matches and no other, and of each what it wished to know; as far as it heard of it.
     pub(crate) fn check(&self, history: &History) -> Result<(), TestCaseError> {
         let heard = self.heard.lock();
         prop_assert!(heard.wrong.is_empty(), "{:?}", heard.wrong);
@@ -93,15 +126,20 @@ impl Belief {
         for (name, state) in &existing {
             let known = heard.known.get(name);
             match (self.wish.wants(*state), known) {
+                (true, Some(_)) if self.wish.falls_behind() => {}
                 (true, Some(text)) => {
                     prop_assert!(text.starts_with(&spec(*state)), "{name}: {text}, {state:?}");
                 }
-                // It did not want to be told of what was there at the start.
-                (true, None) => prop_assert!(!self.wish.initial, "{name} was never told"),
-                (false, known) => prop_assert!(known.is_none(), "{name} left, which was never told"),
+                // It did not want to be told of what was there at the start, or of what came.
+                (true, None) => prop_assert!(!self.wish.hears_of_all(), "{name} was never told"),
+                (false, known) => prop_assert!(
+                    known.is_none() || !self.wish.events.delete,
+                    "{name} left, which was never told"
+                ),
             }
         }
-        prop_assert!(heard.known.keys().all(|name| existing.contains_key(name)), "{:?}", heard.known);
+        let exists = |name: &String| !self.wish.events.delete || existing.contains_key(name);
+        prop_assert!(heard.known.keys().all(exists), "{:?}", heard.known);
         Ok(())
     }
 }
@@ -119,12 +157,12 @@ impl NotificationSink for Belief {
         let name = change.object().name().to_owned();
         let known = self.heard.lock().known.contains_key(&name);
         let fits = match change {
-            Change::Added { .. } => !known || cause == Cause::Replay,
-            // What was there at the start may have been left out.
-            Change::Updated { .. } => known || !self.wish.initial,
+            Change::Added { .. } => !known || cause == Cause::Replay || !self.wish.events.delete,
+            // What was there at the start, or what came, may have been left out.
+            Change::Updated { .. } => known || !self.wish.hears_of_all(),
             // D-11: of what was never told, if its last state matches; or of what was left out at the start.
             Change::Deleted { ref object, .. } => {
-                known || !self.wish.initial || self.wish.wants(State::of(object))
+                known || !self.wish.hears_of_all() || self.wish.wants(State::of(object))
             }
         };
         if !fits {
