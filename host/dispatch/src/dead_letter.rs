@@ -3,7 +3,7 @@
 mod store;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     num::NonZeroUsize,
     sync::Arc,
     time::SystemTime,
@@ -20,6 +20,10 @@ const MAX_MESSAGE_BYTES: usize = 4096;
 
 /// Labels of a letter, keys and values; more are left out, all of them.
 const MAX_LABEL_BYTES: usize = 16 << 10;
+
+/// Objects remembered as delivered while the letters of an earlier process cannot be read. Of what is delivered beyond
+/// it, an old letter comes back, which is shown and does nothing else.
+const MAX_DELIVERED: usize = 1 << 16;
 
 /// What is known of a notification that was given up. The object itself is not kept: it may be large, it may be
 /// a Secret, and the cache has a newer one. Nor are its annotations: `kubectl apply` writes whole objects there.
@@ -53,6 +57,9 @@ pub(crate) struct DeadLetters {
     by_object: HashMap<ObjectRef, u64>,
     next: u64,
     evicted: u64,
+    /// Those whose letters an earlier process may have left, and nobody wants any more; none where nothing will be
+    /// restored.
+    settled: Option<HashSet<ObjectRef>>,
     /// Counts the changes of the list.
     version: u64,
 }
@@ -108,7 +115,20 @@ impl DeadLetter {
 
 impl DeadLetters {
     pub(crate) fn new(capacity: NonZeroUsize) -> Self {
-        Self { capacity, by_age: BTreeMap::new(), by_object: HashMap::new(), next: 0, evicted: 0, version: 0 }
+        Self {
+            capacity,
+            by_age: BTreeMap::new(),
+            by_object: HashMap::new(),
+            next: 0,
+            evicted: 0,
+            settled: None,
+            version: 0,
+        }
+    }
+
+    /// Those of an earlier process will come: until then, remembers what is delivered or dropped.
+    pub(crate) fn expect(&mut self) {
+        self.settled.get_or_insert_default();
     }
 
     /// Of those that are too many now the oldest go, and are counted.
@@ -119,7 +139,7 @@ impl DeadLetters {
 
     /// Keeps a letter in place of an older one of the same object.
     pub(crate) fn keep(&mut self, letter: DeadLetter) {
-        self.withdraw(&letter.object);
+        self.remove(&letter.object);
         self.evict(self.capacity.get() - 1);
         self.by_object.insert(letter.object.clone(), self.next);
         self.by_age.insert(self.next, letter);
@@ -127,10 +147,13 @@ impl DeadLetters {
         self.version += 1;
     }
 
-    /// Puts those of an earlier process before all others, but for objects that have one, as long as there is room.
+    /// Puts those of an earlier process before all others, as long as there is room; not those of objects that have one,
+    /// or that were delivered or dropped meanwhile.
     pub(crate) fn restore(&mut self, letters: Vec<DeadLetter>) {
         let newer = std::mem::take(&mut self.by_age);
-        let old = letters.into_iter().filter(|letter| !self.by_object.contains_key(&letter.object));
+        let settled = self.settled.take().unwrap_or_default();
+        let is_old = |object: &ObjectRef| !self.by_object.contains_key(object) && !settled.contains(object);
+        let old = letters.into_iter().filter(|letter| is_old(&letter.object));
         let all: Vec<DeadLetter> = old.collect::<Vec<_>>().into_iter().chain(newer.into_values()).collect();
         self.by_object.clear();
         for letter in all {
@@ -158,6 +181,15 @@ impl DeadLetters {
 
     /// Forgets the letter of an object that was delivered after all, in this or a newer state.
     pub(crate) fn withdraw(&mut self, object: &ObjectRef) {
+        if let Some(settled) = self.settled.as_mut().filter(|settled| settled.len() < MAX_DELIVERED)
+            && !settled.contains(object)
+        {
+            settled.insert(object.clone());
+        }
+        self.remove(object);
+    }
+
+    fn remove(&mut self, object: &ObjectRef) {
         // Nearly always empty, and asked after each delivery: no need to hash the object then.
         if !self.by_object.is_empty()
             && let Some(age) = self.by_object.remove(object)

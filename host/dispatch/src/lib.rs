@@ -51,6 +51,7 @@ mod dead_letter;
 mod dispatcher;
 mod entry;
 mod filter;
+mod idle;
 mod object_ref;
 mod pending;
 mod queue;

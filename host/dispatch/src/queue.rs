@@ -17,18 +17,17 @@ use std::{collections::VecDeque, pin::pin, sync::Arc, time::Instant};
 
 use informer_types::{Delivery, Notification, NotificationSink};
 use parking_lot::Mutex;
-use tokio::{
-    select,
-    sync::Notify,
-    time::{self, sleep_until},
-};
+use tokio::{sync::Notify, time};
 
 pub use config::{DeliveryMode, QueueConfig, Rate};
 pub use lease::Lease;
 pub use quarantine::{Quarantine, QuarantineConfig};
 pub use stats::{Backlog, MergeCounts, QueueStats};
 
-use crate::{DeadLetter, ObjectRef, Settled, Settlement};
+use crate::{
+    DeadLetter, ObjectRef, Settled, Settlement,
+    idle::{self, Idle},
+};
 use keyed::{Keyed, Outcome, Taken, Wake};
 
 /// The notifications on their way to one plugin.
@@ -68,13 +67,6 @@ struct Shared {
     letters: Notify,
 }
 
-/// Why a worker finds nothing.
-enum Idle {
-    /// Nothing is ready before this instant, if there is one.
-    Until(Option<Instant>),
-    Closed,
-}
-
 // === impl Queue ===
 
 impl Queue {
@@ -98,31 +90,21 @@ impl Queue {
     /// # Cancel safety
     /// A dropped future has taken nothing.
     pub async fn next(&self) -> Option<(Lease, Delivery)> {
-        loop {
-            // The short way: no waiter is registered where there is work.
-            if let Some(found) = self.take() {
-                return Some(found);
-            }
-            let mut ready = pin!(self.0.ready.notified());
-            // From here on no permit is missed, so the second look is the one that counts.
-            ready.as_mut().enable();
-            match self.look() {
-                Ok(found) => return Some(found),
-                Err(Idle::Closed) => return None,
-                Err(Idle::Until(None)) => ready.await,
-                Err(Idle::Until(Some(due))) => select! {
-                    biased;
-                    () = ready => {}
-                    () = sleep_until(due.into()) => {}
-                },
-            }
-        }
+        idle::wait(&self.0.ready, || self.look()).await
     }
 
-    /// Changes what it is told to do, from now on. What is pending stays as it is.
+    /// Changes what it is told to do, from now on. What is pending stays as it is, and so does what is left of a rate that
+    /// is the same.
     pub fn configure(&self, config: &QueueConfig) {
-        self.0.keyed.lock().configure(config);
+        let mut keyed = self.0.keyed.lock();
+        let letters = keyed.dead_letters().version();
+        keyed.configure(config);
+        let letters_changed = keyed.dead_letters().version() != letters;
+        drop(keyed);
         self.0.ready.notify_waiters();
+        if letters_changed {
+            self.0.letters.notify_waiters();
+        }
     }
 
     /// A new version is in service: where the plugin is in quarantine, the next probe is due now.
@@ -203,8 +185,15 @@ impl Queue {
         }
     }
 
+    /// The letters of an earlier process will be restored: until then, what is delivered is remembered, of 65,536 objects
+    /// at most.
+    pub(crate) fn expect_dead_letters(&self) {
+        self.0.keyed.lock().dead_letters_mut().expect();
+    }
+
     /// Takes in the letters of an earlier process, the oldest first. A letter of an object that has one already is left
-    /// out: it is the older one. They do not count as given up.
+    /// out, as the older one, and so is one of an object that was delivered or dropped since the letters are expected.
+    /// They do not count as given up.
     pub fn restore_dead_letters(&self, letters: Vec<DeadLetter>) {
         self.0.keyed.lock().dead_letters_mut().restore(letters);
         self.0.letters.notify_waiters();
@@ -222,7 +211,7 @@ impl Queue {
         // With the lock held: what others did before is not in the future.
         let now = now();
         let Some(taken) = keyed.take(now) else {
-            return Err(if keyed.is_closed() { Idle::Closed } else { Idle::Until(keyed.next_due(now)) });
+            return Err(if keyed.is_closed() { Idle::Over } else { Idle::Until(keyed.next_due(now)) });
         };
         let more = keyed.has_more_later();
         drop(keyed);

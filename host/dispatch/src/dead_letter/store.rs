@@ -49,8 +49,10 @@ pub struct DeadLetterKeeper<S> {
 // === impl DeadLetterKeeper ===
 
 impl<S: DeadLetterStore> DeadLetterKeeper<S> {
-    /// Does nothing until it is told to.
+    /// Does nothing until it is told to. From now on the queue remembers what is delivered, so that no letter of it is
+    /// brought back.
     pub fn new(queue: Queue, store: S) -> Arc<Self> {
+        queue.expect_dead_letters();
         Arc::new(Self { queue, store, kept: Mutex::new(None), problem: Mutex::new(None) })
     }
 
@@ -63,23 +65,21 @@ impl<S: DeadLetterStore> DeadLetterKeeper<S> {
     /// more.
     ///
     /// # Cancel safety
-    /// A dropped future leaves the store at some earlier state of the list.
+    /// A dropped future leaves the store at some earlier state of the list, and perhaps a write under way.
     pub async fn run(&self, stop: CancellationToken) {
-        stop.run_until_cancelled(self.follow()).await;
-        let (_, letters) = self.queue.dead_letters_now();
-        self.keep(letters).await;
-    }
-
-    async fn follow(&self) {
         let mut seen = None;
-        loop {
-            let (version, letters) = self.queue.dead_letters_after(seen).await;
+        // The waits end with `stop`, and never a write: one that goes on unheard would come after the last.
+        while let Some((version, letters)) =
+            stop.run_until_cancelled(self.queue.dead_letters_after(seen)).await
+        {
             if self.keep(letters).await {
                 seen = Some(version);
-            } else {
-                sleep(TRY_EVERY).await;
+            } else if stop.run_until_cancelled(sleep(TRY_EVERY)).await.is_none() {
+                break;
             }
         }
+        let (_, letters) = self.queue.dead_letters_now();
+        self.keep(letters).await;
     }
 
     /// Makes the store what the list is. False where that failed.

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::Rate;
+
 /// What rounding may cost: a token that is as good as there is there.
 const CLOSE: f64 = 1e-6;
 
@@ -20,6 +22,16 @@ pub(super) struct TokenBucket {
 impl TokenBucket {
     pub(super) fn new(per_second: f64, most: f64) -> Self {
         Self { per_second, most, tokens: most, at: None }
+    }
+
+    pub(super) fn of(rate: Rate) -> Self {
+        Self::new(rate.per_second, f64::from(rate.burst.get()))
+    }
+
+    /// True where it is one of this rate.
+    pub(super) fn has(&self, rate: Rate) -> bool {
+        let other = Self::of(rate);
+        (self.per_second, self.most) == (other.per_second, other.most)
     }
 
     /// Takes a token, if there is one.

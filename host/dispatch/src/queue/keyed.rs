@@ -105,7 +105,9 @@ impl Keyed {
     pub(super) fn configure(&mut self, config: &QueueConfig) {
         self.delivery = config.delivery;
         self.behind &= self.delivery != DeliveryMode::Latest;
-        self.rate = bucket(config);
+        if !matches!((&self.rate, config.rate), (Some(bucket), Some(rate)) if bucket.has(rate)) {
+            self.rate = bucket(config);
+        }
         self.budget.set_share(config.retry_budget);
         self.circuit.set_config(config.quarantine.clone());
         self.dead_letters.set_capacity(config.dead_letters);
@@ -277,7 +279,7 @@ impl Keyed {
         };
         if let Place::InHand { deletion, .. } = slot.place {
             // What is in hand may be the object itself, except where it is its deletion.
-            entry.unseen = deletion && entry.is_addition();
+            entry.unseen = deletion && !entry.is_deletion();
         }
         let effect = slot.pending.push(rule, entry);
         self.count(&effect);
@@ -390,5 +392,5 @@ impl Keyed {
 }
 
 fn bucket(config: &QueueConfig) -> Option<TokenBucket> {
-    config.rate.map(|rate| TokenBucket::new(rate.per_second, f64::from(rate.burst.get())))
+    config.rate.map(TokenBucket::of)
 }

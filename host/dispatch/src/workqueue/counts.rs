@@ -10,12 +10,10 @@ use std::{
 use informer_types::Failure;
 
 use super::DurationHistogram;
+use crate::dead_letter::cut;
 
 /// Keys that were given up and are still shown: more than a person reads.
 const SHOWN: usize = 100;
-
-/// What each of them may hold is bounded too. A stack trace fits.
-const MAX_MESSAGE_BYTES: usize = 4096;
 
 /// The state of a workqueue at one moment; the counters of `Counts` are its fields too.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,9 +98,8 @@ impl Deref for WorkqueueStats {
 // === impl DroppedKey ===
 
 impl DroppedKey {
-    pub(super) fn new(key: Arc<str>, attempts: u32, mut failure: Failure) -> Self {
-        failure.message.truncate(failure.message.floor_char_boundary(MAX_MESSAGE_BYTES));
-        Self { key, attempts, failure, at: SystemTime::now() }
+    pub(super) fn new(key: Arc<str>, attempts: u32, failure: Failure) -> Self {
+        Self { key, attempts, failure: cut(failure), at: SystemTime::now() }
     }
 }
 

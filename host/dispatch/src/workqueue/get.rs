@@ -1,17 +1,7 @@
 //! Taking keys out.
 
-use std::{pin::pin, time::Instant};
-
-use tokio::{select, time::sleep_until};
-
 use super::{RateLimitingQueue, Work, now};
-
-/// Why a worker finds nothing.
-enum Idle {
-    /// Nothing is ready before this instant, if there is one.
-    Until(Option<Instant>),
-    ShutDown,
-}
+use crate::idle::{self, Idle};
 
 // === impl RateLimitingQueue ===
 
@@ -26,32 +16,14 @@ impl RateLimitingQueue {
     /// # Cancel safety
     /// A dropped future has taken nothing.
     pub async fn get(&self) -> Option<Work> {
-        loop {
-            // The short way: no waiter is registered where there is work.
-            if let Some(work) = self.take() {
-                return Some(work);
-            }
-            let mut ready = pin!(self.0.ready.notified());
-            // From here on no permit is missed, so the second look is the one that counts.
-            ready.as_mut().enable();
-            match self.look() {
-                Ok(work) => return Some(work),
-                Err(Idle::ShutDown) => return None,
-                Err(Idle::Until(None)) => ready.await,
-                Err(Idle::Until(Some(due))) => select! {
-                    biased;
-                    () = ready => {}
-                    () = sleep_until(due.into()) => {}
-                },
-            }
-        }
+        idle::wait(&self.0.ready, || self.look()).await
     }
 
     fn look(&self) -> Result<Work, Idle> {
         let now = now();
         let mut keys = self.0.keys.lock();
         let Some(taken) = keys.take(now) else {
-            return Err(if keys.is_over() { Idle::ShutDown } else { Idle::Until(keys.next_due()) });
+            return Err(if keys.is_over() { Idle::Over } else { Idle::Until(keys.next_due()) });
         };
         let more = keys.waiting(now) > 0 || keys.next_due().is_some();
         drop(keys);

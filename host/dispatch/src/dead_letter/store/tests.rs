@@ -1,5 +1,5 @@
 use informer_types::{Cause, Failure, FailureKind, NotificationSink};
-use tokio::time::timeout;
+use tokio::{sync::Notify, time::timeout};
 
 use super::*;
 use crate::{QueueConfig, Settlement, testing::added};
@@ -13,11 +13,22 @@ struct Contents {
     letters: Vec<DeadLetter>,
     broken: bool,
     writes: usize,
+    /// Where it is there, a write goes on by itself once it is notified, whoever waits for it.
+    slow: Option<Arc<Notify>>,
 }
 
 impl Disk {
     fn names(&self) -> Vec<String> {
         self.0.lock().letters.iter().map(|letter| letter.object.key.name.to_string()).collect()
+    }
+
+    fn write(&self, keep: Vec<DeadLetter>, forget: &[ObjectRef]) {
+        let mut disk = self.0.lock();
+        disk.letters.retain(|letter| {
+            !forget.contains(&letter.object) && keep.iter().all(|new| new.object != letter.object)
+        });
+        disk.letters.extend(keep);
+        disk.writes += 1;
     }
 
     fn set_broken(&self, broken: bool) {
@@ -34,16 +45,23 @@ impl DeadLetterStore for Disk {
     }
 
     async fn apply(&self, keep: Vec<DeadLetter>, forget: Vec<ObjectRef>) -> Result<(), Self::Error> {
-        let mut disk = self.0.lock();
-        if disk.broken {
-            return Err("the disk is full");
-        }
-        disk.letters.retain(|letter| {
-            !forget.contains(&letter.object) && keep.iter().all(|new| new.object != letter.object)
-        });
-        disk.letters.extend(keep);
-        disk.writes += 1;
-        Ok(())
+        let slow = {
+            let disk = self.0.lock();
+            if disk.broken {
+                return Err("the disk is full");
+            }
+            disk.slow.clone()
+        };
+        let Some(slow) = slow else {
+            self.write(keep, &forget);
+            return Ok(());
+        };
+        let disk = self.clone();
+        let writing = async move {
+            slow.notified().await;
+            disk.write(keep, &forget);
+        };
+        tokio::spawn(writing).await.map_err(|_| "the write panicked")
     }
 }
 
@@ -170,4 +188,63 @@ async fn a_storm_of_letters_is_few_writes() {
 
     until("all on disk", || disk.names().len() == 500).await;
     assert!(disk.0.lock().writes < 10, "{} writes", disk.0.lock().writes);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_under_way_at_the_stop_is_waited_for_and_does_not_come_last() {
+    let disk = Disk::default();
+    let slow = Arc::new(Notify::new());
+    disk.0.lock().slow = Some(Arc::clone(&slow));
+    let Running { queue, stop, mut task, .. } = start(&disk);
+    give_up(&queue, "a");
+    // The write has begun, and waits.
+    sleep(Duration::from_millis(1)).await;
+
+    deliver(&queue, "a");
+    stop.cancel();
+    // Whatever follows is quick.
+    disk.0.lock().slow = None;
+    let ended = timeout(Duration::from_secs(1), &mut task).await;
+    slow.notify_one();
+    until("the first write", || disk.0.lock().writes > 0).await;
+    assert!(ended.is_err(), "it ended before its own write did");
+    task.await.unwrap();
+
+    assert_eq!(disk.names(), [""; 0], "it was delivered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_delivered_or_dropped_before_the_store_can_be_read_does_not_come_back() {
+    let disk = Disk::default();
+    let first = start(&disk);
+    for name in ["a", "b", "c"] {
+        give_up(&first.queue, name);
+    }
+    first.stop.cancel();
+    first.task.await.unwrap();
+
+    disk.set_broken(true);
+    let second = start(&disk);
+    until("a problem", || second.keeper.problem().is_some()).await;
+    deliver(&second.queue, "a");
+    give_up(&second.queue, "b");
+    second.queue.drop_dead_letters(|object| &*object.key.name == "b");
+    disk.set_broken(false);
+
+    until("the third alone on disk", || disk.names() == ["c"]).await;
+    assert_eq!(second.queue.dead_letters().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn letters_that_a_smaller_bound_drives_out_are_forgotten_on_disk_too() {
+    let disk = Disk::default();
+    let Running { queue, .. } = start(&disk);
+    give_up(&queue, "a");
+    give_up(&queue, "b");
+    until("two on disk", || disk.names().len() == 2).await;
+
+    let dead_letters = std::num::NonZeroUsize::MIN;
+    queue.configure(&QueueConfig { dead_letters, ..QueueConfig::default() });
+
+    until("one on disk", || disk.names() == ["b"]).await;
 }

@@ -72,3 +72,22 @@ async fn a_new_rate_is_in_force_at_once() {
     let (_, delivery) = time::timeout(Duration::from_secs(1), next).await.unwrap().unwrap();
     assert_eq!(seen(&delivery), "b: +a1");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_that_stays_the_same_is_not_filled_anew() {
+    let config = |per_second, dead_letters| QueueConfig {
+        rate: Some(Rate { per_second, burst: NonZeroU32::MIN }),
+        dead_letters: std::num::NonZeroUsize::new(dead_letters).unwrap(),
+        ..QueueConfig::default()
+    };
+    let queue = Queue::new(&config(0.5, 1));
+    for name in ["a", "b", "c"] {
+        queue.offer(added(name, "a1", Cause::Live));
+    }
+    assert_eq!(deliver_all(&queue), ["a: +a1"]);
+
+    queue.configure(&config(0.5, 2));
+    assert!(queue.take().is_none(), "something else was changed");
+    queue.configure(&config(0.25, 2));
+    assert_eq!(deliver_all(&queue), ["b: +a1"], "another rate begins with its burst");
+}
