@@ -295,7 +295,7 @@ fn a_bad_watch_is_told_apart_from_a_dangerous_one() {
         ),
         r#"3:14: watch[0].namespaces: the list is empty; leave the key out for all namespaces
 4:10: watch[0].labels: `app in x` is not a label selector: `app in x` is not a label key; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas
-5:10: watch[0].fields: `x` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas
+5:10: watch[0].fields: `x` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas, without blanks around the sign
 6:10: watch[0].resync: "500ms" is too small; write at least "1s"
 7:9: watch[0].drop[0]: "/metadata" takes /metadata/name away, which the informer itself needs; drop something else, like "/metadata/managedFields"
 7:22: watch[0].drop[1]: "" takes /metadata/name away, which the informer itself needs; drop something else, like "/metadata/managedFields"

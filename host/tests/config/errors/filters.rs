@@ -9,7 +9,7 @@ fn a_bad_filter_is_told_with_what_would_be_right() {
             "labels = \"app in x\"\nfields = \"spec\"\nwhen = 3\nchanged = [\"spec\", \"\", \"/a\", \"/a\"]\nevents = [\"add\"]\n"
         ),
         r#"10:10: plugin.hello.on[0].labels: `app in x` is not a label selector: `app in x` is not a label key; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas
-11:10: plugin.hello.on[0].fields: `spec` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas
+11:10: plugin.hello.on[0].fields: `spec` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas, without blanks around the sign
 12:8: plugin.hello.on[0].when: expected an expression, found the number 3; write for example "object.spec.replicas > 2"
 13:11: plugin.hello.on[0].changed: it is about updates, which `events` leaves out; add "update" to `events`, or remove it
 13:12: plugin.hello.on[0].changed[0]: `spec` is not a JSON pointer: it must start with `/`, as in `/spec/replicas`

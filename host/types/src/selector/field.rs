@@ -9,23 +9,36 @@ use crate::{CodecError, InvalidJson, Object, Pointer, locate};
 ///
 /// The API server knows some fields of each resource; here any path leads somewhere. A field is compared as text: a
 /// number or a truth value as JSON writes it, one that is absent or null as the empty text. A field that is an object
-/// or an array equals nothing.
+/// or an array equals nothing. A value is taken as it is written, so one with a blank at its start or end, which no
+/// field has, is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldSelector(Vec<Term>);
+pub struct FieldSelector {
+    terms: Vec<Term>,
+    /// Of the terms that the object's header does not decide, in their order.
+    in_body: Vec<Pointer>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Term {
     /// As written: `spec.nodeName`.
     path: String,
-    pointer: Pointer,
+    place: Place,
     equal: bool,
     value: String,
+}
+
+/// Where a field is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Name,
+    Namespace,
+    Body,
 }
 
 /// A text that is no field selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas"
+    "`{0}` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas, without blanks around the sign"
 )]
 pub struct InvalidFieldSelector(String);
 
@@ -45,12 +58,12 @@ pub enum UnreadableObject {
 impl FieldSelector {
     /// True where it selects everything, without reading any field.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.terms.is_empty()
     }
 
     /// Where the fields lie that it reads.
-    pub fn pointers(&self) -> impl Iterator<Item = &Pointer> {
-        self.0.iter().map(|term| &term.pointer)
+    pub fn pointers(&self) -> impl Iterator<Item = Pointer> {
+        self.terms.iter().map(Term::pointer)
     }
 
     /// True where the object's fields satisfy every term. The body is read only where the name and the namespace do
@@ -59,44 +72,47 @@ impl FieldSelector {
     /// # Errors
     /// [`UnreadableObject`], which is a bug of whoever made the object.
     pub fn selects(&self, object: &Object) -> Result<bool, UnreadableObject> {
-        let mut in_body = Vec::new();
-        for term in &self.0 {
-            match term.in_header(object) {
-                Some(value) if !term.accepts(value) => return Ok(false),
-                Some(_) => {}
-                None => in_body.push(term),
+        for term in &self.terms {
+            if term.in_header(object).is_some_and(|value| !term.accepts(value)) {
+                return Ok(false);
             }
         }
-        if in_body.is_empty() {
+        if self.in_body.is_empty() {
             return Ok(true);
         }
         let json = object.json()?;
-        let pointers: Vec<Pointer> = in_body.iter().map(|term| term.pointer.clone()).collect();
-        let found = locate(&json, &pointers)?;
+        let found = locate(&json, &self.in_body)?;
         let values = found.into_iter().map(|range| as_text(range.and_then(|range| json.get(range))));
-        Ok(in_body.iter().zip(values).all(|(term, value)| match value {
+        let terms = self.terms.iter().filter(|term| term.place == Place::Body);
+        Ok(terms.zip(values).all(|(term, value)| match value {
             Some(value) => term.accepts(&value),
             None => !term.equal,
         }))
+    }
+
+    fn new(terms: Vec<Term>) -> Self {
+        let in_body = terms.iter().filter(|term| term.place == Place::Body).map(Term::pointer).collect();
+        Self { terms, in_body }
     }
 
     /// What both demand of the two fields that the API server knows of every resource, `metadata.name` and
     /// `metadata.namespace`: whatever either selects, this does.
     #[must_use]
     pub fn common(&self, other: &Self) -> Self {
-        let everywhere = |term: &&Term| ["metadata.name", "metadata.namespace"].contains(&&*term.path);
-        Self(self.0.iter().filter(everywhere).filter(|term| other.0.contains(term)).cloned().collect())
+        let everywhere = self.terms.iter().filter(|term| term.place != Place::Body);
+        Self::new(everywhere.filter(|term| other.terms.contains(term)).cloned().collect())
     }
 
     /// What satisfies both.
     #[must_use]
-    pub fn and(mut self, other: &Self) -> Self {
-        for term in &other.0 {
-            if !self.0.contains(term) {
-                self.0.push(term.clone());
+    pub fn and(self, other: &Self) -> Self {
+        let mut terms = self.terms;
+        for term in &other.terms {
+            if !terms.contains(term) {
+                terms.push(term.clone());
             }
         }
-        self
+        Self::new(terms)
     }
 }
 
@@ -108,13 +124,13 @@ impl FromStr for FieldSelector {
             return Ok(Self::default());
         }
         let terms: Option<Vec<Term>> = split(text).into_iter().map(|term| Term::parse(&term)).collect();
-        terms.map(Self).ok_or_else(|| InvalidFieldSelector(text.to_owned()))
+        terms.map(Self::new).ok_or_else(|| InvalidFieldSelector(text.to_owned()))
     }
 }
 
 impl fmt::Display for FieldSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Term { path, equal, value, .. }) in self.0.iter().enumerate() {
+        for (index, Term { path, equal, value, .. }) in self.terms.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             let sign = if *equal { "=" } else { "!=" };
             let value = value.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
@@ -137,8 +153,19 @@ impl Term {
         if path.is_empty() || path.split('.').any(str::is_empty) {
             return None;
         }
-        let pointer = Pointer::of(path.split('.'));
-        Some(Self { path: path.to_owned(), pointer, equal, value: unescape(value)? })
+        if value.trim().len() != value.len() {
+            return None;
+        }
+        let place = match path {
+            "metadata.name" => Place::Name,
+            "metadata.namespace" => Place::Namespace,
+            _ => Place::Body,
+        };
+        Some(Self { path: path.to_owned(), place, equal, value: unescape(value)? })
+    }
+
+    fn pointer(&self) -> Pointer {
+        Pointer::of(self.path.split('.'))
     }
 
     fn accepts(&self, value: &str) -> bool {
@@ -146,10 +173,10 @@ impl Term {
     }
 
     fn in_header<'a>(&self, object: &'a Object) -> Option<&'a str> {
-        match &*self.path {
-            "metadata.name" => Some(object.name()),
-            "metadata.namespace" => Some(object.namespace()),
-            _ => None,
+        match self.place {
+            Place::Name => Some(object.name()),
+            Place::Namespace => Some(object.namespace()),
+            Place::Body => None,
         }
     }
 }

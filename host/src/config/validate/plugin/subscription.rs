@@ -67,7 +67,7 @@ fn fields(
     context: &mut Context<'_, '_>,
 ) -> FieldSelector {
     for pointer in selector.value.pointers() {
-        not_kept(&selector.with(pointer.clone()), kept, context);
+        not_kept(&selector.with(pointer), kept, context);
     }
     selector.value
 }

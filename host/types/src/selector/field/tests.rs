@@ -59,6 +59,16 @@ fn every_term_must_hold() {
     }
 }
 
+/// The API server compares the blank too (`k8s.io/apimachinery/pkg/fields`), so nothing would ever be selected.
+#[test]
+fn a_blank_at_the_edge_of_a_value_is_refused_and_one_around_a_term_is_not() {
+    for text in ["spec.nodeName = node-1", "a=b ", "a= b,c=d", "a=b ,c=d", "a= "] {
+        let error = text.parse::<FieldSelector>().unwrap_err().to_string();
+        assert!(error.contains("without blanks around the sign"), "{text}: {error}");
+    }
+    assert!(selects("metadata.name=web, reason=not now", r#"{"reason":"not now"}"#));
+}
+
 #[test]
 fn what_is_absent_or_null_is_the_empty_text_and_a_structure_equals_nothing() {
     let body = r#"{"spec":{"nothing":null,"empty":"","structure":{}}}"#;
