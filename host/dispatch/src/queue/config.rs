@@ -54,7 +54,8 @@ pub struct Rate {
 // === impl QueueConfig ===
 
 impl Default for QueueConfig {
-    /// A thousand dead letters: more than a person reads, less than a few MiB at their longest. The budget is that of
+    /// A thousand dead letters: more than a person reads, and some 20 MiB at the very longest, with 4 KiB of message and 16
+    /// KiB of labels each. The budget is that of
     /// linkerd and finagle.
     fn default() -> Self {
         Self {

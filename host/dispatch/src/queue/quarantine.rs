@@ -28,7 +28,7 @@ use crate::{Backoff, dead_letter::cut};
 /// When a plugin is left alone, and for how long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuarantineConfig {
-    /// Failures in a row (trap, deadline, memory, start) that lead to it; none: they never do.
+    /// Failures in a row (trap, deadline, memory, host-calls, start) that lead to it; none: they never do.
     pub after: Option<NonZeroU32>,
     /// The waits before the probes.
     pub backoff: Backoff,
