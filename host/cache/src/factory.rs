@@ -1,5 +1,7 @@
 //! Makes informers, one for each resource and scope, and owns their tasks.
 
+mod informers;
+
 use std::{
     collections::BTreeMap,
     fmt,
@@ -14,6 +16,8 @@ use crate::{
     FactoryConfig, InformerKey, Phase, SharedInformer, Subscription, WatchConfig, list_watch::Transport,
     shared_informer, threads::Threads,
 };
+
+use informers::{Held, Informers};
 
 /// Hands out shared informers and runs them. One factory speaks to one API server with one identity.
 ///
@@ -44,20 +48,10 @@ pub struct NotSynced {
 pub(crate) struct Shared {
     transport: Transport,
     config: Arc<FactoryConfig>,
-    informers: Mutex<BTreeMap<InformerKey, Held>>,
-    /// Those that have a successor and are still held by somebody.
-    superseded: Mutex<Vec<Held>>,
+    informers: Mutex<Informers>,
     tasks: TaskTracker,
     threads: Threads,
     stop: CancellationToken,
-}
-
-/// An informer, and who wants it to run.
-struct Held {
-    informer: SharedInformer,
-    /// It was asked for by [`InformerFactory::informer`].
-    owned: bool,
-    subscriptions: usize,
 }
 
 // === impl InformerFactory ===
@@ -71,7 +65,6 @@ impl InformerFactory {
             threads: Threads::start(config.threads),
             config: Arc::new(config),
             informers: Mutex::default(),
-            superseded: Mutex::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
@@ -109,26 +102,30 @@ impl InformerFactory {
     }
 
     /// As [`subscribe`](Self::subscribe), but to an informer of its own settings even where there is one of the same
-    /// key: that one is superseded. It goes on for those who hold it until they are gone or it is stopped, but the
-    /// factory hands out the new one from now on.
+    /// key: that one is superseded. It goes on for those who hold it until they are gone or it is stopped, and is among
+    /// [`superseded`](Self::superseded) until then, but the factory hands out the new one from now on.
     ///
     /// # Errors
     /// [`FactoryStopped`] once the factory is shut down.
     pub fn supersede(&self, config: WatchConfig) -> Result<Subscription, FactoryStopped> {
-        let old = self.shared.informers.lock().remove(&InformerKey::from(&config));
-        self.shared.superseded.lock().extend(old);
+        self.shared.informers.lock().supersede(&InformerKey::from(&config));
         self.subscribe(config)
     }
 
-    /// Every informer handed out and not stopped, by key.
+    /// Every informer that is handed out, by key: those that were superseded are left out.
     pub fn informers(&self) -> Vec<SharedInformer> {
-        self.shared.informers.lock().values().map(|held| held.informer.clone()).collect()
+        self.shared.informers.lock().current.values().map(|held| held.informer.clone()).collect()
+    }
+
+    /// Every informer that was [superseded](Self::supersede) and still serves who holds it, the oldest first.
+    pub fn superseded(&self) -> Vec<SharedInformer> {
+        self.shared.informers.lock().superseded.iter().map(|held| held.informer.clone()).collect()
     }
 
     /// Starts every informer asked for and not started yet (F-2). Never blocks; may be called again, for
     /// informers asked for since. After [`shutdown`](Self::shutdown) it does nothing. Needs a tokio runtime.
     pub fn start(&self) {
-        for held in self.shared.informers.lock().values() {
+        for held in self.shared.informers.lock().current.values() {
             self.shared.run(&held.informer);
         }
     }
@@ -168,7 +165,7 @@ impl InformerFactory {
     /// # Cancel safety
     /// A dropped future has asked the informer to stop; only nobody waits for it.
     pub async fn stop(&self, informer: &SharedInformer) {
-        self.shared.forget(informer);
+        self.shared.informers.lock().remove(informer);
         informer.inner.stop.cancel();
         end(informer).await;
     }
@@ -208,14 +205,13 @@ impl Shared {
         let indexes = config.indexes.clone();
         let mut informers = self.informers.lock();
         // One that a bug ended is of no use to anybody any more.
-        if informers.get(&key).is_some_and(|held| held.informer.inner.ended.is_cancelled()) {
-            informers.remove(&key);
+        if informers.current.get(&key).is_some_and(|held| held.informer.inner.ended.is_cancelled()) {
+            informers.current.remove(&key);
         }
-        let held = informers.entry(key.clone()).or_insert_with(|| Held {
-            informer: SharedInformer::new(key, config, self.stop.child_token()),
-            owned: false,
-            subscriptions: 0,
-        });
+        let held = informers
+            .current
+            .entry(key.clone())
+            .or_insert_with(|| Held::new(SharedInformer::new(key, config, self.stop.child_token())));
         held.informer.add_indexes(&indexes);
         claim(held);
         held.informer.clone()
@@ -234,36 +230,14 @@ impl Shared {
     /// subscription gets a new informer even while this one's tasks are still ending.
     pub(crate) fn release(&self, informer: &SharedInformer) {
         let mut informers = self.informers.lock();
-        let Some(held) = informers.get_mut(informer.key()).filter(|held| held.informer.is(informer)) else {
-            drop(informers);
-            return self.release_superseded(informer);
-        };
+        // It was stopped by name otherwise.
+        let Some(held) = informers.find(informer) else { return };
         held.subscriptions = held.subscriptions.saturating_sub(1);
         // What a shut down host still delivers may read the cache.
         if held.subscriptions == 0 && !held.owned && !self.stop.is_cancelled() {
-            informers.remove(informer.key());
+            informers.remove(informer);
             informer.inner.abandoned.store(true, Ordering::Release);
             informer.inner.stop.cancel();
-        }
-    }
-
-    fn release_superseded(&self, informer: &SharedInformer) {
-        let mut superseded = self.superseded.lock();
-        let Some(at) = superseded.iter().position(|held| held.informer.is(informer)) else { return };
-        let Some(held) = superseded.get_mut(at) else { return };
-        held.subscriptions = held.subscriptions.saturating_sub(1);
-        if held.subscriptions == 0 && !held.owned && !self.stop.is_cancelled() {
-            superseded.remove(at);
-            informer.inner.abandoned.store(true, Ordering::Release);
-            informer.inner.stop.cancel();
-        }
-    }
-
-    fn forget(&self, informer: &SharedInformer) {
-        self.superseded.lock().retain(|held| !held.informer.is(informer));
-        let mut informers = self.informers.lock();
-        if informers.get(informer.key()).is_some_and(|held| held.informer.is(informer)) {
-            informers.remove(informer.key());
         }
     }
 }

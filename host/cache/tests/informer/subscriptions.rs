@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use informer_cache::{InformerFactory, ListenerConfig, Phase, Subscription};
+use informer_cache::{InformerFactory, ListenerConfig, Phase, SharedInformer, Subscription};
 use informer_types::{Notification, NotificationSink};
 use parking_lot::Mutex;
 use tokio::task::spawn_blocking;
@@ -298,4 +298,45 @@ async fn a_hundred_come_and_go_during_ten_thousand_events_and_nothing_is_left_be
     assert!(watch.is_closed());
     assert_eq!(script.lists().len(), 1);
     tokio::time::timeout(Duration::from_secs(5), factory.shutdown()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_is_superseded_is_shown_and_goes_on_until_nobody_holds_it() {
+    let script = Script::new();
+    let watch = listing(&script, "10", "a");
+    let factory = factory(&script);
+    let (old, heard) = subscribe(&factory);
+    old.informer().wait_synced().await;
+    listing(&script, "20", "b");
+
+    let new = factory.supersede(pods()).unwrap();
+
+    let is = |informers: Vec<SharedInformer>, one: &Subscription| {
+        informers.len() == 1 && informers.iter().all(|informer| informer.is(one.informer()))
+    };
+    assert!(is(factory.superseded(), &old) && is(factory.informers(), &new));
+    watch.event("DELETED", &pod("a", "11"));
+    told(&heard, &["add shop/a@1 initial", "delete shop/a@11 live"]).await;
+    old.release().await;
+    assert!(watch.is_closed());
+    assert!(factory.superseded().is_empty() && is(factory.informers(), &new));
+}
+
+/// Wherever the end of the last subscription falls, the informer is found.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_informer_whose_last_subscription_ends_while_it_is_superseded_ends() {
+    let script = Script::new();
+    let factory = Arc::new(factory(&script));
+    let often = |make: fn(&InformerFactory) -> Subscription| {
+        let factory = Arc::clone(&factory);
+        spawn_blocking(move || (0..20_000).for_each(|_| drop(make(&factory))))
+    };
+
+    let subscribing: Vec<_> = (0..3).map(|_| often(|factory| factory.subscribe(pods()).unwrap())).collect();
+    often(|factory| factory.supersede(pods()).unwrap()).await.unwrap();
+    for done in subscribing {
+        done.await.unwrap();
+    }
+
+    assert!(factory.superseded().is_empty() && factory.informers().is_empty());
 }
