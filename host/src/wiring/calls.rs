@@ -9,10 +9,12 @@ use informer_types::{
     Reconciled, Reconciler, Request,
 };
 use parking_lot::RwLock;
+use tokio::time::timeout;
 
 use crate::config::{Enqueue, Subscription};
 
-/// How long a key waits where the version in service takes none: another one may, after the next reload.
+/// How long a key waits where the version in service takes none, and a delivery for room for its key: another version may
+/// do otherwise, after the next reload.
 const UNTIL_A_RELOAD: Duration = Duration::from_secs(1);
 
 /// The calls of one plugin. What it exports is known after a load only, and a reload may change it, so it is decided at
@@ -60,11 +62,13 @@ impl Calls {
 
 impl EventHandler for Calls {
     async fn handle(&self, delivery: Delivery) -> Outcome {
-        if self.plugin.only_reconciles() {
-            self.enqueue(&delivery.notification).await
-        } else {
-            self.plugin.handle(delivery).await
+        while self.plugin.only_reconciles() {
+            // A key that is there already is not added twice.
+            if let Ok(outcome) = timeout(UNTIL_A_RELOAD, self.enqueue(&delivery.notification)).await {
+                return outcome;
+            }
         }
+        self.plugin.handle(delivery).await
     }
 }
 

@@ -109,3 +109,17 @@ async fn a_plugin_is_removed_though_its_delivery_waits_for_room() {
     stage.host.lines.said("other", "add default/two ", "").await;
     stage.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_that_waits_for_room_goes_to_the_handler_that_a_reload_brings() {
+    let stage = Stage::stuck().await;
+    let handles = tokio::task::block_in_place(|| {
+        let (keys, calls) = (guest("reconciles"), guest("echo"));
+        stuck("object", 1).replace(&format!("{keys:?}"), &format!("{calls:?}"))
+    });
+
+    stage.reload(&file(&handles)).await;
+
+    stage.host.lines.said("controller", "add default/two ", "").await;
+    stage.end().await;
+}
