@@ -194,10 +194,11 @@ impl App {
         self.admin.as_ref().map(Admin::address)
     }
 
-    /// Reads the cache of one watched resource, in process; none where it is not watched (L-1).
+    /// Reads the cache of one watched resource, in process; none where it is not watched (L-1). Where a changed watch is to
+    /// take over, that of the one that serves until then.
     pub fn lister(&self, gvr: &Gvr) -> Option<Lister> {
-        let informers = self.factory.informers();
-        informers.iter().find(|informer| informer.key().gvr == *gvr).map(SharedInformer::lister)
+        let mut informers = self.factory.superseded().into_iter().chain(self.factory.informers());
+        informers.find(|informer| informer.key().gvr == *gvr).map(|informer| informer.lister())
     }
 
     /// Waits until every informer has synced and every plugin has a version in service. Where that cannot come

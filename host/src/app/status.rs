@@ -6,7 +6,7 @@ mod informer;
 mod queue;
 mod workqueue;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use informer_cache::{InformerFactory, SharedInformer};
@@ -46,10 +46,17 @@ impl HostProbe {
         Self { factory, units, state, reload }
     }
 
+    /// Those that serve although a changed watch is to replace them, then those that are handed out.
+    fn informers(&self) -> Vec<SharedInformer> {
+        let mut informers = self.factory.superseded();
+        informers.extend(self.factory.informers());
+        informers
+    }
+
     /// Informers that have not synced; and whether plugins wait for them, or go on with what they had before.
     fn unsynced(&self, awaited: bool) -> Vec<String> {
         let units = self.units.all();
-        let informers = self.factory.informers();
+        let informers = self.informers();
         let told = informers.iter().filter(|informer| {
             let replaces = units.iter().any(|unit| unit.other_than(informer).is_some());
             replaces != awaited
@@ -72,7 +79,7 @@ impl Probe for HostProbe {
     }
 
     fn degraded(&self) -> Vec<String> {
-        let informers = self.factory.informers();
+        let informers = self.informers();
         let synced = informers.iter().map(SharedInformer::status).filter(|status| status.synced);
         let troubled = synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string());
         let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
@@ -121,14 +128,17 @@ impl Probe for HostProbe {
     }
 
     fn status(&self) -> Value {
-        let informers = self.factory.informers();
+        let superseded = self.factory.superseded();
+        let superseded = superseded.iter().map(|informer| (informer, true));
+        let current = self.factory.informers();
+        let informers = superseded.chain(current.iter().map(|informer| (informer, false)));
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "unready": self.unready(),
             "degraded": self.degraded(),
             "state": self.state.path(),
             "log": logging::in_force(),
-            "informers": informers.iter().map(SharedInformer::status).map(|status| informer(&status)).collect::<Vec<_>>(),
+            "informers": informers.map(|(one, superseded)| informer(&one.status(), superseded)).collect::<Vec<_>>(),
             "configuration": {"refused": self.reload.refused()},
             "plugins": self.units.all().iter().map(|unit| plugin(unit)).collect::<Vec<_>>(),
         })
@@ -164,7 +174,12 @@ impl Probe for HostProbe {
 
     fn metrics(&self) -> String {
         let mut exposition = Exposition::default();
-        for status in self.factory.informers().iter().map(SharedInformer::status) {
+        // One series each: of two of the same key the one that serves, which comes first.
+        let mut informers = BTreeMap::new();
+        for informer in self.informers() {
+            informers.entry(informer.key().clone()).or_insert(informer);
+        }
+        for status in informers.values().map(SharedInformer::status) {
             metrics::informer(&status, &mut exposition);
         }
         let measured: Vec<Measured> = self.units.all().iter().map(|unit| measured(unit)).collect();

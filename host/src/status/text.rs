@@ -46,6 +46,9 @@ fn watch(informer: &Value) -> String {
         if synced { "synced" } else { "not synced" },
         counted(number(informer, "objects"), "object"),
     );
+    if informer.get("superseded") == Some(&Value::Bool(true)) {
+        text.push_str(", serves until the changed watch takes over");
+    }
     if let Some(version) = informer.get("last-synced-version").and_then(Value::as_str) {
         let _ = write!(text, ", resource version {version}");
     }

@@ -5,7 +5,10 @@ use std::{fs, path::PathBuf};
 use informer::app::{Report, Verdict};
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    proxy::{FaultProxy, Mode},
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -195,6 +198,42 @@ async fn a_changed_watch_is_followed_by_another_informer_and_only_the_difference
         })
         .await;
     stage.end().await;
+}
+
+/// B, which is to take over, cannot be filled; A, with the same key, goes on and has its own troubles.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_informer_that_serves_until_a_changed_watch_takes_over_is_shown() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    ConfigMaps::at(&server.url()).await.create("one").await;
+    let wire = FaultProxy::start(server.address()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    let plugins = [plugin("a", "echo", "")];
+    fs::write(&path, file("", &plugins)).unwrap();
+    let url = format!("http://{}", wire.address());
+    let host = TestHost::start_file(&url, &path).await.unwrap();
+    host.synced().await;
+
+    wire.set(Mode::Refuse).await.unwrap();
+    wire.cut().await;
+    super::replace(&path, file("drop = []", &plugins).as_bytes());
+    host.app().reload(None).await.unwrap();
+
+    let shown = |status: &Value| -> Vec<(bool, bool)> {
+        let informers = status["informers"].as_array().unwrap().iter();
+        informers.map(|one| (one["superseded"] == true, one["synced"] == true)).collect()
+    };
+    assert_eq!(shown(&host.status()), [(true, true), (false, false)], "{:#}", host.status());
+    host.until("the trouble of the one that serves", |status| {
+        let degraded = status["degraded"].as_array().unwrap();
+        degraded.iter().any(|why| why.as_str().unwrap().starts_with("v1/configmaps: "))
+    })
+    .await;
+
+    wire.set(Mode::Pass).await.unwrap();
+    host.until("the other to take over", |status| shown(status) == [(false, true)]).await;
+    host.stop().await;
+    server.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

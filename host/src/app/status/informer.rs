@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 
 use super::millis;
 
-pub(super) fn informer(status: &InformerStatus) -> Value {
+pub(super) fn informer(status: &InformerStatus, superseded: bool) -> Value {
     let counters = &status.counters;
     let listeners = status.listeners.iter().map(|(name, synced)| json!({"name": name, "synced": synced}));
     json!({
         "watch": status.key.to_string(),
+        "superseded": superseded,
         "selector": {"labels": status.key.labels, "fields": status.key.fields},
         "phase": status.phase.as_str(),
         "synced": status.synced,
