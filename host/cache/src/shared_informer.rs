@@ -180,6 +180,10 @@ impl SharedInformer {
     /// addition where the new sink selects an object that the old one did not. The registration stays what it is.
     ///
     /// Returns false, and changes nothing, where the listener was removed or the informer stopped.
+    ///
+    /// # Blocking
+    /// It waits for the informer's lock, and asks `difference` with that lock held: nobody is told anything meanwhile.
+    /// What takes long for many objects belongs on a thread that may block.
     pub fn retarget_listener(
         &self,
         registration: &Registration,
@@ -198,6 +202,10 @@ impl SharedInformer {
     /// Tells one listener about everything in the cache again, as additions with cause `replay`. Nobody else hears
     /// of it, no request is made, and nothing that happens is missed or overtaken (C-10). Returns false where the
     /// listener was removed or the informer stopped.
+    ///
+    /// # Blocking
+    /// As [`retarget_listener`](Self::retarget_listener): what the sink does with each object it does with the informer's
+    /// lock held.
     pub fn replay(&self, registration: &Registration) -> bool {
         let Inner { processor, indexer, .. } = &*self.inner;
         self.knows(registration) && processor.replay(registration.id, || indexer.list(None))
@@ -213,6 +221,9 @@ impl SharedInformer {
     ///
     /// # Ordering
     /// As with everything else (C-10): what the listener is told afterwards is newer than the state in the cache.
+    ///
+    /// # Blocking
+    /// It waits for the informer's lock, and calls `change` with that lock held.
     pub fn tell_again(
         &self,
         listener: &Registration,

@@ -326,6 +326,14 @@ impl Unit {
     }
 }
 
+/// Does what takes its time with every cached object under an informer's lock, where nobody else waits for the thread.
+async fn off_the_workers<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    }
+}
+
 /// Which of several hosts recorded an Event: in a cluster, the name of the pod.
 fn event_instance() -> String {
     std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "informer".to_owned())

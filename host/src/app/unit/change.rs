@@ -5,7 +5,7 @@ use std::sync::Arc;
 use informer_cache::{SharedInformer, Subscription};
 use informer_types::{Gvr, ReadGrants};
 
-use super::{SubscribeError, Unit, Watches};
+use super::{SubscribeError, Unit, Watches, off_the_workers};
 use crate::{
     app::{
         changes::{Report, Verdict},
@@ -25,7 +25,7 @@ impl Unit {
     /// # Errors
     /// [`SubscribeError`], at the end of the host only.
     pub(in crate::app) async fn change(
-        &self,
+        self: &Arc<Self>,
         new: config::Plugin,
         watches: &Watches,
         succeeded: &[Gvr],
@@ -36,7 +36,8 @@ impl Unit {
         // What is pending of a subscription that goes becomes the key it would have become.
         self.calls.set_enqueue(old.subscriptions.iter().chain(&new.subscriptions));
         let narrow = self.reads_too_early(&old, &new, succeeded);
-        if self.claims_differ(&new, watches)? || narrow {
+        let (unit, claimed, watches) = (Arc::clone(self), new.clone(), watches.clone());
+        if off_the_workers(move || unit.claims_differ(&claimed, &watches)).await? || narrow {
             self.gate.close();
         }
         let dispatch = settings::dispatch(&new);

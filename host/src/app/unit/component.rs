@@ -1,8 +1,10 @@
 //! The plugin's component: loaded, and followed as its file changes.
 
+use std::sync::Arc;
+
 use informer_runtime::{Component, LoadError, VersionInfo};
 
-use super::Unit;
+use super::{Unit, off_the_workers};
 use crate::app::directories::{Directories, look};
 
 /// Why the component's file is looked at.
@@ -105,12 +107,13 @@ impl Unit {
     }
 
     /// Where the configuration asks for it, tells a version that takes over from another about everything again.
-    pub(super) async fn replay_after_swaps(&self) {
+    pub(super) async fn replay_after_swaps(self: &Arc<Self>) {
         let mut swaps = self.plugin.swaps();
         // The first version hears of everything anyway.
         while swaps.changed().await.is_ok() {
             if *swaps.borrow_and_update() > 1 && self.config().on_reload == crate::config::OnReload::Replay {
-                self.claims.lock().replay();
+                let unit = Arc::clone(self);
+                off_the_workers(move || unit.claims.lock().replay()).await;
             }
         }
     }
