@@ -6,7 +6,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use axum::{
     Json, Router,
-    extract::State,
+    extract::{Query, State, rejection::QueryRejection},
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use client::Client;
 
-use crate::{dead_letters::Chosen, metrics};
+use crate::{dead_letters::Chosen, explain::Asked, metrics};
 
 /// What the endpoint asks the running host.
 pub trait Probe: Send + Sync + 'static {
@@ -56,6 +56,12 @@ pub trait Probe: Send + Sync + 'static {
 
     /// Forgets the chosen ones; which.
     fn drop_dead_letters(&self, chosen: &Chosen) -> Value;
+
+    /// What is known of one object: where it stands, and the last steps of each stage.
+    ///
+    /// # Errors
+    /// Nobody watches its resource; which are watched.
+    fn explain(&self, asked: &Asked) -> Result<Value, String>;
 
     /// True for a plugin of the configuration.
     fn has_plugin(&self, name: &str) -> bool;
@@ -116,6 +122,8 @@ impl Admin {
     /// - `GET /queues`: JSON.
     /// - `POST /dead-letters/list`, `replay`, `drop`: which ones as JSON, by plugin, gvr and key; the latter two want a
     ///   key, or `"all": true`.
+    /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one alone: JSON; 404 where nobody watches the
+    ///   resource.
     ///
     /// Whatever changes something takes JSON, said to be JSON, and nothing else: a page in a browser would have to ask
     /// for leave to send that, and gets none.
@@ -140,6 +148,7 @@ impl Admin {
             .route("/dead-letters/list", post(list_dead_letters))
             .route("/dead-letters/replay", post(replay))
             .route("/dead-letters/drop", post(drop_dead_letters))
+            .route("/explain", get(explain))
             .route("/metrics", get(metrics))
             .fallback(unknown)
             .with_state(probe);
@@ -220,6 +229,12 @@ async fn drop_dead_letters(State(probe): State<Arc<dyn Probe>>, Json(chosen): Js
     Ok(Json(probe.drop_dead_letters(&chosen)))
 }
 
+async fn explain(State(probe): State<Arc<dyn Probe>>, asked: Result<Query<Asked>, QueryRejection>) -> Answer {
+    let refused = |status, error: String| (status, Json(json!({"error": error})));
+    let Query(asked) = asked.map_err(|error| refused(StatusCode::BAD_REQUEST, error.body_text()))?;
+    probe.explain(&asked).map(Json).map_err(|error| refused(StatusCode::NOT_FOUND, error))
+}
+
 /// What was asked for, or why not.
 type Answer = Result<Json<Value>, (StatusCode, Json<Value>)>;
 
@@ -253,7 +268,7 @@ async fn unknown() -> (StatusCode, Json<Value>) {
     (
         StatusCode::NOT_FOUND,
         Json(
-            json!({"error": "there are /livez, /readyz, /status, /metrics, /reload, /log-level, /queues and /dead-letters"}),
+            json!({"error": "there are /livez, /readyz, /status, /metrics, /reload, /log-level, /queues, /explain and /dead-letters"}),
         ),
     )
 }

@@ -3,6 +3,7 @@
 mod applier;
 mod changes;
 mod directories;
+mod explain;
 mod narrowing;
 mod plan;
 mod rehearsal;
@@ -15,15 +16,16 @@ mod units;
 
 use std::{
     net::SocketAddr,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use futures::future::join_all;
-use informer_cache::{InformerFactory, Lister, SharedInformer};
+use informer_cache::{FactoryConfig, InformerFactory, Lister, SharedInformer};
 use informer_dispatch::Backlog;
 use informer_runtime::{Engine, EngineError, GuestThreads, LogSink};
-use informer_types::Gvr;
+use informer_types::{Gvr, Tracer};
 use tokio::{
     signal::unix::{SignalKind, signal},
     time::{Instant, timeout_at},
@@ -39,6 +41,7 @@ use crate::{
     egress::http_client,
     plugin_log::PluginLog,
     state::{KeyValues, State},
+    trace::Trace,
 };
 pub use changes::{Change, Report, Verdict};
 pub use rehearsal::{check_watches, component_grants, engine_config, narrowed_watches};
@@ -93,6 +96,8 @@ pub struct App {
     applier: Arc<Applier>,
     reload: Reload,
     state: State,
+    /// None: nothing is remembered.
+    trace: Option<Arc<Trace>>,
     /// Where plugins are called: their workers, loads and stops.
     guests: GuestThreads,
     admin: Option<Admin>,
@@ -144,10 +149,11 @@ impl App {
         let engine = Engine::new(&settings::engine(&config.host))?;
         let api = Arc::new(KubeClient::new(connection.client.clone()));
         let http = http_client(&config.host, &connection.server).await?;
-        let factory = Arc::new(InformerFactory::new(
-            connection.client,
-            settings::factory(&config.cluster, connection.server),
-        ));
+        let trace = NonZeroUsize::new(config.host.trace as usize).map(|steps| Arc::new(Trace::new(steps)));
+        let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
+        let server = connection.server;
+        let settings = FactoryConfig { tracer: tracer.clone(), ..settings::factory(&config.cluster, server) };
+        let factory = Arc::new(InformerFactory::new(connection.client, settings));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let guests = GuestThreads::start().map_err(StartError::Threads)?;
         let parts = unit::Parts {
@@ -162,6 +168,7 @@ impl App {
             stop: stop.clone(),
             abort: abort.clone(),
             state: state.clone(),
+            tracer,
         };
         let started = (config.cluster.clone(), config.host.clone());
         let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
@@ -173,6 +180,7 @@ impl App {
             applier,
             reload,
             state,
+            trace,
             guests,
             admin: None,
             tasks,
@@ -227,6 +235,7 @@ impl App {
             self.applier.units().clone(),
             self.state.clone(),
             self.reload.clone(),
+            self.trace.clone(),
         )
     }
 

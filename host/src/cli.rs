@@ -7,7 +7,7 @@ mod args;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub use args::{
-    AdminArgs, ApiserverArgs, CheckArgs, DeadLettersArgs, DeadLettersCommand, DemoArgs, DevArgs,
+    AdminArgs, ApiserverArgs, CheckArgs, DeadLettersArgs, DeadLettersCommand, DemoArgs, DevArgs, ExplainArgs,
     LogLevelArgs, QueuesArgs, RbacArgs, ReloadArgs, RunArgs,
 };
 
@@ -84,6 +84,9 @@ pub enum Command {
     /// Lists what plugins gave up in a running host, tells it to them again, or drops it.
     #[command(after_help = args::DEAD_LETTERS_EXAMPLES)]
     DeadLetters(DeadLettersArgs),
+    /// Says of one object what every stage of a running host decided about it, plugin by plugin, and where it stands.
+    #[command(after_help = args::EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
 }
 
 /// How results are printed.

@@ -8,7 +8,7 @@ use informer::{
     check,
     cli::{Cli, Command, GlobalArgs},
     config::{self, Components, Config},
-    dead_letters, demo, dev, log_level, logging,
+    dead_letters, demo, dev, explain, log_level, logging,
     logging::{LogFormat, Precedence},
     queues, rbac, reload, shutdown, status,
 };
@@ -65,6 +65,10 @@ async fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::DeadLetters(args) => {
             init_logging(&global, ASKING, LogFormat::Text)?;
             return dead_letters::run(args, global.output).await;
+        }
+        Command::Explain(args) => {
+            init_logging(&global, ASKING, LogFormat::Text)?;
+            return explain::run(args, global.output).await;
         }
         Command::Run(args) => {
             let config = load(&args.config, &global)?;

@@ -4,6 +4,7 @@ mod binary;
 mod check;
 mod dead_letters;
 mod demo;
+mod explain;
 mod log_level;
 mod rbac;
 mod reload;
@@ -18,9 +19,19 @@ async fn help_names_every_command_and_a_way_to_begin() {
     let help = informer(&["--help"]).await;
 
     assert_eq!(help.status, Some(0));
-    for command in
-        ["run", "dev", "demo", "apiserver", "check", "rbac", "status", "log-level", "queues", "dead-letters"]
-    {
+    for command in [
+        "run",
+        "dev",
+        "demo",
+        "apiserver",
+        "check",
+        "rbac",
+        "status",
+        "log-level",
+        "queues",
+        "dead-letters",
+        "explain",
+    ] {
         let listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command} ")));
         assert!(listed, "{command} is not in:\n{}", help.stdout);
     }

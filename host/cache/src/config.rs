@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Gvr, LabelSelector, Pointer};
+use informer_types::{Gvr, LabelSelector, Pointer, Tracer};
 
 use crate::Compression;
 
@@ -96,6 +96,8 @@ pub struct FactoryConfig {
     /// The longest object, and the longest watch frame, in bytes; a longer one is an error, not an exhausted
     /// memory.
     pub max_object_bytes: usize,
+    /// Where it is written what was decided about each object.
+    pub tracer: Tracer,
 }
 
 /// Exponential backoff with jitter.
@@ -158,6 +160,7 @@ impl Default for FactoryConfig {
             delta_queue_capacity: NonZeroUsize::new(2_000).unwrap_or(NonZeroUsize::MIN),
             // etcd refuses objects over 1.5 MiB; aggregated servers have other stores.
             max_object_bytes: 64 << 20,
+            tracer: Tracer::default(),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use informer_types::{Cause, Change};
+use informer_types::{Cause, Change, Object, ObjectKey, Step};
 use tokio::sync::watch;
 
 use crate::{
@@ -101,7 +101,7 @@ impl Controller {
                 self.populated(scope, listeners);
             }
             DeltaKind::Deleted(scope, object) => {
-                let stored = self.indexer.remove(&object.key());
+                let stored = self.remove(&object.key(), Cause::Live, listeners);
                 self.applied(scope, object.resource_version(), at);
                 if let Some(stored) = stored
                     && stored.uid() != object.uid()
@@ -115,7 +115,7 @@ impl Controller {
                 self.populated(scope, listeners);
             }
             DeltaKind::DeletedKey(scope, key) => {
-                if let Some(object) = self.indexer.remove(&key) {
+                if let Some(object) = self.remove(&key, Cause::Live, listeners) {
                     let change = Change::Deleted { object, final_state_known: false };
                     listeners.distribute(&change, Cause::Live, at);
                 }
@@ -143,11 +143,18 @@ impl Controller {
         let replaced = self.indexer.replace(namespace, list.objects, &list.quarantined);
         self.applied(scope, &list.resource_version, at);
         for object in replaced.deleted {
+            note_removal(listeners, || object.key(), cause, Some(&object));
             listeners.distribute(&Change::Deleted { object, final_state_known: false }, cause, at);
         }
         for present in replaced.present {
             tell(present, cause, at, listeners);
         }
+    }
+
+    fn remove(&self, key: &ObjectKey, cause: Cause, listeners: &Listeners) -> Option<Arc<Object>> {
+        let stored = self.indexer.remove(key);
+        note_removal(listeners, || key.clone(), cause, stored.as_deref());
+        stored
     }
 
     /// Synced once every scope is populated: its deltas so far were applied and told.
@@ -175,6 +182,7 @@ impl Controller {
 
 /// What storing an object means for the listeners (C-3, D-5). Under another UID it is another object (D-6).
 fn tell(present: Present, cause: Cause, at: Instant, listeners: &mut Listeners) {
+    note_present(listeners, &present, cause);
     match present {
         Present::New(object) => listeners.distribute(&Change::Added { object }, cause, at),
         Present::Unchanged(object) => listeners.distribute_unchanged(&object, cause, at),
@@ -186,6 +194,34 @@ fn tell(present: Present, cause: Cause, at: Instant, listeners: &mut Listeners) 
             listeners.distribute(&Change::Added { object: new }, cause, at);
         }
     }
+}
+
+fn note_present(listeners: &Listeners, present: &Present, cause: Cause) {
+    let (old, new) = match present {
+        Present::New(new) => (None, new),
+        Present::Changed { old, new } => (Some(old), new),
+        Present::Unchanged(object) => {
+            if cause == Cause::Live {
+                let version = || object.resource_version().into();
+                listeners.note(|| (object.key(), Step::Unchanged { version: version() }));
+            }
+            return;
+        }
+    };
+    listeners.note(|| {
+        let old = old.map(|old| old.resource_version().into());
+        (new.key(), Step::Stored { cause, old, new: new.resource_version().into() })
+    });
+}
+
+fn note_removal(
+    listeners: &Listeners,
+    key: impl FnOnce() -> ObjectKey,
+    cause: Cause,
+    stored: Option<&Object>,
+) {
+    let last = || stored.map(|object| object.resource_version().into());
+    listeners.note(|| (key(), Step::Removed { cause, last: last() }));
 }
 
 #[cfg(test)]

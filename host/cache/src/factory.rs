@@ -211,7 +211,7 @@ impl Shared {
         let held = informers
             .current
             .entry(key.clone())
-            .or_insert_with(|| Held::new(SharedInformer::new(key, config, self.stop.child_token())));
+            .or_insert_with(|| Held::new(SharedInformer::new(key, config, &self.config.tracer, self.stop.child_token())));
         held.informer.add_indexes(&indexes);
         claim(held);
         held.informer.clone()

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Cause, Change, Notification, NotificationSink, Source, SyncToken};
+use informer_types::{Cause, Change, Notification, NotificationSink, Source, Step, SyncToken, Tracer};
 use tokio::{sync::watch, time::Instant};
 
 use crate::processor::Processor;
@@ -56,6 +56,7 @@ pub(crate) struct Listener {
     pub(crate) name: Arc<str>,
     sink: Arc<dyn NotificationSink>,
     source: Source,
+    tracer: Tracer,
     pub(crate) relist_all: bool,
     resync: Option<Duration>,
     next_resync: Option<Instant>,
@@ -76,13 +77,16 @@ impl Listener {
         sink: Arc<dyn NotificationSink>,
         source: Source,
         default_resync: Option<Duration>,
+        tracer: &Tracer,
     ) -> Self {
         let (sync, _) = watch::channel(SyncState::Pending);
         let done = sync.clone();
         let resync = period(config.resync, default_resync);
+        let name: Arc<str> = Arc::from(config.name);
         Self {
             id,
-            name: Arc::from(config.name),
+            tracer: tracer.of_plugin(Arc::clone(&name)),
+            name,
             sink,
             source,
             relist_all: config.relist_all,
@@ -108,6 +112,7 @@ impl Listener {
         }
         self.resync = resync;
         self.name = Arc::from(config.name);
+        self.tracer = self.tracer.of_plugin(Arc::clone(&self.name));
         self.relist_all = config.relist_all;
         self.sink = sink;
     }
@@ -135,11 +140,17 @@ impl Listener {
         }
     }
 
-    /// As [`offer`](Self::offer), for several that are true now.
+    /// As [`offer`](Self::offer), where the others are not told.
+    pub(crate) fn tell(&mut self, change: Change, cause: Cause, observed: std::time::Instant) {
+        self.tracer.note(&self.source, || (change.object().key(), Step::Told { verb: change.verb(), cause }));
+        self.offer(change, cause, observed);
+    }
+
+    /// As [`tell`](Self::tell), for several that are true now.
     pub(crate) fn offer_all(&mut self, changes: impl IntoIterator<Item = (Change, Cause)>) {
         let observed = Instant::now().into_std();
         for (change, cause) in changes {
-            self.offer(change, cause, observed);
+            self.tell(change, cause, observed);
         }
     }
 

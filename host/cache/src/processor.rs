@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, Source};
+use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Source, Step, Tracer};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{sync::Notify, time::Instant};
 
@@ -25,8 +25,9 @@ pub(crate) struct Processor {
 }
 
 /// The listeners, while the informer's lock is held.
-#[derive(Default)]
 pub(crate) struct Listeners {
+    source: Source,
+    tracer: Tracer,
     listeners: Vec<Listener>,
     last_id: u64,
     synced: bool,
@@ -47,8 +48,9 @@ pub(crate) struct ProcessorCounters {
 // === impl Processor ===
 
 impl Processor {
-    pub(crate) fn new(source: Source, default_resync: Option<Duration>) -> Self {
-        Self { source, default_resync, listeners: Mutex::default(), resync_moved: Notify::new() }
+    pub(crate) fn new(source: Source, default_resync: Option<Duration>, tracer: Tracer) -> Self {
+        let listeners = Mutex::new(Listeners::new(source.clone(), tracer));
+        Self { source, default_resync, listeners, resync_moved: Notify::new() }
     }
 
     /// Takes the informer's lock. Before it is given back everything was handed on to the listeners.
@@ -69,12 +71,13 @@ impl Processor {
             return None;
         }
         listeners.last_id += 1;
+        let id = listeners.last_id;
         let mut listener =
-            Listener::new(listeners.last_id, config, sink, self.source.clone(), self.default_resync);
+            Listener::new(id, config, sink, self.source.clone(), self.default_resync, &listeners.tracer);
         let registration = listener.registration(self);
         let observed = Instant::now().into_std();
         for object in cached() {
-            listener.offer(Change::Added { object }, Cause::Initial, observed);
+            listener.tell(Change::Added { object }, Cause::Initial, observed);
         }
         // So that whoever finds the listener synced finds everything offered.
         listener.flush();
@@ -125,7 +128,7 @@ impl Processor {
             return false;
         };
         let Some(change) = change() else { return false };
-        listener.offer(change, Cause::Replay, Instant::now().into_std());
+        listener.tell(change, Cause::Replay, Instant::now().into_std());
         true
     }
 
@@ -179,12 +182,34 @@ impl Processor {
 // === impl Listeners ===
 
 impl Listeners {
+    fn new(source: Source, tracer: Tracer) -> Self {
+        Self {
+            source,
+            tracer,
+            listeners: Vec::new(),
+            last_id: 0,
+            synced: false,
+            stopped: false,
+            suppressed_unchanged: 0,
+            sink_panics: 0,
+        }
+    }
+
+    /// Writes down what was decided about an object of this informer.
+    pub(crate) fn note(&self, step: impl FnOnce() -> (ObjectKey, Step)) {
+        self.tracer.note(&self.source, step);
+    }
+
     fn find(&mut self, id: u64) -> Option<&mut Listener> {
         self.listeners.iter_mut().find(|listener| listener.id == id)
     }
 
     /// Tells every listener.
     pub(crate) fn distribute(&mut self, change: &Change, cause: Cause, observed: std::time::Instant) {
+        self.note(|| {
+            let (verb, listeners) = (change.verb(), self.listeners.len());
+            (change.object().key(), Step::Distributed { verb, cause, listeners })
+        });
         for listener in &mut self.listeners {
             listener.offer(change.clone(), cause, observed);
         }
@@ -200,7 +225,7 @@ impl Listeners {
         let mut told = false;
         for listener in self.listeners.iter_mut().filter(|listener| listener.relist_all) {
             let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
-            listener.offer(change, cause, observed);
+            listener.tell(change, cause, observed);
             told = true;
         }
         self.suppressed_unchanged += u64::from(!told);
@@ -221,7 +246,7 @@ impl Listeners {
         for listener in self.listeners.iter_mut().filter(|listener| due.contains(&listener.id)) {
             for object in &objects {
                 let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
-                listener.offer(change, Cause::Resync, observed);
+                listener.tell(change, Cause::Resync, observed);
             }
         }
     }

@@ -16,7 +16,7 @@ mod watch;
 
 use std::{sync::Arc, time::Duration};
 
-use informer_types::ObjectKey;
+use informer_types::{ObjectKey, Source, Tracer};
 
 pub(crate) use backoff::Backoff;
 use consistency_check::ConsistencyCheck;
@@ -43,6 +43,8 @@ const MOST_WATCH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Lists and watches one collection, for as long as its future is polled.
 pub(crate) struct Reflector {
     list_watch: ListWatch,
+    source: Source,
+    tracer: Tracer,
     decoder: Arc<Decoder>,
     deltas: DeltaSender,
     /// What came in one go and was not pushed yet; empty between watches.
@@ -70,6 +72,8 @@ impl Reflector {
     ) -> Self {
         let state = if cell.has_listed() { ListState::returning } else { ListState::new };
         Self {
+            source: Source::new(list_watch.collection.gvr.clone()),
+            tracer: config.tracer.clone(),
             list_watch,
             decoder,
             deltas,

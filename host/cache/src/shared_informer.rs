@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Pointer, Source};
+use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Pointer, Source, Tracer};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -122,7 +122,12 @@ pub(crate) struct Inner {
 // === impl SharedInformer ===
 
 impl SharedInformer {
-    pub(crate) fn new(key: InformerKey, config: WatchConfig, stop: CancellationToken) -> Self {
+    pub(crate) fn new(
+        key: InformerKey,
+        config: WatchConfig,
+        tracer: &Tracer,
+        stop: CancellationToken,
+    ) -> Self {
         let indexer = Arc::new(Indexer::default());
         let scopes: Vec<Option<String>> = if key.namespaces.is_empty() {
             vec![None]
@@ -131,7 +136,7 @@ impl SharedInformer {
         };
         let source = Source::new(config.gvr.clone());
         let inner = Inner {
-            processor: Arc::new(Processor::new(source, config.resync)),
+            processor: Arc::new(Processor::new(source, config.resync, tracer.clone())),
             cells: scopes.into_iter().map(|namespace| Arc::new(ReflectorCell::new(namespace))).collect(),
             key,
             config,

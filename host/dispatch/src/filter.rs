@@ -30,6 +30,7 @@
 //! key for each object that is in, and only where there is a condition on objects.
 
 mod config;
+mod explain;
 mod stats;
 mod when;
 
@@ -41,13 +42,14 @@ use std::{
     },
 };
 
-use informer_types::{Cause, Change, Notification, NotificationSink, Object, ObjectKey, differs};
+use informer_types::{Cause, Change, Notification, NotificationSink, Object, ObjectKey, Tracer, differs};
 use parking_lot::Mutex;
 
 pub use config::{Events, FilterConfig};
 pub use stats::{FilterStats, Suppressed, WhenStats};
 pub use when::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, When, WhenError};
 
+use explain::Before;
 use stats::Condition;
 use when::{Occasion, Subject};
 
@@ -65,6 +67,7 @@ pub struct Filter<S> {
     /// Apart from the rest, so that an open filter takes no lock.
     passed: AtomicU64,
     state: Mutex<State>,
+    tracer: Tracer,
     sink: S,
 }
 
@@ -80,12 +83,18 @@ struct State {
 impl<S: NotificationSink> Filter<S> {
     /// What passes goes to `sink`. It serves one listener: what another told it would be taken for the same story.
     pub fn new(config: FilterConfig, sink: S) -> Self {
+        Self::traced(config, sink, Tracer::default())
+    }
+
+    /// As [`Filter::new`]; what it decides is written to `tracer`, unless it has no condition.
+    pub fn traced(config: FilterConfig, sink: S, tracer: Tracer) -> Self {
         Self {
             selects: config.selects_objects(),
             open: config.is_open(),
             config,
             passed: AtomicU64::new(0),
             state: Mutex::default(),
+            tracer,
             sink,
         }
     }
@@ -115,7 +124,9 @@ impl<S: NotificationSink> Filter<S> {
 
     /// Judges a notification, and turns it into what the handler is to be told.
     fn passes(&self, state: &mut State, notification: &mut Notification) -> bool {
+        let before = Before::of(notification, &state.stats);
         let judged = self.judge(state, notification);
+        self.note(&before, notification, &state.stats, judged);
         match judged {
             Ok(()) => {
                 self.passed.fetch_add(1, Ordering::Relaxed);

@@ -70,6 +70,6 @@ pub use filter::{
 pub use object_ref::ObjectRef;
 pub use queue::{
     Backlog, DeliveryMode, Lease, MergeCounts, Quarantine, QuarantineConfig, Queue, QueueConfig, QueueStats,
-    Rate,
+    Rate, Standing, Stands,
 };
 pub use retry::{Backoff, Fate, RetryConfig, Settled, Settlement};

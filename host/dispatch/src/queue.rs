@@ -11,17 +11,19 @@ mod lane;
 mod lease;
 mod quarantine;
 mod slot;
+mod standing;
 mod stats;
 
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Instant};
 
-use informer_types::{Delivery, Notification, NotificationSink};
+use informer_types::{Delivery, Notification, NotificationSink, Tracer};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time};
 
 pub use config::{DeliveryMode, QueueConfig, Rate};
 pub use lease::Lease;
 pub use quarantine::{Quarantine, QuarantineConfig};
+pub use standing::{Standing, Stands};
 pub use stats::{Backlog, MergeCounts, QueueStats};
 
 use crate::{
@@ -72,8 +74,13 @@ struct Shared {
 impl Queue {
     /// An empty queue.
     pub fn new(config: &QueueConfig) -> Self {
+        Self::traced(config, Tracer::default())
+    }
+
+    /// As [`Queue::new`]; what it decides is written to `tracer`.
+    pub fn traced(config: &QueueConfig, tracer: Tracer) -> Self {
         Self(Arc::new(Shared {
-            keyed: Mutex::new(Keyed::new(config)),
+            keyed: Mutex::new(Keyed::new(config, tracer)),
             ready: Notify::new(),
             settled: Notify::new(),
             letters: Notify::new(),
@@ -156,6 +163,11 @@ impl Queue {
     /// of them some milliseconds. Meant for scrapes, not for loops.
     pub fn stats(&self) -> QueueStats {
         self.0.keyed.lock().stats(now())
+    }
+
+    /// Where one object stands; none where nothing of it is pending or in hand.
+    pub fn standing(&self, object: &ObjectRef) -> Option<Standing> {
+        self.0.keyed.lock().standing(object, now())
     }
 
     /// What was given up and not delivered since, the oldest first.

@@ -102,6 +102,20 @@ pub enum Settled {
     Discarded,
 }
 
+// === impl Settlement ===
+
+impl Settlement {
+    /// Why the attempt failed, if it did.
+    pub(crate) fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Acknowledged => None,
+            Self::Permanent { failure } | Self::Retry { failure, .. } | Self::Spent { failure, .. } => {
+                Some(failure)
+            }
+        }
+    }
+}
+
 // === impl RetryConfig ===
 
 impl Default for RetryConfig {

@@ -8,7 +8,10 @@ use std::{
     time::Instant,
 };
 
-use informer_types::{Body, Cause, Change, Header, Notification, Object, Source, SyncToken};
+use informer_types::{
+    Body, Cause, Change, Header, Notification, Object, Source, Step, SyncToken, TraceSink, Traced, Tracer,
+};
+use parking_lot::Mutex;
 
 /// Version `rv` of `shop/<name>`, with a UID that is the first letter of `rv`: `a1`, `a2`, `b1` are two states
 /// of one object and the first of another of the same name.
@@ -66,5 +69,27 @@ impl Held {
 
     pub(crate) fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// What is written about `shop/web`.
+#[derive(Clone, Default)]
+pub(crate) struct Steps(Arc<Mutex<Vec<Step>>>);
+
+impl Steps {
+    pub(crate) fn tracer(&self) -> Tracer {
+        Tracer::new(Arc::new(self.clone()))
+    }
+
+    /// What was written since the last time.
+    pub(crate) fn take(&self) -> Vec<Step> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}
+
+impl TraceSink for Steps {
+    fn record(&self, traced: Traced) {
+        assert_eq!(traced.key.to_string(), "shop/web");
+        self.0.lock().push(traced.step);
     }
 }

@@ -3,7 +3,7 @@
 mod dead_letters;
 mod filter;
 mod informer;
-mod queue;
+pub(super) mod queue;
 mod workqueue;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -16,16 +16,18 @@ use informer_runtime::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{reload::Reload, unit::Unit, units::Units};
+use super::{explain, reload::Reload, unit::Unit, units::Units};
 use crate::{
     admin::Probe,
     dead_letters::Chosen,
+    explain::Asked,
     logging,
     metrics::{self, Exposition, Measured},
     plugin_log::{UnknownLevel, WrittenLevel},
     state::State,
+    trace::Trace,
 };
-use dead_letters::dead_letter;
+pub(super) use dead_letters::dead_letter;
 use filter::filter;
 use informer::informer;
 use queue::queue;
@@ -37,13 +39,20 @@ pub(super) struct HostProbe {
     units: Units,
     state: State,
     reload: Reload,
+    trace: Option<Arc<Trace>>,
 }
 
 // === impl HostProbe ===
 
 impl HostProbe {
-    pub(super) fn new(factory: Arc<InformerFactory>, units: Units, state: State, reload: Reload) -> Self {
-        Self { factory, units, state, reload }
+    pub(super) fn new(
+        factory: Arc<InformerFactory>,
+        units: Units,
+        state: State,
+        reload: Reload,
+        trace: Option<Arc<Trace>>,
+    ) -> Self {
+        Self { factory, units, state, reload, trace }
     }
 
     /// Those that serve although a changed watch is to replace them, then those that are handed out.
@@ -168,6 +177,10 @@ impl Probe for HostProbe {
         dead_letters::drop_chosen(&self.units.all(), chosen)
     }
 
+    fn explain(&self, asked: &Asked) -> Result<Value, String> {
+        explain::explain(&self.factory, &self.units.all(), self.trace.as_deref(), asked)
+    }
+
     fn has_plugin(&self, name: &str) -> bool {
         self.units.find(name).is_some()
     }
@@ -284,10 +297,10 @@ fn http(stats: &HttpStats) -> Value {
     })
 }
 
-fn millis(duration: Duration) -> u64 {
+pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn micros(duration: Duration) -> u64 {
+pub(super) fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

@@ -3,6 +3,7 @@
 mod change;
 mod claims;
 mod component;
+mod explain;
 mod gate;
 mod keys;
 mod letters;
@@ -22,7 +23,7 @@ use informer_runtime::{
     Engine, LogSink, Plugin, Sources,
     capabilities::{ApiClient, ClientSource, HttpClient, KeyValueSource},
 };
-use informer_types::Gvr;
+use informer_types::{Gvr, Tracer};
 use parking_lot::Mutex;
 use tokio::{
     runtime::Handle,
@@ -40,7 +41,7 @@ use crate::{
     wiring::{CacheLister, Calls},
 };
 
-use claims::Claims;
+use claims::{Claims, Target};
 pub(super) use component::Look;
 use gate::Gate;
 use keys::OwnKeys;
@@ -63,6 +64,8 @@ pub(super) struct Parts {
     /// Ends the workers at once, at the deadline of the stop.
     pub(super) abort: CancellationToken,
     pub(super) state: State,
+    /// Where it is written what was decided about each object.
+    pub(super) tracer: Tracer,
 }
 
 /// How long the removal of a plugin waits for a slow disk.
@@ -94,6 +97,8 @@ pub(super) struct Unit {
     config: Mutex<Arc<config::Plugin>>,
     plugin: Arc<Plugin>,
     queue: Queue,
+    /// About this plugin.
+    tracer: Tracer,
     letters: Letters,
     /// Taken at the stop.
     dispatcher: Mutex<Option<DispatcherHandle>>,
@@ -148,7 +153,8 @@ impl Unit {
         };
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
         let calls = Arc::new(Calls::new(Arc::clone(&plugin), workqueue.clone(), &config.subscriptions));
-        let queue = Queue::new(&settings::queue(&config));
+        let tracer = parts.tracer.of_plugin(config.name.as_str());
+        let queue = Queue::traced(&settings::queue(&config), tracer.clone());
         let gate = Gate::new(queue.clone(), workqueue.clone());
         let letters = Letters::keep(queue.clone(), parts.state.clone(), &config.name);
         let dispatch = settings::dispatch(&config);
@@ -158,7 +164,7 @@ impl Unit {
             (Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&calls), &parts.abort), keys)
         };
         let mut claims = Claims::default();
-        claims.set(&config, watches, &parts.factory, &queue)?;
+        claims.set(&config, watches, &parts.factory, Target { queue: &queue, tracer: &tracer })?;
         lister.set(claims.informers());
         Ok(Self {
             parts: Arc::clone(parts),
@@ -166,6 +172,7 @@ impl Unit {
             config: Mutex::new(Arc::new(config)),
             plugin,
             queue,
+            tracer,
             letters,
             dispatcher: Mutex::new(Some(dispatcher)),
             keys,

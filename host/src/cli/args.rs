@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Subcommand};
+use informer_types::{Gvr, ObjectKey};
 
 use crate::{
     config::{FILE_NAME, loopback},
@@ -87,6 +88,15 @@ Examples:
   informer dead-letters drop --key shop/web --gvr v1/configmaps
 
 Exit status: 0 done, 1 something was refused, there was nothing to do, or no host answers.";
+
+pub(super) const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  informer explain v1/pods shop/web                  the object `web` of the namespace `shop`
+  informer explain v1/nodes node-1                   one that has no namespace
+  informer explain v1/pods shop/web --plugin ttl     what it was to one plugin alone
+  informer explain v1/pods shop/web --output json    everything, for a program
+
+Exit status: 0 something is known of the object, 1 nothing is, nobody watches its resource, or no host answers.";
 
 /// `informer run`
 #[derive(Clone, Debug, Args)]
@@ -193,6 +203,23 @@ pub struct LogLevelArgs {
 /// `informer queues`
 #[derive(Clone, Debug, Args)]
 pub struct QueuesArgs {
+    /// Which host.
+    #[command(flatten)]
+    pub host: AdminArgs,
+}
+
+/// `informer explain`
+#[derive(Clone, Debug, Args)]
+pub struct ExplainArgs {
+    /// The resource, as in the configuration: `apps/v1/deployments`, `v1/pods`.
+    #[arg(value_name = "GVR")]
+    pub gvr: Gvr,
+    /// The object: `namespace/name`, or `name` where it has no namespace.
+    #[arg(value_name = "KEY")]
+    pub key: ObjectKey,
+    /// What it was to this plugin alone.
+    #[arg(long, value_name = "NAME")]
+    pub plugin: Option<String>,
     /// Which host.
     #[command(flatten)]
     pub host: AdminArgs,

@@ -22,6 +22,9 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 /// A Python component has some 20 MiB; compiling takes several times as much memory as the file has bytes.
 pub const COMPONENT_BYTES: usize = 64 << 20;
 
+/// Some two thousand notifications with one plugin, in 4 MiB.
+pub const TRACE: u32 = 16_384;
+
 /// Where what must outlive the process is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateDir {
@@ -54,6 +57,8 @@ pub struct Host {
     pub http_deny: Vec<IpNet>,
     /// PEM of certificate authorities that these requests trust besides the system's, absolute.
     pub http_ca: Option<PathBuf>,
+    /// How many steps of objects are remembered for `informer explain`; zero: none.
+    pub trace: u32,
 }
 
 // === impl StateDir ===

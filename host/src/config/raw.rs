@@ -85,6 +85,7 @@ pub(super) struct RawHost {
     pub(super) component_size: Option<Located<Size>>,
     pub(super) http_deny: Option<Located<Vec<Located<IpNet>>>>,
     pub(super) http_ca: Option<Located<PathText>>,
+    pub(super) trace: Option<Located<Count>>,
 }
 
 /// `[[watch]]`
@@ -172,6 +173,7 @@ impl RawHost {
             cache_dir: table.get("cache-dir"),
             state_dir: table.get("state-dir"),
             component_size: table.get("component-size"),
+            trace: table.get("trace"),
             http_deny: table.list("http-deny"),
             http_ca: table.get("http-ca"),
         }

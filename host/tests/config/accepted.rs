@@ -30,6 +30,7 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     assert_eq!(config.host.admin, Some("127.0.0.1:8080".parse().unwrap()));
     assert_eq!((config.host.log.as_str(), config.host.log_format), ("info", LogFormat::Text));
     assert_eq!(config.host.shutdown_timeout, Duration::from_secs(25));
+    assert_eq!(config.host.trace, 16_384);
     assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/home/me/.cache/informer")));
     assert_eq!(config.host.state_dir, StateDir::At("/home/me/.local/state/informer".into()));
 
@@ -75,6 +76,7 @@ fn every_key_is_heard() {
         log = "warn,informer_cache=debug"
         log-format = "json"
         shutdown-timeout = "1m"
+        trace = 500
         cache-dir = "../cache"
         state-dir = "~/state"
 
@@ -115,6 +117,7 @@ fn every_key_is_heard() {
         ("warn,informer_cache=debug", LogFormat::Json)
     );
     assert_eq!(config.host.shutdown_timeout, Duration::from_secs(60));
+    assert_eq!(config.host.trace, 500);
     assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/etc/informer/../cache")));
     assert_eq!(config.host.state_dir, StateDir::At("/home/me/state".into()));
 

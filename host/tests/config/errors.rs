@@ -388,6 +388,18 @@ fn a_log_level_is_one_of_five_words() {
 }
 
 #[test]
+fn the_steps_that_are_remembered_are_a_number_that_fits_into_memory() {
+    for (steps, problem) in [
+        ("1048577", "1048577 is too large; write at most 1048576"),
+        ("-1", "-1 is out of range; write a whole number from 0 to 4294967295"),
+        ("\"off\"", "expected a whole number, found the text \"off\"; write for example 10"),
+    ] {
+        let told = problems(&format!("[host]\ntrace = {steps}\n{}", informer::config::SMALLEST));
+        assert_eq!(told, format!("2:9: host.trace: {problem}\n"));
+    }
+}
+
+#[test]
 fn configuration_files_are_paths() {
     let told = problems(
         &informer::config::SMALLEST.replace("source = ", "config-files = [\"/etc/a\", 1]\nsource = "),

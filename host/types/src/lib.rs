@@ -9,6 +9,7 @@
 //!    [`Outcome`] back.
 //! 5. A [`Request`] is one key of a plugin's [`Workqueue`] whose turn has come; `dispatch` hands it to a
 //!    [`Reconciler`].
+//! 6. What each stage decides about an object it writes to a [`Tracer`]: a [`Step`], for whoever asks why.
 //!
 //! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because both sides of the queue read objects with them.
 //! [`ReadGrants`] and [`WriteGrants`] are what `[plugin.grant]` says, and `runtime` enforces.
@@ -27,6 +28,7 @@ mod selector;
 mod sink;
 mod source;
 mod sync;
+mod trace;
 mod workqueue;
 
 pub use grant::{
@@ -44,4 +46,5 @@ pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSe
 pub use sink::NotificationSink;
 pub use source::Source;
 pub use sync::SyncToken;
+pub use trace::{Step, Then, TraceSink, Traced, Tracer, Version, WatchVerb};
 pub use workqueue::{AddError, Workqueue};

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use informer_types::{Cause, Change, Object};
+use informer_types::{Cause, Change, Object, Tracer};
 use parking_lot::RwLock;
 
 use crate::{
@@ -19,7 +19,10 @@ pub(crate) struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { processor: Arc::new(Processor::new(source(), None)), object: RwLock::default() }
+        Self {
+            processor: Arc::new(Processor::new(source(), None, Tracer::default())),
+            object: RwLock::default(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use std::num::NonZeroUsize;
 
-use informer_types::{Body, Gvr, Header, Notification, NotificationSink, Object, ObjectKey, Source};
+use informer_types::{Body, Gvr, Header, Notification, NotificationSink, Object, ObjectKey, Source, Tracer};
 use parking_lot::Mutex;
 
 use super::*;
@@ -57,7 +57,8 @@ impl World {
             namespaces.iter().map(one).collect()
         };
         let indexer = Arc::new(Indexer::default());
-        let processor = Arc::new(Processor::new(Source::new(Gvr::new("", "v1", "pods")), None));
+        let processor =
+            Arc::new(Processor::new(Source::new(Gvr::new("", "v1", "pods")), None, Tracer::default()));
         let recorder = Arc::new(Recorder::default());
         let config = ListenerConfig { name: "recorder".to_owned(), resync: None, relist_all: false };
         let registration = processor.join(config, Arc::clone(&recorder) as _, Vec::new).unwrap();

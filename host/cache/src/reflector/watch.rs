@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use informer_types::Object;
+use informer_types::{Object, Step, WatchVerb};
 use tokio::time::Instant;
 
 use super::Reflector;
@@ -186,14 +186,16 @@ impl Reflector {
                 self.state.observe(&version);
                 self.burst.push(Delta::now(DeltaKind::Bookmark(scope, version)));
             }
-            WatchEvent::Added(object) => self.object(object, tally, |it| DeltaKind::Added(scope, it)),
+            WatchEvent::Added(object) => {
+                self.object(object, tally, WatchVerb::Added, |it| DeltaKind::Added(scope, it));
+            }
             WatchEvent::Modified(object) => {
                 tally.synthetic = false;
-                self.object(object, tally, |it| DeltaKind::Updated(scope, it));
+                self.object(object, tally, WatchVerb::Modified, |it| DeltaKind::Updated(scope, it));
             }
             WatchEvent::Deleted(object) => {
                 tally.synthetic = false;
-                self.object(object, tally, |it| DeltaKind::Deleted(scope, it));
+                self.object(object, tally, WatchVerb::Deleted, |it| DeltaKind::Deleted(scope, it));
             }
         }
         None
@@ -203,9 +205,13 @@ impl Reflector {
         &mut self,
         object: Arc<Object>,
         tally: &mut Tally,
+        verb: WatchVerb,
         kind: impl FnOnce(Arc<Object>) -> DeltaKind,
     ) {
         self.cell.release(|| object.key());
+        self.tracer.note(&self.source, || {
+            (object.key(), Step::Seen { event: verb, version: object.resource_version().into() })
+        });
         tally.accepted += 1;
         tally.objects += 1;
         if tally.synthetic {
@@ -222,6 +228,8 @@ impl Reflector {
         let Some((key, version)) = self.refuse(undecodable) else {
             return;
         };
+        self.tracer
+            .note(&self.source, || (key.clone(), Step::Undecodable { version: version.as_str().into() }));
         if deleted {
             self.cell.release(|| key.clone());
             self.burst.push(Delta::now(DeltaKind::DeletedKey(self.scope, key)));

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use informer_types::Cause;
+use informer_types::{Cause, Step};
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
@@ -178,6 +178,10 @@ impl Inner {
         let observed = tokio::time::Instant::now().into_std();
         let mut listeners = self.processor.lock();
         for object in self.indexer.replace(None, Vec::new(), &[]).deleted {
+            listeners.note(|| {
+                let last = Some(object.resource_version().into());
+                (object.key(), Step::Removed { cause: Cause::Relist, last })
+            });
             let change = informer_types::Change::Deleted { object, final_state_known: false };
             listeners.distribute(&change, Cause::Relist, observed);
         }

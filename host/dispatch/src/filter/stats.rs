@@ -66,6 +66,22 @@ pub(super) enum Condition {
     When,
 }
 
+// === impl Condition ===
+
+impl Condition {
+    /// Its key in `[[plugin.on]]`.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Events => "events",
+            Self::Labels => "labels",
+            Self::Fields => "fields",
+            Self::Changed => "changed",
+            Self::When => "when",
+        }
+    }
+}
+
 // === impl Suppressed ===
 
 impl Suppressed {

@@ -1,5 +1,6 @@
 //! What each condition lets through, and how an update is told (P-21, scenario 96).
 
+mod explaining;
 mod transitions;
 
 use std::{sync::Arc, time::Instant};

@@ -1,6 +1,7 @@
 //! The queue itself: a plain structure that is told the time and never waits.
 
 mod behind;
+mod explain;
 mod settlement;
 
 use std::{
@@ -8,8 +9,9 @@ use std::{
     time::Instant,
 };
 
-use informer_types::Notification;
+use informer_types::{Notification, Step, Tracer};
 
+use explain::Told;
 pub(super) use settlement::{Outcome, Wake};
 
 use super::{
@@ -57,6 +59,7 @@ pub(super) struct Keyed {
     in_flight: usize,
     paused: bool,
     closed: bool,
+    tracer: Tracer,
 }
 
 /// What [`Keyed::offer`] leaves to its caller.
@@ -79,7 +82,7 @@ pub(super) struct Taken {
 // === impl Keyed ===
 
 impl Keyed {
-    pub(super) fn new(config: &QueueConfig) -> Self {
+    pub(super) fn new(config: &QueueConfig, tracer: Tracer) -> Self {
         Self {
             slots: Slots::new(),
             by_object: HashMap::new(),
@@ -98,6 +101,7 @@ impl Keyed {
             in_flight: 0,
             paused: false,
             closed: false,
+            tracer,
         }
     }
 
@@ -126,6 +130,7 @@ impl Keyed {
         let (source, entry) = Entry::new(notification, now);
         if self.closed {
             self.counts.discarded += 1;
+            self.tracer.note(&source, || (key, Step::Discarded { verb: entry.change.verb() }));
             return Offered { wake: false, released: entry.tokens };
         }
         let (room, mut released) = self.make_room();
@@ -151,7 +156,7 @@ impl Keyed {
         let id = self.lanes.pop(&mut self.slots)?;
         let slot = self.slots.get_mut(id)?;
         let mut entry = slot.pending.pop()?;
-        slot.place = Place::InHand { deletion: entry.is_deletion(), queued: entry.queued };
+        slot.place = Place::InHand { deletion: entry.is_deletion(), queued: entry.queued, since: now };
         entry.attempts = entry.attempts.saturating_add(1);
         entry.unseen = false;
         let first = entry.attempts == 1;
@@ -176,6 +181,10 @@ impl Keyed {
         for (_, slot) in &mut self.slots {
             let pending = std::mem::take(&mut slot.pending);
             backlog.note(&slot.object, pending.iter().count());
+            for entry in pending.iter() {
+                let step = || (slot.object.key.clone(), Step::Discarded { verb: entry.change.verb() });
+                self.tracer.note(&slot.object.source, step);
+            }
             released.extend(pending.into_iter().map(|entry| entry.tokens));
         }
         self.slots.retain(|_, slot| matches!(slot.place, Place::InHand { .. }));
@@ -262,8 +271,10 @@ impl Keyed {
     fn begin(&mut self, object: ObjectRef, entry: Entry) {
         let live = entry.live;
         let mut pending = Pending::default();
+        let told = Told::of(&entry);
         let effect = pending.push(self.rule(), entry);
         self.count(&effect);
+        told.note(&self.tracer, &object, &effect);
         let slot =
             Slot { object: object.clone(), pending, place: Place::Ready { live }, links: Links::default() };
         let id = self.slots.insert(slot);
@@ -281,7 +292,9 @@ impl Keyed {
             // What is in hand may be the object itself, except where it is its deletion.
             entry.unseen = deletion && !entry.is_deletion();
         }
+        let told = Told::of(&entry);
         let effect = slot.pending.push(rule, entry);
+        told.note(&self.tracer, &slot.object, &effect);
         self.count(&effect);
         match effect {
             Effect::Grew => Offered { wake: self.advance(id, false), released: Tokens::default() },

@@ -30,6 +30,8 @@ pub(super) enum Place {
         deletion: bool,
         /// When that entry was queued.
         queued: Instant,
+        /// When the worker took it.
+        since: Instant,
     },
     /// The next free worker may have it.
     Ready {

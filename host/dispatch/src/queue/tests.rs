@@ -1,6 +1,7 @@
 mod budget;
 mod closing;
 mod every;
+mod explaining;
 mod lanes;
 mod merging;
 mod quarantine;

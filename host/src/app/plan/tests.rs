@@ -84,11 +84,13 @@ fn another_resync_period_of_a_watch_is_its_listeners_business() {
 fn keys_that_are_read_at_the_start_only_are_named() {
     let (old, new) = (
         read(FILE),
-        read(&format!("[host]\nadmin = \"off\"\nshutdown-timeout = \"7s\"\nlog = \"warn\"\n{FILE}")),
+        read(&format!(
+            "[host]\nadmin = \"off\"\ntrace = 0\nshutdown-timeout = \"7s\"\nlog = \"warn\"\n{FILE}"
+        )),
     );
 
     let keys = needs_restart((&old.cluster, &old.host), (&new.cluster, &new.host));
 
-    assert_eq!(keys, ["[host] admin"], "the others are changed live");
+    assert_eq!(keys, ["[host] admin", "[host] trace"], "the others are changed live");
     assert!(needs_restart((&new.cluster, &new.host), (&new.cluster, &new.host)).is_empty());
 }

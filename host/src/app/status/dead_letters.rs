@@ -18,7 +18,7 @@ pub(super) fn problems(units: &[Arc<Unit>]) -> Vec<String> {
     units.iter().filter_map(why).collect()
 }
 
-pub(super) fn dead_letter(letter: &DeadLetter) -> Value {
+pub(in crate::app) fn dead_letter(letter: &DeadLetter) -> Value {
     json!({
         "object": letter.object.to_string(), "verb": letter.verb, "cause": letter.cause.as_str(),
         "uid": letter.uid, "resource-version": letter.resource_version,

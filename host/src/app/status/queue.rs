@@ -35,7 +35,7 @@ fn quarantine(quarantine: &Quarantine) -> Value {
 }
 
 /// `in quarantine for 12 s, probed again in 3 s: trap: ...`, the message on one line.
-pub(super) fn because(quarantine: &Quarantine) -> String {
+pub(in crate::app) fn because(quarantine: &Quarantine) -> String {
     let failure = quarantine.failure.to_string();
     let first = failure.lines().next().unwrap_or_default();
     format!(

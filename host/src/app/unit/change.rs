@@ -5,7 +5,7 @@ use std::sync::Arc;
 use informer_cache::{SharedInformer, Subscription};
 use informer_types::{Gvr, ReadGrants};
 
-use super::{SubscribeError, Unit, Watches, off_the_workers};
+use super::{SubscribeError, Target, Unit, Watches, off_the_workers};
 use crate::{
     app::{
         changes::{Report, Verdict},
@@ -89,10 +89,14 @@ impl Unit {
         fewer || !narrow.is_empty()
     }
 
+    fn target(&self) -> Target<'_> {
+        Target { queue: &self.queue, tracer: &self.tracer }
+    }
+
     /// Takes on the claims of a configuration. True where what it reads may be incomplete now.
     fn claims_differ(&self, new: &config::Plugin, watches: &Watches) -> Result<bool, SubscribeError> {
         let mut claims = self.claims.lock();
-        let added = claims.set(new, watches, &self.parts.factory, &self.queue)?;
+        let added = claims.set(new, watches, &self.parts.factory, self.target())?;
         self.lister.set(claims.informers());
         Ok(added)
     }

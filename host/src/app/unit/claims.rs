@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use informer_cache::{InformerFactory, Registration, SharedInformer, Subscription};
 use informer_dispatch::{Filter, FilterStats, Queue};
-use informer_types::{Gvr, NotificationSink, ReadGrants, Source};
+use informer_types::{Gvr, NotificationSink, ObjectKey, ReadGrants, Source, Tracer};
 
 use super::{SubscribeError, Watches};
 use crate::{
@@ -22,6 +22,13 @@ pub(super) struct Claims(BTreeMap<Gvr, Claim>);
 struct Claim {
     subscription: Subscription,
     listening: Option<Listening>,
+}
+
+/// Where a plugin takes in what it hears, and where its filters write what they decide.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) queue: &'a Queue,
+    pub(super) tracer: &'a Tracer,
 }
 
 /// One `[[plugin.on]]`.
@@ -45,7 +52,7 @@ impl Claims {
         config: &config::Plugin,
         watches: &Watches,
         factory: &InformerFactory,
-        queue: &Queue,
+        target: Target<'_>,
     ) -> Result<bool, SubscribeError> {
         let heard = config.subscriptions.iter().map(|on| &on.watch);
         let wanted: Vec<&Gvr> = heard.chain(config.grants.read.iter().flat_map(ReadGrants::gvrs)).collect();
@@ -59,7 +66,7 @@ impl Claims {
         }
         for on in &config.subscriptions {
             if let Some(claim) = self.0.get_mut(&on.watch) {
-                claim.listen(&config.name, on, queue)?;
+                claim.listen(&config.name, on, target)?;
             }
         }
         for (gvr, claim) in &mut self.0 {
@@ -119,6 +126,14 @@ impl Claims {
         Some((claim.subscription.informer().clone(), registration))
     }
 
+    /// Whether it hears of this resource, and the condition that excludes the object as it is in the cache.
+    pub(super) fn hears(&self, gvr: &Gvr, key: &ObjectKey) -> Option<Option<&'static str>> {
+        let claim = self.0.get(gvr)?;
+        let listening = claim.listening.as_ref()?;
+        let cached = claim.subscription.informer().lister().get(key);
+        Some(cached.and_then(|object| listening.filter.excludes(&object)))
+    }
+
     /// By the resource that each is about.
     pub(super) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
         let filter = |claim: &Claim| claim.listening.as_ref().map(|listening| listening.filter.stats());
@@ -142,10 +157,11 @@ impl Claim {
         &mut self,
         plugin: &str,
         on: &config::Subscription,
-        queue: &Queue,
+        target: Target<'_>,
     ) -> Result<(), SubscribeError> {
         let config = settings::listener(plugin, on);
-        let filter = || Arc::new(Filter::new(settings::filter(on), queue.clone()));
+        let Target { queue, tracer } = target;
+        let filter = || Arc::new(Filter::traced(settings::filter(on), queue.clone(), tracer.clone()));
         match &mut self.listening {
             Some(listening) if listening.on == *on => {}
             Some(listening) => {

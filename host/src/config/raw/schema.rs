@@ -43,6 +43,7 @@ pub(crate) static HOST: Section = Section {
         "component-size",
         "http-deny",
         "http-ca",
+        "trace",
     ],
     later: &[],
 };

@@ -6,8 +6,8 @@ use ipnet::IpNet;
 
 use super::Context;
 use crate::config::{
-    host::{ADMIN, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT, StateDir},
-    raw::{Located, PathText, RawHost, Size},
+    host::{ADMIN, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT, StateDir, TRACE},
+    raw::{Count, Located, PathText, RawHost, Size},
 };
 
 /// Less would cut off calls that are all but done.
@@ -16,6 +16,9 @@ const LEAST_SHUTDOWN: Duration = Duration::from_millis(100);
 const COMPONENT: (Size, Size) = (Size(4 << 10), Size(1 << 30));
 /// Somebody waits for the process to end.
 const MOST_SHUTDOWN: Duration = Duration::from_secs(60 * 60);
+
+/// None; and 200 MiB of them.
+const STEPS: (Count, Count) = (Count(0), Count(1 << 20));
 
 pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
     let http_deny = raw.http_deny.map(|networks| context.distinct(networks.value, IpNet::to_string));
@@ -32,6 +35,7 @@ pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
         component_bytes: component_bytes(raw.component_size.as_ref(), context),
         state_dir: state_dir(raw.state_dir.as_ref(), context),
         http_deny: http_deny.unwrap_or_default(),
+        trace: context.within(raw.trace.as_ref(), Count(TRACE), STEPS).0,
         http_ca: raw.http_ca.as_ref().and_then(|text| context.path(text)),
     }
 }

@@ -1,6 +1,6 @@
 //! Where each change was asked for, and there are too many.
 
-use super::{Keyed, Rule};
+use super::{Keyed, Rule, Told};
 use crate::{
     entry::Tokens,
     pending::{Effect, Pending},
@@ -55,11 +55,15 @@ impl Keyed {
     fn merge_pending(&mut self, id: SlotId) -> (bool, Tokens) {
         let (mut newer, mut released) = (false, Tokens::default());
         let Some(slot) = self.slots.get_mut(id) else { return (newer, released) };
-        let entries = std::mem::take(&mut slot.pending);
+        let (entries, object) = (std::mem::take(&mut slot.pending), slot.object.clone());
         self.pending -= entries.len();
         let mut merged = Pending::default();
         for entry in entries {
+            let told = Told::of(&entry);
             let effect = merged.push(Rule::Behind, entry);
+            if !matches!(effect, Effect::Grew) {
+                told.note(&self.tracer, &object, &effect);
+            }
             self.count(&effect);
             match effect {
                 Effect::Grew => {}

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use informer_types::Failure;
+use informer_types::{Failure, Then};
 
-use super::{Keyed, Taken};
+use super::{Keyed, Taken, explain::Ended};
 use crate::{
     DeadLetter, Fate, Settled, Settlement,
     entry::Tokens,
@@ -41,7 +41,8 @@ pub(in crate::queue) struct Outcome {
 impl Keyed {
     /// Ends what [`Keyed::take`] began.
     pub(in crate::queue) fn settle(&mut self, taken: Taken, settlement: Settlement, now: Instant) -> Outcome {
-        match settlement {
+        let ended = self.ended(&taken, settlement.failure(), now);
+        let outcome = match settlement {
             Settlement::Acknowledged => self.acknowledge(taken),
             Settlement::Permanent { failure } => self.refuse(taken, failure),
             Settlement::Retry { delay, floor, failure } => match self.fail(&taken, &failure, now) {
@@ -52,7 +53,9 @@ impl Keyed {
                 Some(begins) => self.spare(taken, begins, floor, failure, now),
                 None => self.spend(taken, floor, fate, failure, now),
             },
-        }
+        };
+        self.note_ended(ended, Ended::then(&outcome.settled));
+        outcome
     }
 
     /// Tells the circuit. Where the call is not to be held against its object: whether the quarantine begins with it.
@@ -117,6 +120,8 @@ impl Keyed {
             self.counts.given_back += 1;
         }
         self.circuit.undecided(taken.id, false);
+        let ended = self.ended(&taken, None, now);
+        self.note_ended(ended, if self.closed { Then::Discarded } else { Then::GivenBack });
         let open = self.circuit.is_open();
         let outcome = self.put_back(taken, Duration::ZERO, Duration::ZERO, now);
         Outcome { wake: if open { Wake::All } else { outcome.wake }, ..outcome }

@@ -1,0 +1,115 @@
+//! What is written down of each verdict.
+
+use informer_types::Step;
+
+use super::*;
+use crate::testing::Steps;
+
+/// What a filter writes of a few notifications of one object.
+fn written(config: FilterConfig, told: impl IntoIterator<Item = (Change, Cause)>) -> Vec<Step> {
+    let steps = Steps::default();
+    let filter = Filter::traced(config, Told::default(), steps.tracer());
+    let source = Source::new("v1/pods".parse().unwrap());
+    for (change, cause) in told {
+        let source = source.clone();
+        filter.offer(Notification { source, change, cause, initial: None, observed: Instant::now() });
+    }
+    steps.take()
+}
+
+fn labels() -> FilterConfig {
+    FilterConfig { labels: "app=web".parse().unwrap(), ..FilterConfig::default() }
+}
+
+fn passed(offered: &'static str, verb: &'static str) -> Step {
+    Step::Passed { offered, verb, cause: Cause::Live }
+}
+
+fn dropped(verb: &'static str, by: &'static str) -> Step {
+    Step::Suppressed { verb, cause: Cause::Live, by }
+}
+
+#[test]
+fn a_verdict_names_what_was_offered_and_what_is_told_or_the_condition_p21() {
+    let (out, web, db) = (state("a1", "db", "1"), state("a2", "web", "1"), state("a3", "db", "1"));
+    let update =
+        |old: &Arc<Object>, new: &Arc<Object>| Change::Updated { old: old.clone(), new: new.clone() };
+
+    let steps = written(
+        labels(),
+        [
+            (Change::Added { object: out.clone() }, Cause::Live),
+            (update(&out, &web), Cause::Live),
+            (update(&web, &web), Cause::Live),
+            (update(&web, &db), Cause::Live),
+            (Change::Deleted { object: db, final_state_known: true }, Cause::Live),
+        ],
+    );
+
+    assert_eq!(
+        steps,
+        [
+            dropped("add", "labels"),
+            passed("update", "add"),
+            passed("update", "update"),
+            passed("update", "delete"),
+            dropped("delete", "labels"),
+        ]
+    );
+}
+
+#[test]
+fn each_condition_is_named_by_its_key() {
+    let open = FilterConfig::default;
+    let (old, new) = (state("a1", "web", "1"), state("a2", "web", "1"));
+    let update = Change::Updated { old, new: new.clone() };
+    let added = Change::Added { object: new };
+    let no_updates = Events { update: false, ..Events::ALL };
+    for (config, change, cause, by) in [
+        (FilterConfig { initial: false, ..open() }, &added, Cause::Initial, "initial"),
+        (FilterConfig { events: no_updates, ..open() }, &update, Cause::Live, "events"),
+        (FilterConfig { fields: "spec.n=2".parse().unwrap(), ..open() }, &added, Cause::Live, "fields"),
+        (FilterConfig { changed: vec!["/spec".parse().unwrap()], ..open() }, &update, Cause::Live, "changed"),
+        (
+            FilterConfig { when: Some("object.spec.n > 1".parse().unwrap()), ..open() },
+            &added,
+            Cause::Live,
+            "when",
+        ),
+        (
+            FilterConfig { when: Some("event == 'delete'".parse().unwrap()), ..open() },
+            &added,
+            Cause::Live,
+            "when",
+        ),
+    ] {
+        let steps = written(config, [(change.clone(), cause)]);
+        assert_eq!(steps, [Step::Suppressed { verb: change.verb(), cause, by }]);
+    }
+}
+
+#[test]
+fn an_expression_without_an_answer_says_why_before_it_lets_through_d9() {
+    let when = FilterConfig { when: Some("object.spec.m > 1".parse().unwrap()), ..FilterConfig::default() };
+
+    let steps = written(when, [(Change::Added { object: state("a1", "web", "1") }, Cause::Live)]);
+
+    let [Step::Undecided { why }, second] = &steps[..] else { panic!("{steps:?}") };
+    assert!(why.starts_with("when: ") && why.contains('m'), "{why}");
+    assert_eq!(*second, passed("add", "add"));
+}
+
+#[test]
+fn a_filter_without_conditions_decides_nothing() {
+    let added = Change::Added { object: state("a1", "web", "1") };
+
+    assert!(written(FilterConfig::default(), [(added, Cause::Live)]).is_empty());
+}
+
+#[test]
+fn whether_an_object_is_selected_now_is_asked_without_counting() {
+    let filter = Filter::new(labels(), Told::default());
+    assert_eq!(filter.excludes(&state("a1", "db", "1")), Some("labels"));
+    assert_eq!(filter.excludes(&state("a1", "web", "1")), None);
+    assert_eq!(filter.stats(), FilterStats::default());
+}

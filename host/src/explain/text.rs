@@ -1,0 +1,91 @@
+//! The answer, for a person.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+/// The columns, and the keys of a step they show.
+const COLUMNS: [(&str, &str); 5] =
+    [("TIME", "at"), ("STAGE", "stage"), ("PLUGIN", "plugin"), ("VERDICT", "verdict"), ("DETAIL", "detail")];
+
+/// Where the object stands, then a table of its steps.
+pub(super) fn text(answer: &Value) -> String {
+    let mut text = format!("{} {}: {}\n", word(answer, "gvr"), word(answer, "key"), word(answer, "cache"));
+    // Writing to a string does not fail.
+    for plugin in entries(answer, "plugins") {
+        let _ = writeln!(text, "  {}: {}", word(plugin, "plugin"), word(plugin, "stands"));
+    }
+    let steps: Vec<[String; COLUMNS.len()]> = entries(answer, "steps").map(row).collect();
+    if !steps.is_empty() {
+        text.push('\n');
+        table(&steps, &mut text);
+    } else if let Some(why) = answer.get("no-steps").and_then(Value::as_str) {
+        let _ = writeln!(text, "{why}");
+    }
+    text
+}
+
+fn table(rows: &[[String; COLUMNS.len()]], text: &mut String) {
+    let header = COLUMNS.map(|(name, _)| name.to_owned());
+    let all = || std::iter::once(&header).chain(rows);
+    let width = |column: usize| all().filter_map(|row| row.get(column)).map(String::len).max();
+    let widths: Vec<usize> = (0..COLUMNS.len()).filter_map(width).collect();
+    for row in all() {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+}
+
+fn row(step: &Value) -> [String; COLUMNS.len()] {
+    COLUMNS.map(|(_, key)| match step.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        _ => "-".to_owned(),
+    })
+}
+
+fn entries<'a>(of: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
+    of.get(list).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn word<'a>(of: &'a Value, key: &str) -> &'a str {
+    of.get(key).and_then(Value::as_str).unwrap_or("?")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn where_the_object_stands_comes_first_and_each_step_is_a_line_of_a_table() {
+        let answer = json!({
+            "gvr": "v1/pods", "key": "shop/web", "cache": "in the cache at version 12",
+            "plugins": [{"plugin": "ttl", "stands": "nothing waits"}],
+            "steps": [
+                {"at": "2026-01-02T03:04:05.000001Z", "stage": "indexer", "plugin": null, "verdict": "replaced", "detail": "11 by 12"},
+                {"at": "2026-01-02T03:04:05.000002Z", "stage": "filter", "plugin": "ttl", "verdict": "dropped", "detail": "by `labels`"},
+            ],
+        });
+
+        assert_eq!(
+            text(&answer).lines().collect::<Vec<_>>(),
+            [
+                "v1/pods shop/web: in the cache at version 12",
+                "  ttl: nothing waits",
+                "",
+                "TIME                         STAGE    PLUGIN  VERDICT   DETAIL",
+                "2026-01-02T03:04:05.000001Z  indexer  -       replaced  11 by 12",
+                "2026-01-02T03:04:05.000002Z  filter   ttl     dropped   by `labels`",
+            ]
+        );
+    }
+
+    #[test]
+    fn where_there_are_no_steps_it_is_said_why() {
+        let answer = json!({"gvr": "v1/pods", "key": "web", "cache": "not in the cache", "no-steps": "the trace is off"});
+
+        assert_eq!(text(&answer), "v1/pods web: not in the cache\nthe trace is off\n");
+    }
+}

@@ -1,0 +1,199 @@
+//! What a stage may decide about an object.
+
+use std::time::Duration;
+
+use super::Version;
+use crate::{Cause, Failure};
+
+/// One decision, in the order of the stages. A stage that decides nothing writes nothing: the delta queue neither merges nor
+/// drops, so its part is the time between the first two steps; a filter without conditions lets everything through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The reflector decoded an event of the watch and put it into the delta queue.
+    Seen {
+        /// As the API server calls it.
+        event: WatchVerb,
+        /// Of the object.
+        version: Version,
+    },
+    /// The reflector could not decode it; what the cache has stays (D-2).
+    Undecodable {
+        /// Where it says so itself.
+        version: Version,
+    },
+    /// The indexer stored a state (C-3).
+    Stored {
+        /// Seen on the watch, or in a list.
+        cause: Cause,
+        /// What was stored before, under whatever UID; none: nothing was.
+        old: Option<Version>,
+        /// What is stored now.
+        new: Version,
+    },
+    /// The watch told what the indexer had already; nobody is told, but who asked for it (D-5). Where a list says so of an
+    /// object, it is no step: a list would push everything else out of the trace.
+    Unchanged {
+        /// Stored before and now.
+        version: Version,
+    },
+    /// The indexer removed the object.
+    Removed {
+        /// Seen on the watch, or missing in a list.
+        cause: Cause,
+        /// What was stored; none: nothing was (D-11).
+        last: Option<Version>,
+    },
+    /// The processor told every listener.
+    Distributed {
+        /// `add`, `update` or `delete`; so below.
+        verb: &'static str,
+        /// Why it is told; so below.
+        cause: Cause,
+        /// How many there are.
+        listeners: usize,
+    },
+    /// The processor told the listener of one plugin, which joined late, whose period was over, or which asked.
+    Told {
+        /// What.
+        verb: &'static str,
+        /// Why.
+        cause: Cause,
+    },
+    /// The filter of a subscription let it through.
+    Passed {
+        /// What it was offered.
+        offered: &'static str,
+        /// What the handler is to be told: another verb where the object came to match, or does no longer (P-21).
+        verb: &'static str,
+        /// Why.
+        cause: Cause,
+    },
+    /// The filter of a subscription did not let it through.
+    Suppressed {
+        /// What.
+        verb: &'static str,
+        /// Why it was told.
+        cause: Cause,
+        /// The first condition that said so, by its key in `[[plugin.on]]`.
+        by: &'static str,
+    },
+    /// A condition of the filter had no answer, which counts as yes (D-9).
+    Undecided {
+        /// Without a value of the object.
+        why: Box<str>,
+    },
+    /// The plugin's queue took it in.
+    Queued {
+        /// What.
+        verb: &'static str,
+        /// Why.
+        cause: Cause,
+    },
+    /// It became part of what waited for the object already.
+    Merged {
+        /// What.
+        verb: &'static str,
+        /// Why.
+        cause: Cause,
+        /// What it became part of, as it is now; of several the newest.
+        into: &'static str,
+    },
+    /// It and what waited took each other away: the handler never has to know.
+    Cancelled {
+        /// What came.
+        verb: &'static str,
+    },
+    /// The queue was closed.
+    Discarded {
+        /// What waited, or came.
+        verb: &'static str,
+    },
+    /// A call was made and ended.
+    Called {
+        /// What was told.
+        verb: &'static str,
+        /// Why.
+        cause: Cause,
+        /// 1 for the first.
+        attempt: u32,
+        /// Since the oldest of what was merged into it entered the queue, until the call.
+        queued: Duration,
+        /// The call itself.
+        took: Duration,
+        /// Why it failed, in a few words; none: it did not.
+        failure: Option<Box<Failure>>,
+        /// What it led to.
+        then: Then,
+    },
+}
+
+/// An event of a watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchVerb {
+    /// `ADDED`
+    Added,
+    /// `MODIFIED`
+    Modified,
+    /// `DELETED`
+    Deleted,
+}
+
+/// What a call led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It is delivered.
+    Acknowledged,
+    /// It is delivered, and that ended the plugin's quarantine.
+    Recovered,
+    /// It is tried again.
+    Retry {
+        /// After this long.
+        after: Duration,
+        /// As part of newer state, which waited already.
+        superseded: bool,
+    },
+    /// It does not count as an attempt: the plugin is in quarantine, since this call or before, and it waits there.
+    Quarantined {
+        /// Until a call is made again.
+        probe_in: Duration,
+    },
+    /// It is given up, and kept as a dead letter.
+    DeadLetter,
+    /// It is given up, as configured.
+    Dropped,
+    /// The host cut the call short, and it waits as before.
+    GivenBack,
+    /// The queue was closed.
+    Discarded,
+}
+
+// === impl Step ===
+
+impl Step {
+    /// The stage that took it.
+    pub fn stage(&self) -> &'static str {
+        match self {
+            Self::Seen { .. } | Self::Undecodable { .. } => "reflector",
+            Self::Stored { .. } | Self::Unchanged { .. } | Self::Removed { .. } => "indexer",
+            Self::Distributed { .. } | Self::Told { .. } => "listener",
+            Self::Passed { .. } | Self::Suppressed { .. } | Self::Undecided { .. } => "filter",
+            Self::Queued { .. } | Self::Merged { .. } | Self::Cancelled { .. } | Self::Discarded { .. } => {
+                "queue"
+            }
+            Self::Called { .. } => "dispatch",
+        }
+    }
+}
+
+// === impl WatchVerb ===
+
+impl WatchVerb {
+    /// As on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}

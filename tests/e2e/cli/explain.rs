@@ -1,0 +1,236 @@
+//! `informer explain`, of a running host.
+
+use std::fs;
+
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_tests::host::PATIENCE;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::time::{Duration, Instant, sleep};
+
+use super::binary::{Finished, Running, informer};
+use crate::configmaps::ConfigMaps;
+
+const GVR: &str = "v1/configmaps";
+
+/// A running host with three plugins: `picky` wants a label, `echo` takes everything, `flaky` fails twice and then
+/// takes it.
+struct Host {
+    running: Running,
+    admin: String,
+    objects: ConfigMaps,
+    _server: DevServer,
+    _directory: TempDir,
+}
+
+impl Host {
+    async fn start(host: &str, flaky: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let path = directory.path().join("informer.toml");
+        let (echo, fails) = (guest("echo"), guest("flaky"));
+        let on = format!("[[plugin.on]]\nwatch = \"{GVR}\"\n");
+        let configuration = format!(
+            "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = \"off\"\n{host}\n\
+             [[watch]]\ngvr = \"{GVR}\"\n\
+             [[plugin]]\nname = \"picky\"\nsource = {echo:?}\n{on}labels = \"wanted=yes\"\n\
+             [[plugin]]\nname = \"echo\"\nsource = {echo:?}\n{on}\
+             [[plugin]]\nname = \"flaky\"\nsource = {fails:?}\nconfig = {flaky}\nretry = {{ min = \"50ms\", max = \"50ms\" }}\n{on}",
+            server.url()
+        );
+        fs::write(&path, configuration).unwrap();
+        let mut running = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
+        let line = running.logged("the admin endpoint listens").await;
+        let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
+        let objects = ConfigMaps::at(&server.url()).await;
+        Self { running, admin, objects, _server: server, _directory: directory }
+    }
+
+    async fn explain(&self, arguments: &[&str]) -> Finished {
+        informer(&[&["explain"], arguments, &["--admin", &self.admin]].concat()).await
+    }
+
+    /// Asks until the answer is as wanted; gives it.
+    async fn explained(
+        &self,
+        key: &str,
+        what: &str,
+        condition: impl Fn(&[Step]) -> bool,
+    ) -> (Value, Vec<Step>) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let asked = self.explain(&[GVR, key, "--output", "json"]).await;
+            let answer: Value =
+                serde_json::from_str(&asked.stdout).unwrap_or_else(|_| panic!("{}", asked.stderr));
+            let steps = steps(&answer);
+            if condition(&steps) {
+                return (answer, steps);
+            }
+            assert!(Instant::now() < deadline, "never {what}: {answer:#}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn stop(self) {
+        self.running.signal("TERM").await;
+        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+    }
+}
+
+/// `stage`, `plugin`, `verdict` and the verb or condition, of each step.
+type Step = (String, String, String, String);
+
+fn steps(answer: &Value) -> Vec<Step> {
+    let word = |step: &Value, key: &str| step[key].as_str().unwrap_or("-").to_owned();
+    let steps = answer["steps"].as_array().unwrap().iter();
+    let last = |step: &Value| if step["by"].is_null() { word(step, "verb") } else { word(step, "by") };
+    steps.map(|step| (word(step, "stage"), word(step, "plugin"), word(step, "verdict"), last(step))).collect()
+}
+
+/// Of one plugin, or of nobody in particular, without its name.
+fn of<'a>(steps: &'a [Step], plugin: &str) -> Vec<(&'a str, &'a str, &'a str)> {
+    let own = steps.iter().filter(|step| step.1 == plugin);
+    own.map(|(stage, _, verdict, last)| (stage.as_str(), verdict.as_str(), last.as_str())).collect()
+}
+
+fn has(steps: &[Step], plugin: &str, verdict: &str) -> bool {
+    steps.iter().any(|step| step.1 == plugin && step.2 == verdict)
+}
+
+fn stands<'a>(answer: &'a Value, plugin: &str) -> &'a str {
+    let plugins = answer["plugins"].as_array().unwrap().iter();
+    plugins.filter(|own| own["plugin"] == plugin).find_map(|own| own["stands"].as_str()).unwrap()
+}
+
+/// Issue 4, point 7.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_verdict_of_each_stage_is_told_for_each_plugin() {
+    let host = Host::start("", "{ times = 2 }").await;
+    host.objects.create("web").await;
+
+    let (answer, steps) = host
+        .explained("default/web", "delivered", |steps| {
+            has(steps, "flaky", "delivered") && has(steps, "echo", "delivered")
+        })
+        .await;
+
+    assert_eq!(
+        of(&steps, "-"),
+        [("reflector", "ADDED", "-"), ("indexer", "stored", "-"), ("listener", "told", "add")]
+    );
+    assert_eq!(of(&steps, "picky"), [("filter", "dropped", "labels")]);
+    assert_eq!(of(&steps, "echo"), [("queue", "queued", "add"), ("dispatch", "delivered", "add")]);
+    let failed = ("dispatch", "failed", "add");
+    assert_eq!(
+        of(&steps, "flaky"),
+        [("queue", "queued", "add"), failed, failed, ("dispatch", "delivered", "add")]
+    );
+    let calls = answer["steps"].as_array().unwrap().iter().filter(|step| step["plugin"] == "flaky");
+    let calls: Vec<(&Value, &Value)> =
+        calls.skip(1).map(|step| (&step["attempt"], &step["failure"])).collect();
+    let failure = |count: usize| Value::from(format!("handler: failure {count} for default/web"));
+    assert_eq!(calls, [(&1.into(), &failure(1)), (&2.into(), &failure(2)), (&3.into(), &Value::Null)]);
+
+    assert_eq!(answer["version"], answer["steps"][0]["version"]);
+    assert_eq!(
+        stands(&answer, "picky"),
+        "not selected: its `labels` excludes the object as it is; nothing waits for it"
+    );
+    assert_eq!(stands(&answer, "echo"), "selected; nothing waits for it");
+
+    let text = host.explain(&[GVR, "default/web"]).await;
+    let first = format!("{GVR} default/web: in the cache at version {}", answer["version"].as_str().unwrap());
+    assert_eq!((text.status, text.stdout.lines().next()), (Some(0), Some(first.as_str())));
+    for words in [
+        "TIME ",
+        "  dropped    add (live) by `labels`\n",
+        "  add (live), call 1 after ",
+        ": handler: failure 1 for default/web; again in ",
+    ] {
+        assert!(text.stdout.contains(words), "{words} is not in:\n{}", text.stdout);
+    }
+    let alone = host.explain(&[GVR, "default/web", "--plugin", "picky"]).await.stdout;
+    assert!(alone.contains("picky") && !alone.contains("flaky") && !alone.contains("echo"), "{alone}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_gone_is_still_explained() {
+    let host = Host::start("", "{ times = 0 }").await;
+    host.objects.create_labelled("web", "app").await;
+    host.explained("default/web", "delivered", |steps| has(steps, "echo", "delivered")).await;
+
+    host.objects.delete("web").await;
+
+    let deleted = |steps: &[Step]| {
+        steps.iter().any(|step| step.1 == "echo" && step.2 == "delivered" && step.3 == "delete")
+    };
+    let (answer, steps) = host.explained("default/web", "told to be gone", deleted).await;
+    assert_eq!(
+        of(&steps, "-")[3..],
+        [("reflector", "DELETED", "-"), ("indexer", "removed", "-"), ("listener", "told", "delete")]
+    );
+    assert_eq!(of(&steps, "picky"), [("filter", "dropped", "labels"); 2]);
+    assert_eq!((&answer["version"], answer["known"].as_bool()), (&Value::Null, Some(true)));
+    assert_eq!(answer["cache"], "not in the cache of v1/configmaps");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_up_is_explained_by_its_dead_letter_also_where_no_steps_are_remembered() {
+    let host = Host::start("trace = 0", "{ times = 9, how = \"permanent\" }").await;
+    host.objects.create("web").await;
+
+    let deadline = Instant::now() + PATIENCE;
+    let text = loop {
+        let asked = host.explain(&[GVR, "default/web"]).await;
+        if asked.stdout.contains("dead letter") {
+            break asked.stdout;
+        }
+        assert!(Instant::now() < deadline, "no letter: {}{}", asked.stdout, asked.stderr);
+        sleep(Duration::from_millis(50)).await;
+    };
+
+    assert!(text.contains("  flaky: selected; nothing waits for it; dead letter of add (1 calls): handler: failure 1 for default/web\n"), "{text}");
+    assert!(text.ends_with("no steps are remembered: [host] trace = 0 switches it off\n"), "{text}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_knows_is_told_with_what_was_meant() {
+    let host = Host::start("", "{ times = 0 }").await;
+    host.objects.create("web").await;
+    host.explained("default/web", "delivered", |steps| has(steps, "echo", "delivered")).await;
+
+    let unknown = host.explain(&[GVR, "web"]).await;
+    let expected = "v1/configmaps web: not in the cache of v1/configmaps; did you mean `default/web`?\n";
+    assert_eq!(unknown.status, Some(1));
+    assert!(unknown.stdout.starts_with(expected), "{}", unknown.stdout);
+    assert!(unknown.stdout.ends_with("\nno stage saw it of late\n"), "{}", unknown.stdout);
+
+    for (arguments, expected) in [
+        (
+            ["v1/configmap", "default/web", "--plugin", "echo"],
+            "`v1/configmap` is not watched for any plugin; did you mean `v1/configmaps`?",
+        ),
+        (
+            ["apps/v1/deployments", "default/web", "--plugin", "echo"],
+            "`apps/v1/deployments` is not watched for any plugin; watched are `v1/configmaps`",
+        ),
+        ([GVR, "default/web", "--plugin", "ecco"], "there is no plugin `ecco`; did you mean `echo`?"),
+    ] {
+        let refused = host.explain(&arguments).await;
+        let words = format!("informer: the host at {} refuses: {expected}\n", host.admin);
+        assert_eq!((refused.status, refused.stderr), (Some(1), words));
+    }
+    for (arguments, words) in [
+        (["pods", "default/web"], "`pods` is not a resource"),
+        ([GVR, "a/b/c"], "`a/b/c` is not the key of an object"),
+    ] {
+        let misused = host.explain(&arguments).await;
+        assert_eq!(misused.status, Some(2));
+        assert!(misused.stderr.contains(words), "{}", misused.stderr);
+    }
+    host.stop().await;
+}
