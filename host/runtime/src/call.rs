@@ -24,6 +24,7 @@ pub(crate) async fn make(
     let notification = &delivery.notification;
     let cause = cause(notification.cause);
     let gvr = notification.source.to_string();
+    store.data_mut().call.objects.are_of(notification.source.clone());
     let masks = Masks::new(&store.data().config, notification.source.gvr());
     let event = |store: &mut Store<Guest>, object: &Arc<Object>| EventObject {
         gvr,

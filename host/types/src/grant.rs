@@ -10,8 +10,9 @@ mod resource;
 mod secret;
 mod write;
 
-pub use namespaces::Namespaces;
+pub use namespaces::{Namespaces, is_namespace};
 pub use read::{ReadGrant, ReadGrants};
+pub use resource::is_subresource;
 pub use secret::{SecretGrant, SecretGrants};
 pub use write::{WriteGrant, WriteGrants, WriteVerb};
 

@@ -69,7 +69,7 @@ impl FromStr for Gvr {
 
     fn from_str(text: &str) -> Result<Self, InvalidGvr> {
         let invalid = |problem| InvalidGvr { text: text.to_owned(), problem };
-        let parts: Vec<&str> = text.split('/').collect();
+        let parts: Vec<&str> = text.splitn(4, '/').collect();
         let (group, version, resource) = match parts.as_slice() {
             [version, resource] => ("", *version, *resource),
             [group, version, resource] => (*group, *version, *resource),

@@ -33,7 +33,7 @@ mod workqueue;
 
 pub use grant::{
     InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
-    WriteVerb,
+    WriteVerb, is_namespace, is_subresource,
 };
 pub use gvr::{Gvr, InvalidGvr};
 pub use handler::{Delivery, EventHandler, Failure, FailureKind, Outcome};

@@ -35,7 +35,7 @@ use crate::{
 };
 use body::Identity;
 use gate::Write;
-use target::Target;
+use target::{Target, check_name};
 
 const JSON: &str = "application/json";
 
@@ -55,7 +55,7 @@ impl Host for Guest {
     async fn list_objects(&mut self, gvr: String, options: ListOptions) -> Result<ObjectPage, ApiError> {
         let target = Target::collection(&gvr, options.namespace.as_deref().unwrap_or_default())?;
         self.may_list(&target, options.namespace.as_deref())?;
-        let answer = self.ask(list::request(&target, &options)).await?;
+        let answer = self.ask(list::request(&target, &options)?).await?;
         list::page(&answer.body)
     }
 
@@ -66,22 +66,24 @@ impl Host for Guest {
         object: String,
         options: WriteOptions,
     ) -> Result<String, ApiError> {
-        let object = body::object(&object)?;
-        let (name, subresource) = (body::name(&object), options.subresource.as_str());
+        let head = body::object(&object)?;
+        let (name, subresource) = (head.name()?.into_owned(), options.subresource.as_str());
         // `pods/eviction` is posted to the pod, an ordinary object to its collection.
         let target = if subresource.is_empty() {
+            if !name.is_empty() {
+                check_name(&name)?;
+            }
             Target::collection(&gvr, &namespace)?
         } else {
             let key = types::ObjectKey { namespace, name: name.clone() };
             Target::object(&gvr, key, subresource.to_owned())?
         };
-        Identity::of_new(&target).check(&object)?;
-        if options.force {
-            return Err(ApiError::bad_argument("`force` has a meaning for server-side apply alone"));
-        }
-        let request = target.request(Method::POST).body(JSON, &object)?.write(&self.config.name, &options);
-        let write = Write { verb: WriteVerb::Create, dry_run: options.dry_run, name: &name };
-        self.write(write, &target, request).await
+        Identity::of_new(&target).check(&head)?;
+        unforced(&options)?;
+        let write =
+            Write { verb: WriteVerb::Create, dry_run: options.dry_run, name: &name, may_create: false };
+        let request = target.request(Method::POST).write(&self.config.name, &options);
+        self.write(write, &target, || request.body(JSON, body::compact(&object)?)).await
     }
 
     async fn update(
@@ -92,14 +94,16 @@ impl Host for Guest {
         options: WriteOptions,
     ) -> Result<String, ApiError> {
         let target = Target::object(&gvr, key, options.subresource.clone())?;
-        let object = body::object(&object)?;
-        Identity::of(&target).check(&object)?;
-        if options.force {
-            return Err(ApiError::bad_argument("`force` has a meaning for server-side apply alone"));
-        }
-        let request = target.request(Method::PUT).body(JSON, &object)?.write(&self.config.name, &options);
-        let write = Write { verb: WriteVerb::Update, dry_run: options.dry_run, name: target.name() };
-        self.write(write, &target, request).await
+        let head = body::object(&object)?;
+        Identity::of(&target).check(&head)?;
+        unforced(&options)?;
+        // Some resources are created by a PUT, whatever `resourceVersion` it has; a `uid` is a precondition (`Store.Update`
+        // of k8s.io/apiserver).
+        let may_create = target.subresource.is_none() && !head.has_uid()?;
+        let write =
+            Write { verb: WriteVerb::Update, dry_run: options.dry_run, name: target.name(), may_create };
+        let request = target.request(Method::PUT).write(&self.config.name, &options);
+        self.write(write, &target, || request.body(JSON, body::compact(&object)?)).await
     }
 
     async fn patch(
@@ -118,21 +122,16 @@ impl Host for Guest {
             // JSON is YAML.
             PatchKind::Apply => (WriteVerb::Apply, "application/apply-patch+yaml"),
         };
-        let body = match kind {
+        match kind {
             PatchKind::JsonPatch => body::operations(&body)?,
-            _ => {
-                let object = body::object(&body)?;
-                Identity::of(&target).check(&object)?;
-                object
-            }
-        };
-        if options.force && verb != WriteVerb::Apply {
-            return Err(ApiError::bad_argument("`force` has a meaning for server-side apply alone"));
+            _ => Identity::of(&target).check(&body::object(&body)?)?,
         }
-        let request =
-            target.request(Method::PATCH).body(content_type, &body)?.write(&self.config.name, &options);
-        let write = Write { verb, dry_run: options.dry_run, name: target.name() };
-        self.write(write, &target, request).await
+        if verb != WriteVerb::Apply {
+            unforced(&options)?;
+        }
+        let request = target.request(Method::PATCH).write(&self.config.name, &options);
+        let write = Write { verb, dry_run: options.dry_run, name: target.name(), may_create: false };
+        self.write(write, &target, || request.body(content_type, body::compact(&body)?)).await
     }
 
     async fn delete_object(
@@ -152,12 +151,24 @@ impl Host for Guest {
                 Propagation::Orphan => "Orphan",
             }),
         );
-        let request = target.request(Method::DELETE).body(JSON, &body)?;
-        let write = Write { verb: WriteVerb::Delete, dry_run: options.dry_run, name: target.name() };
-        self.write(write, &target, request).await.map(drop)
+        let request = target.request(Method::DELETE);
+        let write = Write {
+            verb: WriteVerb::Delete,
+            dry_run: options.dry_run,
+            name: target.name(),
+            may_create: false,
+        };
+        self.write(write, &target, || request.body(JSON, body.to_string())).await.map(drop)
     }
 
     async fn record_event(&mut self, event: ObjectEvent) -> Result<(), ApiError> {
         self.record(event).await
     }
+}
+
+fn unforced(options: &WriteOptions) -> Result<(), ApiError> {
+    if options.force {
+        return Err(ApiError::bad_argument("`force` has a meaning for server-side apply alone"));
+    }
+    Ok(())
 }

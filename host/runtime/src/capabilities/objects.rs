@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use informer_types::{JsonText, Object, differs};
+use informer_types::{Gvr, JsonText, Object, Source, differs};
 
 use super::{
     answer::{Budget, values},
@@ -26,6 +26,8 @@ const MOST_OF_A_CALL: u32 = 2;
 pub(crate) struct Objects {
     first: u32,
     held: Vec<Held>,
+    /// What the call is about; none where it has no objects.
+    source: Option<Source>,
 }
 
 struct Held {
@@ -43,6 +45,18 @@ impl Objects {
     pub(crate) fn renew(&mut self) {
         self.first = self.next();
         self.held.clear();
+        self.source = None;
+    }
+
+    /// The resource of the objects that will be held.
+    pub(crate) fn are_of(&mut self, source: Source) {
+        self.source = Some(source);
+    }
+
+    /// True where this is one of them.
+    pub(super) fn contain(&self, gvr: &Gvr, namespace: &str, name: &str) -> bool {
+        let same = |held: &Held| held.object.namespace() == namespace && held.object.name() == name;
+        self.source.as_ref().is_some_and(|source| source.gvr() == gvr) && self.held.iter().any(same)
     }
 
     /// True where the next call might need a token that was given before.
@@ -142,7 +156,7 @@ mod tests {
 
     #[test]
     fn tokens_run_out_instead_of_beginning_again() {
-        let mut objects = Objects { first: u32::MAX - 2, held: Vec::new() };
+        let mut objects = Objects { first: u32::MAX - 2, ..Objects::default() };
         assert!(!objects.exhausted());
 
         let (old, new) = (objects.hold(object(), false), objects.hold(object(), false));

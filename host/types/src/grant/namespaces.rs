@@ -64,8 +64,9 @@ impl fmt::Display for Namespaces {
     }
 }
 
-/// A DNS label (RFC 1123).
-pub(super) fn is_namespace(text: &str) -> bool {
+/// True for what may be the name of a namespace: a DNS label (RFC 1123).
+#[must_use]
+pub fn is_namespace(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=63).contains(&text.len())
         && text.bytes().all(allowed)

@@ -39,8 +39,9 @@ fn is_version(text: &str) -> bool {
     text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// Lower-case letters.
-fn is_subresource(text: &str) -> bool {
+/// True for what may be the name of a subresource: lower-case letters.
+#[must_use]
+pub fn is_subresource(text: &str) -> bool {
     !text.is_empty() && text.len() <= 63 && text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 

@@ -10,7 +10,8 @@ use crate::Gvr;
 pub enum WriteVerb {
     /// A new object.
     Create,
-    /// The whole of one that is there.
+    /// The whole of one that is there. Where the object sent has no `uid`, the API server may make one of some resources
+    /// (`AllowCreateOnUpdate`): that needs [`WriteVerb::Create`] too.
     Update,
     /// Parts of one that is there: a merge patch, a JSON patch or a strategic merge patch.
     Patch,

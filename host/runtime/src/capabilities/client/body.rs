@@ -1,10 +1,21 @@
 //! What a plugin sends: JSON, and about the object that the arguments name.
+//!
+//! No tree is built of it: a guest's megabytes would become a hundred times as many of the host's.
+
+use std::borrow::Cow;
 
 use informer_types::{Pointer, locate};
-use serde_json::{Map, Value};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::{Map, Value, error::Category, value::RawValue};
 
-use super::target::Target;
+use super::{error::shown, target::Target};
 use crate::bindings::informer::plugin::client::ApiError;
+
+/// The API server takes JSON bodies of 3 MiB; etcd takes objects of 1.5 MiB.
+const BODY_BYTES: usize = 3 << 20;
+
+/// As `serde_json` and everybody who reads the answer; Kubernetes' objects are nested twenty deep.
+const MAX_DEPTH: usize = 127;
 
 /// What an object must say of itself, where it says it.
 pub(super) struct Identity<'a> {
@@ -15,27 +26,106 @@ pub(super) struct Identity<'a> {
     name: Option<&'a str>,
 }
 
-/// Reads an object.
-pub(super) fn object(text: &str) -> Result<Value, ApiError> {
-    match serde_json::from_str(text) {
-        Ok(object @ Value::Object(_)) => Ok(object),
-        Ok(_) => Err(ApiError::bad_argument("the body is no JSON object")),
-        Err(error) => Err(ApiError::bad_argument(format!("the body is no JSON: {error}"))),
+/// What an object says of itself. A key that stands twice is refused: the server might go by the other one.
+#[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
+pub(super) struct Head<'a> {
+    #[serde(borrow, rename = "apiVersion")]
+    api_version: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    metadata: Option<Metadata<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    namespace: Option<&'a RawValue>,
+    #[serde(borrow)]
+    uid: Option<&'a RawValue>,
+}
+
+/// Reads an object: the whole text is JSON.
+pub(super) fn object(text: &str) -> Result<Head<'_>, ApiError> {
+    check_size(text.len())?;
+    if !text.trim_start().starts_with('{') {
+        return Err(other(text, "the body is no JSON object"));
     }
+    serde_json::from_str(text).map_err(|error| match error.classify() {
+        Category::Data => ApiError::bad_argument(format!("the body is no object of Kubernetes: {error}")),
+        _ => not_json(&error),
+    })
 }
 
 /// Reads the operations of a JSON patch (RFC 6902).
-pub(super) fn operations(text: &str) -> Result<Value, ApiError> {
+pub(super) fn operations(text: &str) -> Result<(), ApiError> {
+    check_size(text.len())?;
+    if !text.trim_start().starts_with('[') {
+        return Err(other(text, "a JSON patch is an array of operations"));
+    }
+    serde_json::from_str(text).map(|IgnoredAny| ()).map_err(|error| not_json(&error))
+}
+
+/// The API server would read no more.
+pub(super) fn check_size(bytes: usize) -> Result<(), ApiError> {
+    if bytes <= BODY_BYTES {
+        return Ok(());
+    }
+    let message = format!("the body has {bytes} bytes; the API server takes {BODY_BYTES} at most");
+    Err(ApiError::bad_argument(message))
+}
+
+/// Text that was read by [`object`] or [`operations`], without white space and needless escapes: so every reader of
+/// JSON or YAML, which server-side apply is read as, understands the same. Never longer than it was.
+pub(super) fn compact(text: &str) -> Result<String, ApiError> {
+    let mut compacted = String::with_capacity(text.len());
+    let (mut rest, mut depth) = (text, 0_usize);
+    while let Some(first) = rest.chars().next() {
+        let length = if first == '"' { string(rest) } else { first.len_utf8() };
+        let (token, after) = rest.split_at(length);
+        rest = after;
+        match first {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            let message = format!("the body is nested deeper than {MAX_DEPTH} objects and arrays");
+            return Err(ApiError::bad_argument(message));
+        }
+        if first == '"' && token.contains('\\') {
+            let plain: String = serde_json::from_str(token).map_err(|error| not_json(&error))?;
+            compacted.push_str(&Value::from(plain).to_string());
+        } else if !first.is_ascii_whitespace() {
+            compacted.push_str(token);
+        }
+    }
+    Ok(compacted)
+}
+
+/// The length of the string that the text begins with, in bytes, quotes included.
+fn string(text: &str) -> usize {
+    let mut escaped = true;
+    let end = text.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        // The first quote opens it.
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 1)
+}
+
+fn other(text: &str, what: &str) -> ApiError {
     match serde_json::from_str(text) {
-        Ok(operations @ Value::Array(_)) => Ok(operations),
-        Ok(_) => Err(ApiError::bad_argument("a JSON patch is an array of operations")),
-        Err(error) => Err(ApiError::bad_argument(format!("the body is no JSON: {error}"))),
+        Ok(IgnoredAny) => ApiError::bad_argument(what),
+        Err(error) => not_json(&error),
     }
 }
 
-/// The object's own name; empty: it leaves it to the server.
-pub(super) fn name(object: &Value) -> String {
-    object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned()
+fn not_json(error: &serde_json::Error) -> ApiError {
+    ApiError::bad_argument(format!("the body is no JSON: {error}"))
 }
 
 /// The body of a deletion. Where there is one, the server looks for no option in the query, not even for `dryRun`.
@@ -91,21 +181,99 @@ impl<'a> Identity<'a> {
     }
 
     /// The server looks at the path; whoever wrote another name into the object meant another object.
-    pub(super) fn check(&self, object: &Value) -> Result<(), ApiError> {
-        let agree = |pointer: &str, expected: &str| match object.pointer(pointer) {
-            None | Some(Value::Null) => Ok(()),
-            Some(Value::String(found)) if found == expected => Ok(()),
-            Some(found) => {
+    pub(super) fn check(&self, head: &Head<'_>) -> Result<(), ApiError> {
+        let agree = |pointer: &str, raw: Option<&RawValue>, expected: &str| match said(pointer, raw)? {
+            Some(found) if found != expected => {
+                let found = shown(&found);
                 let message = format!(
-                    "{pointer} of the object is {found}, and the arguments of the call say {expected:?}"
+                    "{pointer} of the object is {found:?}, and the arguments of the call say {expected:?}"
                 );
                 Err(ApiError::bad_argument(message))
             }
+            _ => Ok(()),
         };
         if let Some(api_version) = &self.api_version {
-            agree("/apiVersion", api_version)?;
+            agree("/apiVersion", head.api_version, api_version)?;
         }
-        agree("/metadata/namespace", self.namespace)?;
-        self.name.map_or(Ok(()), |name| agree("/metadata/name", name))
+        agree("/metadata/namespace", head.metadata().namespace, self.namespace)?;
+        self.name.map_or(Ok(()), |name| agree("/metadata/name", head.metadata().name, name))
+    }
+}
+
+// === impl Head ===
+
+impl<'a> Head<'a> {
+    /// The object's own name; empty: it leaves it to the server.
+    pub(super) fn name(&self) -> Result<Cow<'a, str>, ApiError> {
+        Ok(said("/metadata/name", self.metadata().name)?.unwrap_or_default())
+    }
+
+    /// True where the server would refuse it for an object that is not there: it has an identity of its own.
+    pub(super) fn has_uid(&self) -> Result<bool, ApiError> {
+        Ok(said("/metadata/uid", self.metadata().uid)?.is_some_and(|uid| !uid.is_empty()))
+    }
+
+    fn metadata(&self) -> &Metadata<'a> {
+        const NONE: &Metadata<'static> = &Metadata { name: None, namespace: None, uid: None };
+        self.metadata.as_ref().unwrap_or(NONE)
+    }
+}
+
+/// The text that stands there; none where nothing does, or `null`.
+fn said<'a>(pointer: &str, raw: Option<&'a RawValue>) -> Result<Option<Cow<'a, str>>, ApiError> {
+    let Some(raw) = raw.map(RawValue::get) else { return Ok(None) };
+    let plain = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match plain {
+        Some(plain) if !plain.contains('\\') => Ok(Some(Cow::Borrowed(plain))),
+        _ => serde_json::from_str(raw).map(|text: String| Some(Cow::Owned(text))).map_err(|_| {
+            ApiError::bad_argument(format!("{pointer} of the object is {}, and no text", shown(raw)))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compacted(text: &str) -> Result<String, String> {
+        compact(text).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn a_body_is_sent_without_white_space_and_in_plain_letters() {
+        for (text, expected) in [
+            ("{ \"a\" : [ 1e5 , true,\tnull ]\r\n}", "{\"a\":[1e5,true,null]}"),
+            (
+                r#"{"a b": "c\\ \" d", "\/": "\ud83d\ude00\u0001"}"#,
+                "{\"a b\":\"c\\\\ \\\" d\",\"/\":\"😀\\u0001\"}",
+            ),
+            (r#"{"": "\\"}"#, r#"{"":"\\"}"#),
+            ("[12345678901234567890123]", "[12345678901234567890123]"),
+        ] {
+            assert_eq!(compacted(text).unwrap(), expected);
+            let same: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(expected).unwrap(), same);
+        }
+        assert!(compacted(r#"["\ud800"]"#).unwrap_err().starts_with("the body is no JSON: "));
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(compacted(&deep(MAX_DEPTH)).is_ok());
+        assert!(compacted(&deep(MAX_DEPTH + 1)).unwrap_err().contains("nested deeper than 127"));
+    }
+
+    #[test]
+    fn what_an_object_says_twice_of_itself_is_refused() {
+        let refused = |text| object(text).err().unwrap().message;
+        for text in [
+            r#"{"metadata":{"name":"a"},"metadata":{}}"#,
+            r#"{"metadata":{"name":"a","n\u0061me":"b"}}"#,
+            r#"{"apiVersion":"v1","apiVersion":"v2"}"#,
+        ] {
+            assert!(refused(text).contains("duplicate field"), "{}", refused(text));
+        }
+        assert!(refused(r#"{"metadata":"x"}"#).contains("expected an object"));
+        assert!(refused(r#"{"spec":{"#).starts_with("the body is no JSON: EOF"));
+        let escaped = object(r#"{"metadata":{"n\u0061me":"\u0061","uid":null}}"#).unwrap();
+        assert_eq!((&*escaped.name().unwrap(), escaped.has_uid().unwrap()), ("a", false));
+        assert_eq!(&*object(r#"{"metadata":null}"#).unwrap().name().unwrap(), "");
     }
 }

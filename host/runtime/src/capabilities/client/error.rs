@@ -11,6 +11,9 @@ use crate::bindings::informer::plugin::client::{ApiCode, ApiError};
 /// Of an answer that is no `Status`, so much is shown.
 const SHOWN_BYTES: usize = 1024;
 
+/// Of an argument that is none, so much is shown.
+const SHOWN_OF_GUEST: usize = 256;
+
 impl ApiError {
     /// Nothing was sent.
     pub(super) fn host(code: ApiCode, message: impl Into<String>) -> Self {
@@ -54,6 +57,11 @@ impl From<ApiFailure> for ApiError {
             ApiFailure::Unavailable(_) => Self::host(ApiCode::Unavailable, message),
         }
     }
+}
+
+/// Of what a guest gave, so much stands in an error.
+pub(super) fn shown(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(SHOWN_OF_GUEST)).unwrap_or_default()
 }
 
 /// As it is written in the WIT.

@@ -13,7 +13,7 @@ use informer_types::{Gvr, ObjectKey, WriteVerb};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::{JSON, body::text, gate::Write, target::Target};
+use super::{JSON, body::text, error::shown, gate::Write, target::Target};
 use crate::{
     bindings::informer::plugin::{
         client::{ApiCode, ApiError, ObjectEvent},
@@ -100,6 +100,7 @@ impl Guest {
             let what = format!("an Event in namespace {namespace}, which is create of {events},");
             return Err(self.refuse(&what, "write"));
         }
+        self.may_regard(&regarding)?;
         let (kind, uid) = self.kind_and_uid(&regarding)?;
         let key = Key {
             gvr: regarding.gvr.clone(),
@@ -141,10 +142,9 @@ impl Guest {
             },
         });
         let target = Target::collection("events.k8s.io/v1/events", namespace)?;
-        let request =
-            target.request(Method::POST).query("fieldManager", self.reporter()).body(JSON, &object)?;
-        let write = Write { verb: WriteVerb::Create, dry_run: false, name: &name };
-        self.audited(write, &target, request).await?;
+        let request = target.request(Method::POST).query("fieldManager", self.reporter());
+        let write = Write { verb: WriteVerb::Create, dry_run: false, name: &name, may_create: false };
+        self.audited(write, &target, || request.body(JSON, object.to_string())).await?;
         self.sources.client.0.series.begin(key, name, Instant::now());
         Ok(())
     }
@@ -154,12 +154,21 @@ impl Guest {
         let series = json!({"count": count, "lastObservedTime": micro_time(jiff::Timestamp::now())});
         let key = types::ObjectKey { namespace: namespace.to_owned(), name };
         let target = Target::object("events.k8s.io/v1/events", key, String::new())?;
-        let request = target
-            .request(Method::PATCH)
-            .query("fieldManager", self.reporter())
-            .body("application/merge-patch+json", &json!({"series": series}))?;
-        let write = Write { verb: WriteVerb::Patch, dry_run: false, name: target.name() };
-        self.audited(write, &target, request).await.map(drop)
+        let request = target.request(Method::PATCH).query("fieldManager", self.reporter());
+        let write = Write { verb: WriteVerb::Patch, dry_run: false, name: target.name(), may_create: false };
+        let body = json!({"series": series}).to_string();
+        self.audited(write, &target, || request.body("application/merge-patch+json", body)).await.map(drop)
+    }
+
+    /// What the cache has is no secret to whoever may read it, or was just told of it.
+    fn may_regard(&self, regarding: &Target) -> Result<(), ApiError> {
+        let Target { gvr, namespace, .. } = regarding;
+        let granted = self.config.grants.read.as_ref().and_then(|read| read.namespaces(gvr));
+        let in_hand = || self.call.objects.contain(gvr, namespace, regarding.name());
+        if granted.is_some_and(|granted| granted.contains(namespace)) || in_hand() {
+            return Ok(());
+        }
+        Err(self.refuse(&format!("reading {regarding}, for an Event about it,"), "read"))
     }
 
     /// Of the object as the cache has it: `kubectl describe` finds its Events by both.
@@ -190,6 +199,7 @@ fn check(event: &ObjectEvent) -> Result<(), ApiError> {
         let fits =
             (1..=WORD_BYTES).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !fits {
+            let word = shown(word);
             let message = format!("the {name} of an event is one word in CamelCase, and not {word:?}");
             return Err(ApiError::bad_argument(message));
         }

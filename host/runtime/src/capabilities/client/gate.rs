@@ -21,6 +21,8 @@ pub(super) struct Write<'a> {
     pub(super) dry_run: bool,
     /// Of the object; empty where the server chooses it.
     pub(super) name: &'a str,
+    /// It may make an object that is not there, and `verb` does not say so.
+    pub(super) may_create: bool,
 }
 
 impl Guest {
@@ -51,44 +53,56 @@ impl Guest {
         Ok(())
     }
 
-    /// Checks the grant, sends, and leaves the audit record.
+    /// Checks the grant, waits for the budget, and only then makes the request and sends it, with an audit record.
     pub(super) async fn write(
         &mut self,
         write: Write<'_>,
         target: &Target,
-        request: Draft,
+        draft: impl FnOnce() -> Result<Draft, ApiError> + Send,
     ) -> Result<String, ApiError> {
-        let verb = write.verb;
-        let grants = &self.config.grants;
-        let subresource = target.subresource.as_deref();
-        let granted = grants
-            .write
-            .as_ref()
-            .is_some_and(|grants| grants.allow(verb, &target.gvr, subresource, &target.namespace));
-        // Who writes a Secret can read it: the answer is the whole object.
-        let secret = !target.gvr.is_secrets()
-            || grants.secrets.contains(&target.namespace, write.name)
-            || grants.secrets.contain_all(Some(&target.namespace));
-        if !granted || !secret {
-            // A token each, as long as there are some: a plugin that does not stop does not fill the log.
-            let now = Instant::now();
-            if self.sources.client.0.budget.reserve(self.config.limits.requests, now, now).is_ok() {
-                Audit::begin(&self.config.name, &write, target).refused();
-            }
-            let line = if granted { "secrets" } else { "write" };
-            return Err(self.refuse(&format!("{verb} of {target}"), line));
-        }
-        self.audited(write, target, request).await.and_then(|answer| error::text(answer.body))
+        self.may_write(&write, target)?;
+        self.audited(write, target, draft).await.and_then(|answer| error::text(answer.body))
     }
 
-    /// A write that is granted. What the budget does not let out leaves no record: it is counted.
+    fn may_write(&self, write: &Write<'_>, target: &Target) -> Result<(), ApiError> {
+        let Write { verb, name, may_create, .. } = *write;
+        let grants = &self.config.grants;
+        let subresource = target.subresource.as_deref();
+        let allow = |verb| {
+            let write = grants.write.as_ref();
+            write.is_some_and(|grants| grants.allow(verb, &target.gvr, subresource, &target.namespace))
+        };
+        // Who writes a Secret can read it: the answer is the whole object.
+        let secret = !target.gvr.is_secrets()
+            || grants.secrets.contains(&target.namespace, name)
+            || grants.secrets.contain_all(Some(&target.namespace));
+        let (what, line) = if !allow(verb) {
+            (format!("{verb} of {target}"), "write")
+        } else if may_create && !allow(WriteVerb::Create) {
+            let why = "without the `metadata.uid` of one that is there, which may make it and so needs `create` too,";
+            (format!("{verb} of {target} {why}"), "write")
+        } else if !secret {
+            (format!("{verb} of {target}"), "secrets")
+        } else {
+            return Ok(());
+        };
+        // A token each, as long as there are some: a plugin that does not stop does not fill the log.
+        let now = Instant::now();
+        if self.sources.client.0.budget.reserve(self.config.limits.requests, now, now).is_ok() {
+            Audit::begin(&self.config.name, write, target).refused();
+        }
+        Err(self.refuse(&what, line))
+    }
+
+    /// A write that is granted. What the budget does not let out, or what makes no request, leaves no record.
     pub(super) async fn audited(
         &mut self,
         write: Write<'_>,
         target: &Target,
-        request: Draft,
+        draft: impl FnOnce() -> Result<Draft, ApiError> + Send,
     ) -> Result<ApiAnswer, ApiError> {
         self.token().await?;
+        let request = self.request(draft()?)?;
         let audit = Audit::begin(&self.config.name, &write, target);
         let answer = self.exchange(request).await;
         audit.settle(&answer);
@@ -97,6 +111,7 @@ impl Guest {
 
     /// A request that needs no record.
     pub(super) async fn ask(&mut self, request: Draft) -> Result<ApiAnswer, ApiError> {
+        let request = self.request(request)?;
         self.token().await?;
         self.exchange(request).await
     }
@@ -125,18 +140,21 @@ impl Guest {
         }
     }
 
-    /// Sends, and turns what is no success into an error.
-    async fn exchange(&mut self, draft: Draft) -> Result<ApiAnswer, ApiError> {
-        let (counters, client) = (&self.counters.client, &self.sources.client.0);
-        counters.requests.fetch_add(1, Relaxed);
-        let request = ApiRequest {
+    fn request(&self, draft: Draft) -> Result<ApiRequest, ApiError> {
+        Ok(ApiRequest {
             plugin: self.config.name.clone(),
-            path: draft.path(),
+            path: draft.path()?,
             method: draft.method,
             content_type: draft.content_type,
             body: draft.body,
             longest_answer: self.config.limits.response_bytes,
-        };
+        })
+    }
+
+    /// Sends, and turns what is no success into an error.
+    async fn exchange(&mut self, request: ApiRequest) -> Result<ApiAnswer, ApiError> {
+        let (counters, client) = (&self.counters.client, &self.sources.client.0);
+        counters.requests.fetch_add(1, Relaxed);
         let answer = match client.transport.send(request).await {
             Ok(answer) if (200..300).contains(&answer.status) => Ok(answer),
             Ok(answer) => Err(ApiError::answered(&answer)),

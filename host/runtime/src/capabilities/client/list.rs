@@ -9,19 +9,26 @@ use crate::bindings::informer::plugin::client::{ApiCode, ApiError, ListOptions, 
 /// As client-go's pager.
 const PAGE: u32 = 500;
 
-pub(super) fn request(target: &Target, options: &ListOptions) -> Draft {
+/// No selector of a person's is a hundredth of it; and the server's own page tokens are short.
+const TEXT_BYTES: usize = 16 << 10;
+
+pub(super) fn request(target: &Target, options: &ListOptions) -> Result<Draft, ApiError> {
     let limit = if options.limit == 0 { PAGE } else { options.limit };
     let mut draft = target.request(Method::GET).query("limit", limit.to_string());
-    if !options.labels.is_empty() {
-        draft = draft.query("labelSelector", options.labels.as_str());
+    for (what, key, text) in [
+        ("label selector", "labelSelector", options.labels.as_str()),
+        ("field selector", "fieldSelector", options.fields.as_str()),
+        ("page token", "continue", options.token.as_deref().unwrap_or_default()),
+    ] {
+        if text.len() > TEXT_BYTES {
+            let message = format!("a {what} has at most 16 KiB, and this one has {} bytes", text.len());
+            return Err(ApiError::bad_argument(message));
+        }
+        if !text.is_empty() {
+            draft = draft.query(key, text);
+        }
     }
-    if !options.fields.is_empty() {
-        draft = draft.query("fieldSelector", options.fields.as_str());
-    }
-    match &options.token {
-        Some(token) => draft.query("continue", token.as_str()),
-        None => draft,
-    }
+    Ok(draft)
 }
 
 /// The server leaves `apiVersion` and `kind` out of the items of a list of built-in types; here each object says

@@ -5,9 +5,10 @@ use std::fmt;
 use bytes::Bytes;
 use form_urlencoded::Serializer;
 use http::Method;
-use informer_types::Gvr;
+use informer_types::{Gvr, is_namespace, is_subresource};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::{body, error::shown};
 use crate::bindings::informer::plugin::{
     client::{ApiError, WriteOptions},
     types,
@@ -19,8 +20,8 @@ const NAME_BYTES: usize = 253;
 /// What stays as it is in a segment of a path (RFC 3986, unreserved).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The API server takes JSON bodies of 3 MiB; etcd takes objects of 1.5 MiB.
-const BODY_BYTES: usize = 3 << 20;
+/// Of the path and query of a request: room for a prefix of the server's own is left in what a URI may have.
+const PATH_BYTES: usize = 60 << 10;
 
 /// A collection, an object or a subresource of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl Target {
         check_name(&name)?;
         let subresource = (!subresource.is_empty()).then_some(subresource);
         if let Some(wrong) = subresource.as_deref().filter(|name| !is_subresource(name)) {
-            return Err(ApiError::bad_argument(format!("{wrong:?} is not a subresource")));
+            return Err(ApiError::bad_argument(format!("{:?} is not a subresource", shown(wrong))));
         }
         Ok(Self { name: Some(name), subresource, ..Self::collection(gvr, &namespace)? })
     }
@@ -60,7 +61,7 @@ impl Target {
     pub(super) fn collection(gvr: &str, namespace: &str) -> Result<Self, ApiError> {
         let gvr: Gvr = gvr.parse().map_err(|problem| ApiError::bad_argument(format!("{problem}")))?;
         if !namespace.is_empty() && !is_namespace(namespace) {
-            return Err(ApiError::bad_argument(format!("{namespace:?} is not a namespace")));
+            return Err(ApiError::bad_argument(format!("{:?} is not a namespace", shown(namespace))));
         }
         Ok(Self { gvr, namespace: namespace.to_owned(), name: None, subresource: None })
     }
@@ -126,46 +127,39 @@ impl Draft {
         if options.force { draft.query("force", "true") } else { draft }
     }
 
-    /// The value as it was understood here, so that nobody can understand it otherwise.
-    pub(super) fn body(
-        mut self,
-        content_type: &'static str,
-        value: &serde_json::Value,
-    ) -> Result<Self, ApiError> {
-        let text = value.to_string();
-        if text.len() > BODY_BYTES {
-            let message =
-                format!("the body has {} bytes; the API server takes {BODY_BYTES} at most", text.len());
-            return Err(ApiError::bad_argument(message));
-        }
+    /// JSON of the host's own making.
+    pub(super) fn body(mut self, content_type: &'static str, json: String) -> Result<Self, ApiError> {
+        body::check_size(json.len())?;
         self.content_type = Some(content_type);
-        self.body = text.into();
+        self.body = json.into();
         Ok(self)
     }
 
-    /// Path and query.
-    pub(super) fn path(&self) -> String {
-        if self.query.is_empty() {
-            return self.path.clone();
+    /// Path and query, as long as a URI may be.
+    pub(super) fn path(&self) -> Result<String, ApiError> {
+        let mut path = self.path.clone();
+        if !self.query.is_empty() {
+            path.push('?');
+            path.push_str(&Serializer::new(String::new()).extend_pairs(&self.query).finish());
         }
-        let query = Serializer::new(String::new()).extend_pairs(&self.query).finish();
-        format!("{}?{query}", self.path)
+        if path.len() > PATH_BYTES {
+            let message = format!(
+                "the URL of the request has {} bytes, and {PATH_BYTES} are allowed: select by less",
+                path.len()
+            );
+            return Err(ApiError::bad_argument(message));
+        }
+        Ok(path)
     }
 }
 
 /// What the API server takes as a segment of a path (`IsValidPathSegmentName`), and no control characters.
-fn check_name(name: &str) -> Result<(), ApiError> {
+pub(super) fn check_name(name: &str) -> Result<(), ApiError> {
     let sound = !matches!(name, "" | "." | "..")
         && name.len() <= NAME_BYTES
         && !name.chars().any(|character| matches!(character, '/' | '%') || character.is_control());
-    if sound { Ok(()) } else { Err(ApiError::bad_argument(format!("{name:?} is not the name of an object"))) }
-}
-
-fn is_namespace(text: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    text.len() <= 63 && text.bytes().all(allowed) && !text.starts_with('-') && !text.ends_with('-')
-}
-
-fn is_subresource(text: &str) -> bool {
-    text.len() <= 63 && text.bytes().all(|byte| byte.is_ascii_lowercase())
+    if sound {
+        return Ok(());
+    }
+    Err(ApiError::bad_argument(format!("{:?} is not the name of an object", shown(name))))
 }

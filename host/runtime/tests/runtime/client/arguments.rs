@@ -65,6 +65,38 @@ async fn an_object_that_names_another_than_the_arguments_do_is_refused() {
     assert!(answer.contains("/metadata/namespace"), "{answer}");
 }
 
+/// It would stand in the audit record as long as it is.
+#[tokio::test]
+async fn an_object_whose_name_is_none_is_not_created() {
+    for name in ["a/b", "..", "a\nb", &"x".repeat(1 << 20)] {
+        let answer = refused(json!({"do": "create", "body": {"metadata": {"name": name}}})).await;
+        assert!(answer.ends_with("is not the name of an object") && answer.len() < 1000, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_selector_that_is_too_long_is_no_request() {
+    let long = "x".repeat((16 << 10) + 1);
+    let answer = refused(json!({"do": "list", "labels": long})).await;
+    let said = "list error bad-argument: a label selector has at most 16 KiB, and this one has 16385 bytes";
+    assert_eq!(answer, said);
+    let answer = refused(json!({"do": "list", "fields": long})).await;
+    assert!(answer.contains("bad-argument: a field selector has at most 16 KiB"), "{answer}");
+}
+
+/// `http` takes no longer URI; the request was counted and said to have failed on its way.
+#[tokio::test]
+async fn a_url_that_cannot_be_built_is_a_bad_argument_and_was_not_sent() {
+    let commas = ",".repeat(12 << 10);
+    let steps = json!([{"do": "list", "labels": commas, "fields": commas}]);
+    let running = writer(&steps).read(&["v1/pods"]).write(ALL).load("writer").await;
+
+    let answers = answers(&running).await;
+
+    assert!(answers[0].starts_with("list error bad-argument: the URL of the request has "), "{answers:?}");
+    assert_eq!((running.api.asked().len(), running.plugin.stats().client.requests), (0, 0));
+}
+
 #[tokio::test]
 async fn a_body_that_is_no_object_or_too_long_is_refused() {
     for body in [json!([]), json!("x"), json!(3), json!(null)] {

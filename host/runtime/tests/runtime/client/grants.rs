@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{answers, writer};
+use crate::host::object;
 
 /// What is said of a step under these grants, and how many requests left.
 async fn ask(step: &Value, read: &[&str], write: &[&str], secrets: &[&str]) -> (String, usize) {
@@ -38,6 +39,22 @@ async fn apply_is_a_verb_of_its_own_because_it_makes_objects() {
 
     assert_eq!(ask(&apply, &[], &["create,patch v1/pods"], &[]).await.1, 0);
     assert_eq!(ask(&apply, &[], &["apply v1/pods"], &[]).await.1, 1);
+}
+
+/// Leases, RoleBindings and others are made by a PUT where they are not there, with whatever `resourceVersion`; a `uid`
+/// keeps the server from it.
+#[tokio::test]
+async fn an_update_that_may_make_the_object_needs_create_too() {
+    let of = |metadata: Value| json!({"do": "update", "body": {"metadata": metadata}});
+    for metadata in [json!({}), json!({"resourceVersion": "7"}), json!({"uid": ""}), json!({"uid": null})] {
+        let (answer, sent) = ask(&of(metadata.clone()), &[], &["update,patch,apply v1/pods"], &[]).await;
+        assert_eq!(sent, 0, "{metadata}");
+        assert!(answer.contains("not-granted: update of v1/pods default/web without"), "{answer}");
+        assert_eq!(ask(&of(metadata), &[], &["create,update v1/pods"], &[]).await.1, 1);
+    }
+    assert_eq!(ask(&of(json!({"uid": "u"})), &[], &["update v1/pods"], &[]).await.1, 1);
+    let status = json!({"do": "update", "subresource": "status", "body": {}});
+    assert_eq!(ask(&status, &[], &["update v1/pods/status"], &[]).await.1, 1, "no subresource makes one");
 }
 
 #[tokio::test]
@@ -94,6 +111,36 @@ async fn an_event_needs_the_creation_of_events() {
 
     assert_eq!(sent, 0);
     assert!(answer.contains("create of events.k8s.io/v1/events"), "{answer}");
+}
+
+/// It would tell whether the object is there, and its uid.
+#[tokio::test]
+async fn an_event_about_another_object_needs_reading_that() {
+    let secret = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"db"}}"#;
+    let about = |gvr: &str, name: &str| json!({"do": "event", "gvr": gvr, "name": name});
+    for (step, read, expected) in [
+        (about("v1/secrets", "db"), &[][..], 0),
+        (about("v1/secrets", "absent"), &[], 0),
+        (about("v1/secrets", "db"), &["v1/secrets @shop"], 0),
+        (about("v1/secrets", "db"), &["v1/secrets @default"], 1),
+        (about("v1/pods", "db"), &[], 0),
+        // The one that the call is about.
+        (about("v1/pods", "web"), &[], 1),
+    ] {
+        let running = writer(&json!([step]))
+            .cache("v1/secrets", vec![object("default", "db", "1", secret)])
+            .cache("v1/pods", vec![object("default", "web", "1", r#"{"kind":"Pod"}"#)])
+            .read(read)
+            .write(&["create events.k8s.io/v1/events"])
+            .load("writer")
+            .await;
+
+        let answers = answers(&running).await;
+
+        assert_eq!(running.api.asked().len(), expected, "{step} {read:?}: {answers:?}");
+        let told = "for an Event about it, is not granted: add it to `read` under [plugin.grant]";
+        assert_eq!(answers[0].ends_with(told), expected == 0, "{step} {read:?}: {answers:?}");
+    }
 }
 
 #[tokio::test]
