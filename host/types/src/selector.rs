@@ -46,6 +46,11 @@ impl LabelSelector {
         self.0.is_empty()
     }
 
+    /// How many requirements there are: each is looked at for each object.
+    pub fn requirements(&self) -> usize {
+        self.0.len()
+    }
+
     /// True where the labels satisfy every requirement.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.0.iter().all(|requirement| requirement.operator.accepts(label(&requirement.key)))

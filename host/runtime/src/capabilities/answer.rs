@@ -9,6 +9,9 @@ use crate::bindings::informer::plugin::types::Error;
 /// Pointers in one question: each of them is looked for at every key of the object.
 const POINTERS: usize = 256;
 
+/// Of their texts together: a token takes twenty times its byte, and each is compared at each key.
+const POINTERS_BYTES: usize = 64 << 10;
+
 /// A longer question is not worth remembering: a plugin does not get to keep its memory with the host.
 const REMEMBERED_BYTES: usize = 4 << 10;
 
@@ -29,9 +32,15 @@ impl LastQuestion {
                     texts.len()
                 )));
             }
+            let bytes = texts.iter().map(String::len).sum::<usize>();
+            if bytes > POINTERS_BYTES {
+                return Err(Error::invalid(&format!(
+                    "{bytes} bytes of pointers in one call; at most {POINTERS_BYTES}"
+                )));
+            }
             let parsed: Result<_, InvalidPointer> = texts.iter().map(|text| text.parse()).collect();
             let pointers: Arc<[Pointer]> = parsed.map_err(|problem| Error::invalid(&problem))?;
-            if texts.iter().map(String::len).sum::<usize>() > REMEMBERED_BYTES {
+            if bytes > REMEMBERED_BYTES {
                 return Ok(pointers);
             }
             (self.texts, self.pointers) = (texts, pointers);
@@ -75,6 +84,7 @@ pub(super) fn values(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::informer::plugin::types::ErrorCode;
 
     #[test]
     fn each_question_is_answered_by_its_own_pointers() {
@@ -88,6 +98,11 @@ mod tests {
         assert!(last.pointers(ask(&["a"])).is_err());
         assert!(last.pointers(vec![String::new(); POINTERS + 1]).is_err());
         assert_eq!(told(&last.pointers(ask(&["/a"])).unwrap()), ["/a"]);
+        let error = last.pointers(ask(&["/".repeat(POINTERS_BYTES).as_str(), "/"])).unwrap_err();
+        assert_eq!(
+            (error.code, error.message.contains("65537 bytes of pointers")),
+            (ErrorCode::Invalid, true)
+        );
         let long = format!("/{}", "x".repeat(REMEMBERED_BYTES));
         assert_eq!(told(&last.pointers(ask(&[&long])).unwrap()), [long]);
         assert_eq!(last.texts, ["/a"]);

@@ -28,6 +28,12 @@ use crate::{
 /// A list that takes longer lets others run in between; the deadline is checked then.
 const RUN: Duration = Duration::from_millis(2);
 
+/// No selector of a person's is a hundredth of it.
+const LABELS_BYTES: usize = 16 << 10;
+
+/// Each of them is looked for at every object of the list, and nothing runs in between.
+const REQUIREMENTS: usize = 64;
+
 impl Guest {
     /// The resource, if the plugin may read it, and in which namespaces.
     fn readable(&self, gvr: &str) -> Result<(Gvr, &Namespaces), Error> {
@@ -50,7 +56,7 @@ impl Guest {
 
     /// All matching objects that the plugin may read, in one state of the cache.
     fn list(&self, gvr: &Gvr, of: &Selector, granted: &Namespaces) -> Result<Vec<Arc<Object>>, Error> {
-        let labels: LabelSelector = of.labels.parse().map_err(|problem| Error::invalid(&problem))?;
+        let labels = selector(&of.labels)?;
         let index = of.index.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
         let namespace = match (of.namespace.as_deref(), granted) {
             (Some(asked), granted) if !granted.contains(asked) => {
@@ -109,6 +115,23 @@ impl Guest {
         let next = self.call.lists.advance(cursor, items.len());
         Ok((items, next))
     }
+}
+
+fn selector(text: &str) -> Result<LabelSelector, Error> {
+    if text.len() > LABELS_BYTES {
+        let bytes = text.len();
+        return Err(Error::invalid(&format!(
+            "a label selector has at most 16 KiB, and this one has {bytes} bytes"
+        )));
+    }
+    let selector: LabelSelector = text.parse().map_err(|problem| Error::invalid(&problem))?;
+    if selector.requirements() > REQUIREMENTS {
+        return Err(Error::invalid(&format!(
+            "a label selector has at most {REQUIREMENTS} requirements, and this one has {}",
+            selector.requirements()
+        )));
+    }
+    Ok(selector)
 }
 
 impl types::Host for Guest {}

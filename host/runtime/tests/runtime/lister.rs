@@ -189,3 +189,18 @@ async fn a_long_list_lets_others_run_in_between() {
     assert_eq!(running.log.messages().len(), 100);
     assert!(turns > 20, "{turns}");
 }
+
+#[tokio::test]
+async fn a_label_selector_has_a_limit() {
+    let labels = |labels: &str| format!(r#""what": "list-meta", "labels": "{labels}""#);
+    let none: Vec<String> = vec![];
+    assert_eq!(ask(&labels(&vec!["x"; 64].join(","))).await, none);
+
+    let many = ask(&labels(&vec!["x"; 65].join(","))).await;
+    let long = ask(&labels(&"x".repeat(16385))).await;
+
+    let said = "a label selector has at most 64 requirements, and this one has 65";
+    assert!(many[0].starts_with("error: invalid") && many[0].contains(said), "{many:?}");
+    let said = "a label selector has at most 16 KiB, and this one has 16385 bytes";
+    assert!(long[0].starts_with("error: invalid") && long[0].contains(said), "{long:?}");
+}
