@@ -17,8 +17,9 @@ use crate::{
 /// Tables may hold so many functions: a large Python component has some ten thousand.
 const TABLE_ELEMENTS: usize = 1_000_000;
 
-/// Handles of WASI a guest may hold at a time; the runtimes of the languages hold a few dozen.
-const HANDLES: usize = 10_000;
+/// Handles of WASI a guest may hold at a time, some of them with kilobytes behind them; the runtimes of the languages
+/// hold a few dozen.
+const HANDLES: usize = 1_000;
 
 /// The data of a store.
 pub(crate) struct Guest {

@@ -3,7 +3,10 @@
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi_http::{WasiHttp, WasiHttpView, p2::bindings as wasi_http};
 
-use super::logging::{UNVERSIONED, link_unversioned};
+use super::{
+    http::request,
+    logging::{UNVERSIONED, link_unversioned},
+};
 use crate::{
     Grants,
     bindings::{informer::plugin as imports, wasi},
@@ -166,7 +169,8 @@ impl Capability {
             }
             Self::HttpTypes => {
                 let options = wasi_http::LinkOptions::default();
-                wasi_http::http::types::add_to_linker::<_, WasiHttp>(linker, &options.into(), Guest::http)
+                wasi_http::http::types::add_to_linker::<_, WasiHttp>(linker, &options.into(), Guest::http)?;
+                request::limit(linker)
             }
             Self::HttpOutgoing => {
                 wasi_http::http::outgoing_handler::add_to_linker::<_, WasiHttp>(linker, Guest::http)

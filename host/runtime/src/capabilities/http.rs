@@ -11,7 +11,8 @@
 //! 3. Redirects are answers: the guest may follow one by a request of its own, which is judged again. Proxies of the
 //!    environment are not used. `Host` is what was granted; userinfo is refused.
 //! 4. A request ends at the deadline of its call, and so does its answer's body. Bodies have a limit in each
-//!    direction, and so have the requests of a plugin at a time.
+//!    direction, and so have the requests of a plugin at a time. So has what a request holds before it is sent: 16 KiB
+//!    of headers, 16 KiB of path and query, 512 bytes of authority, 32 of a method.
 //! 5. What is refused or fails is a line in the plugin's log, without path, query and headers, and is counted.
 //!
 //! HTTP/1.1 only, each request on a connection of its own.
@@ -24,6 +25,7 @@ mod exchange;
 mod grant;
 mod path;
 mod problem;
+pub(crate) mod request;
 mod resolver;
 mod target;
 mod traffic;
@@ -43,6 +45,12 @@ pub(crate) use traffic::Traffic;
 pub use traffic::{HttpOutcome, HttpStats};
 
 use exchange::{Answer, Exchange};
+
+/// Headers of one request, each with some room for what the host keeps besides.
+const FIELDS_BYTES: usize = 16 << 10;
+
+/// Of a body, so much is taken at a time; the host keeps it until the request is sent.
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// What one instance makes requests with.
 pub(crate) struct Egress {
@@ -70,13 +78,19 @@ impl Egress {
         traffic: Arc<Traffic>,
     ) -> Self {
         let deadline = std::time::Instant::now();
-        Self { context: WasiHttpCtx::new(), hooks: Hooks { client, config, output, traffic, deadline } }
+        let mut context = WasiHttpCtx::new();
+        context.set_field_size_limit(FIELDS_BYTES);
+        Self { context, hooks: Hooks { client, config, output, traffic, deadline } }
     }
 }
 
 // === impl Hooks ===
 
 impl WasiHttpHooks for Hooks {
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK_BYTES
+    }
+
     fn send_request(
         &mut self,
         request: Request<WasiBody>,

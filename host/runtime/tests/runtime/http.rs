@@ -129,6 +129,52 @@ async fn what_is_not_granted_never_leaves_the_host() {
     assert_eq!(server.seen(), Vec::<String>::new());
 }
 
+/// The host keeps it behind a handle, whether or not it is ever sent.
+#[tokio::test]
+async fn what_a_request_holds_has_a_limit() {
+    let request = |key: &str, value: Value| {
+        let mut request = get("a.example.com", "/");
+        request[key] = value;
+        request
+    };
+    for (fits, exceeds, told) in [
+        (json!("X".repeat(32)), json!("X".repeat(33)), ("method", "the method is refused")),
+        (json!("x".repeat(512)), json!("x".repeat(513)), ("authority", "the authority is refused")),
+        (
+            json!(format!("/{}", "x".repeat(16383))),
+            json!(format!("/{}", "x".repeat(16384))),
+            ("path", "the path is refused"),
+        ),
+    ] {
+        let (key, told) = told;
+        let requests = [request(key, fits), request(key, exceeds)];
+        let running = fetching(&requests).http(&[]).load("fetch").await;
+
+        let (guest, _) = lines(&running).await;
+
+        assert_eq!(guest.len(), 2);
+        assert!(!guest[0].contains("refused"), "{key}: {guest:?}");
+        assert_eq!(guest[1], told, "{key}");
+    }
+    // For headers WASI 0.2 has no such error.
+    let headers =
+        |bytes: usize| fetching(&[request("headers", json!([["x-a", "x".repeat(bytes)]]))]).http(&[]);
+    lines(&headers(16000).load("fetch").await).await;
+    let failure = headers(16385).load("fetch").await.add_fails("a").await;
+    assert!(failure.message.contains("total size of fields exceeds limit"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn the_handles_of_a_guest_have_a_limit() {
+    let holding = |handles: usize| Setup::new(&json!({"requests": [], "handles": handles}).to_string());
+    let few = holding(900).http(&[]).load("fetch").await;
+    assert_eq!(few.add("a").await, Outcome::Acknowledged);
+
+    let many = holding(1001).http(&[]).load("fetch").await;
+
+    assert_eq!(many.add_fails("a").await.kind, FailureKind::Trap);
+}
+
 #[tokio::test]
 async fn the_log_says_what_was_denied_without_the_secrets_of_the_url() {
     let request = json!({
