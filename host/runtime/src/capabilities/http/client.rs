@@ -27,6 +27,9 @@ use super::{
 /// How long the addresses of what is protected are taken to be true.
 const PROTECTED_FOR: Duration = Duration::from_secs(30);
 
+/// How long a lookup that failed is not made again.
+const FAILED_FOR: Duration = Duration::from_secs(2);
+
 /// Addresses remembered of one protected name, whose answers may rotate.
 const PROTECTED_ADDRESSES: usize = 64;
 
@@ -154,7 +157,8 @@ impl HttpClient {
         let addresses = match &target.host {
             Host::Address(address) => vec![*address],
             Host::Name(name) => {
-                self.0.resolver.resolve(name.clone(), ticket).await.map_err(NoAddress::Unresolved)?
+                let found = self.0.resolver.resolve(name.clone(), ticket.clone()).await;
+                found.map_err(NoAddress::Unresolved)?
             }
         };
         if addresses.is_empty() {
@@ -162,12 +166,18 @@ impl HttpClient {
             return Err(NoAddress::Unresolved(none));
         }
         for address in &addresses {
-            self.judge(*address, target.port, grant).await.map_err(NoAddress::Denied)?;
+            self.judge(*address, target.port, grant, &ticket).await.map_err(NoAddress::Denied)?;
         }
         Ok(addresses.iter().map(|address| SocketAddr::new(address.to_canonical(), target.port)).collect())
     }
 
-    async fn judge(&self, address: IpAddr, port: u16, grant: &HttpGrant) -> Result<(), Denied> {
+    async fn judge(
+        &self,
+        address: IpAddr,
+        port: u16,
+        grant: &HttpGrant,
+        ticket: &Ticket,
+    ) -> Result<(), Denied> {
         match reach(address) {
             Reach::Never(why) => return Err(Denied::Address { address, why }),
             Reach::Loopback if !grant.names(address.to_canonical()) => {
@@ -180,7 +190,7 @@ impl HttpClient {
                 return Err(Denied::Network { address });
             }
             for place in &self.0.protected {
-                if place.is(form, port, &*self.0.resolver).await? {
+                if place.is(form, port, &*self.0.resolver, ticket).await? {
                     return Err(Denied::Protected { address, what: place.what });
                 }
             }
@@ -208,39 +218,53 @@ impl std::fmt::Debug for HttpClient {
 // === impl Place ===
 
 impl Place {
-    async fn is(&self, address: IpAddr, port: u16, resolver: &dyn Resolver) -> Result<bool, Denied> {
+    async fn is(
+        &self,
+        address: IpAddr,
+        port: u16,
+        resolver: &dyn Resolver,
+        ticket: &Ticket,
+    ) -> Result<bool, Denied> {
         if reach(address) == Reach::Loopback && port != self.port {
             return Ok(false);
         }
         match &self.host {
             Host::Address(own) => Ok(*own == address),
             Host::Name(name) => {
-                self.look_up(name, resolver).await?;
+                self.look_up(name, resolver, ticket).await?;
                 Ok(self.known.lock().addresses.contains(&address))
             }
         }
     }
 
-    /// Keeps what was known before where the name cannot be resolved just now.
-    async fn look_up(&self, name: &str, resolver: &dyn Resolver) -> Result<(), Denied> {
+    /// Keeps what was known before where the name cannot be resolved just now; where nothing was known, nothing can be
+    /// kept away from it, so every request is denied. The lookup is one of the request's own: it counts among those of
+    /// its plugin until it returns, also where nobody waits for it any more.
+    async fn look_up(&self, name: &str, resolver: &dyn Resolver, ticket: &Ticket) -> Result<(), Denied> {
         let _one_at_a_time = self.looking.lock().await;
-        if self.known.lock().until.is_some_and(|until| Instant::now() < until) {
-            return Ok(());
+        let due = self.known.lock().until.is_none_or(|until| Instant::now() >= until);
+        if due {
+            let found = resolver.resolve(name.to_owned(), ticket.clone()).await;
+            self.known.lock().learn(&found.unwrap_or_default());
         }
-        let found = resolver.resolve(name.to_owned(), Ticket::default()).await;
-        let mut known = self.known.lock();
-        match found {
-            Ok(found) if !found.is_empty() => {
-                if known.addresses.len() + found.len() > PROTECTED_ADDRESSES {
-                    known.addresses.clear();
-                }
-                known.addresses.extend(found.iter().flat_map(|address| forms(*address)));
-                known.until = Some(Instant::now() + PROTECTED_FOR);
-                Ok(())
-            }
-            _ if known.addresses.is_empty() => Err(Denied::Unprotected(self.what)),
-            _ => Ok(()),
+        if self.known.lock().addresses.is_empty() { Err(Denied::Unprotected(self.what)) } else { Ok(()) }
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    /// What a lookup found; nothing where it failed.
+    fn learn(&mut self, found: &[IpAddr]) {
+        if found.is_empty() {
+            self.until = Some(Instant::now() + FAILED_FOR);
+            return;
         }
+        if self.addresses.len() + found.len() > PROTECTED_ADDRESSES {
+            self.addresses.clear();
+        }
+        self.addresses.extend(found.iter().flat_map(|address| forms(*address)));
+        self.until = Some(Instant::now() + PROTECTED_FOR);
     }
 }
 
@@ -282,7 +306,7 @@ mod tests {
 
     use futures::future::{BoxFuture, ready};
 
-    use super::*;
+    use super::{super::traffic::Traffic, *};
 
     /// Means something harmless at first, and this machine from then on.
     #[derive(Default)]
@@ -312,6 +336,37 @@ mod tests {
             ["198.51.100.7:8080", "[2001:db8::7]:8080"].iter().map(|text| text.parse().unwrap()).collect();
         assert_eq!(first.ok(), Some(judged));
         assert!(matches!(second, Err(NoAddress::Denied(Denied::Address { .. }))));
+    }
+
+    /// Knows no name, and how often it was asked by whom.
+    #[derive(Default)]
+    struct Ignorant(Mutex<Vec<Ticket>>);
+
+    impl Resolver for Ignorant {
+        fn resolve(&self, _: String, ticket: Ticket) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+            self.0.lock().push(ticket);
+            Box::pin(ready(Err(io::Error::other("no such name"))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_protected_name_that_cannot_be_resolved_denies_all_and_is_not_asked_for_each_request() {
+        let resolver = Arc::new(Ignorant::default());
+        let protected =
+            vec![Protected { what: "the API server", host: "api.example.com".to_owned(), port: 443 }];
+        let config = HttpConfig { protected, resolver: Arc::clone(&resolver) as _, ..HttpConfig::default() };
+        let client = HttpClient::new(config).unwrap();
+        let grant: HttpGrant = "http://198.51.100.7/".parse().unwrap();
+        let target = Target::of(&"http://198.51.100.7/".parse().unwrap()).unwrap();
+        let request = Arc::new(Arc::<Traffic>::default().begin(1).unwrap());
+
+        for _ in 0..3 {
+            let denied = client.addresses(&target, &grant, Ticket::of(&request)).await;
+            assert!(matches!(denied, Err(NoAddress::Denied(Denied::Unprotected("the API server")))));
+        }
+
+        assert_eq!(resolver.0.lock().len(), 1);
+        assert_eq!(Arc::strong_count(&request), 2, "the lookup counts as a request of the plugin");
     }
 
     #[test]

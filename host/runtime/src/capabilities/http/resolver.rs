@@ -21,8 +21,7 @@ pub trait Resolver: Send + Sync + 'static {
     fn resolve(&self, name: String, ticket: Ticket) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The request for which a name is looked up: one of those that the plugin may have at a time. The host's own
-/// lookups have none.
+/// The request for which a name is looked up: one of those that the plugin may have at a time.
 #[derive(Clone, Debug, Default)]
 pub struct Ticket {
     _request: Option<Arc<InFlight>>,
