@@ -59,11 +59,11 @@ impl Component {
         path: &Path,
         known: impl FnOnce(&str) -> bool,
     ) -> Result<Option<Self>, LoadError> {
-        let bytes = read(engine, path).await?;
-        if known(&hex(&Sha256::digest(&bytes))) {
+        let (bytes, digest) = digested(read(engine, path).await?).await?;
+        if known(&digest) {
             return Ok(None);
         }
-        Self::from_bytes(engine, bytes).await.map(Some)
+        Self::from_digested(engine, bytes, digest).await.map(Some)
     }
 
     /// As [`Component::from_file`], for bytes in memory.
@@ -71,6 +71,11 @@ impl Component {
     /// # Errors
     /// [`LoadError`] where the bytes are no component.
     pub async fn from_bytes(engine: &Engine, bytes: Vec<u8>) -> Result<Self, LoadError> {
+        let (bytes, digest) = digested(bytes).await?;
+        Self::from_digested(engine, bytes, digest).await
+    }
+
+    async fn from_digested(engine: &Engine, bytes: Vec<u8>, digest: String) -> Result<Self, LoadError> {
         check_preamble(&bytes)?;
         check_size(engine, bytes.len() as u64)?;
         // The semaphore is never closed; without a permit two compilations run at once, no more.
@@ -78,7 +83,7 @@ impl Component {
         let engine = engine.clone();
         let compiling = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            Self::compile(&engine, &bytes)
+            Self::compile(&engine, &bytes, digest)
         });
         compiling.await.map_err(|error| LoadError::Compile(error.to_string()))?
     }
@@ -101,9 +106,8 @@ impl Component {
         interface::check(&self.compiled.component_type(), &engine.wasmtime, grants)
     }
 
-    fn compile(engine: &Engine, bytes: &[u8]) -> Result<Self, LoadError> {
+    fn compile(engine: &Engine, bytes: &[u8], digest: String) -> Result<Self, LoadError> {
         let begun = Instant::now();
-        let digest = hex(&Sha256::digest(bytes));
         if let Some(compiled) = engine.cache.as_ref().and_then(|cache| cache.load(&engine.wasmtime, &digest))
         {
             return Ok(Self { compiled, digest: digest.into(), prepared_in: begun.elapsed() });
@@ -138,6 +142,15 @@ async fn read(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
     let most = engine.component_bytes.saturating_add(1);
     file.take(most).read_to_end(&mut bytes).await.map_err(unreadable)?;
     Ok(bytes)
+}
+
+/// With their digest: it takes a tenth of a second for the largest, so it is not made on the executor's threads.
+async fn digested(bytes: Vec<u8>) -> Result<(Vec<u8>, String), LoadError> {
+    let digesting = tokio::task::spawn_blocking(move || {
+        let digest = hex(&Sha256::digest(&bytes));
+        (bytes, digest)
+    });
+    digesting.await.map_err(|error| LoadError::Compile(error.to_string()))
 }
 
 /// Compiling takes memory and time in proportion.

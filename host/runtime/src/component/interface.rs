@@ -88,21 +88,19 @@ fn has(names: &[&str], interface: &str) -> bool {
 }
 
 fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
-    let mut not_served = Vec::new();
+    let (mut not_granted, mut not_served) = (Vec::new(), Vec::new());
     for &import in imports {
         let (interface, version) = import.split_once('@').unwrap_or((import, ""));
         let capability =
             Capability::ALL.into_iter().find(|known| known.interface() == interface && known.serves(version));
         match capability.map(|known| (known.granted(grants), known.need())) {
-            Some((false, Need::Grant(remedy))) => {
-                return Err(LoadError::NotGranted { import: import.to_owned(), remedy: remedy.to_owned() });
-            }
+            Some((false, Need::Grant(remedy))) => not_granted.push((import.to_owned(), remedy)),
             Some(_) => {}
             None if Name::of(import).is_wasi() => {}
             None => not_served.push(import.to_owned()),
         }
     }
-    if not_served.is_empty() {
+    if not_granted.is_empty() && not_served.is_empty() {
         return Ok(());
     }
     let ours: Vec<String> = Capability::ALL
@@ -111,7 +109,7 @@ fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
         .map(|known| format!("{}@{}", known.interface(), known.version()))
         .collect();
     let served = format!("{}, and {} @0.2", ours.join(", "), WASI.join(", "));
-    Err(LoadError::NotServed { imports: not_served, served })
+    Err(LoadError::Imports { not_granted, not_served, served })
 }
 
 impl<'a> Name<'a> {

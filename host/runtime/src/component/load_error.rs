@@ -1,6 +1,6 @@
 //! Why a component does not become a plugin's version.
 
-use std::{io, path::PathBuf};
+use std::{collections::BTreeSet, io, path::PathBuf};
 
 /// Why a component was refused. The version that served before goes on.
 #[derive(Debug, thiserror::Error)]
@@ -67,19 +67,13 @@ pub enum LoadError {
         /// The interface.
         import: String,
     },
-    /// An import that the configuration does not grant.
-    #[error("the component imports {import}, which is not granted: add `{remedy}` under [plugin.grant]")]
-    NotGranted {
-        /// The interface.
-        import: String,
-        /// The line to add.
-        remedy: String,
-    },
-    /// Imports that this host does not serve to anybody.
-    #[error("the component imports {}, which this host does not serve; it serves {served}", list(imports))]
-    NotServed {
-        /// The interfaces.
-        imports: Vec<String>,
+    /// Imports that the configuration does not grant, or that this host serves to nobody; all of them.
+    #[error("{}", imports(not_granted, not_served, served))]
+    Imports {
+        /// Each interface that is not granted, with the line to add.
+        not_granted: Vec<(String, &'static str)>,
+        /// The interfaces that nobody is served.
+        not_served: Vec<String>,
         /// What there is.
         served: String,
     },
@@ -96,4 +90,23 @@ pub enum LoadError {
 
 fn list(names: &[String]) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}
+
+fn imports(not_granted: &[(String, &'static str)], not_served: &[String], served: &str) -> String {
+    let mut said = Vec::new();
+    if !not_granted.is_empty() {
+        let names: Vec<String> = not_granted.iter().map(|(import, _)| import.clone()).collect();
+        let lines: BTreeSet<String> = not_granted.iter().map(|(_, line)| format!("`{line}`")).collect();
+        let (are, lines) =
+            (if names.len() > 1 { "are" } else { "is" }, lines.into_iter().collect::<Vec<_>>());
+        let names = list(&names);
+        said.push(format!(
+            "{names}, which {are} not granted: add {} under [plugin.grant]",
+            lines.join(" and ")
+        ));
+    }
+    if !not_served.is_empty() {
+        said.push(format!("{}, which this host does not serve; it serves {served}", list(not_served)));
+    }
+    format!("the component imports {}", said.join("; and "))
 }

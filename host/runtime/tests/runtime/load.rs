@@ -155,6 +155,28 @@ async fn the_lister_without_a_grant_is_refused_with_the_line_to_add() {
     assert_eq!(refused.to_string(), expected);
 }
 
+/// design.md section 6: everything that is missing, at once.
+#[tokio::test]
+async fn everything_that_is_imported_and_not_to_be_had_is_named_at_once() {
+    let missing =
+        ["informer:plugin/lister@0.1.0", "informer:plugin/client@0.1.0", "acme:door/bell", "acme:door/key"];
+    let imports: String = missing.map(|import| format!(r#"(import "{import}" (instance))"#)).concat();
+    let component = format!(
+        r#"(component {imports}
+            (instance $i)
+            (export "informer:plugin/handler@0.1.0" (instance $i))
+            (export "informer:plugin/plugin@0.1.0" (instance $i)))"#
+    );
+
+    let refused = refusal_of_text(&component).await;
+
+    let expected = "the component imports informer:plugin/lister@0.1.0, informer:plugin/client@0.1.0, which are not \
+                    granted: add `read = [\"apps/v1/deployments\"]` and `write = [\"patch apps/v1/deployments \
+                    @default\"]` under [plugin.grant]; and acme:door/bell, acme:door/key, which this host does not \
+                    serve; it serves ";
+    assert!(refused.starts_with(expected), "{refused}");
+}
+
 #[tokio::test]
 async fn a_start_that_fails_is_told_in_the_guests_words() {
     let running = Setup::new("{}").idle();
