@@ -1,6 +1,6 @@
 //! The metrics of one plugin, bounded by their number of series.
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 
@@ -183,19 +183,17 @@ impl State {
         if let Some((was, _)) = self.families.get(name).filter(|(was, _)| *was != kind) {
             return Err(Refused::Kind { name: name.to_owned(), was: was.as_str() });
         }
-        let known = self.families.get(name).is_some_and(|(_, series)| series.contains_key(&labels));
-        if !known {
-            if self.stats.series >= limit {
-                return Err(Refused::TooMany { limit });
-            }
-            self.stats.series += 1;
+        let known = self.families.get_mut(name).and_then(|(_, series)| series.get_mut(&labels));
+        if let Some(known) = known {
+            known.take(kind, value);
+            return Ok(());
         }
+        if self.stats.series >= limit {
+            return Err(Refused::TooMany { limit });
+        }
+        self.stats.series += 1;
         let (_, series) = self.families.entry(name.to_owned()).or_insert_with(|| (kind, BTreeMap::new()));
-        let entry = match series.entry(labels) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(MetricValue::new(kind)),
-        };
-        entry.take(kind, value);
+        series.entry(labels).or_insert_with(|| MetricValue::new(kind)).take(kind, value);
         Ok(())
     }
 }
