@@ -2,7 +2,9 @@
 
 mod level;
 
-use informer_runtime::{LogLevel, LogLine, LogSink};
+use std::borrow::Cow;
+
+use informer_runtime::{LogLevel, LogLine, LogSink, LogStream};
 
 pub(crate) use level::{LEVELS, LeveledLog, PluginLevel, UnknownLevel, WrittenLevel};
 
@@ -23,19 +25,36 @@ impl LogSink for PluginLog {
         let fields =
             line.fields.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ");
         let fields = (!fields.is_empty()).then_some(fields);
-        // A guest may put line breaks into a message; what follows one must not look like a line of the host's.
-        for message in line.message.lines() {
-            write(line.level, line.plugin, message, fields.as_deref());
-        }
+        write(line, &one_line(line.message), fields.as_deref());
     }
 }
 
-fn write(level: LogLevel, plugin: &str, message: &str, fields: Option<&str>) {
+fn write(line: &LogLine<'_>, message: &str, fields: Option<&str>) {
+    let LogLine { plugin, level, .. } = *line;
+    // What a guest says is told from what the host says of it.
+    let stream = match line.stream {
+        LogStream::Log => "log",
+        LogStream::Stdout => "stdout",
+        LogStream::Stderr => "stderr",
+        LogStream::Host => "host",
+    };
     match level {
-        LogLevel::Trace => tracing::trace!(target: TARGET, plugin, fields, "{message}"),
-        LogLevel::Debug => tracing::debug!(target: TARGET, plugin, fields, "{message}"),
-        LogLevel::Info => tracing::info!(target: TARGET, plugin, fields, "{message}"),
-        LogLevel::Warn => tracing::warn!(target: TARGET, plugin, fields, "{message}"),
-        LogLevel::Error => tracing::error!(target: TARGET, plugin, fields, "{message}"),
+        LogLevel::Trace => tracing::trace!(target: TARGET, plugin, stream, fields, "{message}"),
+        LogLevel::Debug => tracing::debug!(target: TARGET, plugin, stream, fields, "{message}"),
+        LogLevel::Info => tracing::info!(target: TARGET, plugin, stream, fields, "{message}"),
+        LogLevel::Warn => tracing::warn!(target: TARGET, plugin, stream, fields, "{message}"),
+        LogLevel::Error => tracing::error!(target: TARGET, plugin, stream, fields, "{message}"),
     }
 }
+
+/// A guest may put line breaks into a message; what follows one must not look like a line of the host's.
+fn one_line(message: &str) -> Cow<'_, str> {
+    if message.contains(['\n', '\r']) {
+        message.replace('\r', "\\r").replace('\n', "\\n").into()
+    } else {
+        message.into()
+    }
+}
+
+#[cfg(test)]
+mod tests;

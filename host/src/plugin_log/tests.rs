@@ -1,0 +1,65 @@
+use std::{io, sync::Arc};
+
+use parking_lot::Mutex;
+
+use super::*;
+
+/// What a text log would have on its lines.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn written(stream: LogStream, message: &str, fields: &[(String, String)]) -> String {
+    let written = Written::default();
+    let writer = written.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || writer.clone())
+        .with_ansi(false)
+        .without_time()
+        .finish();
+    let line = LogLine { plugin: "scaler", stream, level: LogLevel::Info, message, fields };
+    tracing::subscriber::with_default(subscriber, || PluginLog.line(&line));
+    String::from_utf8(written.0.lock().clone()).unwrap()
+}
+
+#[test]
+fn a_line_of_a_plugin_is_one_line_of_the_log_whatever_it_holds() {
+    let fields = [("key".to_owned(), "v".repeat(100))];
+    let forged = "first\r\n INFO informer: started\n";
+
+    let line = written(LogStream::Log, forged, &fields);
+
+    assert_eq!((line.lines().count(), line.matches("vvv").count()), (1, 33), "{line}");
+    let text =
+        r#" INFO plugin: first\r\n INFO informer: started\n plugin="scaler" stream="log" fields="key=vv"#;
+    assert!(line.starts_with(text), "{line}");
+    let breaks = written(LogStream::Log, &"\n".repeat(1000), &fields);
+    assert_eq!((breaks.lines().count(), breaks.matches("scaler").count()), (1, 1));
+}
+
+#[test]
+fn a_message_without_text_keeps_its_fields() {
+    let line = written(LogStream::Log, "", &[("key".to_owned(), "value".to_owned())]);
+
+    assert!(line.contains("key=value"), "{line}");
+}
+
+#[test]
+fn what_the_host_says_of_a_plugin_is_told_from_what_the_plugin_says() {
+    for (stream, name) in
+        [(LogStream::Host, "host"), (LogStream::Stdout, "stdout"), (LogStream::Stderr, "stderr")]
+    {
+        let line = written(stream, "x", &[]);
+        assert!(line.ends_with(&format!("stream=\"{name}\"\n")), "{line}");
+    }
+}
