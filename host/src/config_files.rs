@@ -2,7 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -41,38 +42,66 @@ impl ConfigFiles {
 
     /// What is in them now. Blocks.
     fn read(&self) -> Result<BTreeMap<String, String>, ConfigFilesError> {
-        let mut texts = BTreeMap::new();
+        let (mut texts, mut bytes) = (BTreeMap::new(), 0);
         for path in &self.paths.lock().clone() {
-            let read = read(path);
-            texts.extend(read.map_err(|error| ConfigFilesError(format!("{}: {error}", path.display())))?);
+            texts.extend(read(path, &mut bytes).map_err(|error| failed(path, &error))?);
         }
         Ok(texts)
+    }
+
+    /// The one of this name, of the last path that has one. Blocks.
+    fn read_one(&self, name: &str) -> Result<Option<String>, ConfigFilesError> {
+        for path in self.paths.lock().clone().iter().rev() {
+            let found = read_one(path, name).map_err(|error| failed(path, &error))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs off the executor's threads; nothing is there to be done where there are no paths.
+    fn blocking<T: Default + Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, ConfigFilesError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, ConfigFilesError>> {
+        let files = self.clone();
+        Box::pin(async move {
+            if files.paths.lock().is_empty() {
+                return Ok(T::default());
+            }
+            let reading = tokio::task::spawn_blocking(move || work(&files));
+            reading.await.unwrap_or_else(|error| Err(failed(Path::new(""), &error)))
+        })
     }
 }
 
 impl ConfigSource for ConfigFiles {
     fn files(&self) -> BoxFuture<'_, Result<BTreeMap<String, String>, ConfigFilesError>> {
-        let files = self.clone();
-        Box::pin(async move {
-            if files.paths.lock().is_empty() {
-                return Ok(BTreeMap::new());
-            }
-            let reading = tokio::task::spawn_blocking(move || files.read());
-            reading.await.unwrap_or_else(|error| Err(ConfigFilesError(error.to_string())))
-        })
+        self.blocking(Self::read)
+    }
+
+    fn file(&self, name: &str) -> BoxFuture<'_, Result<Option<String>, ConfigFilesError>> {
+        let name = name.to_owned();
+        self.blocking(move |files| files.read_one(&name))
     }
 }
 
-/// A file, or the files of a directory in one state of it.
-fn read(path: &Path) -> io::Result<BTreeMap<String, String>> {
+fn failed(path: &Path, why: &impl ToString) -> ConfigFilesError {
+    ConfigFilesError { path: path.to_owned(), why: why.to_string() }
+}
+
+/// A file, or the files of a directory in one state of it. `bytes` counts those of all files.
+fn read(path: &Path, bytes: &mut u64) -> io::Result<BTreeMap<String, String>> {
     if !fs::metadata(path)?.is_dir() {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        return Ok(BTreeMap::from([(name.unwrap_or_default(), text(path, &mut 0)?)]));
+        return Ok(BTreeMap::from([(name_of(path), text(path, bytes)?)]));
     }
+    let before = *bytes;
     let mut left = SWAPS;
     loop {
+        *bytes = before;
         let present = fs::canonicalize(path.join(PRESENT)).ok();
-        let read = directory(present.as_deref().unwrap_or(path));
+        let read = directory(present.as_deref().unwrap_or(path), bytes);
         // The state that was read may have been removed under way.
         left -= 1;
         if read.is_ok() || present.is_none() || left == 0 {
@@ -81,27 +110,62 @@ fn read(path: &Path) -> io::Result<BTreeMap<String, String>> {
     }
 }
 
-fn directory(path: &Path) -> io::Result<BTreeMap<String, String>> {
-    let (mut texts, mut bytes) = (BTreeMap::new(), 0);
+fn directory(path: &Path, bytes: &mut u64) -> io::Result<BTreeMap<String, String>> {
+    let mut texts = BTreeMap::new();
     for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // Links are followed: that is how volumes show their files.
-        if !name.starts_with('.') && fs::metadata(entry.path())?.is_file() {
-            texts.insert(name, text(&entry.path(), &mut bytes)?);
+        let path = entry?.path();
+        let name = name_of(&path);
+        if is_shown(&name) && fs::metadata(&path).map_err(|error| of_file(&name, &error))?.is_file() {
+            texts.insert(name, text(&path, bytes)?);
         }
     }
     Ok(texts)
 }
 
+/// The file itself, or the one of this name in a directory; none where it is not there.
+fn read_one(path: &Path, name: &str) -> io::Result<Option<String>> {
+    if !fs::metadata(path)?.is_dir() {
+        return if name_of(path) == name { text(path, &mut 0).map(Some) } else { Ok(None) };
+    }
+    let file = path.join(name);
+    // A name is no path.
+    if !is_shown(name) || name_of(&file) != name {
+        return Ok(None);
+    }
+    match fs::metadata(&file) {
+        Ok(metadata) if metadata.is_file() => text(&file, &mut 0).map(Some),
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        // No file has it.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidFilename | ErrorKind::InvalidInput) => {
+            Ok(None)
+        }
+        Err(error) => Err(of_file(name, &error)),
+    }
+}
+
+/// Links are followed: that is how volumes show their files. What begins with a full stop is their machinery.
+fn is_shown(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.')
+}
+
 /// The file's text. `bytes` counts those of all files.
 fn text(path: &Path, bytes: &mut u64) -> io::Result<String> {
-    *bytes += fs::metadata(path)?.len();
+    let name = name_of(path);
+    *bytes += fs::metadata(path).map_err(|error| of_file(&name, &error))?.len();
     if *bytes > BYTES {
         return Err(io::Error::other(format!("more than {BYTES} bytes")));
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    String::from_utf8(fs::read(path)?).map_err(|_| io::Error::other(format!("`{name}` is not UTF-8")))
+    let read = fs::read(path).map_err(|error| of_file(&name, &error))?;
+    String::from_utf8(read).map_err(|_| io::Error::other(format!("`{name}` is not UTF-8")))
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn of_file(name: &str, error: &io::Error) -> io::Error {
+    io::Error::other(format!("`{name}`: {error}"))
 }
 
 #[cfg(test)]
@@ -174,5 +238,44 @@ mod tests {
         fs::write(directory.path().join("key"), vec![b'x'; 1 + (4 << 20)]).unwrap();
         let large = texts(&[directory.path().to_owned()]).unwrap_err();
         assert!(large.ends_with("more than 4194304 bytes"), "{large}");
+    }
+
+    #[test]
+    fn the_limit_is_that_of_all_paths_together() {
+        let directory = TempDir::new().unwrap();
+        let paths: Vec<_> = ["one", "two", "three"].map(|name| directory.path().join(name)).into();
+        for path in &paths {
+            fs::create_dir(path).unwrap();
+            fs::write(path.join("a"), vec![b'x'; 2 << 20]).unwrap();
+        }
+
+        assert_eq!(texts(&paths[..2]).unwrap().len(), 1);
+        let large = texts(&paths).unwrap_err();
+        assert!(large.ends_with("three: more than 4194304 bytes"), "{large}");
+    }
+
+    #[test]
+    fn one_file_is_found_where_all_would_show_it_and_nothing_else_is_read() {
+        let directory = TempDir::new().unwrap();
+        let (volume, single) = (directory.path().join("volume"), directory.path().join("single"));
+        fs::create_dir(&volume).unwrap();
+        mount(&volume, "..2026_01", &[("a", "1"), ("single", "2")]);
+        fs::write(&single, "3").unwrap();
+        fs::write(volume.join("binary"), b"\xff").unwrap();
+        fs::write(directory.path().join("outside"), "x").unwrap();
+        let files = ConfigFiles::new(vec![volume.clone(), single]);
+
+        let of = |name: &str| files.read_one(name).unwrap();
+
+        assert_eq!((of("a").as_deref(), of("single").as_deref()), (Some("1"), Some("3")));
+        let long = "x".repeat(5000);
+        for absent in
+            ["b", "", ".", "..", "..data", "..data/a", "../outside", "a/", "a/b", "/etc/hosts", "a\0", &long]
+        {
+            assert_eq!(of(absent), None, "{absent:?}");
+        }
+        assert!(files.read_one("binary").unwrap_err().why.ends_with("`binary` is not UTF-8"));
+        let gone = ConfigFiles::new(vec![volume.join("gone")]).read_one("a").unwrap_err();
+        assert!(!gone.why.contains("gone") && gone.to_string().contains("/volume/gone: "), "{gone}");
     }
 }

@@ -1,6 +1,10 @@
 //! What the host keeps for one instance: its sandbox and the call in hand.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use wasmtime::{ResourceLimiter, component::ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -33,6 +37,8 @@ pub(crate) struct Guest {
     pub(crate) counters: Arc<Counters>,
     /// What it asked for last of an object.
     pub(crate) question: LastQuestion,
+    /// The configuration's table as `wasi:config` shows it; made where it is asked for.
+    pub(crate) config_table: OnceLock<BTreeMap<String, String>>,
     /// How many it has open.
     pub(crate) buckets: u32,
     pub(crate) call: Call,
@@ -100,6 +106,7 @@ impl Guest {
             output,
             counters,
             question: LastQuestion::default(),
+            config_table: OnceLock::new(),
             buckets: 0,
             call: Call::idle(),
             engine: engine.clone(),

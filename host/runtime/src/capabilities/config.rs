@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 pub use source::{ConfigFilesError, ConfigSource, NoConfigFiles};
 
 use crate::{
+    LogLevel,
     bindings::wasi::config::store::{Error, Host},
     guest::Guest,
 };
@@ -27,13 +28,20 @@ impl Guest {
         Ok(Value::Object(table).to_string())
     }
 
-    async fn config(&mut self) -> Result<BTreeMap<String, String>, Error> {
-        let files = self.sources.config.files().await.map_err(|error| Error::Io(error.to_string()))?;
-        let table: Value = serde_json::from_str(&self.config.config_json).unwrap_or_default();
-        let mut texts = BTreeMap::new();
-        flatten(String::new(), &table, &mut texts);
-        texts.extend(files);
-        Ok(texts)
+    /// The table, by dotted keys.
+    fn config_table(&self) -> &BTreeMap<String, String> {
+        self.config_table.get_or_init(|| {
+            let table: Value = serde_json::from_str(&self.config.config_json).unwrap_or_default();
+            let mut texts = BTreeMap::new();
+            flatten(String::new(), &table, &mut texts);
+            texts
+        })
+    }
+
+    /// The host's paths are for whoever runs it.
+    fn unreadable(&self, error: &ConfigFilesError) -> Error {
+        self.output.about(LogLevel::Warn, &error.to_string());
+        Error::Io(format!("the configuration files cannot be read: {}", error.why))
     }
 
     fn within_limit(&self, bytes: usize) -> Result<(), Error> {
@@ -49,13 +57,16 @@ impl Guest {
 
 impl Host for Guest {
     async fn get(&mut self, key: String) -> Result<Option<String>, Error> {
-        let value = self.config().await?.remove(&key);
+        let file = self.sources.config.file(&key).await.map_err(|error| self.unreadable(&error))?;
+        let value = file.or_else(|| self.config_table().get(&key).cloned());
         self.within_limit(value.as_ref().map_or(0, String::len))?;
         Ok(value)
     }
 
     async fn get_all(&mut self) -> Result<Vec<(String, String)>, Error> {
-        let texts = self.config().await?;
+        let files = self.sources.config.files().await.map_err(|error| self.unreadable(&error))?;
+        let mut texts = self.config_table().clone();
+        texts.extend(files);
         self.within_limit(texts.iter().map(|(key, text)| key.len() + text.len()).sum())?;
         Ok(texts.into_iter().collect())
     }

@@ -1,10 +1,16 @@
 //! `wasi:config` and `wasi:logging`, by a real component (issue 4 point 4).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
 
 use futures::future::BoxFuture;
 use informer_runtime::{
-    LogLevel,
+    LogLevel, LogStream,
     capabilities::{ConfigFilesError, ConfigSource},
 };
 use informer_types::Outcome;
@@ -14,17 +20,32 @@ use crate::host::{Running, Setup};
 
 /// Files that change.
 #[derive(Default)]
-struct Files(Mutex<Option<BTreeMap<String, String>>>);
+struct Files {
+    present: Mutex<Option<BTreeMap<String, String>>>,
+    /// How often all of them were read.
+    listed: AtomicUsize,
+}
 
 impl Files {
+    fn read(&self) -> Result<BTreeMap<String, String>, ConfigFilesError> {
+        let absent = || ConfigFilesError { path: "/etc/x".into(), why: "no such file".to_owned() };
+        self.present.lock().clone().ok_or_else(absent)
+    }
+
     fn hold(&self, key: &str, text: &str) {
-        *self.0.lock() = Some(BTreeMap::from([(key.to_owned(), text.to_owned())]));
+        *self.present.lock() = Some(BTreeMap::from([(key.to_owned(), text.to_owned())]));
     }
 }
 
 impl ConfigSource for Files {
     fn files(&self) -> BoxFuture<'_, Result<BTreeMap<String, String>, ConfigFilesError>> {
-        let read = self.0.lock().clone().ok_or_else(|| ConfigFilesError("/etc/x: no such file".to_owned()));
+        let read = self.read();
+        self.listed.fetch_add(1, Relaxed);
+        Box::pin(async { read })
+    }
+
+    fn file(&self, name: &str) -> BoxFuture<'_, Result<Option<String>, ConfigFilesError>> {
+        let read = self.read().map(|mut files| files.remove(name));
         Box::pin(async { read })
     }
 }
@@ -49,6 +70,8 @@ async fn the_table_and_the_files_are_one_and_a_changed_file_is_seen_at_once() {
     assert_eq!(asks(&running, "token").await[0], r#"token is Some("of the file")"#);
     assert_eq!(asks(&running, "a.b").await[0], r#"a.b is Some("1")"#);
     assert_eq!(asks(&running, "a").await[0], "a is None");
+    // Each of the three asked for one, and then for all; `start` is given all.
+    assert_eq!(files.listed.load(Relaxed), 4, "one key reads one file");
 
     files.hold("other", "new");
     assert_eq!(
@@ -68,9 +91,12 @@ async fn files_that_cannot_be_read_are_an_error_and_refuse_the_start() {
 
     files.hold("token", "x");
     let running = setup(&files).load("settings").await;
-    *files.0.lock() = None;
-    let said = asks(&running, "token").await;
-    assert_eq!(said[0], r#"Error::Io("the configuration files of the plugin: /etc/x: no such file")"#);
+    *files.present.lock() = None;
+    asks(&running, "token").await;
+    // The path is for whoever runs the host.
+    let of = |stream| running.log.lines().into_iter().find(|line| line.stream == stream).unwrap().message;
+    assert_eq!(of(LogStream::Log), r#"Error::Io("the configuration files cannot be read: no such file")"#);
+    assert_eq!(of(LogStream::Host), "the configuration files of the plugin: /etc/x: no such file");
 }
 
 #[tokio::test]
@@ -84,7 +110,9 @@ async fn a_line_of_the_standards_log_has_its_level_and_its_context() {
     let lines = running.log.lines();
     assert_eq!((lines[0].level, lines[1].level), (LogLevel::Info, LogLevel::Debug));
     assert_eq!(lines[0].fields, [("context".to_owned(), "get".to_owned())]);
-    *files.0.lock() = None;
+    *files.present.lock() = None;
     asks(&running, "token").await;
-    assert_eq!(running.log.lines()[0].level, LogLevel::Error, "critical is the error of this host");
+    let lines = running.log.lines();
+    let said = lines.iter().find(|line| line.stream == LogStream::Log).unwrap();
+    assert_eq!(said.level, LogLevel::Error, "critical is the error of this host");
 }

@@ -1,6 +1,6 @@
 //! Configuration that comes from files, as the capability needs it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use futures::future::{BoxFuture, ready};
 
@@ -15,12 +15,26 @@ pub trait ConfigSource: Send + Sync + 'static {
     /// # Cancel safety
     /// A dropped future lets the reading end for nothing.
     fn files(&self) -> BoxFuture<'_, Result<BTreeMap<String, String>, ConfigFilesError>>;
+
+    /// What is in the one of this name, which is all that is read; none where there is none.
+    ///
+    /// # Errors
+    /// [`ConfigFilesError`] where it cannot be read, is no text or is too large, or where one cannot look for it.
+    ///
+    /// # Cancel safety
+    /// As [`ConfigSource::files`].
+    fn file(&self, name: &str) -> BoxFuture<'_, Result<Option<String>, ConfigFilesError>>;
 }
 
-/// Why the files cannot be had. The text names a file, and nothing of what is in it.
+/// Why the files cannot be had, for whoever runs the host. Nothing of what is in them is in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the configuration files of the plugin: {0}")]
-pub struct ConfigFilesError(pub String);
+#[error("the configuration files of the plugin: {}: {why}", path.display())]
+pub struct ConfigFilesError {
+    /// As the configuration names it: nothing for a plugin.
+    pub path: PathBuf,
+    /// What is wrong with it; a file below it is named by its name alone.
+    pub why: String,
+}
 
 /// No files: the table is all there is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,5 +45,9 @@ pub struct NoConfigFiles;
 impl ConfigSource for NoConfigFiles {
     fn files(&self) -> BoxFuture<'_, Result<BTreeMap<String, String>, ConfigFilesError>> {
         Box::pin(ready(Ok(BTreeMap::new())))
+    }
+
+    fn file(&self, _: &str) -> BoxFuture<'_, Result<Option<String>, ConfigFilesError>> {
+        Box::pin(ready(Ok(None)))
     }
 }
