@@ -1,6 +1,6 @@
 //! The key-values of plugins.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
 use informer_runtime::capabilities::{KeyValueError, KeyValueSource, Quota};
@@ -39,7 +39,10 @@ struct Bucket {
 struct Change<'t> {
     bucket: &'t Bucket,
     values: Table<'t, Key, &'static [u8]>,
+    /// What its plugin keeps: when it began, by now, and at most.
+    before: u64,
     bytes: u64,
+    quota: u64,
 }
 
 // === impl KeyValues ===
@@ -149,6 +152,9 @@ impl KeyValueSource for KeyValues {
         quota: Quota,
     ) -> BoxFuture<'_, Result<(), KeyValueError>> {
         Box::pin(self.write(Bucket { plugin, name: bucket }, quota, move |change| {
+            if let Err(exceeded) = change.fits(&changes)? {
+                return Ok(Err(exceeded));
+            }
             for (key, value) in &changes {
                 change.set(key, value.as_deref())?;
             }
@@ -177,6 +183,30 @@ impl KeyValueSource for KeyValues {
 // === impl Change ===
 
 impl Change<'_> {
+    /// Refused where these changes would keep too much: before the first of them is written.
+    fn fits(&self, changes: &[(String, Option<Vec<u8>>)]) -> Result<Result<(), KeyValueError>, redb::Error> {
+        let Bucket { plugin, name } = self.bucket;
+        // Of a key that stands there twice the last counts.
+        let last: BTreeMap<&str, Option<usize>> =
+            changes.iter().map(|(key, value)| (key.as_str(), value.as_ref().map(Vec::len))).collect();
+        let mut after = self.bytes;
+        for (key, new) in last {
+            let old = self.values.get((&**plugin, &**name, key))?.map(|value| value.value().len());
+            let bytes =
+                |value: Option<usize>| value.map_or(0, |value| (name.len() + key.len() + value) as u64);
+            after = after.saturating_sub(bytes(old)).saturating_add(bytes(new));
+        }
+        Ok(self.within(after))
+    }
+
+    /// Refused where its plugin would keep more than before and than it may.
+    fn within(&self, after: u64) -> Result<(), KeyValueError> {
+        if after > self.quota && after > self.before {
+            return Err(KeyValueError::Quota { wanted: after, quota: self.quota });
+        }
+        Ok(())
+    }
+
     fn set(&mut self, key: &str, value: Option<&[u8]>) -> Result<(), redb::Error> {
         let Bucket { plugin, name } = self.bucket;
         let place = (&**plugin, &**name, key);
@@ -217,13 +247,14 @@ fn within<T>(
 ) -> Result<Result<T, KeyValueError>, redb::Error> {
     let mut bytes = transaction.open_table(BYTES)?;
     let before = bytes.get(&*bucket.plugin)?.map_or(0, |bytes| bytes.value());
-    let mut change = Change { bucket, values: transaction.open_table(VALUES)?, bytes: before };
+    let mut change = Change { bucket, values: transaction.open_table(VALUES)?, before, bytes: before, quota };
     let done = work(&mut change)?;
-    let after = change.bytes;
-    if done.is_ok() && after > quota && after > before {
-        return Ok(Err(KeyValueError::Quota { wanted: after, quota }));
+    if done.is_ok()
+        && let Err(exceeded) = change.within(change.bytes)
+    {
+        return Ok(Err(exceeded));
     }
-    bytes.insert(&*bucket.plugin, after)?;
+    bytes.insert(&*bucket.plugin, change.bytes)?;
     Ok(done)
 }
 

@@ -200,3 +200,20 @@ async fn a_full_disk_is_an_error_and_what_was_kept_stays() {
     assert_eq!(plugin.get("b", "k").await.unwrap(), b"old");
     plugin.set("b", "k", b"new").await.unwrap();
 }
+
+/// A disk on which nothing can be written shows that nothing was.
+#[tokio::test]
+async fn a_change_beyond_the_quota_is_refused_before_anything_is_written() {
+    let disk = FailingDisk::default();
+    let plugin = Plugin::new(&disk.state(), "p", 1 << 20);
+    plugin.set("b", "k", &[0; 1000]).await.unwrap();
+    disk.fail(Some(ErrorKind::StorageFull));
+    let half = vec![0; 600 << 10];
+
+    let refused = plugin.change("b", &[("k", Some(&half)), ("l", Some(&half))]).await.unwrap_err();
+
+    assert_eq!(refused, KeyValueError::Quota { wanted: 2 * (2 + (600 << 10)), quota: 1 << 20 });
+    disk.fail(None);
+    plugin.change("b", &[("k", Some(&half)), ("k", Some(&half)), ("k", None)]).await.unwrap();
+    assert_eq!(plugin.get("b", "k").await, None, "of one key the last counts");
+}
