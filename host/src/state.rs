@@ -180,8 +180,12 @@ impl State {
             Ok(Err(error)) => self.0.opener.explain(error),
             Err(_) => self.0.opener.panicked(),
         };
-        tracing::error!(error = %why, "the state failed; it is opened anew");
-        *self.0.slot.lock() = Slot::Closed { why: why.clone(), since: Instant::now() };
+        let mut slot = self.0.slot.lock();
+        // Another may have failed on it before, and a new one be open by now.
+        if matches!(&*slot, Slot::Open(open) if Arc::ptr_eq(open, &database)) {
+            tracing::error!(error = %why, "the state failed; it is opened anew");
+            *slot = Slot::Closed { why: why.clone(), since: Instant::now() };
+        }
         Err(why)
     }
 

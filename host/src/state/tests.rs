@@ -233,3 +233,21 @@ async fn a_closed_database_is_opened_again_although_nobody_asks() {
     stop.cancel();
     keeping.await.unwrap();
 }
+
+#[test]
+fn a_failure_of_a_database_that_was_closed_meanwhile_does_not_close_the_new_one() {
+    let disk = FailingDisk::default();
+    let state = disk.state();
+    put(&state, "a", 1).unwrap();
+
+    let late = state.read_blocking(|_| -> Result<(), redb::Error> {
+        let failed = state.read_blocking(|_| -> Result<(), _> { Err(redb::Error::PreviousIo) });
+        failed.unwrap_err();
+        // It is opened anew.
+        assert_eq!(get(&state, "a").unwrap(), Some(1));
+        Err(redb::Error::PreviousIo)
+    });
+
+    late.unwrap_err();
+    assert!(state.problem().is_none());
+}
