@@ -11,6 +11,6 @@ mod queue;
 mod workqueue;
 
 pub use exposition::CONTENT_TYPE;
-pub(crate) use exposition::{Exposition, Kind};
+pub(crate) use exposition::Exposition;
 pub(crate) use informer::informer;
 pub(crate) use plugin::{Measured, plugin, plugins_own};

@@ -50,6 +50,8 @@ fn parse(text: &str) -> BTreeMap<String, Family> {
             "counter" => &["_total"],
             "gauge" => &[""],
             "histogram" => &["_bucket", "_sum", "_count"],
+            // Two plugins, two kinds.
+            "unknown" => &["", "_total", "_bucket", "_sum", "_count"],
             kind => panic!("{current} is a {kind}"),
         };
         assert!(allowed.contains(&suffix), "{line}");
@@ -112,11 +114,14 @@ async fn every_metric_is_well_formed_documented_and_served() {
         r#"informer_runtime_call_duration_seconds_count{plugin="one"}"#,
     );
     assert!(calls >= 1.0 && calls == timed, "{calls} {timed}");
-    // One name, two kinds: neither plugin hides the other's.
-    let one = &families["informer_plugin_seen__counter"].samples;
-    let other = &families["informer_plugin_seen__gauge"].samples;
-    assert!(one.keys().all(|series| series.contains(r#"plugin="one""#)), "{one:?}");
-    assert!(other.keys().all(|series| series.contains(r#"plugin="other""#)), "{other:?}");
+    // One name, two kinds: neither plugin hides or renames the other's.
+    let seen = &families["informer_plugin_seen"];
+    let names: Vec<_> = seen.samples.keys().map(String::as_str).collect();
+    assert_eq!(seen.kind, "unknown");
+    assert_eq!(
+        names,
+        [r#"informer_plugin_seen_total{plugin="one"}"#, r#"informer_plugin_seen{plugin="other"}"#]
+    );
     let buckets = families["informer_plugin_took_seconds"].samples.keys();
     assert!(buckets.clone().any(|series| series.contains(r#"le="+Inf""#)), "{buckets:?}");
     host.stop().await;

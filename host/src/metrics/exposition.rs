@@ -12,9 +12,9 @@ use prometheus_client::{
 /// What `Exposition::text` is.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What a family measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+/// What a sample measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
     Counter,
     Gauge,
     Histogram,
@@ -28,14 +28,14 @@ pub(crate) struct Exposition {
 
 #[derive(Debug)]
 struct Family {
-    kind: Kind,
     help: String,
     samples: Vec<(Vec<(String, String)>, Sample)>,
 }
 
 #[derive(Debug)]
 enum Sample {
-    Number(f64),
+    Counter(f64),
+    Gauge(f64),
     Distribution { sum: f64, buckets: Vec<(f64, u64)> },
 }
 
@@ -45,26 +45,26 @@ impl Exposition {
     /// A counter; its name is without `_total`.
     #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
     pub(crate) fn counter(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: u64) {
-        self.add(name, (Kind::Counter, help), owned(labels), Sample::Number(value as f64));
+        self.add(name, help, owned(labels), Sample::Counter(value as f64));
     }
 
     #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
     pub(crate) fn gauge(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: usize) {
-        self.add(name, (Kind::Gauge, help), owned(labels), Sample::Number(value as f64));
+        self.add(name, help, owned(labels), Sample::Gauge(value as f64));
     }
 
     pub(crate) fn seconds(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: Duration) {
-        self.add(name, (Kind::Gauge, help), owned(labels), Sample::Number(value.as_secs_f64()));
+        self.add(name, help, owned(labels), Sample::Gauge(value.as_secs_f64()));
     }
 
-    pub(crate) fn number(
-        &mut self,
-        name: &str,
-        (kind, help): (Kind, &str),
-        labels: Vec<(String, String)>,
-        value: f64,
-    ) {
-        self.add(name, (kind, help), labels, Sample::Number(value));
+    /// A counter of any number.
+    pub(crate) fn sum(&mut self, name: &str, help: &str, labels: Vec<(String, String)>, value: f64) {
+        self.add(name, help, labels, Sample::Counter(value));
+    }
+
+    /// A gauge of any number.
+    pub(crate) fn number(&mut self, name: &str, help: &str, labels: Vec<(String, String)>, value: f64) {
+        self.add(name, help, labels, Sample::Gauge(value));
     }
 
     /// Buckets by their upper bounds, not cumulated.
@@ -75,16 +75,14 @@ impl Exposition {
         labels: Vec<(String, String)>,
         (sum, buckets): (f64, Vec<(f64, u64)>),
     ) {
-        self.add(name, (Kind::Histogram, help), labels, Sample::Distribution { sum, buckets });
+        self.add(name, help, labels, Sample::Distribution { sum, buckets });
     }
 
-    fn add(&mut self, name: &str, (kind, help): (Kind, &str), labels: Vec<(String, String)>, sample: Sample) {
-        let family = self.families.entry(name.to_owned()).or_insert_with(|| Family {
-            kind,
-            help: help.to_owned(),
-            samples: Vec::new(),
-        });
-        debug_assert_eq!(family.kind, kind, "{name}");
+    fn add(&mut self, name: &str, help: &str, labels: Vec<(String, String)>, sample: Sample) {
+        let family = self
+            .families
+            .entry(name.to_owned())
+            .or_insert_with(|| Family { help: help.to_owned(), samples: Vec::new() });
         family.samples.push((labels, sample));
     }
 
@@ -104,34 +102,93 @@ impl Exposition {
 impl Collector for Exposition {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for (name, family) in &self.families {
-            let kind = match family.kind {
-                Kind::Counter => MetricType::Counter,
-                Kind::Gauge => MetricType::Gauge,
-                Kind::Histogram => MetricType::Histogram,
-            };
             // The encoder adds a full stop itself.
-            let mut described = encoder.encode_descriptor(name, &family.help, None, kind)?;
-            for (labels, sample) in &family.samples {
-                write(described.encode_family(labels)?, family.kind, sample)?;
+            let mut described = encoder.encode_descriptor(name, &family.help, None, family.kind())?;
+            // Samples of one name lie together.
+            for kind in [Kind::Counter, Kind::Gauge, Kind::Histogram] {
+                for (labels, sample) in family.samples.iter().filter(|(_, sample)| sample.kind() == kind) {
+                    sample.write(described.encode_family(labels)?)?;
+                }
             }
         }
         Ok(())
     }
 }
 
-fn write(mut encoder: MetricEncoder<'_>, kind: Kind, sample: &Sample) -> fmt::Result {
-    match sample {
-        Sample::Number(value) if kind == Kind::Counter => {
-            encoder.encode_counter::<NoLabelSet, f64, f64>(value, None)
+// === impl Family ===
+
+impl Family {
+    /// Where it has samples of several kinds, and so of several names, nothing is said of the whole.
+    fn kind(&self) -> MetricType {
+        let mut kinds = self.samples.iter().map(|(_, sample)| sample.kind());
+        let first = kinds.next();
+        match first.filter(|first| kinds.all(|kind| kind == *first)) {
+            Some(Kind::Counter) => MetricType::Counter,
+            Some(Kind::Gauge) => MetricType::Gauge,
+            Some(Kind::Histogram) => MetricType::Histogram,
+            None => MetricType::Unknown,
         }
-        Sample::Number(value) => encoder.encode_gauge(value),
-        Sample::Distribution { sum, buckets } => {
-            let count = buckets.iter().map(|(_, count)| count).sum();
-            encoder.encode_histogram::<NoLabelSet>(*sum, count, buckets, None)
+    }
+}
+
+// === impl Sample ===
+
+impl Sample {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Counter(_) => Kind::Counter,
+            Self::Gauge(_) => Kind::Gauge,
+            Self::Distribution { .. } => Kind::Histogram,
+        }
+    }
+
+    fn write(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        match self {
+            Self::Counter(value) => encoder.encode_counter::<NoLabelSet, f64, f64>(value, None),
+            Self::Gauge(value) => encoder.encode_gauge(value),
+            Self::Distribution { sum, buckets } => {
+                let count = buckets.iter().map(|(_, count)| count).sum();
+                encoder.encode_histogram::<NoLabelSet>(*sum, count, buckets, None)
+            }
         }
     }
 }
 
 fn owned(labels: &[(&str, &str)]) -> Vec<(String, String)> {
     labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_sample_is_called_does_not_depend_on_others() {
+        let labels = |plugin: &str| vec![("plugin".to_owned(), plugin.to_owned())];
+        let mut one = Exposition::default();
+        one.sum("x_seen", "Seen", labels("a"), 1.0);
+        let mut several = Exposition::default();
+        several.number("x_seen", "Seen", labels("b"), 2.0);
+        several.sum("x_seen", "Seen", labels("a"), 1.0);
+        several.distribution("x_seen", "Seen", labels("c"), (0.5, vec![(f64::INFINITY, 1)]));
+        several.number("x_seen", "Seen", labels("d"), 3.0);
+
+        let (one, several) = (one.text(), several.text());
+
+        assert!(one.contains("# TYPE x_seen counter\n"), "{one}");
+        assert!(several.contains("# TYPE x_seen unknown\n"), "{several}");
+        let samples: Vec<&str> = several.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(
+            samples,
+            [
+                r#"x_seen_total{plugin="a"} 1.0"#,
+                r#"x_seen{plugin="b"} 2.0"#,
+                r#"x_seen{plugin="d"} 3.0"#,
+                r#"x_seen_sum{plugin="c"} 0.5"#,
+                r#"x_seen_count{plugin="c"} 1"#,
+                r#"x_seen_bucket{plugin="c",le="+Inf"} 1"#,
+            ]
+        );
+        assert!(one.contains(samples[0]), "{one}");
+    }
 }

@@ -3,7 +3,7 @@
 use informer_dispatch::FilterStats;
 use informer_types::Gvr;
 
-use super::{Exposition, Kind};
+use super::Exposition;
 
 const SUPPRESSED: &str = "Notifications that did not go on, by the condition that was the first to say so";
 
@@ -35,5 +35,5 @@ pub(super) fn filter(plugin: &str, gvr: &Gvr, stats: &FilterStats, into: &mut Ex
     let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let help = "Time that an expression took, on the informer's thread";
     let taken = stats.when.time.as_secs_f64();
-    into.number("informer_filter_when_seconds", (Kind::Counter, help), labels, taken);
+    into.sum("informer_filter_when_seconds", help, labels, taken);
 }

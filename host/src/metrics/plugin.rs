@@ -1,7 +1,5 @@
 //! What one plugin's queue, calls and capabilities measure; and what the plugins measure themselves.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use informer_dispatch::{FilterStats, QueueStats, workqueue::WorkqueueStats};
 use informer_runtime::{
     PluginStats,
@@ -9,7 +7,7 @@ use informer_runtime::{
 };
 use informer_types::Gvr;
 
-use super::{Exposition, Kind, filter::filter, queue::queue, workqueue::workqueue};
+use super::{Exposition, filter::filter, queue::queue, workqueue::workqueue};
 
 /// One plugin at the moment of the scrape.
 pub(crate) struct Measured {
@@ -76,7 +74,7 @@ fn calls(measured: &Measured, into: &mut Exposition) {
             stats.throttled_time,
         ),
     ] {
-        into.number(name, (Kind::Counter, help), owned(), time.as_secs_f64());
+        into.sum(name, help, owned(), time.as_secs_f64());
     }
     for (kind, count) in &stats.failures {
         let labels = [("plugin", plugin), ("kind", &kind.to_string())];
@@ -133,35 +131,28 @@ fn capabilities(plugin: &str, stats: &PluginStats, into: &mut Exposition) {
     }
 }
 
-/// The plugins' own metrics, below a prefix that none of the host's has. Where two plugins use one name for different
-/// kinds, the kind is appended to it: neither can hide the other's.
+/// A plugin's own metrics, below a prefix that none of the host's has. What they are called is for nobody else to change:
+/// where two plugins use one name for different kinds, the samples differ by their endings.
 pub(crate) fn plugins_own(all: &[Measured], into: &mut Exposition) {
-    let mut kinds: BTreeMap<&str, BTreeSet<MetricKind>> = BTreeMap::new();
-    for family in all.iter().flat_map(|measured| &measured.own) {
-        kinds.entry(&family.name).or_default().insert(family.kind);
-    }
-    for measured in all {
-        for family in &measured.own {
-            let several = kinds.get(family.name.as_str()).is_some_and(|kinds| kinds.len() > 1);
-            let name = match several {
-                true => format!("informer_plugin_{}__{}", family.name, family.kind.as_str()),
-                false => format!("informer_plugin_{}", family.name),
-            };
-            own(&measured.name, &name, family, into);
+    for Measured { name, own, .. } in all {
+        for family in own {
+            measured(name, family, into);
         }
     }
 }
 
-fn own(plugin: &str, name: &str, family: &MetricFamily, into: &mut Exposition) {
-    let help = "Measured by plugins themselves";
+fn measured(plugin: &str, family: &MetricFamily, into: &mut Exposition) {
+    let (name, help) = (format!("informer_plugin_{}", family.name), "Measured by plugins themselves");
     for series in &family.series {
         let mut labels = vec![("plugin".to_owned(), plugin.to_owned())];
         labels.extend(series.labels.iter().cloned());
-        let kind = if family.kind == MetricKind::Counter { Kind::Counter } else { Kind::Gauge };
         match &series.value {
-            MetricValue::Number(value) => into.number(name, (kind, help), labels, *value),
+            MetricValue::Number(value) if family.kind == MetricKind::Counter => {
+                into.sum(&name, help, labels, *value);
+            }
+            MetricValue::Number(value) => into.number(&name, help, labels, *value),
             MetricValue::Distribution { sum, buckets } => {
-                into.distribution(name, help, labels, (*sum, buckets.clone()));
+                into.distribution(&name, help, labels, (*sum, buckets.clone()));
             }
         }
     }
