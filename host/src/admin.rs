@@ -1,6 +1,7 @@
 //! The admin endpoint: liveness, readiness and status over HTTP, on loopback.
 
 mod client;
+mod origin;
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -8,6 +9,7 @@ use axum::{
     Json, Router,
     extract::{Query, State, rejection::QueryRejection},
     http::{StatusCode, header::CONTENT_TYPE},
+    middleware::from_fn,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -125,8 +127,9 @@ impl Admin {
     /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one alone: JSON; 404 where nobody watches the
     ///   resource.
     ///
-    /// Whatever changes something takes JSON, said to be JSON, and nothing else: a page in a browser would have to ask
-    /// for leave to send that, and gets none.
+    /// It is for programs of this machine, and not for pages in a browser: a request that a page made, or whose `Host` is
+    /// another name than `localhost` and no loopback address, is 403; and whatever changes something takes JSON, said to
+    /// be JSON, and nothing else.
     ///
     /// # Errors
     /// [`AdminBindError`] where the address cannot be listened on.
@@ -151,7 +154,8 @@ impl Admin {
             .route("/explain", get(explain))
             .route("/metrics", get(metrics))
             .fallback(unknown)
-            .with_state(probe);
+            .with_state(probe)
+            .layer(from_fn(origin::check));
         let serving = tokio::spawn(async move {
             let stop = token.cancelled_owned();
             if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop).await {
