@@ -139,7 +139,7 @@ async fn what_the_server_says_of_a_request_reaches_the_plugin() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_event_again_is_counted() {
     let (server, client) = server().await;
-    let grant = "write = [\"create events.k8s.io/v1/events @default\"]\nread = []";
+    let grant = "write = [\"create events.k8s.io/v1/events @default\"]\nread = [\"v1/configmaps @default\"]";
 
     let lines = run(
         &server,

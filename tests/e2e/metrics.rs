@@ -120,7 +120,10 @@ async fn every_metric_is_well_formed_documented_and_served() {
     assert_eq!(seen.kind, "unknown");
     assert_eq!(
         names,
-        [r#"informer_plugin_seen_total{plugin="one"}"#, r#"informer_plugin_seen{plugin="other"}"#]
+        [
+            r#"informer_plugin_seen_total{plugin="one",namespace="default"}"#,
+            r#"informer_plugin_seen{plugin="other",namespace="default"}"#,
+        ]
     );
     let buckets = families["informer_plugin_took_seconds"].samples.keys();
     assert!(buckets.clone().any(|series| series.contains(r#"le="+Inf""#)), "{buckets:?}");

@@ -194,7 +194,7 @@ async fn without_the_grant_the_component_is_refused_with_the_line_to_add() {
 
     let refused = host.plugin("keeper")["refused"].as_str().unwrap().to_owned();
     assert!(
-        refused.contains("which is not granted: add `keyvalue = \"1MiB\"` under [plugin.grant]"),
+        refused.contains("which are not granted: add `keyvalue = \"1MiB\"` under [plugin.grant]"),
         "{refused}"
     );
     host.stop().await;

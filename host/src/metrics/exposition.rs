@@ -186,7 +186,7 @@ mod tests {
                 r#"x_seen{plugin="d"} 3.0"#,
                 r#"x_seen_sum{plugin="c"} 0.5"#,
                 r#"x_seen_count{plugin="c"} 1"#,
-                r#"x_seen_bucket{plugin="c",le="+Inf"} 1"#,
+                r#"x_seen_bucket{le="+Inf",plugin="c"} 1"#,
             ]
         );
         assert!(one.contains(samples[0]), "{one}");
