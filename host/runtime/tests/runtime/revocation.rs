@@ -75,7 +75,7 @@ async fn a_component_that_still_imports_what_was_revoked_is_taken_out_of_service
         ..granted.clone()
     };
     let refused = running.plugin.configure(revoked).await.unwrap_err();
-    assert!(matches!(refused, LoadError::NotGranted { .. }), "{refused}");
+    assert!(matches!(refused, LoadError::Imports { .. }), "{refused}");
     assert_eq!(running.plugin.version(), None, "it may not write any more");
     running.add_fails("web").await;
 
