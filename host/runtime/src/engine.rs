@@ -2,7 +2,7 @@
 
 mod ticker;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
 
 use tokio::sync::Semaphore;
 
@@ -19,6 +19,9 @@ pub struct EngineConfig {
     pub cache_dir: Option<PathBuf>,
     /// The largest component that is compiled, in bytes.
     pub component_bytes: u64,
+    /// Guests that run at a time; none: as many as there are processors. The others wait for their turn, plugin by plugin, so with
+    /// more than run at all nobody waits, and a plugin with many workers takes what it likes.
+    pub turns: Option<NonZeroUsize>,
 }
 
 /// wasmtime refuses this machine.
@@ -43,9 +46,9 @@ pub struct Engine {
 // === impl EngineConfig ===
 
 impl Default for EngineConfig {
-    /// No cache, and 64 MiB: a Python component has 20.
+    /// No cache, 64 MiB (a Python component has 20), and a turn for each processor.
     fn default() -> Self {
-        Self { cache_dir: None, component_bytes: 64 << 20 }
+        Self { cache_dir: None, component_bytes: 64 << 20, turns: None }
     }
 }
 
@@ -64,7 +67,7 @@ impl Engine {
         settings.concurrency_support(false);
         let failed = |error: &dyn std::fmt::Display| EngineError(error.to_string());
         let wasmtime = wasmtime::Engine::new(&settings).map_err(|error| failed(&error))?;
-        let turnstile = Arc::new(Turnstile::new(guest_threads()));
+        let turnstile = Arc::new(Turnstile::new(config.turns.unwrap_or_else(guest_threads)));
         let ticker = Ticker::start(wasmtime.clone(), &turnstile).map_err(|error| failed(&error))?;
         let cache = config.cache_dir.as_ref().and_then(|directory| {
             CompileCache::open(directory, &wasmtime)

@@ -58,6 +58,8 @@ pub struct PluginStats {
     pub host_calls: u64,
     /// How long its guests ran: on a thread, not waiting.
     pub running: Duration,
+    /// In so many slices: from one wait, in the host or for a turn, to the next.
+    pub slices: u64,
     /// Times a guest had to wait because the plugin had used up its share of the processors.
     pub throttled: u64,
     /// For how long, all instances together.
@@ -103,6 +105,7 @@ pub(crate) struct Counters {
     went_back: AtomicU64,
     host_calls: AtomicU64,
     running_nanos: AtomicU64,
+    slices: AtomicU64,
     throttled: AtomicU64,
     throttled_nanos: AtomicU64,
     turns_waited: AtomicU64,
@@ -158,6 +161,7 @@ impl Counters {
 
     pub(crate) fn ran(&self, time: Duration) {
         self.running_nanos.fetch_add(nanos(time), Relaxed);
+        self.slices.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn throttled(&self, time: Duration) {
@@ -203,6 +207,7 @@ impl Counters {
             metrics: self.metrics.stats(),
             host_calls: self.host_calls.load(Relaxed),
             running: Duration::from_nanos(self.running_nanos.load(Relaxed)),
+            slices: self.slices.load(Relaxed),
             throttled: self.throttled.load(Relaxed),
             throttled_time: Duration::from_nanos(self.throttled_nanos.load(Relaxed)),
             turns_waited: self.turns_waited.load(Relaxed),

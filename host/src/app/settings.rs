@@ -44,7 +44,11 @@ fn informer_threads() -> usize {
 }
 
 pub(crate) fn engine(host: &Host) -> EngineConfig {
-    EngineConfig { cache_dir: host.cache_dir.clone(), component_bytes: host.component_bytes as u64 }
+    EngineConfig {
+        cache_dir: host.cache_dir.clone(),
+        component_bytes: host.component_bytes as u64,
+        turns: None,
+    }
 }
 
 /// Every `[[watch]]`, asking the server for no more than its plugins can see.

@@ -1,7 +1,7 @@
 //! A host around a plugin: a cache of objects, a log that is kept, and deliveries made by hand.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     num::NonZeroUsize,
     sync::{
         Arc, LazyLock,
@@ -15,8 +15,8 @@ use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
     LogStream, Plugin, PluginConfig, Sources, TrialConfig,
     capabilities::{
-        ClientSource, ConfigSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource,
-        NoConfigFiles, NoKeyValues,
+        ClientSource, ConfigSource, HttpClient, HttpConfig, KeyValueSource, ListError, ListerQuery,
+        ListerSource, NoConfigFiles, NoKeyValues,
     },
 };
 use informer_types::{
@@ -36,13 +36,26 @@ pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(&Engin
 
 /// The component of a fixture, compiled once.
 pub(crate) async fn component(guest: &'static str) -> Component {
-    static COMPILED: Mutex<Option<HashMap<&str, Component>>> = Mutex::new(None);
-    if let Some(component) = COMPILED.lock().get_or_insert_default().get(guest) {
+    static COMPILED: Compiled = Mutex::new(BTreeMap::new());
+    compiled(&COMPILED, &ENGINE, guest).await
+}
+
+/// The component of a fixture, for an engine of the test's own.
+pub(crate) async fn component_of(engine: &Engine, guest: &'static str) -> Component {
+    compiled(&Mutex::default(), engine, guest).await
+}
+
+/// Components by the name of their fixture.
+pub(crate) type Compiled = Mutex<BTreeMap<&'static str, Component>>;
+
+/// The component of a fixture, compiled if it is not there yet.
+pub(crate) async fn compiled(known: &Compiled, engine: &Engine, guest: &'static str) -> Component {
+    if let Some(component) = known.lock().get(guest) {
         return component.clone();
     }
     let path = tokio::task::spawn_blocking(move || informer_guests::guest(guest)).await.unwrap();
-    let component = Component::from_file(&ENGINE, &path).await.unwrap();
-    COMPILED.lock().get_or_insert_default().insert(guest, component.clone());
+    let component = Component::from_file(engine, &path).await.unwrap();
+    known.lock().insert(guest, component.clone());
     component
 }
 
@@ -54,6 +67,8 @@ pub(crate) struct Setup {
     pub(crate) http: HttpClient,
     pub(crate) config_files: Arc<dyn ConfigSource>,
     pub(crate) keys: Arc<Keys>,
+    pub(crate) keyvalue: Arc<dyn KeyValueSource>,
+    pub(crate) engine: Engine,
 }
 
 /// A plugin with everything around it.
@@ -86,6 +101,8 @@ impl Setup {
             http,
             keys: Arc::default(),
             config_files: Arc::new(NoConfigFiles),
+            keyvalue: Arc::new(NoKeyValues),
+            engine: ENGINE.clone(),
         }
     }
 
@@ -122,6 +139,12 @@ impl Setup {
         self
     }
 
+    /// Another engine than that of all tests; the component must be compiled for it.
+    pub(crate) fn engine(mut self, engine: &Engine) -> Self {
+        self.engine = engine.clone();
+        self
+    }
+
     pub(crate) fn config_files(mut self, files: Arc<dyn ConfigSource>) -> Self {
         self.config_files = files;
         self
@@ -153,17 +176,17 @@ impl Setup {
 
     /// Without a version.
     pub(crate) fn idle(self) -> Running {
-        let Self { config, cache, api, http, keys, config_files } = self;
+        let Self { config, cache, api, http, keys, config_files, keyvalue, engine } = self;
         let log = Arc::new(Lines::default());
         let plugin = Plugin::new(
-            ENGINE.clone(),
+            engine,
             config,
             Sources {
                 lister: Arc::clone(&cache) as _,
                 client: ClientSource::new(Arc::clone(&api) as _, "host-1"),
                 http: http.clone(),
                 log: Arc::clone(&log) as _,
-                keyvalue: Arc::new(NoKeyValues),
+                keyvalue,
                 config: config_files,
                 workqueue: Arc::clone(&keys) as _,
             },

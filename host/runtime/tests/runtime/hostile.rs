@@ -3,29 +3,45 @@
 //! Each attack is made by 64 workers at once, over and over, without the waits that `dispatch` puts between the attempts
 //! at one event.
 
+mod fairness;
 mod neighbour;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use informer_runtime::{Component, Limits};
 use informer_types::{Cause, Change, EventHandler, FailureKind, Outcome};
 
-use crate::host::{ENGINE, Running, Setup, component, delivery, pod};
-use neighbour::{Neighbour, WORKERS, calls};
+use parking_lot::Mutex;
+
+use crate::host::{Compiled, Running, Setup, compiled, delivery, pod};
+use neighbour::{ENGINE, Neighbour, WORKERS, calls};
 
 /// For what would never end otherwise.
 const DEADLINE: Duration = Duration::from_millis(50);
 
 /// A plugin with many workers.
 fn hostile(config: &str) -> Setup {
-    Setup::new(config).instances(WORKERS)
+    Setup::new(config).engine(&ENGINE).instances(WORKERS)
+}
+
+/// A component for such a plugin.
+async fn component(guest: &'static str) -> Component {
+    static COMPILED: Compiled = Mutex::new(BTreeMap::new());
+    compiled(&COMPILED, &ENGINE, guest).await
+}
+
+/// The plugin with this component.
+async fn load(setup: Setup, guest: &'static str) -> Running {
+    let running = setup.idle();
+    running.plugin.load(&component(guest).await).await.unwrap();
+    running
 }
 
 /// The attack by calls of `on-add`, each of which fails in this way.
 async fn every_call_fails(running: &Running, kind: FailureKind, words: &str) {
-    let mut neighbour = Neighbour::start().await;
+    let neighbour = Neighbour::start().await;
 
-    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+    neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
 
     let failure = running.add_fails("bad").await;
     assert_eq!(failure.kind, kind, "{failure}");
@@ -35,7 +51,7 @@ async fn every_call_fails(running: &Running, kind: FailureKind, words: &str) {
 
 #[tokio::test]
 async fn an_infinite_loop_ends_at_its_deadline() {
-    let running = hostile("{}").deadline(DEADLINE).load("spin").await;
+    let running = load(hostile("{}").deadline(DEADLINE), "spin").await;
 
     every_call_fails(&running, FailureKind::Deadline, "longer than its deadline of 50ms").await;
 
@@ -46,10 +62,10 @@ async fn an_infinite_loop_ends_at_its_deadline() {
 #[tokio::test]
 async fn an_infinite_loop_within_a_share_of_the_processors_waits_for_it() {
     let share = |limits: &mut Limits| limits.cpu = Some(Duration::from_millis(50));
-    let running = hostile("{}").deadline(DEADLINE).limits(share).load("spin").await;
-    let mut neighbour = Neighbour::start().await;
+    let running = load(hostile("{}").deadline(DEADLINE).limits(share), "spin").await;
+    let neighbour = Neighbour::start().await;
 
-    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+    neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
 
     let stats = running.plugin.stats();
     assert!(stats.throttled > 0, "{stats:?}");
@@ -57,13 +73,13 @@ async fn an_infinite_loop_within_a_share_of_the_processors_waits_for_it() {
 
 #[tokio::test]
 async fn deep_recursion_is_a_trap() {
-    every_call_fails(&hostile("{}").load("recurse").await, FailureKind::Trap, "").await;
+    every_call_fails(&load(hostile("{}"), "recurse").await, FailureKind::Trap, "").await;
 }
 
 #[tokio::test]
 async fn a_memory_bomb_is_refused_at_its_limit() {
     let limit = |limits: &mut Limits| limits.memory_bytes = 8 << 20;
-    let running = hostile("{}").limits(limit).load("hog").await;
+    let running = load(hostile("{}").limits(limit), "hog").await;
 
     every_call_fails(&running, FailureKind::Memory, "8388608 bytes").await;
 
@@ -72,7 +88,7 @@ async fn a_memory_bomb_is_refused_at_its_limit() {
 
 #[tokio::test]
 async fn a_panic_in_each_call_costs_an_instance_each() {
-    let running = hostile("{}").load("trap").await;
+    let running = load(hostile("{}"), "trap").await;
 
     every_call_fails(&running, FailureKind::Trap, "no way: default/bad").await;
 
@@ -83,7 +99,7 @@ async fn a_panic_in_each_call_costs_an_instance_each() {
 
 #[tokio::test]
 async fn sleeping_in_the_host_ends_at_the_deadline_and_keeps_nobody_from_running() {
-    let running = hostile(r#"{"millis": 60000}"#).deadline(DEADLINE).load("slow").await;
+    let running = load(hostile(r#"{"millis": 60000}"#).deadline(DEADLINE), "slow").await;
 
     every_call_fails(&running, FailureKind::Deadline, "longer than its deadline of 50ms").await;
 }
@@ -91,15 +107,15 @@ async fn sleeping_in_the_host_ends_at_the_deadline_and_keeps_nobody_from_running
 #[tokio::test]
 async fn a_flood_of_calls_to_the_host_ends_at_their_limit() {
     let limit = |limits: &mut Limits| limits.host_calls = 1_000.try_into().ok();
-    let running = hostile("{}").limits(limit).load("flood").await;
+    let running = load(hostile("{}").limits(limit), "flood").await;
 
     every_call_fails(&running, FailureKind::HostCalls, "more than 1000 calls to the host").await;
 }
 
 #[tokio::test]
 async fn a_flood_of_lines_is_cut_and_counted_and_ends_at_the_deadline() {
-    let running = hostile("{}").deadline(DEADLINE).load("flood").await;
-    let mut neighbour = Neighbour::start().await;
+    let running = load(hostile("{}").deadline(DEADLINE), "flood").await;
+    let neighbour = Neighbour::start().await;
 
     let flood = || {
         let plugin = Arc::clone(&running.plugin);
@@ -110,7 +126,7 @@ async fn a_flood_of_lines_is_cut_and_counted_and_ends_at_the_deadline() {
             }
         }
     };
-    neighbour.hardly_notices(WORKERS, flood).await;
+    neighbour.hardly_notices(&running.plugin, flood).await;
 
     // One to its end: those of the attack were stopped.
     let change = Change::Updated { old: pod("bad", "1"), new: pod("bad", "2") };
@@ -123,7 +139,7 @@ async fn a_flood_of_lines_is_cut_and_counted_and_ends_at_the_deadline() {
 
 #[tokio::test]
 async fn an_argument_of_a_gibibyte_is_refused_before_it_is_copied() {
-    let running = hostile(r#"{"what": "giant"}"#).load("vandal").await;
+    let running = load(hostile(r#"{"what": "giant"}"#), "vandal").await;
 
     every_call_fails(&running, FailureKind::Trap, "").await;
 
@@ -149,12 +165,13 @@ async fn a_text_that_is_not_utf_8_is_a_trap() {
 
 #[tokio::test]
 async fn forged_tokens_open_nothing() {
-    let running = hostile(r#"{"what": "forge"}"#).load("vandal").await;
-    let mut neighbour = Neighbour::start().await;
+    let running = load(hostile(r#"{"what": "forge"}"#), "vandal").await;
+    let neighbour = Neighbour::start().await;
 
-    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+    neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
 
     // Of the call in hand one token may be hit by chance, and no other.
+    assert_eq!(running.add("bad").await, Outcome::Acknowledged);
     let lines = running.log.messages();
     assert!(!lines.is_empty() && lines.iter().all(|line| line == "read 0" || line == "read 1"), "{lines:?}");
 }
@@ -162,11 +179,11 @@ async fn forged_tokens_open_nothing() {
 #[tokio::test]
 async fn what_was_not_granted_cannot_be_read() {
     let config = r#"{"gvr": "v1/secrets", "what": "list-json"}"#;
-    let running =
-        hostile(config).read(&["v1/pods"]).cache("v1/secrets", vec![pod("secret", "1")]).load("reader").await;
-    let mut neighbour = Neighbour::start().await;
+    let setup = hostile(config).read(&["v1/pods"]).cache("v1/secrets", vec![pod("secret", "1")]);
+    let running = load(setup, "reader").await;
+    let neighbour = Neighbour::start().await;
 
-    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+    neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
 
     let lines = running.log.messages();
     assert!(lines.iter().all(|line| line.contains("reading v1/secrets is not granted")), "{lines:?}");
@@ -176,10 +193,10 @@ async fn what_was_not_granted_cannot_be_read() {
 #[tokio::test]
 async fn a_trap_in_stop_ends_the_instance_all_the_same() {
     let setup = hostile(r#"{"what": "trap-stop"}"#).policy(informer_runtime::InstancePolicy::Fresh);
-    let running = setup.load("vandal").await;
-    let mut neighbour = Neighbour::start().await;
+    let running = load(setup, "vandal").await;
+    let neighbour = Neighbour::start().await;
 
-    neighbour.hardly_notices(WORKERS, || calls(Arc::clone(&running.plugin))).await;
+    neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
 
     let stats = running.plugin.stats();
     assert!(stats.acknowledged > 0, "the call itself had returned: {stats:?}");
@@ -188,9 +205,9 @@ async fn a_trap_in_stop_ends_the_instance_all_the_same() {
 
 #[tokio::test]
 async fn a_storm_of_reloads_changes_versions_one_at_a_time() {
-    let running = hostile("{}").load("echo").await;
+    let running = load(hostile("{}"), "echo").await;
     let (good, bad) = (component("echo").await, component("trap_start").await);
-    let mut neighbour = Neighbour::start().await;
+    let neighbour = Neighbour::start().await;
 
     let storm = || {
         let (plugin, good, bad) = (Arc::clone(&running.plugin), good.clone(), bad.clone());
@@ -201,7 +218,7 @@ async fn a_storm_of_reloads_changes_versions_one_at_a_time() {
             }
         }
     };
-    neighbour.hardly_notices(WORKERS, storm).await;
+    neighbour.hardly_notices(&running.plugin, storm).await;
 
     assert_eq!(running.plugin.version().unwrap().digest, good.digest().into(), "the last good one serves");
     assert_eq!(running.add("after").await, Outcome::Acknowledged);
