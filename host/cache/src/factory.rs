@@ -208,10 +208,9 @@ impl Shared {
         if informers.current.get(&key).is_some_and(|held| held.informer.inner.ended.is_cancelled()) {
             informers.current.remove(&key);
         }
-        let held = informers
-            .current
-            .entry(key.clone())
-            .or_insert_with(|| Held::new(SharedInformer::new(key, config, &self.config.tracer, self.stop.child_token())));
+        let held = informers.current.entry(key.clone()).or_insert_with(|| {
+            Held::new(SharedInformer::new(key, config, &self.config.tracer, self.stop.child_token()))
+        });
         held.informer.add_indexes(&indexes);
         claim(held);
         held.informer.clone()
