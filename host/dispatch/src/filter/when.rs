@@ -1,6 +1,7 @@
 //! `when`: an expression in the Common Expression Language.
 
 mod check;
+mod cost;
 mod error;
 mod value;
 
@@ -55,9 +56,13 @@ static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 ///
 /// # Bound
 /// At most [`MAX_WHEN_BYTES`] long, 16 nested operations deep and two loops (`all`, `exists`, `map`, ...) within one
-/// another; those that have two look only at objects without a list or map of more than [`MAX_ENTRIES`]. The pattern of
-/// `matches` is part of the expression and not of the object. So what one evaluation may cost is bounded by the size of
-/// the object; there is no clock in it, so the answer for one state is always the same.
+/// another; those that have two look only at objects without a list or map of more than [`MAX_ENTRIES`]. In a loop, what
+/// looks at all of something that is the same in each round (`x in object.spec.names`, a `+`, a `contains`) counts as one
+/// more loop, and so does `matches`. So what one evaluation may cost is bounded by the size of the object; there is no
+/// clock in it, so the answer for one state is always the same.
+///
+/// The pattern of `matches` is part of the expression and not of the object. It is compiled each time it is asked, in
+/// a loop up to [`MAX_ENTRIES`] times, and so it is bounded: compiled it has 256 KiB at most. Where `startsWith`, `endsWith`, `contains` or `in` say the same, they cost far less.
 #[derive(Clone)]
 pub struct When(Arc<Compiled>);
 

@@ -1,18 +1,22 @@
 //! What is judged of an expression before it is ever asked: its names, its depth, its loops, its patterns.
 
 use cel::{
-    Context, ExecutionError, Program, Value,
+    Program,
     common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators},
 };
+use regex::RegexBuilder;
 
-use super::{ENV, error::InvalidWhen};
+use super::{cost::repeats, error::InvalidWhen};
 
 /// Operations within one another. The interpreter takes up to 60 KiB of the stack for each in a build without
 /// optimisation, of the 2 MiB that a thread of the informers has. Chains of `&&` and `||` are balanced by the parser.
 const MAX_DEPTH: usize = 16;
 
-/// Loops within one another: each multiplies what the others cost.
+/// Loops within one another, and calls in them that cost as much as a loop: each multiplies what the others cost.
 const MAX_LOOPS: usize = 2;
+
+/// Of a pattern, compiled: that is done at each evaluation.
+const MAX_PATTERN_BYTES: usize = 256 << 10;
 
 /// CEL's own; operators, which have no name to write, left out.
 const FUNCTIONS: [&str; 17] = [
@@ -49,7 +53,7 @@ pub(super) struct Names {
     pub(super) old: bool,
     pub(super) event: bool,
     pub(super) cause: bool,
-    /// There is a loop in a loop.
+    /// There is a loop in a loop, or what costs as much.
     pub(super) nested_loops: bool,
 }
 
@@ -59,13 +63,15 @@ struct Walk<'p> {
     names: Names,
     /// Variables of the loops around.
     bound: Vec<&'p str>,
+    /// How many of them are not those of the innermost loop.
+    outer: usize,
     loops: usize,
     depth: usize,
 }
 
 /// Judges a program.
 pub(super) fn check(program: &Program) -> Result<Names, InvalidWhen> {
-    let mut walk = Walk { program, names: Names::default(), bound: Vec::new(), loops: 0, depth: 0 };
+    let mut walk = Walk { program, names: Names::default(), bound: Vec::new(), outer: 0, loops: 0, depth: 0 };
     walk.expression(program.expression())?;
     match not_bool(&program.expression().expr) {
         Some(found) => Err(InvalidWhen::NotBool(found)),
@@ -148,8 +154,21 @@ impl<'p> Walk<'p> {
         if name == "matches" {
             self.pattern(call, id)?;
         }
+        if self.loops > 0 && repeats(call, self.bound.get(self.outer..).unwrap_or_default()) {
+            self.enter_loop(id)?;
+            self.loops -= 1;
+        }
         self.all(call.target.as_deref())?;
         self.all(&call.args)
+    }
+
+    fn enter_loop(&mut self, id: u64) -> Result<(), InvalidWhen> {
+        self.loops += 1;
+        if self.loops > MAX_LOOPS {
+            return Err(InvalidWhen::TooManyLoops { position: self.position(id) });
+        }
+        self.names.nested_loops |= self.loops > 1;
+        Ok(())
     }
 
     /// A pattern is compiled at each evaluation; one of the object's would let its author say what that costs.
@@ -158,38 +177,31 @@ impl<'p> Walk<'p> {
             Err(InvalidWhen::Pattern { position: self.position(id), problem: problem.to_owned() })
         };
         let Some(pattern) = call.args.last() else { return refused("is missing") };
-        let Expr::Literal(LiteralValue::String(_)) = &pattern.expr else {
+        let Expr::Literal(LiteralValue::String(pattern)) = &pattern.expr else {
             return refused("is not written there");
         };
-        let empty = IdedExpr { id: 0, expr: Expr::Literal(LiteralValue::String(String::new().into())) };
-        let attempt = CallExpr {
-            func_name: "matches".to_owned(),
-            target: Some(Box::new(empty)),
-            args: vec![pattern.clone()],
-        };
-        let attempt = IdedExpr { id: 0, expr: Expr::Call(attempt) };
-        match Value::resolve(&attempt, &Context::with_env(ENV.clone())) {
-            Err(ExecutionError::FunctionError { message, .. }) => {
-                // The last line of the regular expression's own error says what is wrong.
-                refused(message.lines().last().unwrap_or_default().trim_start_matches("error: "))
+        match RegexBuilder::new(pattern.inner()).size_limit(MAX_PATTERN_BYTES).build() {
+            Ok(_) => Ok(()),
+            Err(regex::Error::CompiledTooBig(_)) => refused("is too large once it is compiled"),
+            // The last line of the regular expression's own error says what is wrong.
+            Err(error) => {
+                let error = error.to_string();
+                refused(error.lines().last().unwrap_or_default().trim_start_matches("error: "))
             }
-            _ => Ok(()),
         }
     }
 
     fn comprehension(&mut self, of: &'p ComprehensionExpr, id: u64) -> Result<(), InvalidWhen> {
         self.all([&of.iter_range, &of.accu_init])?;
-        self.loops += 1;
-        if self.loops > MAX_LOOPS {
-            return Err(InvalidWhen::TooManyLoops { position: self.position(id) });
-        }
-        self.names.nested_loops |= self.loops > 1;
-        let outside = self.bound.len();
+        self.enter_loop(id)?;
+        let (outside, outer) = (self.bound.len(), self.outer);
+        self.outer = outside;
         self.bound.push(&of.accu_var);
         self.bound.push(&of.iter_var);
         self.bound.extend(of.iter_var2.as_deref());
         self.all([&of.loop_cond, &of.loop_step, &of.result])?;
         self.bound.truncate(outside);
+        self.outer = outer;
         self.loops -= 1;
         Ok(())
     }

@@ -64,7 +64,7 @@ pub enum InvalidWhen {
     TooDeep,
     /// Too many loops within one another.
     #[error(
-        "there are more than two loops within one another, at {position} of the expression; decide it in the plugin"
+        "there are more than two loops within one another, or calls that cost as much, at {position} of the expression; decide it in the plugin"
     )]
     TooManyLoops {
         /// `line:column`
@@ -83,7 +83,7 @@ pub enum WhenError {
     Unreadable,
     /// For two loops within one another; how many entries.
     #[error(
-        "the object has a list or map of {0} entries, and loops within one another look at {MAX_ENTRIES} at most"
+        "the object has a list or map of {0} entries, and loops within one another, or calls in one that cost as much, look at {MAX_ENTRIES} at most"
     )]
     TooManyEntries(usize),
     /// The type that it gave.

@@ -132,7 +132,9 @@ fn what_an_evaluation_costs_is_bounded_by_the_expression() {
     );
     let three = "object.a.all(x, object.a.all(y, object.a.all(z, true)))";
     assert!(
-        refused(three).starts_with("there are more than two loops within one another, at 1:"),
+        refused(three).starts_with(
+            "there are more than two loops within one another, or calls that cost as much, at 1:"
+        ),
         "{}",
         refused(three)
     );
@@ -146,6 +148,43 @@ fn what_an_evaluation_costs_is_bounded_by_the_expression() {
     assert!(pattern.contains("unclosed group; write it as a text"), "{pattern}");
     assert!(refused("matches(object.a)").contains("is not written there"));
     when("matches(object.a, '^x')");
+    when("matches(object.a, '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$') || object.a.matches('\\\\w+@\\\\w+')");
+    let pattern = refused("object.a.matches('((x{50}){50}){50}')");
+    assert!(pattern.contains("is too large once it is compiled"), "{pattern}");
+}
+
+#[test]
+fn what_looks_at_the_same_in_each_round_of_a_loop_counts_as_a_loop() {
+    let body = |entries: usize| {
+        let list = vec!["\"x\""; entries].join(",");
+        format!(r#"{{"a":[{list}],"b":[{list}],"t":"{}"}}"#, "t".repeat(9))
+    };
+    for text in [
+        "object.a.all(x, x in object.b)",
+        "object.a.all(x, object.a == object.b)",
+        "object.a.all(x, object.t.contains(x) || true)",
+        "object.a.all(x, size(object.t + x) > 0)",
+        "object.a.all(x, x.matches('^x'))",
+        "object.a.map(x, object.b + [x]) != []",
+        "object.a.map(x, string(object.t)) != []",
+    ] {
+        assert_eq!(asked(text, &body(1000)), Ok(true), "{text}");
+        assert_eq!(asked(text, &body(1001)), Err(WhenError::TooManyEntries(1001)), "{text}");
+        let within = format!("object.a.all(w, {text})");
+        assert!(refused(&within).starts_with("there are more than two loops"), "{within}");
+    }
+    // Another part of the object in each round, or something short.
+    for text in [
+        "object.a.all(x, x == object.a[0])",
+        "object.a.all(x, x in ['x', event])",
+        "object.a.all(x, x.contains('x') && x.startsWith(object.a[0]))",
+        "object.a.all(x, size(x + 'y') == 2)",
+        "object.a.map(x, x + 'y') != []",
+        "object.a.filter(x, x == 'x') == object.b",
+    ] {
+        assert_eq!(asked(text, &body(1001)), Ok(true), "{text}");
+    }
+    when("object.a.all(x, object.b.exists(y, x.name == y.name))");
 }
 
 /// Informers run on threads of 2 MiB, the default of Rust; a test does too.
