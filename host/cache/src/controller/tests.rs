@@ -7,6 +7,7 @@ use super::*;
 use crate::{ListenerConfig, Registration, delta::DeltaKind::*, delta_queue::delta_queue};
 
 mod deltas;
+mod steps;
 
 #[derive(Default)]
 struct Recorder(Mutex<Vec<Notification>>);
@@ -50,6 +51,10 @@ struct World {
 
 impl World {
     fn new(namespaces: &[&str]) -> Self {
+        Self::traced(namespaces, Tracer::default())
+    }
+
+    fn traced(namespaces: &[&str], tracer: Tracer) -> Self {
         let cells: Vec<_> = if namespaces.is_empty() {
             vec![Arc::new(ReflectorCell::new(None))]
         } else {
@@ -57,8 +62,7 @@ impl World {
             namespaces.iter().map(one).collect()
         };
         let indexer = Arc::new(Indexer::default());
-        let processor =
-            Arc::new(Processor::new(Source::new(Gvr::new("", "v1", "pods")), None, Tracer::default()));
+        let processor = Arc::new(Processor::new(Source::new(Gvr::new("", "v1", "pods")), None, tracer));
         let recorder = Arc::new(Recorder::default());
         let config = ListenerConfig { name: "recorder".to_owned(), resync: None, relist_all: false };
         let registration = processor.join(config, Arc::clone(&recorder) as _, Vec::new).unwrap();
