@@ -1,6 +1,7 @@
 //! A component: compiled code, and what it imports and exports.
 
 mod compile_cache;
+mod compiling;
 mod interface;
 mod load_error;
 
@@ -14,6 +15,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
 
 pub(crate) use compile_cache::CompileCache;
+pub(crate) use compiling::Compiling;
 pub use load_error::LoadError;
 
 use crate::{Engine, Grants};
@@ -69,7 +71,11 @@ impl Component {
     /// As [`Component::from_file`], for bytes in memory.
     ///
     /// # Errors
-    /// [`LoadError`] where the bytes are no component.
+    /// [`LoadError`] where the bytes are no component, or take longer to compile than
+    /// [`EngineConfig::compile_timeout`](crate::EngineConfig::compile_timeout).
+    ///
+    /// # Cancel safety
+    /// As [`Component::from_file`].
     pub async fn from_bytes(engine: &Engine, bytes: Vec<u8>) -> Result<Self, LoadError> {
         let (bytes, digest) = digested(bytes).await?;
         Self::from_digested(engine, bytes, digest).await
@@ -78,14 +84,20 @@ impl Component {
     async fn from_digested(engine: &Engine, bytes: Vec<u8>, digest: String) -> Result<Self, LoadError> {
         check_preamble(&bytes)?;
         check_size(engine, bytes.len() as u64)?;
-        // The semaphore is never closed; without a permit two compilations run at once, no more.
-        let permit = Arc::clone(&engine.compiling).acquire_owned().await.ok();
-        let engine = engine.clone();
-        let compiling = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            Self::compile(&engine, &bytes, digest)
-        });
-        compiling.await.map_err(|error| LoadError::Compile(error.to_string()))?
+        let (looking, asked) = (engine.clone(), digest.clone());
+        let cached = tokio::task::spawn_blocking(move || Self::cached(&looking, asked));
+        if let Ok(Some(component)) = cached.await {
+            return Ok(component);
+        }
+        let compiler = engine.clone();
+        engine.compiling.run(move || Self::compile(&compiler, &bytes, digest)).await?
+    }
+
+    /// What the cache of compiled code has of it.
+    fn cached(engine: &Engine, digest: String) -> Option<Self> {
+        let begun = Instant::now();
+        let compiled = engine.cache.as_ref()?.load(&engine.wasmtime, &digest)?;
+        Some(Self { compiled, digest: digest.into(), prepared_in: begun.elapsed() })
     }
 
     /// Lower-case hex of the SHA-256 of the component's bytes.
@@ -108,10 +120,6 @@ impl Component {
 
     fn compile(engine: &Engine, bytes: &[u8], digest: String) -> Result<Self, LoadError> {
         let begun = Instant::now();
-        if let Some(compiled) = engine.cache.as_ref().and_then(|cache| cache.load(&engine.wasmtime, &digest))
-        {
-            return Ok(Self { compiled, digest: digest.into(), prepared_in: begun.elapsed() });
-        }
         let compiled = wasmtime::component::Component::from_binary(&engine.wasmtime, bytes)
             .map_err(|error| LoadError::Compile(format!("{error:#}")))?;
         let prepared_in = begun.elapsed();

@@ -142,7 +142,8 @@ impl PluginConfig {
     /// True where an instance made for one of them serves the other as well.
     pub(crate) fn serves(&self, other: &Self) -> bool {
         let Self { instances, trial, .. } = other.clone();
-        Self { instances, trial, ..self.clone() } == *other
+        let limits = Limits { cpu: other.limits.cpu, ..self.limits.clone() };
+        Self { instances, trial, limits, ..self.clone() } == *other
     }
 }
 

@@ -2,15 +2,14 @@
 
 mod ticker;
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::sync::Semaphore;
-
-use crate::{component::CompileCache, schedule::Turnstile, threads::guest_threads};
+use crate::{
+    component::{CompileCache, Compiling},
+    schedule::Turnstile,
+    threads::guest_threads,
+};
 use ticker::Ticker;
-
-/// Compiling a Python component takes 300 MiB and ten CPU-seconds: one at a time.
-const COMPILES_AT_ONCE: usize = 1;
 
 /// How components are compiled.
 #[derive(Clone, Debug)]
@@ -19,6 +18,8 @@ pub struct EngineConfig {
     pub cache_dir: Option<PathBuf>,
     /// The largest component that is compiled, in bytes.
     pub component_bytes: u64,
+    /// How long one component may take to compile.
+    pub compile_timeout: Duration,
     /// Guests that run at a time; none: as many as there are processors. The others wait for their turn, plugin by plugin, so with
     /// more than run at all nobody waits, and a plugin with many workers takes what it likes.
     pub turns: Option<NonZeroUsize>,
@@ -37,7 +38,7 @@ pub struct EngineError(String);
 pub struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
     pub(crate) cache: Option<Arc<CompileCache>>,
-    pub(crate) compiling: Arc<Semaphore>,
+    pub(crate) compiling: Arc<Compiling>,
     pub(crate) component_bytes: u64,
     pub(crate) turnstile: Arc<Turnstile>,
     _ticker: Arc<Ticker>,
@@ -46,9 +47,10 @@ pub struct Engine {
 // === impl EngineConfig ===
 
 impl Default for EngineConfig {
-    /// No cache, 64 MiB (a Python component has 20), and a turn for each processor.
+    /// No cache, 64 MiB (a Python component has 20), two minutes (it takes ten seconds), and a turn for each processor.
     fn default() -> Self {
-        Self { cache_dir: None, component_bytes: 64 << 20, turns: None }
+        let compile_timeout = Duration::from_secs(120);
+        Self { cache_dir: None, component_bytes: 64 << 20, compile_timeout, turns: None }
     }
 }
 
@@ -77,7 +79,7 @@ impl Engine {
         Ok(Self {
             wasmtime,
             cache: cache.map(Arc::new),
-            compiling: Arc::new(Semaphore::new(COMPILES_AT_ONCE)),
+            compiling: Arc::new(Compiling::new(config.compile_timeout)),
             component_bytes: config.component_bytes,
             turnstile,
             _ticker: Arc::new(ticker),

@@ -134,6 +134,7 @@ impl Plugin {
         config.name = Arc::clone(&self.name);
         let before = self.shared.load_full();
         before.slots.resize(config.instances.get());
+        before.lane.limit(config.limits.cpu);
         let shared = Arc::new(Shared { config: Arc::new(config), ..Shared::clone(&before) });
         self.shared.store(Arc::clone(&shared));
         let Some(version) = self.version.load_full().filter(|version| !version.serves(&shared.config)) else {

@@ -36,6 +36,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
         ("[host] http-deny", old.http_deny == new.http_deny),
         ("[host] http-ca", old.http_ca == new.http_ca),
         ("[host] component-size", old.component_bytes == new.component_bytes),
+        ("[host] compile-timeout", old.compile_timeout == new.compile_timeout),
         ("[host] trace", old.trace == new.trace),
     ];
     same.into_iter().filter_map(|(key, same)| (!same).then_some(key)).collect()

@@ -47,6 +47,7 @@ pub(crate) fn engine(host: &Host) -> EngineConfig {
     EngineConfig {
         cache_dir: host.cache_dir.clone(),
         component_bytes: host.component_bytes as u64,
+        compile_timeout: host.compile_timeout,
         turns: None,
     }
 }

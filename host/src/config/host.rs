@@ -22,6 +22,9 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 /// A Python component has some 20 MiB; compiling takes several times as much memory as the file has bytes.
 pub const COMPONENT_BYTES: usize = 64 << 20;
 
+/// `compile-timeout`
+pub const COMPILE_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// Some two thousand notifications with one plugin, in 4 MiB.
 pub const TRACE: u32 = 16_384;
 
@@ -53,6 +56,8 @@ pub struct Host {
     pub state_dir: StateDir,
     /// The largest component that is loaded, in bytes. Never zero.
     pub component_bytes: usize,
+    /// How long one component may take to compile. Never zero.
+    pub compile_timeout: Duration,
     /// Networks that no plugin's HTTP requests reach, whatever is granted.
     pub http_deny: Vec<IpNet>,
     /// PEM of certificate authorities that these requests trust besides the system's, absolute.

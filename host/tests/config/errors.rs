@@ -564,3 +564,50 @@ fn a_plugin_that_hears_nothing_or_comes_from_elsewhere_is_refused() {
 "#
     );
 }
+
+#[test]
+fn reload_and_trial_of_a_plugin() {
+    assert_eq!(
+        plugin_problems("[plugin.reload]\nreturn-after = 1.5\ntrial = 20_000\nreturn_after = 0.2\n"),
+        "11:16: plugin.hello.reload.return-after: 1.5 is too large; write at most 1\n\
+         12:9: plugin.hello.reload.trial: 20000 is too large; write at most 10000\n\
+         13:1: plugin.hello.reload.return_after: unknown key; did you mean `return-after`?\n"
+    );
+    assert_eq!(
+        plugin_problems("[plugin.reload]\nreturn-after = \"half\"\ntrial = -1\n"),
+        "11:16: plugin.hello.reload.return-after: expected a number, found the text \"half\"; write for example 2.0\n\
+         12:9: plugin.hello.reload.trial: -1 is out of range; write a whole number from 0 to 4294967295\n"
+    );
+    assert_eq!(
+        plugin_problems("reload = 0.5\n"),
+        "10:1: plugin.hello.on[0].reload: unknown key; it belongs to [[plugin]]\n"
+    );
+    let elsewhere = "[[watch]]\ngvr = \"v1/pods\"\n[[plugin]]\nname = \"hello\"\nsource = \"hello.wasm\"\n\
+                     on-reload = \"restart\"\n[[plugin.on]]\nwatch = \"v1/pods\"\n";
+    assert_eq!(
+        problems(elsewhere),
+        "6:13: plugin.hello.on-reload: unknown value `restart`; write \"keep\" or \"replay\"\n"
+    );
+    let number = elsewhere.replace("on-reload = \"restart\"", "reload = 0.5");
+    assert_eq!(
+        problems(&number),
+        "6:10: plugin.hello.reload: expected a table, found the number 0.5; write [plugin.reload]\n"
+    );
+}
+
+#[test]
+fn a_compilation_has_to_end() {
+    let watched = |line: &str| problems(&format!("[host]\n{line}\n[[watch]]\ngvr = \"v1/pods\"\n"));
+    assert_eq!(
+        watched("compile-timeout = \"0s\""),
+        "2:19: host.compile-timeout: \"0s\" is too small; write at least \"1s\"\n"
+    );
+    assert_eq!(
+        watched("compile-timeout = \"2h\""),
+        "2:19: host.compile-timeout: \"2h\" is too large; write at most \"1h\"\n"
+    );
+    assert_eq!(
+        watched("compile-timeout = 120"),
+        "2:19: host.compile-timeout: expected a duration, found the number 120; write for example \"30s\"\n"
+    );
+}

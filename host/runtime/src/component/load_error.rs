@@ -1,6 +1,6 @@
 //! Why a component does not become a plugin's version.
 
-use std::{collections::BTreeSet, io, path::PathBuf};
+use std::{collections::BTreeSet, io, path::PathBuf, time::Duration};
 
 /// Why a component was refused. The version that served before goes on.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,14 @@ pub enum LoadError {
     /// WebAssembly that does not validate.
     #[error("the component does not compile; the file may be cut off or damaged: {0}")]
     Compile(String),
+    /// It takes longer to compile than it may.
+    #[error(
+        "the component takes longer than {limit:?} to compile: split its largest functions, or raise `compile-timeout` under [host]; if it is compiled in the end, `informer reload` takes it from `cache-dir`"
+    )]
+    TooLong {
+        /// What is allowed.
+        limit: Duration,
+    },
     /// A component that is no plugin.
     #[error(
         "the component does not export {}; it exports {}. Build it against the world `event-handler` or `controller` of wit/",

@@ -27,6 +27,17 @@ impl CpuBudget {
         Self { share, bucket: Mutex::new(Bucket { level: share.as_secs_f64(), filled: now }) }
     }
 
+    pub(super) fn share(&self) -> Duration {
+        self.share
+    }
+
+    /// Another share from now on, with what this one holds or owes.
+    pub(super) fn succeeded_by(&self, share: Duration, now: Instant) -> Self {
+        self.wait(now);
+        let level = self.bucket.lock().level.min(share.as_secs_f64());
+        Self { share, bucket: Mutex::new(Bucket { level, filled: now }) }
+    }
+
     /// So much was used.
     pub(super) fn charge(&self, used: Duration) {
         self.bucket.lock().level -= used.as_secs_f64();
@@ -94,6 +105,25 @@ mod tests {
         budget.charge(101 * MS);
 
         assert!(budget.wait(later).is_some());
+    }
+
+    #[test]
+    fn another_share_gives_nothing_away_and_forgives_nothing() {
+        let start = Instant::now();
+        let budget = CpuBudget::new(200 * MS, start);
+        budget.charge(150 * MS);
+
+        let more = budget.succeeded_by(1000 * MS, start);
+        more.charge(60 * MS);
+        let wait = more.wait(start).unwrap();
+        assert!(
+            (9 * MS..=11 * MS).contains(&wait),
+            "ten milliseconds are owed, and a second gives one: {wait:?}"
+        );
+
+        let less = more.succeeded_by(10 * MS, start);
+        let wait = less.wait(start).unwrap();
+        assert!((990 * MS..=1010 * MS).contains(&wait), "they are still owed: {wait:?}");
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use arc_swap::ArcSwapOption;
 use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::Notify;
 
 use super::{cpu_budget::CpuBudget, turnstile::Turnstile};
 use crate::stats::Counters;
@@ -15,15 +17,17 @@ pub(crate) struct Lane {
     pub(super) turnstile: Arc<Turnstile>,
     /// At the turnstile.
     pub(super) number: usize,
-    pub(super) budget: Option<CpuBudget>,
+    budget: ArcSwapOption<CpuBudget>,
+    /// The budget is another one.
+    limited: Arc<Notify>,
     pub(super) counters: Arc<Counters>,
 }
 
 /// A slice that runs.
 pub(super) struct Running {
     since: Instant,
-    /// Of the thread; read for plugins with a budget only, because reading it costs a system call.
-    cpu: Option<Duration>,
+    /// Of the thread, and whom to charge; read for plugins with a budget only, because reading it costs a system call.
+    cpu: Option<(Arc<CpuBudget>, Duration)>,
 }
 
 // === impl Lane ===
@@ -31,8 +35,41 @@ pub(super) struct Running {
 impl Lane {
     /// A place of its own. `cpu`: processor time a second, over all instances; none: no limit.
     pub(crate) fn new(turnstile: &Arc<Turnstile>, cpu: Option<Duration>, counters: Arc<Counters>) -> Self {
-        let budget = cpu.map(|share| CpuBudget::new(share, Instant::now()));
-        Self { number: turnstile.open(), turnstile: Arc::clone(turnstile), budget, counters }
+        let budget = cpu.map(|share| Arc::new(CpuBudget::new(share, Instant::now())));
+        Self {
+            number: turnstile.open(),
+            turnstile: Arc::clone(turnstile),
+            budget: ArcSwapOption::new(budget),
+            limited: Arc::default(),
+            counters,
+        }
+    }
+
+    /// From now on this share, also for those who wait. What was saved and what is owed stays, as far as the new share
+    /// holds it: a plugin gains nothing by being changed.
+    pub(crate) fn limit(&self, cpu: Option<Duration>) {
+        let before = self.budget.load_full();
+        if before.as_ref().map(|budget| budget.share()) == cpu {
+            return;
+        }
+        let now = Instant::now();
+        self.budget.store(cpu.map(|share| {
+            Arc::new(match &before {
+                Some(budget) => budget.succeeded_by(share, now),
+                None => CpuBudget::new(share, now),
+            })
+        }));
+        self.limited.notify_waiters();
+    }
+
+    /// The budget there is, and what is ready once it is another one.
+    pub(super) fn budget(&self) -> Option<(Arc<CpuBudget>, impl Future<Output = ()> + Send + use<>)> {
+        if self.budget.load().is_none() {
+            return None;
+        }
+        // First: what changes afterwards is heard of.
+        let changed = Arc::clone(&self.limited).notified_owned();
+        Some((self.budget.load_full()?, changed))
     }
 
     /// The most turns of others that one of its guests has waited for.
@@ -42,14 +79,14 @@ impl Lane {
 
     /// A slice begins.
     pub(super) fn begin(&self, since: Instant) -> Running {
-        Running { since, cpu: self.budget.as_ref().map(|_| thread_time()) }
+        Running { since, cpu: self.budget.load_full().map(|budget| (budget, thread_time())) }
     }
 
     /// A slice ended; gives how long it took.
     pub(super) fn end(&self, running: &Running, now: Instant) -> Duration {
         let took = now.saturating_duration_since(running.since);
-        if let (Some(budget), Some(before)) = (&self.budget, running.cpu) {
-            budget.charge(thread_time().saturating_sub(before));
+        if let Some((budget, before)) = &running.cpu {
+            budget.charge(thread_time().saturating_sub(*before));
         }
         self.counters.ran(took);
         took

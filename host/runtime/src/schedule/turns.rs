@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::time::{Sleep, sleep};
+use tokio::{select, time::sleep};
 
 use super::{Lane, TURN, lane::Running, turnstile::Turn};
 
@@ -52,7 +52,7 @@ struct Turns<'a> {
     /// Since when the host lets the work wait for its turn or its share.
     waiting: Option<Instant>,
     /// Until the plugin has a share again.
-    throttled: Option<Pin<Box<Sleep>>>,
+    throttled: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 // === impl Turns ===
@@ -91,19 +91,21 @@ impl Turns<'_> {
     }
 
     fn within_budget(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Some(budget) = &self.lane.budget else { return Poll::Ready(()) };
         loop {
             if let Some(sleep) = &mut self.throttled {
                 ready!(sleep.as_mut().poll(context));
                 self.throttled = None;
             }
-            match budget.wait(Instant::now()) {
-                None => return Poll::Ready(()),
-                Some(wait) => {
-                    self.lane.counters.throttled(wait);
-                    self.throttled = Some(Box::pin(sleep(wait)));
+            let Some((budget, changed)) = self.lane.budget() else { return Poll::Ready(()) };
+            let Some(wait) = budget.wait(Instant::now()) else { return Poll::Ready(()) };
+            self.lane.counters.throttled(wait);
+            self.throttled = Some(Box::pin(async move {
+                select! {
+                    biased;
+                    () = changed => {}
+                    () = sleep(wait) => {}
                 }
-            }
+            }));
         }
     }
 

@@ -1,14 +1,19 @@
 //! Compiled code kept between runs.
 
-use std::{fs, path::Path, path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use informer_runtime::{
-    Component, Engine, EngineConfig, Plugin, Sources,
+    Component, Engine, EngineConfig, LoadError, Plugin, Sources,
     capabilities::{ClientSource, NoConfigFiles, NoKeyValues},
 };
 use tempfile::TempDir;
 
-use crate::host::Setup;
+use crate::host::{PATIENCE, Setup};
 
 fn engine(cache_dir: &Path) -> Engine {
     Engine::new(&EngineConfig { cache_dir: Some(cache_dir.to_owned()), ..EngineConfig::default() }).unwrap()
@@ -78,4 +83,71 @@ async fn a_cache_that_cannot_be_used_only_costs_time() {
     fs::write(&file, "").unwrap();
 
     load(&engine(&file), "echo").await.unwrap();
+}
+
+#[tokio::test]
+async fn code_that_is_cut_off_or_has_one_bit_flipped_is_compiled_again_and_never_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    load(&engine(directory.path()), "echo").await.unwrap();
+    let code = kept(&directory, "cwasm").remove(0);
+    let whole = fs::read(&code).unwrap();
+    let flipped = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        bytes
+    };
+
+    let damages = [
+        whole[..whole.len() - 1].to_vec(),
+        whole[..10].to_vec(),
+        Vec::new(),
+        flipped(whole.len() / 2),
+        flipped(9),
+    ];
+    for damaged in damages {
+        fs::write(&code, &damaged).unwrap();
+
+        load(&engine(directory.path()), "echo").await.unwrap();
+
+        assert_ne!(fs::read(&code).unwrap(), damaged, "it was compiled again and replaced");
+    }
+}
+
+#[tokio::test]
+async fn a_directory_that_takes_nothing_any_more_only_costs_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cache");
+    let engine = engine(&path);
+    // Not by its mode: to the superuser everything is writable.
+    fs::remove_dir(&path).unwrap();
+    fs::write(&path, "").unwrap();
+
+    load(&engine, "echo").await.unwrap();
+
+    assert_eq!(fs::read(&path).unwrap(), b"", "nothing was kept");
+}
+
+#[tokio::test]
+async fn what_takes_too_long_to_compile_is_refused_until_it_is_compiled_and_the_version_in_service_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    component(&engine(directory.path()), "echo").await;
+    let hasty = Engine::new(&EngineConfig {
+        cache_dir: Some(directory.path().to_owned()),
+        compile_timeout: Duration::ZERO,
+        ..EngineConfig::default()
+    })
+    .unwrap();
+    // What is compiled already takes no time.
+    load(&hasty, "echo").await.unwrap();
+
+    let path = tokio::task::spawn_blocking(|| informer_guests::guest("fail_start")).await.unwrap();
+    let refused = Component::from_file(&hasty, &path).await.unwrap_err();
+    assert!(matches!(refused, LoadError::TooLong { .. }), "{refused}");
+
+    // It goes on for nobody, and is there for whoever asks again.
+    let begun = Instant::now();
+    while Component::from_file(&hasty, &path).await.is_err() {
+        assert!(begun.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }

@@ -29,6 +29,72 @@ async fn a_plugin_beyond_its_share_of_the_processors_waits_and_its_deadline_does
 }
 
 #[tokio::test]
+async fn another_share_takes_effect_at_once_on_those_who_wait_and_starts_no_instance() {
+    let share = |cpu: Option<Duration>| {
+        Setup::new("{}").deadline(Duration::from_millis(300)).limits(|limits| limits.cpu = cpu)
+    };
+    // A millisecond a second: whoever owes one tick waits longer than the test.
+    let least = Some(Duration::from_millis(1));
+    let running = share(least).load("spin").await;
+    let created = running.plugin.stats().instances_created;
+    let call = running.spawn_add("any");
+    let begun = Instant::now();
+    while running.plugin.stats().throttled < 2 {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", running.plugin.stats());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(!call.is_finished());
+
+    assert_eq!(running.plugin.configure(share(None).config).await.unwrap(), None);
+
+    // It spins until its deadline: of that it was let have nothing.
+    let outcome = tokio::time::timeout(PATIENCE, call).await.unwrap().unwrap();
+    assert!(matches!(&outcome, Outcome::Retry { failure, .. } if failure.kind == FailureKind::Deadline));
+    assert_eq!(running.plugin.stats().instances_created, created);
+
+    // And back: what has no limit has one again.
+    let before = running.plugin.stats().throttled;
+    assert_eq!(running.plugin.configure(share(least).config).await.unwrap(), None);
+    let call = running.spawn_add("any");
+    let begun = Instant::now();
+    while running.plugin.stats().throttled == before {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", running.plugin.stats());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    call.abort();
+}
+
+#[tokio::test]
+async fn another_deadline_or_memory_is_in_force_after_the_swap_and_instances_at_once() {
+    let spin = |deadline: u64, instances: usize| {
+        Setup::new("{}").deadline(Duration::from_millis(deadline)).instances(instances)
+    };
+    let running = spin(20, 1).load("spin").await;
+    assert_eq!(running.add_fails("any").await.kind, FailureKind::Deadline);
+
+    let slower = running.plugin.configure(spin(60_000, 1).config).await.unwrap();
+    assert!(slower.is_some(), "an instance is made with its limits");
+    let call = running.spawn_add("any");
+    let waits = running.spawn_add("other");
+    let begun = Instant::now();
+    while running.plugin.stats().instances_waited == 0 {
+        assert!(begun.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    // One more instance lets the call begin that waits; nothing is restarted for it.
+    let created = running.plugin.stats().instances_created;
+    assert_eq!(running.plugin.configure(spin(60_000, 2).config).await.unwrap(), None);
+    while running.plugin.stats().instances_created == created {
+        assert!(begun.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(!call.is_finished() && !waits.is_finished());
+    call.abort();
+    waits.abort();
+}
+
+#[tokio::test]
 async fn a_plugin_within_its_share_never_waits() {
     let cpu = |limits: &mut informer_runtime::Limits| limits.cpu = Some(Duration::from_secs(1));
     let running = Setup::new("{}").limits(cpu).load("echo").await;

@@ -41,6 +41,7 @@ pub(crate) static HOST: Section = Section {
         "cache-dir",
         "state-dir",
         "component-size",
+        "compile-timeout",
         "http-deny",
         "http-ca",
         "trace",

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::Context;
 use crate::config::{
-    host::{ADMIN, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT, StateDir, TRACE},
+    host::{ADMIN, COMPILE_TIMEOUT, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT, StateDir, TRACE},
     raw::{Count, Located, PathText, RawHost, Size},
 };
 
@@ -14,6 +14,9 @@ use crate::config::{
 const LEAST_SHUTDOWN: Duration = Duration::from_millis(100);
 /// The smallest component that does something, and what a machine compiles before it runs out of memory.
 const COMPONENT: (Size, Size) = (Size(4 << 10), Size(1 << 30));
+/// Less is too short for any component on a busy machine; and somebody waits for it.
+const LEAST_COMPILE: Duration = Duration::from_secs(1);
+const MOST_COMPILE: Duration = Duration::from_secs(60 * 60);
 /// Somebody waits for the process to end.
 const MOST_SHUTDOWN: Duration = Duration::from_secs(60 * 60);
 
@@ -33,6 +36,11 @@ pub(super) fn host(raw: RawHost, context: &mut Context<'_, '_>) -> Host {
         ),
         cache_dir: directory(raw.cache_dir.as_ref(), context.environment.cache_dir.clone(), context),
         component_bytes: component_bytes(raw.component_size.as_ref(), context),
+        compile_timeout: context.within(
+            raw.compile_timeout.as_ref(),
+            COMPILE_TIMEOUT,
+            (LEAST_COMPILE, MOST_COMPILE),
+        ),
         state_dir: state_dir(raw.state_dir.as_ref(), context),
         http_deny: http_deny.unwrap_or_default(),
         trace: context.within(raw.trace.as_ref(), Count(TRACE), STEPS).0,

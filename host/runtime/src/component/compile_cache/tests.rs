@@ -99,3 +99,18 @@ fn code_for_other_settings_is_not_loaded() {
     let of_other = CompileCache::open(&cache.directory, &other).unwrap();
     assert_ne!(of_other.path(DIGEST), cache.path(DIGEST));
 }
+
+#[test]
+fn code_of_another_wasmtime_is_not_loaded_though_it_is_whole_and_lies_under_the_name_of_ours() {
+    let Fixture { engine, cache, directory: _directory } = fixture();
+    let mut settings = wasmtime::Config::new();
+    settings.module_version(wasmtime::ModuleVersionStrategy::Custom("1.2.3".to_owned())).unwrap();
+    let other = wasmtime::Engine::new(&settings).unwrap();
+    cache.store(DIGEST, &compiled(&other)).unwrap();
+
+    assert!(cache.load(&engine, DIGEST).is_none());
+
+    let of_other = CompileCache::open(&cache.directory, &other).unwrap();
+    assert_ne!(of_other.path(DIGEST), cache.path(DIGEST), "it would have another name besides");
+    assert!(cache.load(&other, DIGEST).is_some(), "that is all that is wrong with it");
+}
