@@ -1,6 +1,6 @@
 //! The commands that run until they are told to stop.
 
-use std::{fs, time::Duration};
+use std::{fs, path::Path, time::Duration};
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
@@ -72,4 +72,75 @@ async fn dev_serves_plugins_to_an_api_server_of_its_own() {
     dev.logged("add default/something ").await;
     dev.signal("TERM").await;
     assert_eq!(dev.ended(SOON).await.code(), Some(0));
+}
+
+/// A host with the plugin `echo` at this path; with a compile cache, or none.
+fn configuration(server: &DevServer, source: &Path, cache: &str) -> String {
+    format!(
+        "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n\
+         [[watch]]\ngvr = \"v1/configmaps\"\n\
+         [[plugin]]\nname = \"echo\"\nsource = {source:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n",
+        server.url(),
+    )
+}
+
+#[tokio::test]
+async fn sighup_looks_at_everything_again_whatever_happened_to_the_files_and_ends_nothing() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let (path, source) = (directory.path().join("informer.toml"), directory.path().join("echo.wasm"));
+    fs::write(&source, "not wasm").unwrap();
+    fs::write(&path, configuration(&server, &source, "off")).unwrap();
+    let mut host = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
+    let refused = "the plugin cannot be loaded; mend its file and it is tried again";
+    host.logged(refused).await;
+
+    // A file that failed is tried again only where it changed, or somebody asks.
+    for _ in 0..3 {
+        host.signal("HUP").await;
+        host.logged(refused).await;
+    }
+
+    crate::reload::replace(&source, &fs::read(guest("echo")).unwrap());
+    host.signal("HUP").await;
+    host.logged("plugin loaded").await;
+    ConfigMaps::at(&server.url()).await.create("something").await;
+    host.logged("add default/something ").await;
+    host.signal("TERM").await;
+    assert_eq!(host.ended(SOON).await.code(), Some(0));
+}
+
+/// Runs a host until its plugin serves; gives what it logged until then.
+async fn loads(configuration: &Path) -> String {
+    let mut host = Running::start(&["run", "--config", configuration.to_str().unwrap()]).await;
+    let log = host.log_up_to("plugin loaded").await.join("\n");
+    host.signal("TERM").await;
+    assert_eq!(host.ended(SOON).await.code(), Some(0));
+    log
+}
+
+#[tokio::test]
+async fn compiled_code_that_is_damaged_is_said_and_compiled_again_and_one_that_cannot_be_kept_is_said() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let (path, cache) = (directory.path().join("informer.toml"), directory.path().join("cache"));
+    let write = |cache: &str| fs::write(&path, configuration(&server, &guest("echo"), cache)).unwrap();
+    write(cache.to_str().unwrap());
+    let damaged = "compiled code is damaged; compiling again";
+    assert!(!loads(&path).await.contains(damaged));
+    let kept = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
+    let code = kept.into_iter().find(|path| path.extension().is_some_and(|found| found == "cwasm")).unwrap();
+
+    let mut bytes = fs::read(&code).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&code, &bytes).unwrap();
+    assert!(loads(&path).await.contains(damaged));
+    assert!(!loads(&path).await.contains(damaged), "it was replaced");
+
+    // A file where the directory should be.
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    write(file.to_str().unwrap());
+    assert!(loads(&path).await.contains("compiled code is not cached"));
 }

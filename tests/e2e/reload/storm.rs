@@ -12,6 +12,7 @@
 //! many workers the other has and whatever its reloads do. That it waits for nothing else of a reload is shown by
 //! reloads that never end: see `while_a_version_...`.
 
+mod coalescing;
 mod events;
 mod script;
 mod stage;

@@ -11,6 +11,7 @@ mod budget;
 mod compression;
 mod discovery;
 mod errors;
+mod handover;
 mod health;
 mod lifecycle;
 mod listeners;

@@ -205,10 +205,26 @@ impl Stage {
         }
     }
 
-    fn write(&mut self, mood: Mood, workers: usize) {
+    /// Writes another configuration.
+    pub(super) fn write(&mut self, mood: Mood, workers: usize) {
         self.version += 1;
         let text = configuration(self.directory.path(), (mood, self.version, workers));
         replace(&self.directory.path().join("informer.toml"), text.as_bytes());
+    }
+
+    /// The number of the configuration that was written last.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(super) fn host(&self) -> &TestHost {
+        &self.host
+    }
+
+    /// The configurations that instances were started with.
+    pub(super) fn started(&self) -> BTreeSet<u64> {
+        let lines = self.host.lines.of(SUBJECT);
+        lines.iter().filter_map(|line| line.strip_prefix("started ")?.parse().ok()).collect()
     }
 
     /// Begins a reload that does not end, and returns once the new version is starting.
@@ -291,10 +307,7 @@ impl Stage {
 
     /// By the words of the instances, and by the host's count.
     fn assert_every_version_took_over(&self) {
-        let lines = self.host.lines.of(SUBJECT);
-        let started = lines.iter().filter_map(|line| line.strip_prefix("started ")?.parse().ok());
-        let started: BTreeSet<u64> = started.collect();
-        assert_eq!(started, self.took_over);
+        assert_eq!(self.started(), self.took_over);
         let called = Call::all(&self.host, SUBJECT).into_iter().map(|call| call.by);
         assert!(called.into_iter().all(|by| self.took_over.contains(&by)));
         assert!(self.in_force() >= self.took_over.len() as u64, "{}", self.in_force());

@@ -1,0 +1,51 @@
+//! Many reasons to reload, few reloads.
+
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+
+use super::stage::{Mood, Stage};
+
+/// A file that is being written is left alone until it was quiet for so long.
+const QUIET: Duration = Duration::from_millis(100);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_written_over_and_over_is_read_when_it_is_left_alone() {
+    let mut stage = Stage::new(Mood::Well).await;
+
+    // Where this thread is kept from writing for longer than that, the host may think that it is done.
+    let (mut pauses, mut last) = (0, Instant::now());
+    for _ in 0..200 {
+        stage.write(Mood::Well, 1);
+        pauses += usize::from(last.elapsed() >= QUIET / 2);
+        last = Instant::now();
+    }
+
+    let newest = stage.version();
+    stage.host().lines.said("subject", &format!("started {newest}"), "").await;
+    let started = stage.started();
+    assert!(started.len() <= 2 + pauses, "{pauses} pauses: {started:?}");
+    stage.end().await;
+}
+
+/// On one thread: everybody has asked before the host looks.
+#[tokio::test]
+async fn reloads_that_are_asked_for_at_once_are_one_and_everybody_is_told_of_it() {
+    let mut stage = Stage::new(Mood::Well).await;
+    stage.reload(Mood::Refuses, 1).await;
+    let refusals = |stage: &Stage| {
+        let lines = stage.host().lines.of("subject");
+        lines.iter().filter(|line| line.starts_with("refusing ")).count()
+    };
+    let before = refusals(&stage);
+
+    let app = stage.host().app();
+    let reports = join_all((0..50).map(|_| app.reload(None))).await;
+
+    assert_eq!(refusals(&stage), before + 1);
+    for report in reports {
+        let report = report.unwrap();
+        assert!(!report.is_ok() && report.changes.len() == 1, "{report:?}");
+    }
+    stage.end().await;
+}
