@@ -12,6 +12,10 @@ use informer_tests::{
 };
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use super::binary::{Running, informer};
 use crate::{
@@ -205,4 +209,32 @@ async fn no_host_is_told_with_what_to_look_at() {
 
     let elsewhere = informer(&["status", "--admin", "192.0.2.1:80"]).await;
     assert_eq!(elsewhere.status, Some(2), "{}", elsewhere.stderr);
+}
+
+/// A name that was made to resolve to this machine makes the pages below it the endpoint's own (DNS rebinding).
+#[tokio::test]
+async fn the_admin_endpoint_answers_programs_of_this_machine_and_no_pages() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let host = Host::start(&server.url()).await;
+    let own = host.admin.as_str();
+
+    for (request, headers, status) in [
+        ("GET /status", format!("Host: {own}\r\n"), "200"),
+        ("GET /status", "Host: localhost:1\r\n".to_owned(), "200"),
+        ("GET /status", "Host: evil.example.com\r\n".to_owned(), "403"),
+        ("GET /metrics", "Host: evil.example.com\r\n".to_owned(), "403"),
+        ("GET /nowhere", "Host: evil.example.com\r\n".to_owned(), "403"),
+        ("POST /reload", "Host: evil.example.com\r\n".to_owned(), "403"),
+        ("GET /status", format!("Host: {own}\r\nOrigin: http://{own}\r\n"), "403"),
+    ] {
+        let mut connection = TcpStream::connect(own).await.unwrap();
+        let request = format!("{request} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n");
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        connection.read_to_end(&mut answer).await.unwrap();
+
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}{answer}");
+        assert_eq!(answer.contains("echo"), status == "200", "{request}{answer}");
+    }
 }
