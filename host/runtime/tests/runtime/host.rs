@@ -139,6 +139,13 @@ impl Setup {
         self
     }
 
+    /// Grants `wasi:keyvalue`, kept here.
+    pub(crate) fn keyvalue(mut self, source: Arc<dyn KeyValueSource>) -> Self {
+        self.config.grants.keyvalue = Some(1 << 20);
+        self.keyvalue = source;
+        self
+    }
+
     /// Another engine than that of all tests; the component must be compiled for it.
     pub(crate) fn engine(mut self, engine: &Engine) -> Self {
         self.engine = engine.clone();

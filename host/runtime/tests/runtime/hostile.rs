@@ -1,9 +1,38 @@
 //! Hostile plugins: what the host does with each, and that a neighbour hardly notices (issue 4; design, the contract, 10).
 //!
 //! Each attack is made by 64 workers at once, over and over, without the waits that `dispatch` puts between the attempts
-//! at one event.
+//! at one event. What "hardly" means is in `neighbour.rs`, and that it can fail, in `fairness.rs`.
+//!
+//! | what the plugin does | fixture | test | what the host does |
+//! |---|---|---|---|
+//! | loops | `spin` | `an_infinite_loop_*` | a turn a millisecond; ends the call at its deadline, or lets it wait for its share |
+//! | recurses | `recurse` | `deep_recursion_*` | a trap at the end of its stack |
+//! | allocates | `hog` | `a_memory_bomb_*` | refuses, counts, retires the instance |
+//! | panics | `trap` | `a_panic_*` | retires the instance; a retry with the guest's words |
+//! | stale tokens | `stale_token` | `objects.rs`, `lister.rs` | `stale-token` |
+//! | forged and foreign tokens | `vandal` | `forged_tokens_*` | `stale-token` |
+//! | 1 GiB as an argument | `vandal` | `an_argument_of_a_gibibyte_*` | a trap, before anything is copied |
+//! | 32 MiB of random bytes at once | `vandal` | `more_random_bytes_*` | a trap, before any is made |
+//! | bytes that are no text | `vandal` | `a_text_that_is_not_utf_8_*` | a trap |
+//! | floods the log | `flood` | `a_flood_of_lines_*` | cuts at the call's limit, counts, ends the call at its deadline |
+//! | floods the host with calls | `flood` | `a_flood_of_calls_*` | ends the call at their limit |
+//! | ever new series | `gauger` | `floods::ever_new_series_*` | refuses beyond the limit, counts |
+//! | enqueues ten million keys | `enqueues` | `floods::ten_million_keys_*` | refuses beyond the capacity; ends the call at the limit of its host calls |
+//! | writes over its own event | `writer` | `floods::writing_over_*` | as many requests as its budget has, the others `limit-exceeded` |
+//! | waits in the host | `slow` | `sleeping_in_the_host_*`, `deadlines.rs` for each call there is | ends the call at its deadline |
+//! | reads what was not granted | `reader` | `what_was_not_granted_*`, `grants::*` | `not-granted`, or masked values; the cache is not asked |
+//! | writes what was not granted | `writer` | `grants::no_write_*` | `not-granted`; nothing leaves the host |
+//! | HTTP to the API server, link-local, rebound names | `fetch` | `grants::no_request_*` | denied before a connection is made |
+//! | traps in `start` | `trap_start`, `moody` | `lifecycle::a_trap_in_start_*` | the load, or the call, fails; nothing is swapped |
+//! | traps in `stop` | `vandal` | `a_trap_in_stop_*` | the instance ends all the same |
+//! | traps in `reconcile` | `reconciles` | `lifecycle::a_trap_in_reconcile_*` | retires the instance; the key is tried again |
+//! | a storm of reloads | `echo`, `trap_start` | `a_storm_of_reloads_*` | one at a time; the last good one serves |
 
+mod deadlines;
 mod fairness;
+mod floods;
+mod grants;
+mod lifecycle;
 mod neighbour;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -51,12 +80,13 @@ async fn every_call_fails(running: &Running, kind: FailureKind, words: &str) {
 
 #[tokio::test]
 async fn an_infinite_loop_ends_at_its_deadline() {
-    let running = load(hostile("{}").deadline(DEADLINE), "spin").await;
+    let running = load(hostile(r#"{"only": "bad"}"#).deadline(DEADLINE), "spin").await;
 
     every_call_fails(&running, FailureKind::Deadline, "longer than its deadline of 50ms").await;
 
     let stats = running.plugin.stats();
     assert!(stats.turns_waited > 0, "the loops took turns: {stats:?}");
+    assert_eq!(running.add("good").await, Outcome::Acknowledged, "the next call has an instance of its own");
 }
 
 #[tokio::test]
@@ -73,7 +103,11 @@ async fn an_infinite_loop_within_a_share_of_the_processors_waits_for_it() {
 
 #[tokio::test]
 async fn deep_recursion_is_a_trap() {
-    every_call_fails(&load(hostile("{}"), "recurse").await, FailureKind::Trap, "").await;
+    let running = load(hostile(r#"{"only": "bad"}"#), "recurse").await;
+
+    every_call_fails(&running, FailureKind::Trap, "").await;
+
+    assert_eq!(running.add("good").await, Outcome::Acknowledged);
 }
 
 #[tokio::test]
@@ -144,6 +178,15 @@ async fn an_argument_of_a_gibibyte_is_refused_before_it_is_copied() {
     every_call_fails(&running, FailureKind::Trap, "").await;
 
     assert!(running.log.messages().iter().all(|line| line != "giant"), "nothing of it was logged");
+}
+
+#[tokio::test]
+async fn more_random_bytes_than_a_mebibyte_are_refused_before_they_are_made() {
+    let running = load(hostile(r#"{"what": "random"}"#), "vandal").await;
+
+    every_call_fails(&running, FailureKind::Trap, "exceeds limit").await;
+
+    assert_eq!(running.plugin.stats().memory_refusals, 0, "nothing was to be handed over");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! `wasi:http`: what a granted plugin gets, and what nobody gets (issue 4, point 4: outgoing HTTP).
 
-mod server;
+pub(crate) mod server;
 
 use std::{
     collections::HashMap,
@@ -24,13 +24,13 @@ use server::{AUTHORITY, STRANGER, Server};
 
 /// Answers by name; each further question about a name gets the next answer, the last one for ever.
 #[derive(Default)]
-struct Names {
+pub(crate) struct Names {
     answers: HashMap<&'static str, Vec<Vec<IpAddr>>>,
     asked: Mutex<Vec<String>>,
 }
 
 impl Names {
-    fn new(answers: &[(&'static str, &[&[&str]])]) -> Arc<Self> {
+    pub(crate) fn new(answers: &[(&'static str, &[&[&str]])]) -> Arc<Self> {
         let read = |texts: &&[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
         let answers = answers.iter().map(|(name, all)| (*name, all.iter().map(read).collect())).collect();
         Arc::new(Self { answers, asked: Mutex::default() })
@@ -52,7 +52,7 @@ fn fetching(requests: &[Value]) -> Setup {
     Setup::new(&json!({"requests": requests}).to_string())
 }
 
-fn get(authority: &str, path: &str) -> Value {
+pub(crate) fn get(authority: &str, path: &str) -> Value {
     json!({"authority": authority, "path": path})
 }
 
