@@ -43,13 +43,20 @@
 //! object may be pending then, each unseen only if it is an addition behind a deletion. Once the queue fell behind, the
 //! table above holds, and what is missing something has the cause `replay`.
 //!
+//! **Controllers.** Where they are asked for, the entry keeps the controllers of all states that merged into it, and what
+//! is nothing in the table above is the deletion if there are any, or disappears in the deletion before it: whoever
+//! reconciles them is to hear of each.
+//!
 //! **The rest.** The times are those of the oldest, and every sync token survives until the result is settled.
 
 use std::sync::Arc;
 
-use informer_types::{Cause, Change};
+use informer_types::{Cause, Change, ObjectKey};
 
 use crate::entry::{Entry, Tokens};
+
+/// Controllers that one entry remembers; a name changes hands this often only if somebody wants it to.
+const MAX_CONTROLLERS: usize = 1000;
 
 /// What two entries that follow one another become.
 #[derive(Debug)]
@@ -136,7 +143,9 @@ fn behind(coalesced: Coalesced) -> Coalesced {
 fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
     let resync = later.cause == Cause::Resync;
     match (&earlier.change, &later.change) {
-        (_, Change::Deleted { .. }) if earlier.unseen => Coalesced::Neither(earlier.tokens.and(later.tokens)),
+        (_, Change::Deleted { .. }) if earlier.unseen && !earlier.is_controlled() => {
+            Coalesced::Neither(earlier.tokens.and(later.tokens))
+        }
         (Change::Deleted { .. }, Change::Added { .. }) => Coalesced::Both(earlier, unseen(later)),
         (Change::Deleted { object: gone, .. }, Change::Updated { new, .. })
             if !resync || gone.uid() != new.uid() =>
@@ -195,7 +204,24 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
         attempts,
         live: earlier.live || later.live,
         tokens: earlier.tokens.and(later.tokens),
+        controllers: both(earlier.controllers, later.controllers),
     }
+}
+
+/// Each once, those of the earlier state first.
+pub(crate) fn both(earlier: Option<Vec<ObjectKey>>, later: Option<Vec<ObjectKey>>) -> Option<Vec<ObjectKey>> {
+    let (Some(mut all), Some(later)) = (earlier, later) else { return None };
+    for controller in later {
+        if all.contains(&controller) {
+            continue;
+        }
+        if all.len() >= MAX_CONTROLLERS {
+            tracing::warn!(%controller, "an object had too many controllers while it waited; this one does not hear of it");
+            break;
+        }
+        all.push(controller);
+    }
+    Some(all)
 }
 
 fn unseen(entry: Entry) -> Entry {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use informer_types::{Cause, Change, Delivery, Notification, Source, SyncToken};
+use informer_types::{Cause, Change, Delivery, Notification, ObjectKey, Source, SyncToken};
 
 /// A notification in the queue, with what the queue must remember about it.
 #[derive(Debug)]
@@ -15,12 +15,14 @@ pub(crate) struct Entry {
     pub(crate) queued: Instant,
     /// Calls made for this entry; see [`coalesce`](crate::coalesce) for what merging does to it.
     pub(crate) attempts: u32,
-    /// The handler cannot know the object: nothing of it was ever handed to a worker. True for additions only, and for an
-    /// update behind a deletion.
+    /// The handler cannot know the object: nothing of it was ever handed to a worker. True for additions only, for an
+    /// update behind a deletion, and for the deletion that these become where their controllers are kept.
     pub(crate) unseen: bool,
     /// A live notification is part of it, so it belongs to the live lane.
     pub(crate) live: bool,
     pub(crate) tokens: Tokens,
+    /// The controllers of the object in all states merged into this entry; none where nobody asks.
+    pub(crate) controllers: Option<Vec<ObjectKey>>,
 }
 
 /// The sync tokens of everything merged into an entry; held until it is settled (P-16).
@@ -49,8 +51,19 @@ impl Entry {
             queued: now,
             attempts: 0,
             tokens: Tokens { first: initial, more: Vec::new() },
+            controllers: None,
         };
         (source, entry)
+    }
+
+    /// Remembers who controls the object, whatever it merges with.
+    pub(crate) fn keep_controllers(&mut self) {
+        self.controllers = Some(self.change.controllers());
+    }
+
+    /// Somebody is to hear of it although the handler never knew the object.
+    pub(crate) fn is_controlled(&self) -> bool {
+        self.controllers.as_ref().is_some_and(|controllers| !controllers.is_empty())
     }
 
     pub(crate) fn is_deletion(&self) -> bool {
@@ -70,6 +83,7 @@ impl Entry {
             },
             attempt: self.attempts,
             queued: now.saturating_duration_since(self.queued),
+            controllers: self.controllers.clone().unwrap_or_default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    coalesce::{Coalesced, Merge, Rule},
+    coalesce::{Coalesced, Merge, Rule, both},
     entry::{Entry, Tokens},
 };
 
@@ -42,6 +42,13 @@ impl Pending {
         };
         match rule.apply(last, entry) {
             Coalesced::One { entry, merge, newer } => {
+                if entry.unseen
+                    && entry.is_deletion()
+                    && let Some(before) = self.rest.back_mut().or(self.first.as_mut())
+                {
+                    before.controllers = both(before.controllers.take(), entry.controllers);
+                    return Effect::Cancelled(entry.tokens);
+                }
                 self.append(entry);
                 Effect::Merged { merge, newer: newer && self.rest.is_empty() }
             }

@@ -13,8 +13,8 @@ use informer_types::Gvr;
 
 use super::narrowing::Narrowing;
 use crate::config::{
-    self, Cluster, Compression, Config, Delivery, Host, Initial, Instance, OnExhausted, Plugin, Quarantine,
-    Relist, Retry, Subscription, Watch, WatchList, Workqueue,
+    self, Cluster, Compression, Config, Delivery, Enqueue, Host, Initial, Instance, OnExhausted, Plugin,
+    Quarantine, Relist, Retry, Subscription, Watch, WatchList, Workqueue,
 };
 
 /// client-go's name for the same test mode: each streaming list is compared with a plain one.
@@ -133,6 +133,7 @@ pub(super) fn queue(plugin: &Plugin) -> QueueConfig {
         rate: plugin.queue.rate.map(|rate| Rate { per_second: rate.per_second, burst: rate.burst }),
         retry_budget: plugin.retry.budget,
         quarantine: QuarantineConfig { after, backoff: Backoff { min, max, ..Backoff::default() } },
+        controllers: plugin.subscriptions.iter().any(|on| on.enqueue == Enqueue::Controller),
         ..QueueConfig::default()
     }
 }

@@ -5,8 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use informer_dispatch::workqueue::RateLimitingQueue;
 use informer_runtime::Plugin;
 use informer_types::{
-    Change, Delivery, EventHandler, Failure, FailureKind, Gvr, Notification, Object, ObjectKey, Outcome,
-    Reconciled, Reconciler, Request,
+    Delivery, EventHandler, Failure, FailureKind, Gvr, ObjectKey, Outcome, Reconciled, Reconciler, Request,
 };
 use parking_lot::RwLock;
 use tokio::time::timeout;
@@ -48,9 +47,9 @@ impl Calls {
     }
 
     /// Waits for room: what comes meanwhile merges in the plugin's queue, and nothing is lost.
-    async fn enqueue(&self, notification: &Notification) -> Outcome {
-        let how = self.enqueue.read().get(notification.source.gvr()).copied().unwrap_or_default();
-        for key in keys(how, &notification.change) {
+    async fn enqueue(&self, delivery: &Delivery) -> Outcome {
+        let how = self.enqueue.read().get(delivery.notification.source.gvr()).copied().unwrap_or_default();
+        for key in keys(how, delivery) {
             if let Err(error) = self.workqueue.add_when_room(&key.to_string()).await {
                 let failure = Failure::new(FailureKind::Host, error.to_string());
                 return Outcome::Permanent { failure };
@@ -64,7 +63,7 @@ impl EventHandler for Calls {
     async fn handle(&self, delivery: Delivery) -> Outcome {
         while self.plugin.only_reconciles() {
             // A key that is there already is not added twice.
-            if let Ok(outcome) = timeout(UNTIL_A_RELOAD, self.enqueue(&delivery.notification)).await {
+            if let Ok(outcome) = timeout(UNTIL_A_RELOAD, self.enqueue(&delivery)).await {
                 return outcome;
             }
         }
@@ -82,30 +81,23 @@ impl Reconciler for Calls {
     }
 }
 
-/// The keys of a change. An object that went from one controller to another concerns both.
-fn keys(how: Enqueue, change: &Change) -> Vec<ObjectKey> {
-    if how == Enqueue::Object {
-        return vec![change.object().key()];
+/// The keys of a delivery. An object that went from one controller to another concerns both, and those it had in between
+/// while the delivery waited.
+fn keys(how: Enqueue, delivery: &Delivery) -> Vec<ObjectKey> {
+    let change = &delivery.notification.change;
+    match how {
+        Enqueue::Object => vec![change.object().key()],
+        // Those of the change itself are among them, where they were kept.
+        Enqueue::Controller if delivery.controllers.is_empty() => change.controllers(),
+        Enqueue::Controller => delivery.controllers.clone(),
     }
-    let old = match change {
-        Change::Updated { old, .. } => controller(old),
-        Change::Added { .. } | Change::Deleted { .. } => None,
-    };
-    let new = controller(change.object());
-    let old = old.filter(|old| Some(old) != new.as_ref());
-    old.into_iter().chain(new).collect()
-}
-
-/// Owners are in the namespace of what they own, or in none: which, only their resource tells, and the API server's
-/// garbage collector knows it. Controllers in no namespace are rare (nodes of static pods).
-fn controller(object: &Object) -> Option<ObjectKey> {
-    let controller = object.controller()?;
-    Some(ObjectKey::new(object.namespace(), &*controller.name))
 }
 
 #[cfg(test)]
 mod tests {
-    use informer_types::{Body, Header, Owner};
+    use std::time::Instant;
+
+    use informer_types::{Body, Cause, Change, Header, Notification, Object, Owner, Source};
 
     use super::*;
 
@@ -123,8 +115,19 @@ mod tests {
         Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
     }
 
+    fn delivery(change: Change, controllers: Vec<ObjectKey>) -> Delivery {
+        let notification = Notification {
+            source: Source::new(Gvr::new("", "v1", "pods")),
+            change,
+            cause: Cause::Live,
+            initial: None,
+            observed: Instant::now(),
+        };
+        Delivery { notification, attempt: 1, queued: Duration::ZERO, controllers }
+    }
+
     fn shown(how: Enqueue, change: &Change) -> Vec<String> {
-        keys(how, change).iter().map(ToString::to_string).collect()
+        keys(how, &delivery(change.clone(), Vec::new())).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -149,5 +152,15 @@ mod tests {
         assert_eq!(shown(Enqueue::Controller, &taken), ["shop/web", "shop/api"]);
         let let_go = Change::Updated { old: web, new: none };
         assert_eq!(shown(Enqueue::Controller, &let_go), ["shop/web"]);
+    }
+
+    #[test]
+    fn controllers_that_were_merged_away_are_concerned_too() {
+        let kept = vec![ObjectKey::new("shop", "web"), ObjectKey::new("shop", "api")];
+        let deleted = Change::Deleted { object: owned("p", None), final_state_known: true };
+        let delivery = delivery(deleted, kept.clone());
+
+        assert_eq!(keys(Enqueue::Controller, &delivery), kept);
+        assert_eq!(keys(Enqueue::Object, &delivery), [ObjectKey::new("shop", "p")]);
     }
 }

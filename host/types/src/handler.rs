@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, time::Duration};
 
-use crate::Notification;
+use crate::{Notification, ObjectKey};
 
 /// One attempt to deliver a notification.
 #[derive(Clone, Debug)]
@@ -13,6 +13,9 @@ pub struct Delivery {
     pub attempt: u32,
     /// Since the oldest notification merged into this one entered the queue.
     pub queued: Duration,
+    /// The controlling owners of the object in all states merged into this one, where the queue was told to keep them:
+    /// by name, in the object's namespace.
+    pub controllers: Vec<ObjectKey>,
 }
 
 /// How an attempt ended.

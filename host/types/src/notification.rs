@@ -69,6 +69,22 @@ impl Change {
         }
     }
 
+    /// The objects that control it, or did before an update, each once. Owners are in the namespace of what they own, or in
+    /// none: which, only their resource tells, and the API server's garbage collector knows it. Controllers in no namespace
+    /// are rare (nodes of static pods), so all are taken to be in the object's own.
+    pub fn controllers(&self) -> Vec<ObjectKey> {
+        let of = |object: &Object| {
+            object.controller().map(|controller| ObjectKey::new(object.namespace(), &*controller.name))
+        };
+        let old = match self {
+            Self::Updated { old, .. } => of(old),
+            Self::Added { .. } | Self::Deleted { .. } => None,
+        };
+        let new = of(self.object());
+        let old = old.filter(|old| Some(old) != new.as_ref());
+        old.into_iter().chain(new).collect()
+    }
+
     /// `add`, `update` or `delete`: the word used in configuration, logs and metrics.
     pub fn verb(&self) -> &'static str {
         match self {

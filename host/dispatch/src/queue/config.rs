@@ -21,6 +21,9 @@ pub struct QueueConfig {
     pub quarantine: QuarantineConfig,
     /// Dead letters kept; at the bound the oldest goes, and is counted.
     pub dead_letters: NonZeroUsize,
+    /// Each delivery tells the controllers of all states merged into it, as long as they are no more than a thousand; and
+    /// of what came and went unseen the deletion is delivered, if it had one.
+    pub controllers: bool,
 }
 
 /// What is done with changes of one object that are still pending.
@@ -64,6 +67,7 @@ impl Default for QueueConfig {
             retry_budget: Some(0.2),
             quarantine: QuarantineConfig::default(),
             dead_letters: NonZeroUsize::MIN.saturating_add(999),
+            controllers: false,
         }
     }
 }

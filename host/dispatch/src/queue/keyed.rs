@@ -44,6 +44,7 @@ pub(super) struct Keyed {
     waits: BTreeSet<(Instant, SlotId)>,
     dead_letters: DeadLetters,
     delivery: DeliveryMode,
+    keeps_controllers: bool,
     /// Each change was asked for, but there were too many: they merge for a while.
     behind: bool,
     rate: Option<TokenBucket>,
@@ -90,6 +91,7 @@ impl Keyed {
             waits: BTreeSet::new(),
             dead_letters: DeadLetters::new(config.dead_letters),
             delivery: config.delivery,
+            keeps_controllers: config.controllers,
             behind: false,
             rate: bucket(config),
             held_by_rate: false,
@@ -108,6 +110,7 @@ impl Keyed {
     /// See [`Queue::configure`](super::Queue::configure).
     pub(super) fn configure(&mut self, config: &QueueConfig) {
         self.delivery = config.delivery;
+        self.keeps_controllers = config.controllers;
         self.behind &= self.delivery != DeliveryMode::Latest;
         if !matches!((&self.rate, config.rate), (Some(bucket), Some(rate)) if bucket.has(rate)) {
             self.rate = bucket(config);
@@ -127,11 +130,14 @@ impl Keyed {
     pub(super) fn offer(&mut self, notification: Notification, now: Instant) -> Offered {
         self.counts.offered += 1;
         let key = notification.key();
-        let (source, entry) = Entry::new(notification, now);
+        let (source, mut entry) = Entry::new(notification, now);
         if self.closed {
             self.counts.discarded += 1;
             self.tracer.note(&source, || (key, Step::Discarded { verb: entry.change.verb() }));
             return Offered { wake: false, released: entry.tokens };
+        }
+        if self.keeps_controllers {
+            entry.keep_controllers();
         }
         let (room, mut released) = self.make_room();
         let object = ObjectRef { source, key };

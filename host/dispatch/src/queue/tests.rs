@@ -11,7 +11,7 @@ mod waiting;
 
 use std::time::Duration;
 
-use informer_types::{Cause, Failure, FailureKind, Source};
+use informer_types::{Body, Cause, Change, Failure, FailureKind, Header, Object, Owner, Source};
 
 use super::*;
 use crate::{

@@ -322,7 +322,7 @@ pub(crate) fn delivery(change: Change, cause: Cause) -> Delivery {
 pub(crate) fn delivery_of(gvr: Gvr, change: Change, cause: Cause) -> Delivery {
     let source = Source::new(gvr);
     let notification = Notification { source, change, cause, initial: None, observed: Instant::now() };
-    Delivery { notification, attempt: 1, queued: Duration::ZERO }
+    Delivery { notification, attempt: 1, queued: Duration::ZERO, controllers: Vec::new() }
 }
 
 /// A log that is kept.

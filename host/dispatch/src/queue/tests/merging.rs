@@ -195,3 +195,75 @@ fn the_time_in_the_queue_is_that_of_the_oldest_change() {
         drop(lease);
     });
 }
+
+/// Version `rv` of `shop/web`, controlled by this one.
+fn owned(rv: &str, controller: Option<&str>) -> Arc<Object> {
+    let owner = |name: &str| Owner { controller: true, name: name.to_owned().into(), ..Owner::default() };
+    let header = Header {
+        namespace: Arc::from("shop"),
+        name: "web".into(),
+        uid: rv.chars().take(1).collect::<String>().into(),
+        resource_version: rv.into(),
+        owners: controller.map(owner).into_iter().collect(),
+        ..Header::default()
+    };
+    Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
+}
+
+fn keeping_controllers() -> Queue {
+    Queue::new(&QueueConfig { controllers: true, ..QueueConfig::default() })
+}
+
+/// What is delivered, each with the controllers that it concerns.
+fn delivered(queue: &Queue) -> Vec<(String, Vec<String>)> {
+    let mut all = Vec::new();
+    while let Some((lease, delivery)) = queue.take() {
+        let controllers = delivery.controllers.iter().map(|key| key.name.to_string()).collect();
+        all.push((text(&delivery.notification.change), controllers));
+        lease.settle(Settlement::Acknowledged);
+    }
+    all
+}
+
+/// client-go enqueues the owner at each notification, merged or not.
+#[tokio::test]
+async fn no_controller_is_merged_away_where_they_are_kept() {
+    let tell = |queue: &Queue, change| queue.offer(crate::testing::notification(change, Cause::Live));
+    let (orphan, web, api) = (owned("a3", None), owned("a1", Some("web")), owned("a2", Some("api")));
+    let update =
+        |old: &Arc<Object>, new: &Arc<Object>| Change::Updated { old: Arc::clone(old), new: Arc::clone(new) };
+    let add = |object: &Arc<Object>| Change::Added { object: Arc::clone(object) };
+    let delete =
+        |object: &Arc<Object>| Change::Deleted { object: Arc::clone(object), final_state_known: true };
+    let of = |text: &str, controllers: &[&str]| {
+        (text.to_owned(), controllers.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+    };
+
+    let queue = keeping_controllers();
+    for change in [update(&web, &api), update(&api, &orphan), delete(&orphan)] {
+        tell(&queue, change);
+    }
+    assert_eq!(delivered(&queue), [of("-a3", &["web", "api"])]);
+
+    for change in [add(&web), delete(&web)] {
+        tell(&queue, change);
+    }
+    assert_eq!(delivered(&queue), [of("-a1", &["web"])], "it came and went unseen");
+    for change in [add(&orphan), delete(&orphan)] {
+        tell(&queue, change);
+    }
+    assert_eq!(delivered(&queue), [], "it concerned nobody");
+
+    // However often the name is taken again: two entries at most.
+    tell(&queue, delete(&orphan));
+    for life in ["b", "c", "d"] {
+        let other = owned(&format!("{life}1"), Some(life));
+        tell(&queue, add(&other));
+        assert_eq!(queue.stats().pending, 2);
+        tell(&queue, delete(&other));
+        assert_eq!(queue.stats().pending, 1);
+    }
+    assert_eq!(delivered(&queue), [of("-a3", &["b", "c", "d"])]);
+    let QueueStats { offered, acknowledged, merged, cancelled, .. } = queue.stats();
+    assert_eq!(offered, acknowledged + merged.total() + cancelled);
+}
