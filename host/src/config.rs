@@ -28,9 +28,7 @@ use std::{
 
 pub use cluster::{Access, BURST, Cluster, IDLE_WATCH_TIMEOUT, QPS, WatchList};
 pub use environment::Environment;
-pub use host::{
-    ADMIN, COMPILE_TIMEOUT, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT, StateDir, TRACE,
-};
+pub use host::{ADMIN, COMPILE_TIMEOUT, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT, StateDir, TRACE};
 pub use loopback::{NotLoopback, loopback};
 pub use plugin::{
     Delivery, Enqueue, Events, Grants, Initial, Instance, Limits, OnExhausted, OnReload, Plugin, Quarantine,

@@ -134,19 +134,25 @@ async fn each_subscription_has_its_own_filter_on_one_watch() {
         ("grown", "when = \"old == null || object.spec.replicas > old.spec.replicas\""),
     ];
     let host = start(&server, &filters).await;
-    let everyone = |line: &'static str| {
+    // Whoever is told of a change is, before the next one could merge with it.
+    let hear = |plugins: &'static [&'static str], line: &'static str| {
         let host = &host;
-        async move { host.lines.said("all", line, "").await }
+        async move {
+            for plugin in plugins {
+                host.lines.said(plugin, line, "").await;
+            }
+        }
     };
 
     deployments.patch("web", json!({"metadata": {"labels": {"round": "1"}}})).await;
-    everyone("update default/web").await;
+    hear(&["all", "labels", "fields", "broken"], "update default/web").await;
     deployments.create("db", 2).await;
-    everyone("add default/db").await;
+    hear(&["all", "changed", "broken", "grown"], "add default/db").await;
     deployments.scale("db", 1).await;
-    everyone("update default/db").await;
+    hear(&["all", "changed", "broken"], "update default/db").await;
+    hear(&["fields"], "add default/db").await;
     deployments.delete("db").await;
-    everyone("delete default/db").await;
+    hear(&["all", "fields", "changed", "broken", "grown"], "delete default/db").await;
     deployments.create("marker", 1).await;
     for (plugin, _) in filters {
         host.lines.said(plugin, "add default/marker", "").await;

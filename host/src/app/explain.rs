@@ -5,7 +5,7 @@ mod step;
 
 use std::sync::Arc;
 
-use informer_cache::{InformerFactory, InformerStatus, SharedInformer};
+use informer_cache::{InformerStatus, SharedInformer};
 use informer_types::ObjectKey;
 use serde_json::{Value, json};
 
@@ -15,17 +15,16 @@ use crate::{config::nearest, explain::Asked, trace::Trace};
 /// Objects that are looked at for a name like the one that was asked for.
 const LIKE: usize = 5_000;
 
-/// The answer, or why there is none.
+/// The answer, or why there is none. Of several informers of a resource the first serves.
 pub(super) fn explain(
-    factory: &InformerFactory,
+    informers: &[SharedInformer],
     units: &[Arc<Unit>],
     trace: Option<&Trace>,
     asked: &Asked,
 ) -> Result<Value, String> {
     let Asked { gvr, key, plugin } = asked;
-    let informers = factory.informers();
     let informer = informers.iter().find(|informer| informer.key().gvr == *gvr);
-    let informer = informer.ok_or_else(|| unwatched(&informers, asked))?;
+    let informer = informer.ok_or_else(|| unwatched(informers, asked))?;
     if let Some(name) = plugin
         && units.iter().all(|unit| unit.name() != name)
     {

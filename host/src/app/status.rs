@@ -178,7 +178,7 @@ impl Probe for HostProbe {
     }
 
     fn explain(&self, asked: &Asked) -> Result<Value, String> {
-        explain::explain(&self.factory, &self.units.all(), self.trace.as_deref(), asked)
+        explain::explain(&self.informers(), &self.units.all(), self.trace.as_deref(), asked)
     }
 
     fn has_plugin(&self, name: &str) -> bool {

@@ -127,7 +127,7 @@ mod tests {
     async fn a_compiler_that_panics_is_a_refusal() {
         let compiling = Compiling::new(LIMIT);
 
-        let refused = compiling.run(|| panic!("no such instruction")).await.map(|()| ()).unwrap_err();
+        let refused = compiling.run::<()>(|| panic!("no such instruction")).await.unwrap_err();
 
         assert!(refused.to_string().contains("the compiler panicked"), "{refused}");
         assert_eq!(compiling.run(|| 7).await.unwrap(), 7);

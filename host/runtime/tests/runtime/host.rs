@@ -328,6 +328,8 @@ pub(crate) fn delivery_of(gvr: Gvr, change: Change, cause: Cause) -> Delivery {
 /// A log that is kept.
 #[derive(Default)]
 pub(crate) struct Lines {
+    /// Keeps lines below info too.
+    pub(crate) debug: AtomicBool,
     kept: Mutex<Vec<Line>>,
     changed: Notify,
 }
@@ -377,7 +379,7 @@ impl Lines {
 
 impl LogSink for Lines {
     fn enabled(&self, _: &str, level: LogLevel) -> bool {
-        level >= LogLevel::Info
+        level >= LogLevel::Info || self.debug.load(Ordering::Relaxed)
     }
 
     fn line(&self, line: &LogLine<'_>) {

@@ -56,6 +56,8 @@ fn setup(files: &Arc<Files>) -> Setup {
 
 async fn asks(running: &Running, key: &str) -> Vec<String> {
     running.log.clear();
+    // Its second line is one of level debug.
+    running.log.debug.store(true, Relaxed);
     assert_eq!(running.add(key).await, Outcome::Acknowledged);
     running.log.messages()
 }
@@ -108,7 +110,7 @@ async fn a_line_of_the_standards_log_has_its_level_and_its_context() {
     asks(&running, "token").await;
 
     let lines = running.log.lines();
-    assert_eq!((lines[0].level, lines[1].level), (LogLevel::Info, LogLevel::Warn));
+    assert_eq!((lines[0].level, lines[1].level), (LogLevel::Info, LogLevel::Debug));
     assert_eq!(lines[0].fields, [("context".to_owned(), "get".to_owned())]);
     *files.present.lock() = None;
     asks(&running, "token").await;

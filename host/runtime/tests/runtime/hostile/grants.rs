@@ -97,9 +97,8 @@ async fn no_request_reaches_the_api_server_what_is_link_local_or_what_a_name_is_
         get(&rebound, "/"),
         get(&rebound, "/"),
     ];
-    // The grants alone would allow all of them.
-    let grants =
-        [format!("http://{authority}/"), format!("http://{link_local}/"), format!("http://{rebound}/")];
+    // The grants alone would allow all but the link-local one, which cannot be granted.
+    let grants = [format!("http://{authority}/"), format!("http://{rebound}/")];
     let setup = hostile(&json!({"requests": requests}).to_string())
         .http(&grants.each_ref().map(String::as_str))
         .http_config(HttpConfig { resolver: names, protected, ..HttpConfig::default() });
