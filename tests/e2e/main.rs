@@ -8,6 +8,7 @@
 //! | `contract` | the ten points of the contract with a handler, each by a real component |
 //! | `controllers` | keys instead of notifications: the workqueue and who reconciles it |
 //! | `custom_resources` | a watch follows its CRD as it comes and goes |
+//! | `examples` | the host accepts the `informer.toml` of each example |
 //! | `filters` | what a component hears through the filter of its subscription |
 //! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
 //! | `client` | what a component asks of the API server, and is refused |
@@ -31,6 +32,7 @@ mod contract;
 mod controllers;
 mod custom_resources;
 mod echo;
+mod examples;
 mod filters;
 mod isolation;
 mod log_levels;

@@ -16,7 +16,7 @@ pub(crate) enum Scripted {
 }
 
 /// The directory of the examples.
-pub(crate) fn examples() -> PathBuf {
+fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
 }
 

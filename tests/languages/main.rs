@@ -7,11 +7,9 @@
 //! |---|---|
 //! | `same_lines` | one host, one plugin a language, one story: they say the same |
 //! | `resync` | each deployment comes again, unchanged, with the cause `resync` |
-//! | `configurations` | the host accepts the `informer.toml` of each example |
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends by panicking")]
 
 mod cluster;
-mod configurations;
 mod example;
 mod resync;
 mod same_lines;
