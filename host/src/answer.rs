@@ -1,7 +1,19 @@
-//! What a command prints.
+//! What a command prints, and how it reads what the host answered.
+
+use serde_json::Value;
 
 /// Prints the answer to a command.
 #[expect(clippy::print_stdout, reason = "the answer to the command")]
 pub(crate) fn print(text: &str) {
     print!("{text}");
+}
+
+/// The list of that name in an answer of the host; none where it has no such list.
+pub(crate) fn entries<'a>(of: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
+    of.get(list).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The text of that name; `?` where there is none, as in the answer of another version of the host.
+pub(crate) fn word<'a>(of: &'a Value, key: &str) -> &'a str {
+    of.get(key).and_then(Value::as_str).unwrap_or("?")
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     admin::Client,
-    answer::print,
+    answer::{entries, print},
     cli::{Output, QueuesArgs},
 };
 
@@ -33,20 +33,21 @@ pub async fn run(args: QueuesArgs, output: Output) -> anyhow::Result<bool> {
         Output::Json => print(&format!("{answer:#}\n")),
         Output::Text => print(&text(&answer)),
     }
-    Ok(queues(&answer).all(|queue| queue.get("quarantine").is_none_or(Value::is_null)))
+    Ok(entries(&answer, "queues").all(|queue| queue.get("quarantine").is_none_or(Value::is_null)))
 }
 
 /// A table, and below each line what is wrong.
 fn text(answer: &Value) -> String {
     let header: Vec<String> = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let rows: Vec<Vec<String>> =
-        queues(answer).map(|queue| COLUMNS.iter().map(|(_, key)| cell(queue, key)).collect()).collect();
+    let rows: Vec<Vec<String>> = entries(answer, "queues")
+        .map(|queue| COLUMNS.iter().map(|(_, key)| cell(queue, key)).collect())
+        .collect();
     let all = || std::iter::once(&header).chain(&rows);
     let widths: Vec<usize> = (0..COLUMNS.len())
         .map(|column| all().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or_default())
         .collect();
     let mut text = String::new();
-    let trouble = std::iter::once(None).chain(queues(answer).map(Some));
+    let trouble = std::iter::once(None).chain(entries(answer, "queues").map(Some));
     for (row, queue) in all().zip(trouble) {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
@@ -78,10 +79,6 @@ fn cell(queue: &Value, key: &str) -> String {
         Some(Value::Number(number)) if key == "rate" => format!("{number}/s"),
         Some(other) => other.to_string(),
     }
-}
-
-fn queues(answer: &Value) -> impl Iterator<Item = &Value> {
-    answer.get("queues").and_then(Value::as_array).into_iter().flatten()
 }
 
 #[cfg(test)]

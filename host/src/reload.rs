@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     admin::{Client, ReloadRequest},
-    answer::print,
+    answer::{entries, print},
     cli::{Output, ReloadArgs},
 };
 
@@ -28,15 +28,14 @@ pub async fn run(args: ReloadArgs, output: Output) -> anyhow::Result<bool> {
 
 fn text(report: &Value) -> String {
     let mut text = String::new();
-    let list = |name: &str| report.get(name).and_then(Value::as_array).into_iter().flatten();
-    for problem in list("problems").filter_map(Value::as_str) {
+    for problem in entries(report, "problems").filter_map(Value::as_str) {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{problem}");
     }
     if !text.is_empty() {
         text.push_str("nothing was changed: the configuration in force goes on\n");
     }
-    for change in list("changes") {
+    for change in entries(report, "changes") {
         let word = |key: &str| change.get(key).and_then(Value::as_str).unwrap_or_default();
         let _ = write!(text, "{} {}: {}", word("kind"), word("name"), word("verdict").replace('-', " "));
         let detail = word("detail");

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::answer::{entries, word};
+
 /// A line for each letter, and one for what went wrong with it.
 pub(super) fn text(answer: &Value) -> String {
     let mut text = String::new();
@@ -42,14 +44,6 @@ pub(super) fn text(answer: &Value) -> String {
         let _ = writeln!(text, "in memory only: {problem}");
     }
     text
-}
-
-fn entries<'a>(of: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
-    of.get(list).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn word<'a>(of: &'a Value, key: &str) -> &'a str {
-    of.get(key).and_then(Value::as_str).unwrap_or("?")
 }
 
 #[cfg(test)]

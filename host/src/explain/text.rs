@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::answer::{entries, word};
+
 /// The columns, and the keys of a step they show.
 const COLUMNS: [(&str, &str); 5] =
     [("TIME", "at"), ("STAGE", "stage"), ("PLUGIN", "plugin"), ("VERDICT", "verdict"), ("DETAIL", "detail")];
@@ -42,14 +44,6 @@ fn row(step: &Value) -> [String; COLUMNS.len()] {
         Some(Value::String(text)) => text.clone(),
         _ => "-".to_owned(),
     })
-}
-
-fn entries<'a>(of: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
-    of.get(list).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn word<'a>(of: &'a Value, key: &str) -> &'a str {
-    of.get(key).and_then(Value::as_str).unwrap_or("?")
 }
 
 #[cfg(test)]

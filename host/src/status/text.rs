@@ -4,9 +4,11 @@ use std::{fmt::Write, net::SocketAddr};
 
 use serde_json::Value;
 
+use crate::answer::{entries, word};
+
 /// The entries of a list of sentences.
 pub(super) fn sentences<'a>(status: &'a Value, list: &str) -> impl Iterator<Item = &'a str> {
-    status.get(list).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    entries(status, list).filter_map(Value::as_str)
 }
 
 /// The host, its watches and its plugins, one line each; below each what is wrong with it.
@@ -161,14 +163,6 @@ fn filtered(subscription: &Value) -> String {
         );
     }
     text
-}
-
-fn entries<'a>(of: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
-    of.get(list).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn word<'a>(of: &'a Value, key: &str) -> &'a str {
-    of.get(key).and_then(Value::as_str).unwrap_or("?")
 }
 
 fn number(of: &Value, key: &str) -> u64 {

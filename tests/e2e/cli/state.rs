@@ -92,14 +92,20 @@ fn degraded(status: &Value, words: &str) -> bool {
     sentences.iter().any(|sentence| sentence.as_str().unwrap().contains(words))
 }
 
-#[tokio::test]
-async fn an_example_that_counts_goes_on_after_the_host_was_killed() {
-    let (server, directory) =
-        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), TempDir::new().unwrap());
+/// A cluster with one object, and a host that has seen its first version.
+async fn one_version_seen() -> (DevServer, TempDir, ConfigMaps, Host) {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let directory = TempDir::new().unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     let mut host = Host::start(&server, directory.path()).await;
     objects.create("one").await;
     host.running.logged("default/one: 1 version seen").await;
+    (server, directory, objects, host)
+}
+
+#[tokio::test]
+async fn an_example_that_counts_goes_on_after_the_host_was_killed() {
+    let (server, directory, objects, mut host) = one_version_seen().await;
     for round in 2..=5 {
         objects.update("one", round).await;
         host.running.logged(&format!("default/one: {round} versions seen")).await;
@@ -122,12 +128,7 @@ async fn an_example_that_counts_goes_on_after_the_host_was_killed() {
 
 #[tokio::test]
 async fn a_full_disk_is_told_loses_nothing_and_is_over_once_there_is_room() {
-    let (server, directory) =
-        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), TempDir::new().unwrap());
-    let objects = ConfigMaps::at(&server.url()).await;
-    let mut host = Host::start(&server, directory.path()).await;
-    objects.create("one").await;
-    host.running.logged("default/one: 1 version seen").await;
+    let (server, directory, objects, host) = one_version_seen().await;
 
     // The file is larger by now: nothing more is written to it.
     host.running.limit_files(Some(4096)).await;

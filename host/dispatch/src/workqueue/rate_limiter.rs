@@ -2,6 +2,7 @@
 
 mod bucket;
 mod exponential;
+mod failures;
 mod fast_slow;
 mod max_of;
 mod max_wait;

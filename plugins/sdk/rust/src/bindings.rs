@@ -1,12 +1,14 @@
 //! What `wit-bindgen` makes of `wit/`: all that a plugin may import, and the export `plugin`. The linker drops the
 //! interfaces a guest never calls, so a guest needs no grant for what it does not call.
 //!
-//! What else a plugin exports has a module of its own with a macro of its own, `handler_bindings` and
-//! `reconciler_bindings`: the linker joins the worlds of the macros that are used.
+//! What else a plugin exports has a module of its own with a macro of its own, [`handler`] and [`reconciler`]: the linker joins the worlds of the macros that are used.
 #![allow(missing_docs, reason = "generated; the WIT comments become the documentation where there are any")]
 #![allow(unsafe_code, reason = "generated; the canonical ABI is pointers and lengths")]
 #![allow(clippy::all, unused_qualifications, unreachable_pub, reason = "generated")]
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "generated")]
+
+pub mod handler;
+pub mod reconciler;
 
 wit_bindgen::generate!({
     path: "../../../wit",

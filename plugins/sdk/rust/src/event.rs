@@ -2,8 +2,8 @@
 
 use serde::de::DeserializeOwned;
 
+use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::bindings::informer::plugin::types;
-use crate::handler_bindings::exports::informer::plugin::handler;
 use crate::{Error, Field, Object, ObjectKey, ObjectMeta};
 
 /// The object a call is about: its metadata, which is here already, and the rest through the host.

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::thread::LocalKey;
 
 use crate::bindings::exports::informer::plugin::plugin;
-use crate::handler_bindings::exports::informer::plugin::handler;
-use crate::reconciler_bindings::exports::informer::plugin::reconciler;
+use crate::bindings::handler::exports::informer::plugin::handler;
+use crate::bindings::reconciler::exports::informer::plugin::reconciler;
 use crate::{Config, Failure, Handler, ReconcileError, ReconcileResult, Update};
 
 /// A plugin with the place where its state lives between calls; implemented by [`export!`](crate::export) and its
@@ -43,8 +43,8 @@ macro_rules! export {
         $crate::__exported!($handler, $crate::Handler);
 
         #[cfg(target_family = "wasm")]
-        $crate::handler_bindings::export_handler!(
-            __InformerComponent with_types_in $crate::handler_bindings
+        $crate::bindings::handler::export_handler!(
+            __InformerComponent with_types_in $crate::bindings::handler
         );
     };
 }
@@ -56,8 +56,8 @@ macro_rules! export_reconciler {
         $crate::__exported!($reconciler, $crate::Reconciler);
 
         #[cfg(target_family = "wasm")]
-        $crate::reconciler_bindings::export_reconciler!(
-            __InformerComponent with_types_in $crate::reconciler_bindings
+        $crate::bindings::reconciler::export_reconciler!(
+            __InformerComponent with_types_in $crate::bindings::reconciler
         );
 
         impl $crate::__private::Reconciles for $reconciler {
@@ -75,8 +75,8 @@ macro_rules! export_controller {
         $crate::export!($controller);
 
         #[cfg(target_family = "wasm")]
-        $crate::reconciler_bindings::export_reconciler!(
-            __InformerComponent with_types_in $crate::reconciler_bindings
+        $crate::bindings::reconciler::export_reconciler!(
+            __InformerComponent with_types_in $crate::bindings::reconciler
         );
 
         impl $crate::__private::Reconciles for $controller {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::error::with_sources;
-use crate::handler_bindings::exports::informer::plugin::handler;
 
 /// What a call of a [`Handler`](crate::Handler) answers.
 pub type Result<T = ()> = std::result::Result<T, Failure>;

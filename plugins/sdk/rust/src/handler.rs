@@ -1,6 +1,6 @@
 //! What a plugin implements.
 
-use crate::handler_bindings::exports::informer::plugin::handler;
+use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::{Config, Event, Result, Update};
 
 /// Why a call is made.

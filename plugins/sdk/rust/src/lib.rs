@@ -67,16 +67,12 @@ mod event;
 mod export;
 mod failure;
 mod handler;
-#[doc(hidden)]
-pub mod handler_bindings;
 mod host;
 pub mod lister;
 pub mod log;
 pub mod metrics;
 mod object;
 mod reconciler;
-#[doc(hidden)]
-pub mod reconciler_bindings;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 pub mod wasi;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::bindings::reconciler::exports::informer::plugin::reconciler;
 use crate::error::with_sources;
 use crate::failure::whole_millis;
-use crate::reconciler_bindings::exports::informer::plugin::reconciler;
 use crate::{Config, Handler};
 
 /// What the host should do with a key that was reconciled.

@@ -1,12 +1,11 @@
 //! A few quick attempts, then slow ones.
 
 use std::{
-    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use super::RateLimiter;
+use super::{RateLimiter, failures::Failures};
 
 /// `fast` for the first failures of a key, `slow` for each after them (W-11).
 #[derive(Debug)]
@@ -14,7 +13,7 @@ pub struct ItemFastSlowRateLimiter {
     fast: Duration,
     slow: Duration,
     fast_attempts: u32,
-    failures: HashMap<Arc<str>, u32>,
+    failures: Failures,
 }
 
 // === impl ItemFastSlowRateLimiter ===
@@ -22,31 +21,28 @@ pub struct ItemFastSlowRateLimiter {
 impl ItemFastSlowRateLimiter {
     /// Without failures.
     pub fn new(fast: Duration, slow: Duration, fast_attempts: u32) -> Self {
-        Self { fast, slow, fast_attempts, failures: HashMap::new() }
+        Self { fast, slow, fast_attempts, failures: Failures::default() }
     }
 }
 
 impl RateLimiter for ItemFastSlowRateLimiter {
     fn when(&mut self, key: &Arc<str>, _: Instant) -> Duration {
-        let failures = self.failures.entry(Arc::clone(key)).or_default();
-        *failures = failures.saturating_add(1);
-        if *failures <= self.fast_attempts { self.fast } else { self.slow }
+        if self.failures.count(key) < self.fast_attempts { self.fast } else { self.slow }
     }
 
     fn forget(&mut self, key: &str) {
-        self.failures.remove(key);
+        self.failures.forget(key);
     }
 
     fn num_requeues(&self, key: &str) -> u32 {
-        self.failures.get(key).copied().unwrap_or_default()
+        self.failures.of(key)
     }
 
     fn failures(&self) -> Vec<(Arc<str>, u32)> {
-        self.failures.iter().map(|(key, failures)| (Arc::clone(key), *failures)).collect()
+        self.failures.all()
     }
 
     fn restore(&mut self, key: &Arc<str>, failures: u32) {
-        let known = self.failures.entry(Arc::clone(key)).or_default();
-        *known = failures.max(*known);
+        self.failures.restore(key, failures);
     }
 }

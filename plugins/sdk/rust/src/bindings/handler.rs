@@ -1,8 +1,4 @@
-//! What `wit-bindgen` makes of the export `handler`; see `bindings`.
-#![allow(missing_docs, reason = "generated; the WIT comments become the documentation where there are any")]
-#![allow(unsafe_code, reason = "generated; the canonical ABI is pointers and lengths")]
-#![allow(clippy::all, unused_qualifications, unreachable_pub, reason = "generated")]
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "generated")]
+//! What `wit-bindgen` makes of the export `handler`.
 
 wit_bindgen::generate!({
     path: "../../../wit",
