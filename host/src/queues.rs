@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     admin::Client,
-    answer::{entries, print},
+    answer::{entries, print, table},
     cli::{Output, QueuesArgs},
 };
 
@@ -38,21 +38,14 @@ pub async fn run(args: QueuesArgs, output: Output) -> anyhow::Result<bool> {
 
 /// A table, and below each line what is wrong.
 fn text(answer: &Value) -> String {
-    let header: Vec<String> = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let rows: Vec<Vec<String>> = entries(answer, "queues")
         .map(|queue| COLUMNS.iter().map(|(_, key)| cell(queue, key)).collect())
         .collect();
-    let all = || std::iter::once(&header).chain(&rows);
-    let widths: Vec<usize> = (0..COLUMNS.len())
-        .map(|column| all().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or_default())
-        .collect();
     let mut text = String::new();
     let trouble = std::iter::once(None).chain(entries(answer, "queues").map(Some));
-    for (row, queue) in all().zip(trouble) {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+    for (row, queue) in table(&COLUMNS.map(|(name, _)| name), &rows).into_iter().zip(trouble) {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+        let _ = writeln!(text, "{row}");
         for line in queue.into_iter().flat_map(troubles) {
             let _ = writeln!(text, "  {line}");
         }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::answer::{entries, word};
+use crate::answer::{entries, table, word};
 
 /// The columns, and the keys of a step they show.
 const COLUMNS: [(&str, &str); 5] =
@@ -17,33 +17,21 @@ pub(super) fn text(answer: &Value) -> String {
     for plugin in entries(answer, "plugins") {
         let _ = writeln!(text, "  {}: {}", word(plugin, "plugin"), word(plugin, "stands"));
     }
-    let steps: Vec<[String; COLUMNS.len()]> = entries(answer, "steps").map(row).collect();
+    let steps: Vec<Vec<String>> = entries(answer, "steps").map(row).collect();
     if !steps.is_empty() {
         text.push('\n');
-        table(&steps, &mut text);
+        for line in table(&COLUMNS.map(|(name, _)| name), &steps) {
+            let _ = writeln!(text, "{line}");
+        }
     } else if let Some(why) = answer.get("no-steps").and_then(Value::as_str) {
         let _ = writeln!(text, "{why}");
     }
     text
 }
 
-fn table(rows: &[[String; COLUMNS.len()]], text: &mut String) {
-    let header = COLUMNS.map(|(name, _)| name.to_owned());
-    let all = || std::iter::once(&header).chain(rows);
-    let width = |column: usize| all().filter_map(|row| row.get(column)).map(String::len).max();
-    let widths: Vec<usize> = (0..COLUMNS.len()).filter_map(width).collect();
-    for row in all() {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
-    }
-}
-
-fn row(step: &Value) -> [String; COLUMNS.len()] {
-    COLUMNS.map(|(_, key)| match step.get(key) {
-        Some(Value::String(text)) => text.clone(),
-        _ => "-".to_owned(),
-    })
+fn row(step: &Value) -> Vec<String> {
+    let cell = |key| step.get(key).and_then(Value::as_str).unwrap_or("-").to_owned();
+    COLUMNS.iter().map(|(_, key)| cell(*key)).collect()
 }
 
 #[cfg(test)]
