@@ -44,7 +44,7 @@ impl Stage {
         Self { server, objects, wire }
     }
 
-    /// A host with one guest, which hears of the ConfigMaps. `on` are lines of its `[[plugin.on]]`, `rest` what follows.
+    /// A host with one guest, which hears of the ConfigMaps and may read them. `on` are lines of its `[[plugin.on]]`, `rest` what follows.
     async fn host(&self, name: &str, on: &str, rest: &str) -> TestHost {
         let toml = format!(
             r#"
@@ -53,6 +53,7 @@ impl Stage {
             [[plugin]]
             name = "{name}"
             source = {source:?}
+            grant = {{ read = ["v1/configmaps"] }}
               [[plugin.on]]
               watch = "v1/configmaps"
               {on}

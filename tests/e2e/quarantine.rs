@@ -5,6 +5,7 @@ use std::fs;
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::host::TestHost;
+use serde_json::Value;
 
 use crate::{
     configmaps::ConfigMaps,
@@ -98,9 +99,11 @@ async fn every_change_is_delivered_where_that_was_asked_for() {
     let objects = ConfigMaps::at(&server.url()).await;
     let plugin = |name: &str, queue: &str| {
         format!(
-            "[[plugin]]\nname = \"{name}\"\nsource = {:?}\nqueue = {{ {queue} }}\nconfig = {{ millis = 20 }}\n\
-             on = [{{ watch = \"v1/configmaps\" }}]\n",
-            guest("slow"),
+            "[[plugin]]\nname = \"{name}\"\nsource = {:?}\nqueue = {{ {queue} }}\n\
+             config = {{ hold = \"web\", until = \"default/open\" }}\nlimits = {{ deadline = \"10m\" }}\n\
+             grant = {{ read = [\"v1/configmaps\"] }}\n\
+             on = [{{ watch = \"v1/configmaps\", labels = \"!unheard\" }}]\n",
+            guest("witness"),
         )
     };
     let configuration = format!(
@@ -111,16 +114,19 @@ async fn every_change_is_delivered_where_that_was_asked_for() {
     let host = TestHost::start(&server.url(), &configuration).await.unwrap();
     host.synced().await;
 
+    // The call about the addition ends once the rest waits behind it.
     objects.create("web").await;
     for round in 0..30 {
         objects.update("web", round).await;
     }
+    let both = |condition: &dyn Fn(&Value) -> bool| {
+        ["every", "latest"].iter().all(|name| condition(&host.plugin(name)["queue"]))
+    };
+    host.until("everything in both queues", |_| both(&|queue| queue["offered"] == 31)).await;
+    objects.create_labelled("open", "unheard").await;
 
     host.until("both queues to run empty", |_| {
-        ["every", "latest"].iter().all(|name| {
-            let queue = &host.plugin(name)["queue"];
-            queue["offered"] == 31 && queue["pending"] == 0 && queue["in-flight"] == 0
-        })
+        both(&|queue| queue["pending"] == 0 && queue["in-flight"] == 0)
     })
     .await;
     assert_eq!(host.plugin("every")["queue"]["acknowledged"], 31);

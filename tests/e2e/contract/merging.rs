@@ -1,5 +1,5 @@
 //! Point 4: Merging: only what is still pending for one object merges. The queue is held by a call about `gate` while the
-//! changes come in.
+//! changes come in, until the test opens it.
 
 use serde_json::json;
 
@@ -8,8 +8,11 @@ use super::{
     witness::{Call, WITNESS, calls, heard, story},
 };
 
-/// Long enough for a few dozen requests on a busy machine; the test checks that it was.
-const HELD: &str = "[plugin.limits]\ndeadline = \"60s\"\n[plugin.config]\nhold = \"gate\"\nmillis = 3000";
+/// The call about `gate` ends once this one is there, of which the plugin does not hear.
+const OPEN: &str = "open";
+const UNHEARD: &str = "labels = \"!unheard\"";
+const HELD: &str =
+    "[plugin.limits]\ndeadline = \"10m\"\n[plugin.config]\nhold = \"gate\"\nuntil = \"default/open\"";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_pending_for_one_object_is_told_as_one() {
@@ -17,7 +20,7 @@ async fn what_is_pending_for_one_object_is_told_as_one() {
     for name in ["updated-twice", "updated-deleted", "replaced"] {
         stage.objects.create(name).await;
     }
-    let host = stage.host(WITNESS, "", HELD).await;
+    let host = stage.host(WITNESS, UNHEARD, HELD).await;
     host.synced().await;
     let before = stage.objects.versions().await;
     stage.objects.create("gate").await;
@@ -38,7 +41,7 @@ async fn what_is_pending_for_one_object_is_told_as_one() {
     objects.create("last").await;
     let after = objects.versions().await;
     host.until("the last change in the queue", |_| host.plugin(WITNESS)["queue"]["pending"] == 6).await;
-    assert!(!host.lines.of(WITNESS).contains(&"end default/gate".to_owned()), "the gate opened too early");
+    objects.create_labelled(OPEN, "unheard").await;
     heard(&host, 3 + 1 + 6).await;
 
     // Behind the three initial ones and the gate: in the order of each object's oldest pending change. What stays two

@@ -15,7 +15,7 @@ async fn the_lister_is_never_behind_the_event_and_shows_one_state() {
         objects.create_labelled(name, "pair").await;
         objects.update(name, 0).await;
     }
-    let host = stage.host(BEHOLDER, "", "[plugin.grant]\nread = [\"v1/configmaps\"]").await;
+    let host = stage.host(BEHOLDER, "", "").await;
     host.synced().await;
 
     let moved_on = || host.lines.of(BEHOLDER).iter().any(|line| line.contains(" newer "));

@@ -44,8 +44,9 @@ async fn newer_state_takes_the_place_of_what_waits_for_its_retry() {
     let host = stage.host(WITNESS, "", config).await;
     host.synced().await;
     stage.objects.create("a").await;
-    // 1 ms, 10 ms, 100 ms, 1 s: after the fourth failure there is time.
-    heard(&host, 4).await;
+    // 1 ms, 10 ms, 100 ms, 1 s, 10 s: after the fifth failure there is time.
+    heard(&host, 5).await;
+    host.until("the fifth failure", |_| host.plugin(WITNESS)["queue"]["in-flight"] == 0).await;
 
     stage.objects.update("a", 1).await;
     host.lines
@@ -54,7 +55,7 @@ async fn newer_state_takes_the_place_of_what_waits_for_its_retry() {
 
     let Call { verb, attempt, .. } = calls(&host.lines.of(WITNESS)).pop().unwrap();
     // Never told successfully, so it is still an addition; and the attempts of the older state count.
-    assert_eq!((verb.as_str(), attempt), ("add", 5));
+    assert_eq!((verb.as_str(), attempt), ("add", 6));
     assert_eq!(host.plugin(WITNESS)["queue"]["merged"]["add"], 1);
     assert_accounted_for(&host, WITNESS);
     host.stop().await;
