@@ -12,6 +12,9 @@ mod serve;
 mod state;
 mod status;
 
+use clap::CommandFactory;
+use informer::cli::Cli;
+
 use binary::informer;
 
 #[tokio::test]
@@ -19,19 +22,7 @@ async fn help_names_every_command_and_a_way_to_begin() {
     let help = informer(&["--help"]).await;
 
     assert_eq!(help.status, Some(0));
-    for command in [
-        "run",
-        "dev",
-        "demo",
-        "apiserver",
-        "check",
-        "rbac",
-        "status",
-        "log-level",
-        "queues",
-        "dead-letters",
-        "explain",
-    ] {
+    for command in Cli::command().get_subcommands().map(clap::Command::get_name) {
         let listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command} ")));
         assert!(listed, "{command} is not in:\n{}", help.stdout);
     }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
     process::{Child, ChildStderr, ChildStdout, Command},
-    time::timeout,
+    time::{Instant, sleep, timeout},
 };
 
 /// What a run that ended by itself left behind.
@@ -56,6 +56,19 @@ pub(super) async fn informer(arguments: &[&str]) -> Finished {
         status: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Waits until the host at this admin address is well: all caches have synced, and all plugins serve.
+pub(super) async fn well(admin: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let asked = informer(&["status", "--admin", admin]).await;
+        if asked.status == Some(0) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "not all is well: {}{}", asked.stdout, asked.stderr);
+        sleep(Duration::from_millis(50)).await;
     }
 }
 
@@ -106,6 +119,12 @@ impl Running {
         timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("nothing logged with `{words}`"))
     }
 
+    /// Where the admin endpoint of a host listens.
+    pub(super) async fn admin(&mut self) -> String {
+        let line = self.logged("the admin endpoint listens").await;
+        line.rsplit_once("address=").unwrap().1.trim().to_owned()
+    }
+
     /// Sends a signal, by its name without `SIG`.
     pub(super) async fn signal(&self, name: &str) {
         let process = self.child.id().unwrap().to_string();
@@ -118,7 +137,9 @@ impl Running {
         let process = self.child.id().unwrap().to_string();
         let soft = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
         let limit = format!("--fsize={soft}:");
-        let set = Command::new("prlimit").args(["--pid", &process, &limit]).status().await.unwrap();
+        let set = Command::new("prlimit").args(["--pid", &process, &limit]).status().await;
+        let set =
+            set.unwrap_or_else(|error| panic!("this test needs the program prlimit, of util-linux: {error}"));
         assert!(set.success());
     }
 

@@ -9,7 +9,7 @@ use informer_tests::host::PATIENCE;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use super::binary::{Finished, Running, informer};
+use super::binary::{Finished, Running, informer, well};
 use crate::configmaps::ConfigMaps;
 
 /// A running host whose state is in a directory of the test.
@@ -28,8 +28,7 @@ impl Host {
         );
         fs::write(&path, configuration).unwrap();
         let mut running = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
-        let line = running.logged("the admin endpoint listens").await;
-        let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
+        let admin = running.admin().await;
         Self { running, admin }
     }
 
@@ -48,7 +47,9 @@ impl Host {
         let source = guest("echo");
         let plugin =
             format!("source = {source:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\ninitial = \"skip\"");
-        Self::start(url, directory, &plugin).await
+        let host = Self::start(url, directory, &plugin).await;
+        well(&host.admin).await;
+        host
     }
 
     async fn dead_letters(&self, arguments: &[&str]) -> Finished {

@@ -40,7 +40,8 @@ async fn the_story_is_told_and_ends_well() {
         );
     }
     assert!(told.stdout.ends_with("the story went as told\n"), "{}", told.stdout);
-    assert_eq!(told.stderr, "");
+    // What a busy machine is late with is a warning, and no more.
+    assert!(told.stderr.lines().all(|line| line.contains(" WARN ")), "{}", told.stderr);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{Duration, Instant, sleep};
 
-use super::binary::{Finished, Running, informer};
+use super::binary::{Finished, Running, informer, well};
 use crate::configmaps::ConfigMaps;
 
 const GVR: &str = "v1/configmaps";
@@ -41,8 +41,8 @@ impl Host {
         );
         fs::write(&path, configuration).unwrap();
         let mut running = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
-        let line = running.logged("the admin endpoint listens").await;
-        let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
+        let admin = running.admin().await;
+        well(&admin).await;
         let objects = ConfigMaps::at(&server.url()).await;
         Self { running, admin, objects, _server: server, _directory: directory }
     }

@@ -30,8 +30,7 @@ async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
     };
     fs::write(&path, configuration("info")).unwrap();
     let mut host = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
-    let line = host.logged("the admin endpoint listens").await;
-    let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
+    let admin = host.admin().await;
     objects.create("one").await;
     host.logged("one is None").await;
 
@@ -99,7 +98,7 @@ async fn what_the_command_line_says_about_the_log_wins_over_a_changed_file() {
     };
     fs::write(&path, configuration("warn")).unwrap();
     let mut host = Running::start(&["--log", "info", "run", "--config", path.to_str().unwrap()]).await;
-    host.logged("the admin endpoint listens").await;
+    host.admin().await;
 
     fs::write(&path, configuration("off")).unwrap();
 

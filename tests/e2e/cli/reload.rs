@@ -34,8 +34,7 @@ impl Host {
         );
         fs::write(&path, configuration).unwrap();
         let mut running = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
-        let line = running.logged("the admin endpoint listens").await;
-        let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
+        let admin = running.admin().await;
         running.logged("plugin loaded").await;
         Self { _server: server, directory, running, admin }
     }

@@ -1,16 +1,14 @@
 //! The commands that run until they are told to stop.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, path::Path};
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
+use informer_tests::host::PATIENCE;
 use serde_json::Value;
 
 use super::binary::Running;
 use crate::configmaps::ConfigMaps;
-
-/// Kubernetes waits 30 s before it kills; a host with nothing to do needs much less.
-const SOON: Duration = Duration::from_secs(10);
 
 #[tokio::test]
 async fn run_serves_until_sigterm_and_then_ends_well() {
@@ -35,7 +33,7 @@ async fn run_serves_until_sigterm_and_then_ends_well() {
     // The component's own `stop` is called before the last word.
     host.logged(": stop ").await;
     host.logged("informer::app: stopped").await;
-    assert_eq!(host.ended(SOON).await.code(), Some(0));
+    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
 }
 
 #[tokio::test]
@@ -51,7 +49,7 @@ async fn the_api_server_alone_tells_a_program_where_it_is_and_ends_at_ctrl_c() {
     assert_eq!(objects.versions().await.len(), 1);
 
     server.signal("INT").await;
-    assert_eq!(server.ended(SOON).await.code(), Some(0));
+    assert_eq!(server.ended(PATIENCE).await.code(), Some(0));
 }
 
 #[tokio::test]
@@ -71,7 +69,7 @@ async fn dev_serves_plugins_to_an_api_server_of_its_own() {
 
     dev.logged("add default/something ").await;
     dev.signal("TERM").await;
-    assert_eq!(dev.ended(SOON).await.code(), Some(0));
+    assert_eq!(dev.ended(PATIENCE).await.code(), Some(0));
 }
 
 /// A host with the plugin `echo` at this path; with a compile cache, or none.
@@ -107,7 +105,7 @@ async fn sighup_looks_at_everything_again_whatever_happened_to_the_files_and_end
     ConfigMaps::at(&server.url()).await.create("something").await;
     host.logged("add default/something ").await;
     host.signal("TERM").await;
-    assert_eq!(host.ended(SOON).await.code(), Some(0));
+    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
 }
 
 /// Runs a host until its plugin serves; gives what it logged until then.
@@ -115,7 +113,7 @@ async fn loads(configuration: &Path) -> String {
     let mut host = Running::start(&["run", "--config", configuration.to_str().unwrap()]).await;
     let log = host.log_up_to("plugin loaded").await.join("\n");
     host.signal("TERM").await;
-    assert_eq!(host.ended(SOON).await.code(), Some(0));
+    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
     log
 }
 

@@ -50,9 +50,12 @@ impl Host {
         let path = directory.join("informer.toml");
         fs::write(&path, configuration).unwrap();
         let mut running = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
-        let line = running.logged("the admin endpoint listens").await;
-        let admin = line.rsplit_once("address=").unwrap().1.trim().to_owned();
-        Self { running, admin }
+        let admin = running.admin().await;
+        let host = Self { running, admin };
+        // The code of a component is put into a file in memory when it is first instantiated, and never again: later
+        // instances need none, whatever limit is set by then.
+        host.until("both plugins in service", |status| status["unready"] == serde_json::json!([])).await;
+        host
     }
 
     async fn ask(&self, arguments: &[&str]) -> Finished {
