@@ -1,10 +1,11 @@
 //! API servers that are down, refuse, or speak nonsense: each is told in one sentence, and outlived.
 
-use std::net::TcpListener;
-
 use hyper::Uri;
 use informer_devserver::DevServer;
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    proxy::{FaultProxy, Mode},
+};
 use serde_json::json;
 
 use super::{configuration, last_error};
@@ -36,8 +37,12 @@ async fn is_told_and_outlived(script: impl Fn(&Uri) -> Answer + Send + Sync + 's
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_down_is_named_and_served_once_it_is_up() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let url = format!("http://{address}");
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    ConfigMaps::at(&server.url()).await.create("after-all").await;
+    // On a port where nothing listens, and which nobody else can take.
+    let wire = FaultProxy::start(server.address()).unwrap();
+    wire.set(Mode::Refuse).await.unwrap();
+    let url = format!("http://{}", wire.address());
     let host = TestHost::start(&url, &configuration()).await.unwrap();
     assert_eq!(
         last_error(&host, &url).await,
@@ -45,9 +50,7 @@ async fn a_server_that_is_down_is_named_and_served_once_it_is_up() {
          (os error 111) (GET /api/v1); is it running?"
     );
 
-    let config = informer_devserver::Config { address, ..informer_devserver::Config::default() };
-    let server = DevServer::start(config).await.unwrap();
-    ConfigMaps::at(&url).await.create("after-all").await;
+    wire.set(Mode::Pass).await.unwrap();
 
     host.synced().await;
     host.lines.said("echo", "add default/after-all ", "").await;

@@ -223,7 +223,7 @@ async fn the_informer_that_serves_until_a_changed_watch_takes_over_is_shown() {
         let informers = status["informers"].as_array().unwrap().iter();
         informers.map(|one| (one["superseded"] == true, one["synced"] == true)).collect()
     };
-    assert_eq!(shown(&host.status()), [(true, true), (false, false)], "{:#}", host.status());
+    host.until("both of them", |status| shown(status) == [(true, true), (false, false)]).await;
     host.until("the trouble of the one that serves", |status| {
         let degraded = status["degraded"].as_array().unwrap();
         degraded.iter().any(|why| why.as_str().unwrap().starts_with("v1/configmaps: "))

@@ -142,7 +142,7 @@ fn configuration(directory: &Path, (mood, version, workers): (Mood, u64, usize))
               [plugin.quarantine]
               after = 0
               [plugin.limits]
-              deadline = "60s"
+              deadline = "15m"
               [plugin.config]
               mood = "{mood}"
               version = {version}
