@@ -56,27 +56,6 @@ fn every_key_of_the_schema_is_read() {
 }
 
 #[test]
-fn every_key_of_a_later_version_is_refused_by_name() {
-    for section in ALL {
-        for key in section.later {
-            let error = read(&with_line(section, &format!("{key} = 1"))).unwrap_err().to_string();
-
-            assert!(
-                error.contains(&format!("`{key}` is not supported by this version; remove it")),
-                "{error}"
-            );
-        }
-    }
-}
-
-#[test]
-fn a_key_is_either_known_or_of_a_later_version() {
-    for section in ALL {
-        assert!(section.later.iter().all(|key| !section.keys.contains(key)), "{}", section.header);
-    }
-}
-
-#[test]
 fn the_smallest_file_is_one() {
     let config = read(SMALLEST).unwrap();
 

@@ -8,13 +8,10 @@ pub(crate) struct Section {
     pub(crate) header: &'static str,
     /// What may stand in it.
     pub(crate) keys: &'static [&'static str],
-    /// What the design names and this version does not serve. Refused by name, so that nobody believes that a
-    /// filter or a limit is in force.
-    pub(crate) later: &'static [&'static str],
 }
 
 pub(crate) static ROOT: Section =
-    Section { header: "the top level", keys: &["cluster", "host", "watch", "plugin"], later: &[] };
+    Section { header: "the top level", keys: &["cluster", "host", "watch", "plugin"] };
 
 pub(crate) static CLUSTER: Section = Section {
     header: "[cluster]",
@@ -28,7 +25,6 @@ pub(crate) static CLUSTER: Section = Section {
         "watch-list",
         "idle-watch-timeout",
     ],
-    later: &[],
 };
 
 pub(crate) static HOST: Section = Section {
@@ -46,7 +42,6 @@ pub(crate) static HOST: Section = Section {
         "http-ca",
         "trace",
     ],
-    later: &[],
 };
 
 pub(crate) static WATCH: Section = Section {
@@ -63,7 +58,6 @@ pub(crate) static WATCH: Section = Section {
         "compression",
         "index",
     ],
-    later: &[],
 };
 
 pub(crate) static PLUGIN: Section = Section {
@@ -87,7 +81,6 @@ pub(crate) static PLUGIN: Section = Section {
         "config-files",
         "log-level",
     ],
-    later: &[],
 };
 
 pub(crate) static ON: Section = Section {
@@ -95,31 +88,24 @@ pub(crate) static ON: Section = Section {
     keys: &[
         "watch", "events", "labels", "fields", "when", "changed", "resync", "relist", "initial", "enqueue",
     ],
-    later: &[],
 };
 
-pub(crate) static QUEUE: Section = Section {
-    header: "[plugin.queue]",
-    keys: &["workers", "delivery", "capacity", "rate", "burst"],
-    later: &[],
-};
+pub(crate) static QUEUE: Section =
+    Section { header: "[plugin.queue]", keys: &["workers", "delivery", "capacity", "rate", "burst"] };
 
 pub(crate) static WORKQUEUE: Section = Section {
     header: "[plugin.workqueue]",
     keys: &["workers", "capacity", "attempts", "min", "max", "qps", "burst"],
-    later: &[],
 };
 
 pub(crate) static RETRY: Section = Section {
     header: "[plugin.retry]",
     keys: &["min", "max", "factor", "jitter", "attempts", "budget", "on-exhausted"],
-    later: &[],
 };
 
 pub(crate) static QUARANTINE: Section =
-    Section { header: "[plugin.quarantine]", keys: &["after", "min", "max"], later: &[] };
-pub(crate) static RELOAD: Section =
-    Section { header: "[plugin.reload]", keys: &["return-after", "trial"], later: &[] };
+    Section { header: "[plugin.quarantine]", keys: &["after", "min", "max"] };
+pub(crate) static RELOAD: Section = Section { header: "[plugin.reload]", keys: &["return-after", "trial"] };
 
 pub(crate) static LIMITS: Section = Section {
     header: "[plugin.limits]",
@@ -136,14 +122,10 @@ pub(crate) static LIMITS: Section = Section {
         "http-body",
         "metric-series",
     ],
-    later: &[],
 };
 
-pub(crate) static GRANT: Section = Section {
-    header: "[plugin.grant]",
-    keys: &["read", "write", "secrets", "keyvalue", "http"],
-    later: &["metrics"],
-};
+pub(crate) static GRANT: Section =
+    Section { header: "[plugin.grant]", keys: &["read", "write", "secrets", "keyvalue", "http"] };
 
 /// Every section, as they stand in a file.
 pub(crate) static ALL: [&Section; 13] = [
@@ -169,9 +151,6 @@ impl Section {
     pub(super) fn fault(&self, key: &str) -> Option<Fault> {
         if self.keys.contains(&key) {
             return None;
-        }
-        if self.later.contains(&key) {
-            return Some(Fault::new(format!("`{key}` is not supported by this version"), "remove it"));
         }
         let message = "unknown key";
         let homes: Vec<&str> =
