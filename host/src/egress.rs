@@ -14,7 +14,10 @@ const IN_CLUSTER: (&str, &str) = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
     /// The file of `http-ca` cannot be read.
-    #[error("{}, which is http-ca under [host], cannot be read: {source}", path.display())]
+    #[error(
+        "{}, which is http-ca under [host], cannot be read: {source}; name another file there, or leave the key out",
+        path.display()
+    )]
     Unreadable {
         /// The file.
         path: PathBuf,

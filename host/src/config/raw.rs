@@ -126,10 +126,19 @@ fn read_document(text: &str, problems: &mut Problems<'_>) -> Option<RawConfig> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let place = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
     if let Some(first) = errors.iter().min_by_key(|error| place(error)) {
-        problems.add(place(first), "", Fault::without_remedy(format!("not TOML: {}", first.message())));
+        problems.add(place(first), "", not_toml(first.message()));
         return None;
     }
     Some(RawConfig::read(Table::new(document.get_ref(), &schema::ROOT, (String::new(), 0), problems)))
+}
+
+/// In the parser's words, which say what it expected; of a double it does not.
+fn not_toml(found: &str) -> Fault {
+    let message = format!("not TOML: {found}");
+    match found {
+        "duplicate key" => Fault::new(message, "remove one of the two"),
+        _ => Fault::without_remedy(message),
+    }
 }
 
 // === impl RawConfig ===

@@ -305,3 +305,12 @@ fn a_rate_without_a_burst_has_a_second_of_it() {
         assert_eq!(queue.rate.unwrap().burst.get(), burst, "{rate}");
     }
 }
+
+#[test]
+fn what_is_written_need_not_be_watched() {
+    let config = good(&with("[plugin.grant]\nwrite = [\"patch v1/services @shop\"]\n"));
+
+    let [watch] = config.watches.as_slice() else { panic!("{config:?}") };
+    assert_ne!(watch.gvr.to_string(), "v1/services");
+    assert!(config.plugins[0].grants.write.is_some());
+}

@@ -1,8 +1,12 @@
 //! What is said of bad files, word by word. Below each file stand its problems, without the file's name.
 
+mod bounds;
 mod filters;
 mod http;
+mod lists;
+mod texts;
 mod watches;
+mod words;
 
 use std::path::Path;
 
@@ -119,7 +123,7 @@ fn a_text_that_is_not_toml_has_one_problem_the_first() {
             "2:7: not TOML: string values must be quoted, expected literal string\n",
         ),
         ("[[watch]\ngvr = 1", "1:9: not TOML: unclosed array table, expected `]`\n"),
-        ("[host]\nlog = \"a\"\nlog = \"b\"", "3:1: not TOML: duplicate key\n"),
+        ("[host]\nlog = \"a\"\nlog = \"b\"", "3:1: not TOML: duplicate key; remove one of the two\n"),
         (
             "x = \"\u{e9}\u{e9}\\q\"",
             "1:9: not TOML: missing escaped value, expected `b`, `e`, `f`, `n`, `r`, `\\`, `\"`, `x`, `u`, `U`\n",
@@ -186,6 +190,10 @@ fn an_unknown_key_is_told_where_it_belongs_or_what_it_was_meant_to_be() {
 15:1: plugin.hello.retry.maximum: unknown key; known are `min`, `max`, `factor`, `jitter`, `attempts`, `budget`, `on-exhausted`
 16:2: plugins: unknown key; did you mean `plugin`?
 "#
+    );
+    assert_eq!(
+        plugin_problems("[plugin.grant]\nmetrics = true\n"),
+        "11:1: plugin.hello.grant.metrics: unknown key; known are `read`, `write`, `secrets`, `keyvalue`, `http`\n"
     );
 }
 

@@ -12,6 +12,11 @@ pub(crate) trait Scalar: Sized {
     /// One that is right, as it is written in the file.
     fn example() -> String;
 
+    /// What a list of them may have in it, as it is written there.
+    fn elements() -> String {
+        Self::example()
+    }
+
     /// None: the value is of another TOML type altogether.
     fn read(value: &DeValue<'_>) -> Option<Result<Self, Fault>>;
 }
@@ -23,6 +28,11 @@ pub(crate) trait FromText: Sized {
 
     /// As [`Scalar::example`].
     fn example() -> String;
+
+    /// As [`Scalar::elements`].
+    fn elements() -> String {
+        Self::example()
+    }
 
     /// Reads it.
     fn parse(text: &str) -> Result<Self, Fault>;
@@ -41,6 +51,10 @@ impl<T: FromText> Scalar for T {
 
     fn example() -> String {
         <T as FromText>::example()
+    }
+
+    fn elements() -> String {
+        <T as FromText>::elements()
     }
 
     fn read(value: &DeValue<'_>) -> Option<Result<Self, Fault>> {
@@ -84,14 +98,21 @@ pub(super) fn describe(value: &DeValue<'_>) -> String {
     }
 }
 
+fn words<T: Choice>() -> Vec<String> {
+    T::WORDS.iter().map(|(word, _)| format!("\"{word}\"")).collect()
+}
+
 // === impl FromText ===
 
 impl<T: Choice> FromText for T {
     const KIND: &'static str = "a word";
 
     fn example() -> String {
-        let words: Vec<String> = T::WORDS.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-        words.join(" or ")
+        words::<T>().join(" or ")
+    }
+
+    fn elements() -> String {
+        words::<T>().join(", ")
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {

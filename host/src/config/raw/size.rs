@@ -24,9 +24,11 @@ impl Size {
         let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
         match factor {
             Some(factor) if is_number => {
-                number.parse().ok().and_then(|number: usize| number.checked_mul(factor)).map(Self).ok_or_else(
-                    || Fault::without_remedy(format!("`{text}` is more than this machine can count")),
-                )
+                let bytes = number.parse().ok().and_then(|number: usize| number.checked_mul(factor));
+                bytes.map(Self).ok_or_else(|| {
+                    let most = format!("write at most \"{}GiB\"", usize::MAX >> 30);
+                    Fault::new(format!("`{text}` is more than this machine can count"), most)
+                })
             }
             _ => Err(Fault::new(format!("`{text}` is not a size"), remedy(number, unit, is_number))),
         }

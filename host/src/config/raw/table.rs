@@ -88,7 +88,7 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
         let (at, value) = self.value(key)?;
         let path = self.path_of(key);
         let Some(items) = value.as_array() else {
-            let remedy = format!("write for example {key} = [{}]", T::example());
+            let remedy = format!("write for example {key} = [{}]", T::elements());
             let fault = scalar::mismatch("an array", value, remedy);
             self.problems.add(at, &path, fault);
             return None;

@@ -41,6 +41,40 @@ fn an_expression_that_cannot_work_is_told_before_anything_runs() {
 }
 
 #[test]
+fn an_expression_that_cannot_be_asked_is_told_why_and_what_to_write() {
+    let long = format!("object.metadata.name == '{}'", "x".repeat(2030));
+    let deep = format!("{} == 0", ["1"; 40].join(" + "));
+    for (when, problem) in [
+        (" ", "the expression is empty; write for example `object.spec.replicas > 2`, or leave the key out"),
+        (&long, "the expression has 2056 bytes; write at most 2048, and decide the rest in the plugin"),
+        (&deep, "the operations of the expression are nested too deep; shorten it, or decide in the plugin"),
+        (
+            "object.metadata.name.lowerAscii() == 'web'",
+            "unknown function `lowerAscii`, at 1:32 of the expression; known are `all`, `bool`, `bytes`, `contains`, `double`, `dyn`, `endsWith`, `exists`, `exists_one`, `filter`, `has`, `hasValue`, `int`, `map`, `matches`, `or`, `orValue`, `size`, `startsWith`, `string`, `type`, `uint`, `value`",
+        ),
+        (
+            "object.a.all(x, object.a.all(y, object.a.all(z, true)))",
+            "there are more than two loops within one another, or calls that cost as much, at 1:45 of the expression; decide it in the plugin",
+        ),
+        (
+            "object.metadata.name.matches('(web')",
+            "the pattern of `matches`, at 1:29 of the expression, is no regular expression: unclosed group; write for example `matches(\"^web-\")`",
+        ),
+        (
+            "object.metadata.name.matches('((x{50}){50}){50}')",
+            "the pattern of `matches`, at 1:29 of the expression, is too large once it is compiled; repeat less in it, or decide it in the plugin",
+        ),
+        (
+            "object.metadata.name.matches()",
+            "the pattern of `matches`, at 1:29 of the expression, is missing; write for example `matches(\"^web-\")`",
+        ),
+    ] {
+        let told = plugin_problems(&format!("when = \"{when}\"\n"));
+        assert_eq!(told, format!("10:8: plugin.hello.on[0].when: {problem}\n"));
+    }
+}
+
+#[test]
 fn a_filter_on_what_is_not_kept_of_the_objects_is_refused() {
     let text = "[[watch]]\ngvr = \"v1/pods\"\nmetadata-only = true\n[[watch]]\ngvr = \"v1/nodes\"\nkeep = [\"/status\"]\n\
                 [[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"v1/pods\"\nfields = \"spec.nodeName=a,metadata.name=b\"\n\

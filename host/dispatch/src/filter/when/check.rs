@@ -173,20 +173,26 @@ impl<'p> Walk<'p> {
 
     /// A pattern is compiled at each evaluation; one of the object's would let its author say what that costs.
     fn pattern(&self, call: &CallExpr, id: u64) -> Result<(), InvalidWhen> {
-        let refused = |problem: &str| {
-            Err(InvalidWhen::Pattern { position: self.position(id), problem: problem.to_owned() })
+        let refused = |problem: String, remedy| {
+            Err(InvalidWhen::Pattern { position: self.position(id), problem, remedy })
         };
-        let Some(pattern) = call.args.last() else { return refused("is missing") };
+        let example = "write for example `matches(\"^web-\")`";
+        let Some(pattern) = call.args.last() else { return refused("is missing".to_owned(), example) };
         let Expr::Literal(LiteralValue::String(pattern)) = &pattern.expr else {
-            return refused("is not written there");
+            let remedy = "write it as a text, like `matches(\"^web-\")`";
+            return refused("is not written there".to_owned(), remedy);
         };
         match RegexBuilder::new(pattern.inner()).size_limit(MAX_PATTERN_BYTES).build() {
             Ok(_) => Ok(()),
-            Err(regex::Error::CompiledTooBig(_)) => refused("is too large once it is compiled"),
+            Err(regex::Error::CompiledTooBig(_)) => {
+                let remedy = "repeat less in it, or decide it in the plugin";
+                refused("is too large once it is compiled".to_owned(), remedy)
+            }
             // The last line of the regular expression's own error says what is wrong.
             Err(error) => {
                 let error = error.to_string();
-                refused(error.lines().last().unwrap_or_default().trim_start_matches("error: "))
+                let found = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                refused(format!("is no regular expression: {found}"), example)
             }
         }
     }

@@ -49,15 +49,15 @@ pub enum InvalidWhen {
         /// `line:column`
         position: String,
     },
-    /// A pattern that is not part of the expression, or none at all.
-    #[error(
-        "the pattern of `matches`, at {position} of the expression, {problem}; write it as a text, like `matches(\"^web-\")`"
-    )]
+    /// A pattern that is not part of the expression, is none, or costs too much.
+    #[error("the pattern of `matches`, at {position} of the expression, {problem}; {remedy}")]
     Pattern {
         /// `line:column`
         position: String,
         /// What is wrong with it.
         problem: String,
+        /// What would be right.
+        remedy: &'static str,
     },
     /// Too deep.
     #[error("the operations of the expression are nested too deep; shorten it, or decide in the plugin")]

@@ -1,0 +1,65 @@
+//! Of keys that take one of a few words, and of keys that have no meaning beside another.
+
+use super::{plugin_problems, problems};
+
+#[test]
+fn a_word_that_there_is_not_is_told_which_there_are() {
+    let text = r#"[cluster]
+watch-list = "never"
+[host]
+log-format = "logfmt"
+[[watch]]
+gvr = "v1/pods"
+compression = "gzip"
+[[plugin]]
+name = "a"
+source = "a"
+instance = "cold"
+[[plugin.on]]
+watch = "v1/pods"
+relist = "none"
+initial = "replay"
+"#;
+    assert_eq!(
+        problems(text),
+        r#"2:14: cluster.watch-list: unknown value `never`; write "auto" or "on" or "off"
+4:14: host.log-format: unknown value `logfmt`; write "text" or "json"
+7:15: watch[0].compression: unknown value `gzip`; write "zstd" or "off"
+11:12: plugin.a.instance: unknown value `cold`; write "warm" or "fresh"
+14:10: plugin.a.on[0].relist: unknown value `none`; write "changed" or "all"
+15:11: plugin.a.on[0].initial: unknown value `replay`; write "deliver" or "skip"
+"#
+    );
+    let text = "[cluster]\nwatch-list = \"atuo\"\n[host]\nlog-format = true\n[[watch]]\ngvr = \"v1/pods\"\ncompression = \"zst\"\n";
+    assert_eq!(
+        problems(text),
+        r#"2:14: cluster.watch-list: unknown value `atuo`; did you mean "auto"?
+4:14: host.log-format: expected a word, found true; write for example "text" or "json"
+7:15: watch[0].compression: unknown value `zst`; did you mean "zstd"?
+"#
+    );
+}
+
+#[test]
+fn an_instance_of_one_call_is_neither_idle_nor_called_often() {
+    let text = "[[watch]]\ngvr = \"v1/pods\"\n[[plugin]]\nname = \"a\"\nsource = \"a\"\ninstance = \"fresh\"\n\
+                max-calls = 3\nidle-timeout = \"1m\"\n[[plugin.on]]\nwatch = \"v1/pods\"\n";
+    assert_eq!(
+        problems(text),
+        r#"7:13: plugin.a.max-calls: it has no meaning where each call has its own instance; remove it, or write instance = "warm"
+8:16: plugin.a.idle-timeout: it has no meaning where each call has its own instance; remove it, or write instance = "warm"
+"#
+    );
+}
+
+#[test]
+fn a_longest_wait_below_the_default_of_the_first_one_is_told_to_shorten_that() {
+    assert_eq!(
+        plugin_problems("[plugin.quarantine]\nmax = \"500ms\"\n"),
+        "11:7: plugin.hello.quarantine.max: `max` is shorter than `min`; write a shorter `min` too\n"
+    );
+    assert_eq!(
+        plugin_problems("[plugin.workqueue]\nmax = \"1ms\"\n"),
+        "11:7: plugin.hello.workqueue.max: `max` is shorter than `min`; write a shorter `min` too\n"
+    );
+}
