@@ -22,8 +22,7 @@ pub async fn informer() -> &'static Path {
 
 #[expect(clippy::expect_used, clippy::panic, reason = "a binary that does not build is a failed test")]
 async fn build() -> PathBuf {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let output = Command::from(informer_guests::cargo())
         .args(["build", "--workspace", "--exclude", "informer-bench", "--bin", "informer"])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -4,6 +4,8 @@
 //! so tests in several processes wait for one another. Nothing is built twice: cargo finds what is up to date.
 #![expect(clippy::panic, reason = "a guest that does not build is a failed test")]
 
+mod cargo;
+
 use std::{
     env,
     ffi::OsString,
@@ -11,6 +13,8 @@ use std::{
     process::{Command, Output},
     sync::OnceLock,
 };
+
+pub use cargo::cargo;
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -57,8 +61,7 @@ pub fn configmaps_keyvalue() -> PathBuf {
 /// Builds, and gives the directory of the artefacts.
 fn build(what: &[&str]) -> PathBuf {
     add_target();
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = cargo();
     command.args(["build", "--quiet", "--target", TARGET, "--profile", "plugin"]).args(what);
     // Flags meant for the tests, such as those of a coverage run, do not fit a guest.
     for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {

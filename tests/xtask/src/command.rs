@@ -16,7 +16,10 @@ impl Step {
 
 impl Run {
     pub(crate) fn new(program: &str, arguments: &[&str]) -> Self {
-        let mut command = Command::new(program);
+        Self::of(Command::new(program), arguments)
+    }
+
+    fn of(mut command: Command, arguments: &[&str]) -> Self {
         command.args(arguments).current_dir(root());
         Self(command)
     }
@@ -60,7 +63,7 @@ impl Run {
 
 /// The cargo that runs us.
 pub(crate) fn cargo(arguments: &[&str]) -> Run {
-    Run::new(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()), arguments)
+    Run::of(informer_guests::cargo(), arguments)
 }
 
 /// The workspace's root.
