@@ -20,9 +20,10 @@ use crate::{
 /// How long a healthy instance may take over `stop`.
 const STOP_WITHIN: Duration = Duration::from_millis(500);
 
-/// What a guest may hand to the host in one call, in bytes: a list can name the same string a million times, and
-/// the host would copy each.
-const HANDED_OVER_BYTES: usize = 16 << 20;
+/// What a guest may hand over in one call to the host, in bytes: a list can name the same string a million times, and the host would
+/// copy each, in one piece of work that nothing interrupts, at up to a millisecond for each MiB. The largest that anybody has to hand
+/// over is the body of a request, of 3 MiB.
+const HANDED_OVER_BYTES: usize = 4 << 20;
 
 /// A living instance. Whoever makes a call owns it, so a call that is dropped drops the instance with it.
 pub(crate) struct Instance {

@@ -9,8 +9,10 @@
 //! | recurses | `recurse` | `deep_recursion_*` | a trap at the end of its stack |
 //! | allocates | `hog` | `a_memory_bomb_*` | refuses, counts, retires the instance |
 //! | panics | `trap` | `a_panic_*` | retires the instance; a retry with the guest's words |
-//! | stale tokens | `stale_token` | `objects.rs`, `lister.rs` | `stale-token` |
-//! | forged and foreign tokens | `vandal` | `forged_tokens_*` | `stale-token` |
+//! | stale tokens | `stale_token` | `tokens::tokens_of_an_earlier_call_*` | `stale-token`, `stale-page` |
+//! | foreign tokens, and keys of another's queue | `impostor` | `tokens::tokens_that_another_plugin_holds_*` | `stale-token` or an object of its own, `stale-page`; its own queue |
+//! | forged tokens | `vandal` | `forged_tokens_*` | `stale-token` |
+//! | a handle of WASI that it has not | `vandal` | `tokens::a_handle_*` | a trap |
 //! | 1 GiB as an argument | `vandal` | `an_argument_of_a_gibibyte_*` | a trap, before anything is copied |
 //! | 32 MiB of random bytes at once | `vandal` | `more_random_bytes_*` | a trap, before any is made |
 //! | bytes that are no text | `vandal` | `a_text_that_is_not_utf_8_*` | a trap |
@@ -34,6 +36,7 @@ mod floods;
 mod grants;
 mod lifecycle;
 mod neighbour;
+mod tokens;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -105,7 +108,7 @@ async fn an_infinite_loop_within_a_share_of_the_processors_waits_for_it() {
 async fn deep_recursion_is_a_trap() {
     let running = load(hostile(r#"{"only": "bad"}"#), "recurse").await;
 
-    every_call_fails(&running, FailureKind::Trap, "").await;
+    every_call_fails(&running, FailureKind::Trap, "call stack exhausted").await;
 
     assert_eq!(running.add("good").await, Outcome::Acknowledged);
 }
@@ -175,7 +178,7 @@ async fn a_flood_of_lines_is_cut_and_counted_and_ends_at_the_deadline() {
 async fn an_argument_of_a_gibibyte_is_refused_before_it_is_copied() {
     let running = load(hostile(r#"{"what": "giant"}"#), "vandal").await;
 
-    every_call_fails(&running, FailureKind::Trap, "").await;
+    every_call_fails(&running, FailureKind::Trap, "too much data is being copied").await;
 
     assert!(running.log.messages().iter().all(|line| line != "giant"), "nothing of it was logged");
 }

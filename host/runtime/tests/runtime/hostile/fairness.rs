@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::Arc};
 
-use super::neighbour::{FAIR, FLOOR, Neighbour, Round, WORKERS, calls, engine};
+use super::neighbour::{Neighbour, Round, WORKERS, by_count, by_time, calls, engine, is_quiet};
 use crate::host::{Setup, component_of};
 
 /// More than there are guests: nobody waits for one.
@@ -11,20 +11,24 @@ const NO_TURNS: NonZeroUsize = NonZeroUsize::new(2 * WORKERS).unwrap();
 /// Without turns each takes as long as all loops together.
 const EVENTS: usize = 5;
 
-/// One round with 64 loops, where so many guests run at a time.
-async fn loops(turns: NonZeroUsize) -> Round {
+/// The judgement of 64 loops, where so many guests run at a time.
+async fn loops(turns: NonZeroUsize, timed: bool) -> Result<(), Vec<Round>> {
     let engine = engine(turns);
     let hostile = Setup::new("{}").engine(&engine).instances(WORKERS).idle().plugin;
     hostile.load(&component_of(&engine, "spin").await).await.unwrap();
     let neighbour = Neighbour::start_on(&engine).await;
-    neighbour.round(EVENTS, &hostile, || calls(Arc::clone(&hostile))).await
+    neighbour.judge(timed, EVENTS, &hostile, || calls(Arc::clone(&hostile))).await
 }
 
 #[tokio::test]
-async fn where_guests_take_no_turns_an_attack_is_noticed_by_count_and_by_time() {
-    let (unfair, fair) = (loops(NO_TURNS).await, loops(NonZeroUsize::MIN).await);
+async fn where_guests_take_no_turns_an_attack_is_noticed_by_count_and_by_time_in_every_round() {
+    let rounds = loops(NO_TURNS, true).await.unwrap_err();
 
-    assert!(unfair.share > 4.0 * FAIR, "{unfair:?}");
-    assert!(fair.share <= FAIR, "{fair:?}");
-    assert!(unfair.attacked >= (2 * unfair.alone).max(FLOOR), "{unfair:?}");
+    assert!(!by_count(&rounds), "{rounds:#?}");
+    assert!(!by_time(&rounds), "{rounds:#?}");
+}
+
+#[tokio::test]
+async fn where_guests_take_turns_the_same_attack_is_not() {
+    loops(NonZeroUsize::MIN, is_quiet()).await.unwrap();
 }
