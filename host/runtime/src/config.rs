@@ -78,6 +78,9 @@ pub struct Limits {
     pub host_calls: Option<NonZeroU32>,
     /// Of the log, in bytes a call; what is more is dropped and counted.
     pub log_bytes: usize,
+    /// Of the log, in lines a second, all instances of the plugin together; as many at once after a pause. More are left out and
+    /// counted. None: no limit.
+    pub log_lines: Option<NonZeroU32>,
     /// Of what one call to the host may return, in bytes; more is the error `too-large`.
     pub response_bytes: usize,
     /// To the API server, a second and in all calls of all instances together; as many at once after a pause.
@@ -159,6 +162,8 @@ impl Default for Limits {
             // A walk over the largest cache makes a hundred thousand; a guest in an endless loop ten times as many a second.
             host_calls: NonZeroU32::new(1_000_000),
             log_bytes: 64 << 10,
+            // A line for each object of a large list as fast as it comes; a guest in an endless loop writes ten times as many.
+            log_lines: NonZeroU32::new(10_000),
             // The largest object etcd takes is 1.5 MiB.
             response_bytes: 4 << 20,
             requests: REQUESTS,

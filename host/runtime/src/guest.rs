@@ -80,7 +80,12 @@ impl Guest {
         sources: Sources,
         counters: Arc<Counters>,
     ) -> Self {
-        let output = Output::new(Arc::clone(&config.name), Arc::clone(&sources.log), config.limits.log_bytes);
+        let output = Output::new(
+            Arc::clone(&config.name),
+            Arc::clone(&sources.log),
+            &config.limits,
+            Arc::clone(&counters.lines),
+        );
         // No environment, no arguments, no directories; TCP, UDP and name lookup are off unless switched on.
         let wasi = WasiCtx::builder()
             .stdout(output.stream(LogStream::Stdout))

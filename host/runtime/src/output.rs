@@ -1,10 +1,14 @@
-//! stdout and stderr of a guest: lines of the log, within the limit of the call, and the last words of stderr.
+//! stdout and stderr of a guest: lines of the log, within the limits of the call and of the plugin, and the last words of stderr.
+
+mod line_budget;
 
 use std::{
     io,
+    num::NonZeroU32,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Instant,
 };
 
 use bytes::Bytes;
@@ -15,7 +19,9 @@ use wasmtime_wasi::{
     p2::{OutputStream, Pollable, StreamResult},
 };
 
-use crate::{LogLevel, LogLine, LogSink, LogStream};
+pub(crate) use line_budget::LineBudget;
+
+use crate::{Limits, LogLevel, LogLine, LogSink, LogStream};
 
 /// A longer line is cut into several.
 const LINE_BYTES: usize = 8 * 1024;
@@ -29,13 +35,16 @@ const FIELD_BYTES: usize = 2;
 /// Room given to a write; a guest that asks for more writes again.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// Everything one instance says: both streams and `log.write`, under one limit per call.
+/// Everything one instance says: both streams and `log.write`, under one limit per call, and one of lines for all instances.
 #[derive(Clone)]
 pub(crate) struct Output(Arc<Mutex<State>>);
 
 struct State {
     plugin: Arc<str>,
     sink: Arc<dyn LogSink>,
+    lines: Arc<LineBudget>,
+    /// None: no limit.
+    lines_per_second: Option<NonZeroU32>,
     limit: usize,
     left: usize,
     /// Something was cut: nothing comes after it, or lines would be missing in the middle.
@@ -56,11 +65,19 @@ pub(crate) struct GuestStream {
 // === impl Output ===
 
 impl Output {
-    pub(crate) fn new(plugin: Arc<str>, sink: Arc<dyn LogSink>, limit: usize) -> Self {
+    pub(crate) fn new(
+        plugin: Arc<str>,
+        sink: Arc<dyn LogSink>,
+        limits: &Limits,
+        lines: Arc<LineBudget>,
+    ) -> Self {
+        let (limit, lines_per_second) = (limits.log_bytes, limits.log_lines);
         let (stdout, stderr, last_words) = Default::default();
         Self(Arc::new(Mutex::new(State {
             plugin,
             sink,
+            lines,
+            lines_per_second,
             limit,
             left: limit,
             full: false,
@@ -118,6 +135,7 @@ impl Output {
         for stream in [LogStream::Stdout, LogStream::Stderr] {
             state.flush(stream);
         }
+        state.tell_left_out();
         let dropped = std::mem::take(&mut state.dropped);
         if dropped > 0 && state.enabled(LogLevel::Warn) {
             let message = format!(
@@ -227,6 +245,25 @@ impl State {
     }
 
     fn emit(&self, stream: LogStream, level: LogLevel, message: &str, fields: &[(String, String)]) {
+        let written = self.lines_per_second.is_none_or(|most| self.lines.take(most, Instant::now()));
+        self.tell_left_out();
+        if written {
+            self.write_line(stream, level, message, fields);
+        }
+    }
+
+    /// Says how many lines were left out, where it is time to.
+    fn tell_left_out(&self) {
+        let Some(most) = self.lines_per_second.filter(|_| self.enabled(LogLevel::Warn)) else { return };
+        if let Some(lines) = self.lines.to_tell(Instant::now()) {
+            let message = format!(
+                "{lines} lines of log left out: the plugin writes more than {most} a second, its limit (`log-lines` under [plugin.limits])"
+            );
+            self.write_line(LogStream::Host, LogLevel::Warn, &message, &[]);
+        }
+    }
+
+    fn write_line(&self, stream: LogStream, level: LogLevel, message: &str, fields: &[(String, String)]) {
         self.sink.line(&LogLine { plugin: &self.plugin, stream, level, message, fields });
     }
 }

@@ -16,6 +16,7 @@ use crate::capabilities::{
     ClientStats, HttpStats, KeyValueError, MetricsStats, client::ClientCounters, http::Traffic,
     metrics::Registry,
 };
+use crate::output::LineBudget;
 use crate::timing::{Timer, Timing};
 
 /// A snapshot of a plugin's counters, since it was made.
@@ -40,6 +41,8 @@ pub struct PluginStats {
     pub memory_refusals: u64,
     /// Bytes of log beyond the limit.
     pub log_bytes_dropped: u64,
+    /// Lines of log left out, because the plugin wrote more a second than it may.
+    pub log_lines_left_out: u64,
     /// Versions that were put into service, those that were returned to included.
     pub swaps: u64,
     /// Versions that took over, failed, and were taken out of service for the one before.
@@ -92,6 +95,8 @@ pub struct KeyValueStats {
 pub(crate) struct Counters {
     pub(crate) http: Arc<Traffic>,
     pub(crate) metrics: Registry,
+    /// Of the log.
+    pub(crate) lines: Arc<LineBudget>,
     pub(crate) durations: Timer,
     pub(crate) queued: Timer,
     calls: AtomicU64,
@@ -198,6 +203,7 @@ impl Counters {
             instances_idle: idle,
             memory_refusals: self.memory_refusals.load(Relaxed),
             log_bytes_dropped: self.log_bytes_dropped.load(Relaxed),
+            log_lines_left_out: self.lines.left_out(),
             keyvalue: *self.keyvalue.lock(),
             client: self.client.snapshot(),
             http: self.http.snapshot(),

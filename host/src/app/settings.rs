@@ -162,6 +162,7 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
             cpu: plugin.limits.cpu,
             host_calls: plugin.limits.host_calls,
             log_bytes: plugin.limits.log_bytes,
+            log_lines: plugin.limits.log_lines,
             response_bytes: plugin.limits.response_bytes,
             requests: plugin.limits.requests,
             metric_series: plugin.limits.metric_series,

@@ -273,6 +273,7 @@ fn calls(stats: &PluginStats) -> Value {
         "turns-let-pass": stats.turns_let_pass,
         "memory-refusals": stats.memory_refusals,
         "log-bytes-dropped": stats.log_bytes_dropped,
+        "log-lines-left-out": stats.log_lines_left_out,
         "keyvalue": {
             "reads": stats.keyvalue.reads, "writes": stats.keyvalue.writes,
             "refused": stats.keyvalue.refused, "failed": stats.keyvalue.failed,

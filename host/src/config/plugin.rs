@@ -16,8 +16,8 @@ use informer_types::{ReadGrants, SecretGrants, WriteGrants};
 
 pub use instance::{IDLE_TIMEOUT, Instance};
 pub use limits::{
-    DEADLINE, HOST_CALLS, HTTP_BODY_BYTES, HTTP_REQUESTS, LOG_BYTES, Limits, MEMORY_BYTES, METRIC_SERIES,
-    REQUESTS, RESPONSE_BYTES,
+    DEADLINE, HOST_CALLS, HTTP_BODY_BYTES, HTTP_REQUESTS, LOG_BYTES, LOG_LINES, Limits, MEMORY_BYTES,
+    METRIC_SERIES, REQUESTS, RESPONSE_BYTES,
 };
 pub use quarantine::{QUARANTINE_AFTER, QUARANTINE_MAX, QUARANTINE_MIN, Quarantine};
 pub use queue::{CAPACITY, Delivery, Queue, Rate, WORKERS};

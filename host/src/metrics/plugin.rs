@@ -58,6 +58,11 @@ fn calls(measured: &Measured, into: &mut Exposition) {
         ("informer_runtime_memory_refusals", "Times that a guest was refused memory", stats.memory_refusals),
         ("informer_runtime_log_dropped_bytes", "Log beyond the limit of a call", stats.log_bytes_dropped),
         (
+            "informer_runtime_log_left_out_lines",
+            "Lines of log beyond the limit of a second",
+            stats.log_lines_left_out,
+        ),
+        (
             "informer_runtime_metrics_refused",
             "Values of the plugin's own metrics that were refused",
             stats.metrics.refused,

@@ -100,7 +100,7 @@ fn every_key_is_heard() {
         queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
         quarantine = { after = 0, min = "2s", max = "3s" }
-        limits = { memory = "1GiB", deadline = "250ms", cpu = "200ms/s", host-calls = 0, instances = 2, log = 0, response = 4096, requests = 7, http-requests = 2, http-body = 8192, metric-series = 3 }
+        limits = { memory = "1GiB", deadline = "250ms", cpu = "200ms/s", host-calls = 0, instances = 2, log = 0, log-lines = 0, response = 4096, requests = 7, http-requests = 2, http-body = 8192, metric-series = 3 }
         grant = { read = ["v1/pods"], write = ["patch v1/pods @shop", "create v1/configmaps"], secrets = ["shop/*"], http = ["GET https://a.example.com"] }
         "#,
     );
@@ -167,6 +167,7 @@ fn every_key_is_heard() {
         host_calls: None,
         instances: NonZeroUsize::new(2),
         log_bytes: 0,
+        log_lines: None,
         response_bytes: 4096,
         requests: NonZeroU32::new(7).unwrap(),
         http_requests: 2,

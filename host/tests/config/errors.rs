@@ -383,6 +383,7 @@ requests = 0
 cpu = "5ms/s"
 host-calls = 5000000000
 instances = 0
+log-lines = -1
 "#
         ),
         r#"11:11: plugin.hello.queue.workers: 257 is too large; write at most 256
@@ -403,6 +404,7 @@ instances = 0
 30:7: plugin.hello.limits.cpu: "5ms/s" is too small; write at least "10ms/s"
 31:14: plugin.hello.limits.host-calls: 5000000000 is out of range; write a whole number from 0 to 4294967295
 32:13: plugin.hello.limits.instances: 0 is too small; write at least 1
+33:13: plugin.hello.limits.log-lines: -1 is out of range; write a whole number from 0 to 4294967295
 "#
     );
     assert_eq!(

@@ -16,7 +16,17 @@ impl LogSink for Kept {
 
 fn output(limit: usize) -> (Output, Arc<Kept>) {
     let kept = Arc::new(Kept::default());
-    (Output::new("p".into(), Arc::clone(&kept) as Arc<dyn LogSink>, limit), kept)
+    (output_to(Arc::clone(&kept) as _, limit, None, &Arc::default()), kept)
+}
+
+fn output_to(
+    sink: Arc<dyn LogSink>,
+    log_bytes: usize,
+    log_lines: Option<NonZeroU32>,
+    lines: &Arc<LineBudget>,
+) -> Output {
+    let limits = Limits { log_bytes, log_lines, ..Limits::default() };
+    Output::new("p".into(), sink, &limits, Arc::clone(lines))
 }
 
 fn messages(kept: &Kept) -> Vec<String> {
@@ -39,7 +49,7 @@ impl LogSink for Warnings {
 #[test]
 fn a_line_whose_level_is_off_takes_nothing_of_the_limit_however_it_was_said() {
     let kept = Arc::new(Kept::default());
-    let output = Output::new("p".into(), Arc::new(Warnings(Arc::clone(&kept))), 10);
+    let output = output_to(Arc::new(Warnings(Arc::clone(&kept))), 10, None, &Arc::default());
 
     for _ in 0..1_000 {
         output.line(LogLevel::Info, "logged", &[("key".to_owned(), "value".to_owned())]);
@@ -158,4 +168,42 @@ fn empty_lines_have_a_limit_too() {
 
     assert_eq!(output.end(), 8);
     assert_eq!(kept.0.lock().len(), 3 + 1);
+}
+
+#[test]
+fn all_instances_together_write_so_many_lines_a_second_and_what_is_left_out_is_said() {
+    let (kept, lines) = (Arc::new(Kept::default()), Arc::<LineBudget>::default());
+    let most = NonZeroU32::new(1);
+    let outputs = [(); 2].map(|()| output_to(Arc::clone(&kept) as _, 100, most, &lines));
+
+    // However long this takes, it is not 100 s.
+    for _ in 0..100 {
+        for output in &outputs {
+            output.begin();
+            output.line(LogLevel::Info, "again", &[]);
+            output.end();
+        }
+    }
+
+    let said = messages(&kept);
+    assert!(said.len() < 100, "{said:?}");
+    assert_eq!(said.first().unwrap(), "again");
+    let left_out = "1 lines of log left out: the plugin writes more than 1 a second, its limit (`log-lines` under [plugin.limits])";
+    assert_eq!(said.get(1).unwrap(), left_out);
+    let written = said.iter().filter(|line| *line == "again").count();
+    assert_eq!(lines.left_out(), 200 - u64::try_from(written).unwrap());
+}
+
+#[test]
+fn that_a_call_exceeded_its_limit_is_a_line_too() {
+    let (kept, lines) = (Arc::new(Kept::default()), Arc::<LineBudget>::default());
+    let output = output_to(Arc::clone(&kept) as _, 1, NonZeroU32::new(2), &lines);
+
+    for _ in 0..100 {
+        output.begin();
+        output.line(LogLevel::Info, "longer", &[]);
+        assert_eq!(output.end(), 6, "counted all the same");
+    }
+
+    assert!(messages(&kept).len() < 100, "{:?}", messages(&kept));
 }

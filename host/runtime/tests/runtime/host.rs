@@ -88,7 +88,7 @@ impl Setup {
             name: "fixture".into(),
             config_json: config_json.to_owned(),
             grants: Grants::default(),
-            limits: Limits { deadline: PATIENCE, ..Limits::default() },
+            limits: Limits { deadline: PATIENCE, log_lines: None, ..Limits::default() },
             instance: InstancePolicy::default(),
             instances: NonZeroUsize::MIN,
             trial: TrialConfig::default(),

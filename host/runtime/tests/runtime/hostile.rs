@@ -17,6 +17,7 @@
 //! | 32 MiB of random bytes at once | `vandal` | `more_random_bytes_*` | a trap, before any is made |
 //! | bytes that are no text | `vandal` | `a_text_that_is_not_utf_8_*` | a trap |
 //! | floods the log | `flood` | `a_flood_of_lines_*` | cuts at the call's limit, counts, ends the call at its deadline |
+//! | floods the log by many calls | `chatty` | `a_flood_of_lines_by_many_short_calls_*` | leaves out what is beyond the plugin's limit of a second, counts |
 //! | floods the host with calls | `flood` | `a_flood_of_calls_*` | ends the call at their limit |
 //! | ever new series | `gauger` | `floods::ever_new_series_*` | refuses beyond the limit, counts |
 //! | enqueues ten million keys | `enqueues` | `floods::ten_million_keys_*` | refuses beyond the capacity; ends the call at the limit of its host calls |
@@ -38,7 +39,11 @@ mod lifecycle;
 mod neighbour;
 mod tokens;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use informer_runtime::{Component, Limits};
 use informer_types::{Cause, Change, EventHandler, FailureKind, Outcome};
@@ -172,6 +177,22 @@ async fn a_flood_of_lines_is_cut_and_counted_and_ends_at_the_deadline() {
     };
     assert_eq!(failure.kind, FailureKind::Deadline, "{failure}");
     assert!(running.plugin.stats().log_bytes_dropped > 0);
+}
+
+#[tokio::test]
+async fn a_flood_of_lines_by_many_short_calls_is_cut_at_the_limit_of_a_second() {
+    let most = |limits: &mut Limits| limits.log_lines = 10.try_into().ok();
+    let running = load(hostile(r#"{"lines": 100, "bytes": 1}"#).limits(most), "chatty").await;
+    let (neighbour, begun) = (Neighbour::start().await, Instant::now());
+
+    neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
+
+    let stats = running.plugin.stats();
+    assert!(stats.acknowledged > 0 && stats.log_lines_left_out > 0, "no call ends for it: {stats:?}");
+    let seconds = begun.elapsed().as_secs() as usize + 1;
+    // The first second's worth, ten each second, and once a second how many were left out.
+    let lines = running.log.messages().len();
+    assert!(lines <= 10 + 11 * seconds + 1, "{lines} lines in {seconds} s");
 }
 
 #[tokio::test]

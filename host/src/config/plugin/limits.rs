@@ -33,6 +33,9 @@ pub const METRIC_SERIES: usize = 1000;
 /// A walk over the largest cache makes a hundred thousand; a guest in an endless loop, a million a second.
 pub const HOST_CALLS: u32 = 1_000_000;
 
+/// A line for each object of a large list as fast as it comes; a guest in an endless loop writes ten times as many.
+pub const LOG_LINES: u32 = 10_000;
+
 /// What one call may use, and what all calls of the plugin together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -49,6 +52,8 @@ pub struct Limits {
     pub instances: Option<NonZeroUsize>,
     /// Log text a call may write, in bytes; the rest is cut and counted. Zero: none of it is kept.
     pub log_bytes: usize,
+    /// Lines of log a second, all instances together; the rest is left out and counted. None: no limit.
+    pub log_lines: Option<NonZeroU32>,
     /// What one call of the guest to the host may return, in bytes. At least 1 KiB.
     pub response_bytes: usize,
     /// To the API server, a second and in all its calls together.
@@ -72,6 +77,7 @@ impl Default for Limits {
             host_calls: NonZeroU32::new(HOST_CALLS),
             instances: None,
             log_bytes: LOG_BYTES,
+            log_lines: NonZeroU32::new(LOG_LINES),
             response_bytes: RESPONSE_BYTES,
             requests: REQUESTS,
             metric_series: METRIC_SERIES,

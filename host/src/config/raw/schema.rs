@@ -116,6 +116,7 @@ pub(crate) static LIMITS: Section = Section {
         "host-calls",
         "instances",
         "log",
+        "log-lines",
         "response",
         "requests",
         "http-requests",

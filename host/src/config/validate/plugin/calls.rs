@@ -9,8 +9,8 @@ use super::Context;
 use crate::config::{
     plugin::{
         ATTEMPTS, BUDGET, DEADLINE, FACTOR, HOST_CALLS, HTTP_BODY_BYTES, HTTP_REQUESTS, IDLE_TIMEOUT,
-        Instance, JITTER, LOG_BYTES, Limits, MAX, MEMORY_BYTES, METRIC_SERIES, MIN, REQUESTS, RESPONSE_BYTES,
-        RETURN_AFTER, Reload, Retry, TRIAL,
+        Instance, JITTER, LOG_BYTES, LOG_LINES, Limits, MAX, MEMORY_BYTES, METRIC_SERIES, MIN, REQUESTS,
+        RESPONSE_BYTES, RETURN_AFTER, Reload, Retry, TRIAL,
     },
     problem::Fault,
     raw::{Count, InstanceKind, Located, Number, RawInstance, RawLimits, RawReload, RawRetry, Share, Size},
@@ -104,6 +104,7 @@ pub(super) fn limits(raw: &RawLimits, context: &mut Context<'_, '_>) -> Limits {
     Limits {
         memory_bytes: size(&raw.memory, MEMORY_BYTES, MEMORY),
         log_bytes: size(&raw.log, LOG_BYTES, LOG),
+        log_lines: NonZeroU32::new(raw.log_lines.as_ref().map_or(LOG_LINES, |most| most.value.0)),
         response_bytes: size(&raw.response, RESPONSE_BYTES, RESPONSE),
         http_body_bytes: size(&raw.http_body, HTTP_BODY_BYTES, RESPONSE),
         http_requests: http_requests(raw.http_requests.as_ref(), context),
