@@ -24,6 +24,13 @@ const LINES: usize = 8;
 #[error("the call outlived its deadline")]
 pub(crate) struct DeadlineExceeded;
 
+/// The call runs with grants that are revoked, and has had its time to finish.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the call was ended: something that its version was granted is revoked, and calls in hand have had their deadline"
+)]
+pub(crate) struct GrantsRevoked;
+
 /// The call made more calls to the host than it may.
 #[derive(Debug, thiserror::Error)]
 #[error("the call made too many calls to the host")]
@@ -44,8 +51,9 @@ pub(crate) fn failure(kind: FailureKind, mut message: String) -> Failure {
 pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
     let kind = kind(error, guest);
     let said = said(&guest.output.last_words());
+    let revoked = error.is::<GrantsRevoked>();
     let mut message = match kind {
-        FailureKind::Deadline => {
+        FailureKind::Deadline if !revoked => {
             format!("the call took longer than its deadline of {:?}", guest.call.allowed)
         }
         FailureKind::Memory => {
@@ -70,9 +78,9 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
 }
 
 fn kind(error: &wasmtime::Error, guest: &Guest) -> FailureKind {
-    if error.downcast_ref::<DeadlineExceeded>().is_some() {
+    if error.is::<DeadlineExceeded>() || error.is::<GrantsRevoked>() {
         FailureKind::Deadline
-    } else if error.downcast_ref::<HostCallsExceeded>().is_some() {
+    } else if error.is::<HostCallsExceeded>() {
         FailureKind::HostCalls
     } else if guest.memory.refused() {
         FailureKind::Memory

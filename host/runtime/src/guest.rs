@@ -79,6 +79,7 @@ impl Guest {
         config: Arc<PluginConfig>,
         sources: Sources,
         counters: Arc<Counters>,
+        clock: CallClock,
     ) -> Self {
         let output = Output::new(
             Arc::clone(&config.name),
@@ -118,7 +119,7 @@ impl Guest {
             question: LastQuestion::default(),
             config_table: OnceLock::new(),
             buckets: 0,
-            call: Call::idle(),
+            call: Call::idle(clock),
             engine: engine.clone(),
         }
     }
@@ -182,10 +183,10 @@ impl WasiHttpView for Guest {
 
 impl Call {
     /// Between calls.
-    fn idle() -> Self {
+    fn idle(clock: CallClock) -> Self {
         Self {
             allowed: Duration::ZERO,
-            clock: Arc::new(CallClock::new()),
+            clock: Arc::new(clock),
             host_calls: 0,
             objects: Objects::default(),
             lists: OpenLists::default(),

@@ -10,7 +10,7 @@
 //! 4. [`capabilities`] is what a guest may call: objects, lister, client, workqueue, log, delivery, metrics, key-values,
 //!    HTTP. `output` turns what it prints into lines.
 //! 5. `schedule` says when guests run: by turns, within their share, until their deadline. [`GuestThreads`] is where.
-//! 6. `failure` says what a trap means.
+//! 6. `failure` says what a trap means; `revocation`, when what was granted ends.
 //!
 //! Each instance reserves 4 GiB of address space: 9,300 fit into Linux' default `vm.max_map_count`, and a limit on
 //! address space (`ulimit -v`) is not catered for.
@@ -28,6 +28,7 @@ mod instance;
 mod log_sink;
 mod output;
 mod plugin;
+mod revocation;
 mod schedule;
 mod sources;
 mod stats;

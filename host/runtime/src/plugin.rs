@@ -1,5 +1,6 @@
 //! A plugin: the version in service, and the swap of a reload.
 
+mod reload;
 mod slots;
 mod trial;
 mod version;
@@ -14,7 +15,7 @@ use informer_types::{
     Delivery, EventHandler, Failure, FailureKind, Outcome, Reconciled, Reconciler, Request,
 };
 use tokio::{
-    sync::{Mutex, watch},
+    sync::{Mutex, Notify, watch},
     time::sleep,
 };
 use tokio_util::sync::CancellationToken;
@@ -22,14 +23,14 @@ use tokio_util::sync::CancellationToken;
 pub use version::VersionInfo;
 
 use crate::{
-    Component, Engine, InstancePolicy, LoadError, PluginConfig, PluginStats, Sources,
+    Engine, InstancePolicy, PluginConfig, PluginStats, Sources,
     capabilities::MetricFamily,
     instance::Instance,
+    revocation::{Grantees, Revocation},
     schedule::{Lane, by_turns},
     stats::Counters,
 };
 use slots::Slots;
-use trial::LastGood;
 use version::Version;
 
 /// How often idle instances are looked for at most and at least, whatever the idle timeout.
@@ -57,6 +58,10 @@ pub struct Plugin {
     swaps: watch::Sender<u64>,
     /// One load at a time, so that the last one asked for is the one in service.
     loading: Mutex<()>,
+    configuring: parking_lot::Mutex<()>,
+    /// `shared` is another one.
+    configured: Notify,
+    grantees: Grantees,
 }
 
 /// What the versions of a plugin share; only the configuration differs.
@@ -67,6 +72,8 @@ struct Shared {
     counters: Arc<Counters>,
     slots: Arc<Slots>,
     lane: Arc<Lane>,
+    /// Of what the configuration grants.
+    revocation: Arc<Revocation>,
 }
 
 /// A version that took over and was taken out of service again, because its first calls failed.
@@ -87,7 +94,9 @@ impl Plugin {
         let slots = Arc::new(Slots::new(config.instances.get()));
         let counters = Arc::<Counters>::default();
         let lane = Arc::new(Lane::new(&engine.turnstile, config.limits.cpu, Arc::clone(&counters)));
-        let shared = Shared { config: Arc::new(config), sources, counters, slots, lane };
+        let grantees = Grantees::default();
+        let revocation = grantees.grant(&config.grants);
+        let shared = Shared { config: Arc::new(config), sources, counters, slots, lane, revocation };
         Self {
             engine,
             name: Arc::clone(&shared.config.name),
@@ -96,55 +105,15 @@ impl Plugin {
             rejected: parking_lot::Mutex::default(),
             swaps: watch::Sender::new(0),
             loading: Mutex::default(),
+            configuring: parking_lot::Mutex::default(),
+            configured: Notify::new(),
+            grantees,
         }
     }
 
     /// The name in the configuration.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Puts a component into service: checks and links it, makes a first instance, asks it who it is and starts it,
-    /// and then swaps. The idle instances of the version before are stopped.
-    ///
-    /// # Errors
-    /// [`LoadError`]; the version that served before goes on.
-    ///
-    /// # Cancel safety
-    /// A dropped future has either swapped or changed nothing.
-    pub async fn load(&self, component: &Component) -> Result<VersionInfo, LoadError> {
-        let _one_at_a_time = self.loading.lock().await;
-        self.put_into_service(component, &self.shared.load_full()).await
-    }
-
-    /// Changes everything about the plugin but its name, its code and what the process lends to it. Where an instance
-    /// could tell the difference, the component in service is started aside with the new configuration, and swapped
-    /// as [`load`](Self::load) does: its version is returned. Else the change takes effect at once.
-    ///
-    /// # Errors
-    /// [`LoadError`]; the version that served before goes on as it was configured, and the next [`load`](Self::load)
-    /// uses the new configuration. Where that version may do what the new grants do not allow any more, it is taken
-    /// out of service instead: what was revoked is revoked.
-    ///
-    /// # Cancel safety
-    /// A dropped future has changed nothing, or what the next load uses, or everything.
-    pub async fn configure(&self, mut config: PluginConfig) -> Result<Option<VersionInfo>, LoadError> {
-        let _one_at_a_time = self.loading.lock().await;
-        config.limits.deadline = config.limits.deadline.min(LONGEST_DEADLINE);
-        config.name = Arc::clone(&self.name);
-        let before = self.shared.load_full();
-        before.slots.resize(config.instances.get());
-        before.lane.limit(config.limits.cpu);
-        let shared = Arc::new(Shared { config: Arc::new(config), ..Shared::clone(&before) });
-        self.shared.store(Arc::clone(&shared));
-        let Some(version) = self.version.load_full().filter(|version| !version.serves(&shared.config)) else {
-            return Ok(None);
-        };
-        let configured = self.put_into_service(version.component(), &shared).await;
-        if configured.is_err() && !shared.config.grants.cover(version.grants()) {
-            self.take_out_of_service().await;
-        }
-        configured.map(Some)
     }
 
     /// True where the version in service was not started with the configuration in force, because it could not be.
@@ -166,75 +135,6 @@ impl Plugin {
     /// How many versions have been put into service, those that were returned to included.
     pub fn swaps(&self) -> watch::Receiver<u64> {
         self.swaps.subscribe()
-    }
-
-    async fn put_into_service(
-        &self,
-        component: &Component,
-        shared: &Arc<Shared>,
-    ) -> Result<VersionInfo, LoadError> {
-        component.check(&self.engine, &shared.config.grants)?;
-        let last_good = self.version.load().as_ref().map(|version| version.last_good());
-        let last_good = last_good.filter(|good| good.differs(component, &shared.config));
-        // Boxed: it is rare, and would make every future that loads as large.
-        let start = Box::pin(Version::start(&self.engine, component, shared, last_good));
-        let version = self.by_turns(start).await?;
-        let info = version.info().clone();
-        self.rejected.lock().take();
-        let old = self.version.swap(Some(Arc::new(version)));
-        self.swaps.send_modify(|swaps| *swaps += 1);
-        if let Some(old) = old {
-            self.by_turns(old.retire()).await;
-        }
-        Ok(info)
-    }
-
-    /// Takes a version out of service that failed its trial, and puts the last good one in its place.
-    async fn go_back(&self, failed: &Arc<Version>, last_good: LastGood, why: String) {
-        let _one_at_a_time = self.loading.lock().await;
-        let in_service = self.version.load_full();
-        if !in_service.is_some_and(|version| Arc::ptr_eq(&version, failed)) {
-            return;
-        }
-        let plugin = self.name();
-        let LastGood { component, config_json } = last_good;
-        let now = self.shared.load_full();
-        // Nothing else is as it was: what was revoked or limited since stays so.
-        let config = Arc::new(PluginConfig { config_json, ..PluginConfig::clone(&now.config) });
-        let shared = Arc::new(Shared { config, ..Shared::clone(&now) });
-        let started = match component.check(&self.engine, &shared.config.grants) {
-            Ok(()) => Version::start(&self.engine, &component, &shared, None).await,
-            Err(error) => Err(error),
-        };
-        match started {
-            Ok(version) => {
-                let digest = Arc::clone(&failed.info().digest);
-                tracing::error!(plugin, refused = %digest, in_service = %version.info().digest, why, "the new version fails; the last good one is back");
-                shared.counters.went_back();
-                *self.rejected.lock() = Some(Rejected { digest, why });
-                self.version.store(Some(Arc::new(version)));
-                self.swaps.send_modify(|swaps| *swaps += 1);
-                failed.retire().await;
-            }
-            Err(error) => {
-                tracing::error!(plugin, why, %error, "the new version fails, and the one before does not start any more; the new one goes on");
-            }
-        }
-    }
-
-    /// Takes the plugin out of service: every idle instance is stopped, and one with a call in hand after it.
-    ///
-    /// # Cancel safety
-    /// A dropped future has taken it out of service, or has not begun; instances that were not stopped yet are dropped.
-    pub async fn unload(&self) {
-        let _one_at_a_time = self.loading.lock().await;
-        self.take_out_of_service().await;
-    }
-
-    async fn take_out_of_service(&self) {
-        if let Some(old) = self.version.swap(None) {
-            self.by_turns(old.retire()).await;
-        }
     }
 
     /// The version in service.

@@ -94,6 +94,14 @@ pub enum LoadError {
     /// `start` failed, in the guest's own words.
     #[error("the component does not start: {0}")]
     Start(String),
+    /// It does not start with fewer grants while what serves may keep those it had.
+    #[error(
+        "the component does not start within {limit:?} with what is left of its grants: that long, its `deadline` under [plugin.limits], what is revoked may be used"
+    )]
+    Overdue {
+        /// By the clock on the wall.
+        limit: Duration,
+    },
 }
 
 fn list(names: &[String]) -> String {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Component, Engine, Grants, InstancePolicy, LoadError, PluginConfig, capabilities::Capability,
-    exports::Linked, failure::failure, guest::Guest, instance::Instance,
+    exports::Linked, failure::failure, guest::Guest, instance::Instance, schedule::CallClock,
 };
 
 /// Longer names and versions are cut.
@@ -106,12 +106,12 @@ impl Version {
 
     /// True where it was started with this configuration, as far as an instance can tell.
     pub(super) fn serves(&self, config: &PluginConfig) -> bool {
-        self.shared.config.serves(config)
+        self.shared.config.serves(config) && !self.is_revoked()
     }
 
-    /// What it may reach.
-    pub(super) fn grants(&self) -> &Grants {
-        &self.shared.config.grants
+    /// True where something that it was granted is not, or was not meanwhile: its instances end.
+    pub(super) fn is_revoked(&self) -> bool {
+        self.shared.revocation.is_set()
     }
 
     /// What a version that takes over from this one would go back to: this one, if it is not on trial itself.
@@ -202,8 +202,10 @@ impl Version {
     }
 
     async fn instantiate(&self) -> Result<Instance, Failure> {
-        let Shared { config, sources, counters, .. } = &*self.shared;
-        let guest = Guest::new(&self.engine, Arc::clone(config), sources.clone(), Arc::clone(counters));
+        let Shared { config, sources, counters, revocation, .. } = &*self.shared;
+        let clock = CallClock::new(Arc::clone(revocation));
+        let guest =
+            Guest::new(&self.engine, Arc::clone(config), sources.clone(), Arc::clone(counters), clock);
         Instance::new(&self.engine, &self.linked, guest).await
     }
 

@@ -3,7 +3,10 @@
 use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -11,7 +14,10 @@ use std::{
 use tokio::time::{Sleep, sleep_until};
 
 use super::turns::{take_waited, ticked};
-use crate::failure::DeadlineExceeded;
+use crate::{
+    failure::{DeadlineExceeded, GrantsRevoked},
+    revocation::Revocation,
+};
 
 /// What the timer of a call allows beyond its deadline: the epoch goes first, because it ends a guest where it runs and
 /// so knows the frames.
@@ -23,13 +29,15 @@ pub(crate) struct CallClock {
     made: Instant,
     /// After `made`, in nanoseconds.
     deadline: AtomicU64,
+    /// Of what the instance was granted.
+    revocation: Arc<Revocation>,
 }
 
 // === impl CallClock ===
 
 impl CallClock {
-    pub(crate) fn new() -> Self {
-        Self { made: Instant::now(), deadline: AtomicU64::new(0) }
+    pub(crate) fn new(revocation: Arc<Revocation>) -> Self {
+        Self { made: Instant::now(), deadline: AtomicU64::new(0), revocation }
     }
 
     /// A call begins, which may take so long.
@@ -49,10 +57,10 @@ impl CallClock {
     }
 
     /// Runs the call that was started, until its deadline if it waits in the host; what it waits for its turn and its share
-    /// does not count.
+    /// does not count. Once what the instance was granted is taken away, not a slice more of it runs.
     ///
     /// # Errors
-    /// What the call ended in, or [`DeadlineExceeded`].
+    /// What the call ended in, [`DeadlineExceeded`], or [`GrantsRevoked`].
     pub(crate) async fn within<T>(
         &self,
         call: impl Future<Output = wasmtime::Result<T>>,
@@ -65,6 +73,9 @@ impl CallClock {
             let waited = take_waited();
             if std::mem::replace(&mut begun, true) {
                 self.deadline.fetch_add(nanos(waited), Relaxed);
+            }
+            if self.revocation.is_due() {
+                return Poll::Ready(Err(GrantsRevoked.into()));
             }
             if timer.is_some() && self.overdue(&mut timer, context) {
                 return Poll::Ready(Err(DeadlineExceeded.into()));

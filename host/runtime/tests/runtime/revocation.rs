@@ -1,9 +1,28 @@
 //! What a plugin was granted and is not any more.
 
-use informer_runtime::{Grants, LoadError};
-use informer_types::Outcome;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use crate::host::Setup;
+use informer_runtime::{Grants, Limits, LoadError, PluginConfig};
+use informer_types::{FailureKind, Outcome};
+use tokio::time::timeout;
+
+use crate::host::{PATIENCE, Setup, component};
+
+/// Of a plugin that has a hundredth of a processor: what computes until then takes minutes.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+fn slowed(config: &str) -> Setup {
+    let cpu = |limits: &mut Limits| limits.cpu = Some(Duration::from_millis(10));
+    Setup::new(config).deadline(DEADLINE).limits(cpu).read(&["v1/pods"])
+}
+
+/// Without grants.
+fn revoked(config: &PluginConfig, config_json: &str) -> PluginConfig {
+    PluginConfig { grants: Grants::default(), config_json: config_json.to_owned(), ..config.clone() }
+}
 
 /// More than a version that does nothing right is given.
 const CALLS: usize = 6;
@@ -14,7 +33,7 @@ async fn by_trapping_a_plugin_does_not_get_back_what_was_revoked() {
     let granted = setup.config.clone();
     let running = setup.load("trap").await;
 
-    let revoked = informer_runtime::PluginConfig { grants: Grants::default(), ..granted };
+    let revoked = PluginConfig { grants: Grants::default(), ..granted };
     let version = running.plugin.configure(revoked).await.unwrap();
     assert!(version.is_some(), "an instance of its own for the other grants");
     for _ in 0..CALLS {
@@ -70,10 +89,8 @@ async fn a_component_that_still_imports_what_was_revoked_is_taken_out_of_service
     let granted = setup.config.clone();
     let running = setup.load("writer").await;
 
-    let revoked = informer_runtime::PluginConfig {
-        grants: Grants { write: None, ..granted.grants.clone() },
-        ..granted.clone()
-    };
+    let revoked =
+        PluginConfig { grants: Grants { write: None, ..granted.grants.clone() }, ..granted.clone() };
     let refused = running.plugin.configure(revoked).await.unwrap_err();
     assert!(matches!(refused, LoadError::Imports { .. }), "{refused}");
     assert_eq!(running.plugin.version(), None, "it may not write any more");
@@ -97,4 +114,98 @@ async fn a_component_that_refuses_a_configuration_with_more_grants_goes_on_as_it
 
     assert_eq!(running.plugin.version(), version);
     assert_eq!(running.add("web").await, Outcome::Acknowledged);
+}
+
+#[tokio::test]
+async fn by_spinning_in_start_a_plugin_does_not_keep_what_was_revoked() {
+    let setup = Setup::new(r#"{"mood":"well"}"#).deadline(DEADLINE).read(&["v1/pods"]);
+    let mut config = revoked(&setup.config, r#"{"mood":"spins-in-start"}"#);
+    config.limits.cpu = Some(Duration::from_millis(10));
+    let running = setup.load("moody").await;
+
+    let refused = timeout(PATIENCE, running.plugin.configure(config)).await.unwrap().unwrap_err();
+
+    assert!(matches!(refused, LoadError::Overdue { limit: DEADLINE }), "{refused}");
+    assert_eq!(running.plugin.version(), None);
+    assert_eq!(running.add_fails("web").await.kind, FailureKind::Start);
+}
+
+#[tokio::test]
+async fn a_load_that_spins_in_start_does_not_keep_what_was_revoked_in_service() {
+    let spins = r#"{"mood":"spins-in-start"}"#;
+    let setup = slowed(spins);
+    let config = revoked(&setup.config, spins);
+    let running = setup.load("echo").await;
+    let (plugin, moody) = (Arc::clone(&running.plugin), component("moody").await);
+    let loading = tokio::spawn(async move { plugin.load(&moody).await });
+    running.log.wait_for("starting", 1).await;
+
+    // It gives up what it does with the grants of before, and begins anew with those of now.
+    let configured = timeout(PATIENCE, running.plugin.configure(config)).await.unwrap();
+
+    assert!(matches!(configured, Err(LoadError::Overdue { .. })), "{configured:?}");
+    assert_eq!(running.plugin.version(), None);
+    running.log.wait_for("starting", 2).await;
+    loading.abort();
+}
+
+#[tokio::test]
+async fn a_call_in_hand_that_spins_does_not_keep_what_was_revoked() {
+    for other_version in [false, true] {
+        let setup = slowed("{}").instances(2);
+        let config = revoked(&setup.config, "{}");
+        let running = setup.load("spin").await;
+        let call = running.spawn_add("web");
+        let begun = Instant::now();
+        while running.plugin.stats().throttled == 0 {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", running.plugin.stats());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        if other_version {
+            // The version of the call is out of service already.
+            running.load("echo").await.unwrap();
+        }
+        assert!(!call.is_finished());
+
+        // With so little it may start in time or not.
+        drop(running.plugin.configure(config).await);
+
+        assert!(!running.plugin.is_outdated());
+        let outcome = timeout(PATIENCE, call).await.unwrap().unwrap();
+        let Outcome::Retry { failure, .. } = outcome else { panic!("{outcome:?}") };
+        assert_eq!(failure.kind, FailureKind::Deadline, "{failure}");
+        assert!(failure.message.contains("was granted is revoked"), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_in_hand_that_ends_in_time_is_finished_with_what_was_revoked() {
+    let setup = Setup::new(r#"{"millis": 1000}"#).instances(2).read(&["v1/pods"]);
+    let config = revoked(&setup.config, r#"{"millis": 1000}"#);
+    let running = setup.load("slow").await;
+    let call = running.spawn_add("web");
+    running.log.wait_for("begin default/web", 1).await;
+
+    assert!(running.plugin.configure(config).await.unwrap().is_some());
+
+    assert_eq!(call.await.unwrap(), Outcome::Acknowledged);
+    assert_eq!(running.plugin.stats().instances_retired, 0);
+}
+
+#[tokio::test]
+async fn a_load_that_is_configured_anew_meanwhile_starts_with_that() {
+    let setup = Setup::new(r#"{"mood":"spins-in-start"}"#);
+    let config =
+        PluginConfig { config_json: r#"{"mood":"well","version":2}"#.to_owned(), ..setup.config.clone() };
+    let running = setup.load("echo").await;
+    let (plugin, moody) = (Arc::clone(&running.plugin), component("moody").await);
+    let loading = tokio::spawn(async move { plugin.load(&moody).await });
+    running.log.wait_for("starting", 1).await;
+
+    let configured = running.plugin.configure(config).await.unwrap();
+
+    assert_eq!(configured, None, "the load did it");
+    loading.await.unwrap().unwrap();
+    assert_eq!(running.log.count("started 2"), 1);
+    assert!(!running.plugin.is_outdated());
 }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use informer_cache::{SharedInformer, Subscription};
+use informer_runtime::PluginConfig;
 use informer_types::{Gvr, ReadGrants};
+use tokio::time::timeout;
 
-use super::{SubscribeError, Target, Unit, Watches, off_the_workers};
+use super::{CALLS_ENDED_WITHIN, SubscribeError, Target, Unit, Watches, off_the_workers};
 use crate::{
     app::{
         changes::{Report, Verdict},
@@ -56,22 +58,44 @@ impl Unit {
         *self.config.lock() = Arc::new(new);
         report.note("plugin", self.name(), Verdict::Changed, detail);
         if sandbox != settings::plugin(&old) {
-            let _one_at_a_time = self.loading.lock().await;
-            let plugin = Arc::clone(&self.plugin);
-            // It calls the plugin, so not here.
-            let configuring = async move { plugin.configure(sandbox).await };
-            match self.parts.guests.spawn(configuring).await {
-                Ok(Ok(None)) => {}
-                Ok(configured) => self.note(&configured),
-                Err(error) => {
-                    tracing::error!(plugin = self.name(), %error, "the plugin keeps its configuration");
-                }
-            }
+            self.configure(sandbox).await;
         }
         if other_file || self.plugin.version().is_none() {
             self.source_changed.notify_one();
         }
         Ok(())
+    }
+
+    /// Lets the plugin take on what an instance could tell. One that takes longer to start than a call may, because it has
+    /// used up its share of the processors or waits for a load, goes on with that: the other plugins do not wait for it.
+    async fn configure(self: &Arc<Self>, sandbox: PluginConfig) {
+        let within = sandbox.limits.deadline + CALLS_ENDED_WITHIN;
+        let unit = Arc::clone(self);
+        // Not one at a time with loads: one in hand may take long, and what was revoked does not wait for it.
+        let configuring = async move {
+            let configured = unit.plugin.configure(sandbox).await;
+            if !matches!(configured, Ok(None)) {
+                unit.note(&configured);
+            }
+            if unit.plugin.version().is_none() {
+                unit.source_changed.notify_one();
+            }
+        };
+        // It calls the plugin, so not here.
+        let configuring = self.stop.clone().run_until_cancelled_owned(configuring);
+        match timeout(within, self.parts.guests.spawn(configuring)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => {
+                tracing::error!(plugin = self.name(), %error, "the plugin keeps its configuration");
+            }
+            Err(_) => {
+                tracing::warn!(
+                    plugin = self.name(),
+                    ?within,
+                    "the plugin has not started with its new configuration yet; it goes on with that"
+                );
+            }
+        }
     }
 
     /// Remembers what it may read only now, while the cache holds only what those who could read it asked for. True

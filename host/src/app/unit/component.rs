@@ -84,6 +84,8 @@ impl Unit {
         let plugin = self.name();
         let first = !*self.loaded.borrow();
         match loaded {
+            // It was refused a configuration meanwhile.
+            Ok(None) if self.plugin.is_outdated() && self.plugin.rejected().is_none() => {}
             Ok(None) => *self.refused.lock() = None,
             Ok(Some(VersionInfo { name, version, sdk, digest, prepared_in, .. })) => {
                 *self.refused.lock() = None;
