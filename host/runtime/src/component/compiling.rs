@@ -28,6 +28,12 @@ pub(crate) struct Compiling {
 /// abandoned one.
 type Permit = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
+/// Somebody waits for a compilation.
+struct Waiting<'a> {
+    compiling: &'a Compiling,
+    permit: Permit,
+}
+
 // === impl Compiling ===
 
 impl Compiling {
@@ -43,7 +49,7 @@ impl Compiling {
     /// for it.
     ///
     /// # Cancel safety
-    /// A dropped future lets it go on, in its turn.
+    /// A dropped future lets it go on for nobody, as one that takes too long.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         compile: impl FnOnce() -> T + Send + 'static,
@@ -54,18 +60,17 @@ impl Compiling {
         let (sender, done) = oneshot::channel();
         let held = Arc::clone(&permit);
         let thread = thread::Builder::new().name("compile".to_owned()).spawn(move || {
-            // Nobody may wait any more.
-            sender.send(compile()).ok();
+            let compiled = compile();
             drop(held.lock().take());
+            // Nobody may wait any more.
+            sender.send(compiled).ok();
         });
         thread.map_err(|error| LoadError::Compile(format!("there is no thread for it: {error}")))?;
+        let _waited_for = Waiting { compiling: self, permit };
         match timeout(self.limit, done).await {
             Ok(Ok(compiled)) => Ok(compiled),
             Ok(Err(_)) => Err(LoadError::Compile("the compiler panicked".to_owned())),
-            Err(_) => {
-                self.abandon(&permit);
-                Err(LoadError::TooLong { limit: self.limit })
-            }
+            Err(_) => Err(LoadError::TooLong { limit: self.limit }),
         }
     }
 
@@ -81,9 +86,19 @@ impl Compiling {
     }
 }
 
+// === impl Waiting ===
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.compiling.abandon(&self.permit);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
+
+    use futures::poll;
 
     use super::*;
 
@@ -121,6 +136,19 @@ mod tests {
 
         assert_eq!(compiling.run(|| 7).await.unwrap(), 7);
         assert_eq!(compiling.abandoned.available_permits(), 0);
+    }
+
+    #[tokio::test]
+    async fn whoever_does_not_wait_any_more_keeps_nobody_from_his_turn() {
+        let compiling = Compiling::new(LIMIT);
+        let (_end, ended) = mpsc::channel::<()>();
+        let mut gone = Box::pin(compiling.run(move || ended.recv().unwrap_or_default()));
+        assert!(poll!(&mut gone).is_pending());
+
+        drop(gone);
+
+        assert_eq!(timeout(LIMIT, compiling.run(|| 7)).await.unwrap().unwrap(), 7);
+        assert_eq!(compiling.abandoned.available_permits(), ABANDONED - 1, "it goes on");
     }
 
     #[tokio::test]

@@ -1,0 +1,47 @@
+use std::{sync::mpsc, time::Duration};
+
+use futures::poll;
+use tokio::{runtime::Builder, task::spawn_blocking, time::timeout};
+
+use super::*;
+use crate::EngineConfig;
+
+/// Nothing here takes long; a machine may.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn those_who_wait_for_the_turn_take_what_was_compiled_before_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache_dir = Some(directory.path().to_owned());
+    let engine = Engine::new(&EngineConfig { cache_dir, ..EngineConfig::default() }).unwrap();
+    // One thread for what blocks, so that it is done in order.
+    let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    let digest = || "of one component".to_owned();
+    runtime.block_on(async {
+        let (go, compiling) = mpsc::channel::<()>();
+        let compiler = engine.clone();
+        let mut first = Box::pin(engine.compiling.run(move || {
+            compiling.recv().unwrap_or_default();
+            Component::compile(&compiler, &COMPONENT, digest())
+        }));
+        assert!(poll!(&mut first).is_pending());
+
+        // What cannot be compiled cannot be compiled twice.
+        let garbage = [&COMPONENT[..], b"garbage"].concat();
+        let mut others: Vec<_> =
+            (0..3).map(|_| Box::pin(Component::from_digested(&engine, garbage.clone(), digest()))).collect();
+        for other in &mut others {
+            assert!(poll!(other).is_pending());
+        }
+        spawn_blocking(|| {}).await.unwrap();
+        for other in &mut others {
+            assert!(poll!(other).is_pending(), "there was nothing in the cache");
+        }
+
+        drop(go);
+        first.await.unwrap().unwrap();
+        for other in others {
+            timeout(PATIENCE, other).await.unwrap().unwrap();
+        }
+    });
+}
