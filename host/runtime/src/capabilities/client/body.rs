@@ -77,8 +77,8 @@ pub(super) fn check_size(bytes: usize) -> Result<(), ApiError> {
     Err(ApiError::bad_argument(message))
 }
 
-/// Text that was read by [`object`] or [`operations`], without white space and needless escapes: so every reader of
-/// JSON or YAML, which server-side apply is read as, understands the same. Never longer than it was.
+/// Text that was read by [`object`] or [`operations`], without white space and needless escapes, and with those that
+/// YAML needs: so every reader of JSON or YAML, which server-side apply is read as, understands the same.
 pub(super) fn compact(text: &str) -> Result<String, ApiError> {
     let mut compacted = String::with_capacity(text.len());
     let (mut rest, mut depth) = (text, 0_usize);
@@ -97,12 +97,34 @@ pub(super) fn compact(text: &str) -> Result<String, ApiError> {
         }
         if first == '"' && token.contains('\\') {
             let plain: String = serde_json::from_str(token).map_err(|error| not_json(&error))?;
-            compacted.push_str(&Value::from(plain).to_string());
+            push(&mut compacted, &Value::from(plain).to_string());
         } else if !first.is_ascii_whitespace() {
-            compacted.push_str(token);
+            push(&mut compacted, token);
         }
     }
+    check_size(compacted.len())?;
     Ok(compacted)
+}
+
+/// Appends a token, what YAML reads in another way as escapes: only strings have such characters.
+fn push(text: &mut String, token: &str) {
+    let mut rest = token;
+    while let Some(at) = rest.find(differs_in_yaml) {
+        let (plain, after) = rest.split_at(at);
+        let mut after = after.chars();
+        text.push_str(plain);
+        if let Some(character) = after.next() {
+            text.push_str(&format!("\\u{:04x}", u32::from(character)));
+        }
+        rest = after.as_str();
+    }
+    text.push_str(rest);
+}
+
+/// What JSON has as it is in a string, and YAML 1.1 takes for the end of a line or a byte order mark, or not at all. All of
+/// them are of four digits.
+fn differs_in_yaml(character: char) -> bool {
+    matches!(character, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// The length of the string that the text begins with, in bytes, quotes included.
@@ -249,11 +271,15 @@ mod tests {
             ),
             (r#"{"": "\\"}"#, r#"{"":"\\"}"#),
             ("[12345678901234567890123]", "[12345678901234567890123]"),
+            ("[\"a\u{85}\u{2028}b\u{7f}\u{9f}\u{a0}ü\"]", "[\"a\\u0085\\u2028b\\u007f\\u009f\u{a0}ü\"]"),
+            (r#"{"\n\u2029\ufeff":"\uffff"}"#, r#"{"\n\u2029\ufeff":"\uffff"}"#),
         ] {
             assert_eq!(compacted(text).unwrap(), expected);
             let same: Value = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::from_str::<Value>(expected).unwrap(), same);
         }
+        let breaks = format!("[\"{}\"]", "\u{2028}".repeat(BODY_BYTES / 6));
+        assert!(compacted(&breaks).unwrap_err().starts_with("the body has 3145732 bytes"));
         assert!(compacted(r#"["\ud800"]"#).unwrap_err().starts_with("the body is no JSON: "));
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(compacted(&deep(MAX_DEPTH)).is_ok());
