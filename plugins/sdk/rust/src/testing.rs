@@ -125,11 +125,13 @@ impl TestHost {
     pub fn take_key(&self) -> Option<String> {
         with_state(|state| {
             let keys = &mut state.workqueue;
-            let earliest =
-                || keys.delayed.iter().min_by_key(|(_, millis)| **millis).map(|(key, _)| key.clone());
-            let key = keys.waiting.pop_front().or_else(earliest)?;
-            keys.delayed.remove(&key);
-            Some(key)
+            // One that waits and has a delay too stays due (W-7).
+            keys.waiting.pop_front().or_else(|| {
+                let (earliest, _) = keys.delayed.iter().min_by_key(|(_, millis)| **millis)?;
+                let earliest = earliest.clone();
+                keys.delayed.remove(&earliest);
+                Some(earliest)
+            })
         })
     }
 

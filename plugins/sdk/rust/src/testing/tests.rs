@@ -1,9 +1,11 @@
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::*;
 use crate::client::{self as requests, Patch, WriteOptions};
 use crate::lister::Selector;
-use crate::{Error, ErrorCode, lister as reads};
+use crate::{Error, ErrorCode, lister as reads, workqueue};
 
 const PODS: &str = "v1/pods";
 
@@ -153,7 +155,7 @@ fn a_write_is_noted_and_shows_in_the_cache() {
     assert_eq!(reads::get::<Value>(PODS, &key).unwrap().unwrap()["spec"]["nodeName"], "n2");
     let [request] = &host.requests()[..] else { panic!("{:?}", host.requests()) };
     assert_eq!((request.verb, &request.key, request.dry_run), ("patch", &key, false));
-    assert!(reads::wait_until(PODS, None, written.resource_version(), std::time::Duration::ZERO).unwrap());
+    assert!(reads::wait_until(PODS, None, written.resource_version(), Duration::ZERO).unwrap());
 }
 
 #[test]
@@ -176,4 +178,16 @@ fn a_dry_run_changes_nothing_and_a_failure_is_the_one_asked_for() {
     requests::delete(PODS, &key, &requests::DeleteOptions::new().resource_version("7")).unwrap();
     let gone = requests::get::<Value>(PODS, &key).unwrap_err();
     assert_eq!(gone.api_code(), Some(ApiCode::NotFound));
+}
+
+#[test]
+fn a_key_that_waits_and_is_due_later_comes_twice() {
+    let host = TestHost::new();
+    workqueue::add("a").unwrap();
+    workqueue::add_after("a", Duration::from_secs(2)).unwrap();
+    workqueue::add_after("b", Duration::from_secs(1)).unwrap();
+
+    // W-7: that it was taken meanwhile does not undo the delay.
+    let taken: Vec<String> = std::iter::from_fn(|| host.take_key()).collect();
+    assert_eq!(taken, ["a", "b", "a"]);
 }
