@@ -8,9 +8,9 @@ use crate::host;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {
-    /// 1 for the first attempt to deliver this notification; 0 in `start` and `stop`.
+    /// 1 for the first attempt to deliver this notification, or to reconcile this key; 0 in `start` and `stop`.
     pub attempt: u32,
-    /// How long the notification waited in the plugin's queue, in whole milliseconds; zero in `start` and `stop`.
+    /// How long the notification, or the key, waited in its queue, in whole milliseconds; zero in `start` and `stop`.
     pub queued: Duration,
     /// The name of the plugin in `informer.toml`.
     pub plugin: String,
