@@ -79,6 +79,8 @@ pub(crate) struct Running {
     pub(crate) api: Arc<Api>,
     pub(crate) http: HttpClient,
     pub(crate) keys: Arc<Keys>,
+    /// As it was set up.
+    config: PluginConfig,
 }
 
 impl Setup {
@@ -187,7 +189,7 @@ impl Setup {
         let log = Arc::new(Lines::default());
         let plugin = Plugin::new(
             engine,
-            config,
+            config.clone(),
             Sources {
                 lister: Arc::clone(&cache) as _,
                 client: ClientSource::new(Arc::clone(&api) as _, "host-1"),
@@ -198,7 +200,7 @@ impl Setup {
                 workqueue: Arc::clone(&keys) as _,
             },
         );
-        Running { plugin: Arc::new(plugin), log, cache, api, http, keys }
+        Running { plugin: Arc::new(plugin), log, cache, api, http, keys, config }
     }
 
     pub(crate) async fn load(self, guest: &'static str) -> Running {
@@ -211,6 +213,13 @@ impl Setup {
 impl Running {
     pub(crate) async fn load(&self, guest: &'static str) -> Result<(), LoadError> {
         self.plugin.load(&component(guest).await).await.map(drop)
+    }
+
+    /// Gives calls, and the start of instances, so long from now on.
+    pub(crate) async fn set_deadline(&self, deadline: Duration) {
+        let mut config = self.config.clone();
+        config.limits.deadline = deadline;
+        self.plugin.configure(config).await.unwrap();
     }
 
     pub(crate) async fn deliver(&self, delivery: Delivery) -> Outcome {

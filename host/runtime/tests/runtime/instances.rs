@@ -102,7 +102,7 @@ async fn an_idle_instance_is_stopped_and_the_next_call_makes_another() {
 
 #[tokio::test]
 async fn as_many_calls_run_at_a_time_as_there_may_be_instances() {
-    let running = Setup::new(r#"{"millis": 50}"#).instances(2).load("slow").await;
+    let running = Setup::new(r#"{"millis": 300}"#).instances(2).load("slow").await;
 
     let calls: Vec<_> = (0..6).map(|call| running.spawn_add(&format!("pod-{call}"))).collect();
     for call in futures::future::join_all(calls).await {

@@ -11,14 +11,14 @@ use crate::host::{PATIENCE, Setup, delivery, pod};
 
 #[tokio::test]
 async fn a_plugin_beyond_its_share_of_the_processors_waits_and_its_deadline_does_with_it() {
-    let deadline = Duration::from_millis(500);
+    let deadline = Duration::from_secs(5);
     let cpu = |limits: &mut informer_runtime::Limits| limits.cpu = Some(Duration::from_millis(10));
     let running = Setup::new("{}").deadline(deadline).limits(cpu).load("spin").await;
     let call = running.spawn_add("any");
 
     // The share of a second at once, then a hundredth of a processor.
     let begun = Instant::now();
-    while running.plugin.stats().throttled_time < 2 * deadline {
+    while running.plugin.stats().throttled_time <= deadline {
         assert!(begun.elapsed() < PATIENCE, "{:?}", running.plugin.stats());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -31,12 +31,13 @@ async fn a_plugin_beyond_its_share_of_the_processors_waits_and_its_deadline_does
 #[tokio::test]
 async fn another_share_takes_effect_at_once_on_those_who_wait_and_starts_no_instance() {
     let share = |cpu: Option<Duration>| {
-        Setup::new("{}").deadline(Duration::from_millis(300)).limits(|limits| limits.cpu = cpu)
+        Setup::new("{}").deadline(Duration::from_secs(2)).limits(|limits| limits.cpu = cpu)
     };
     // A millisecond a second: whoever owes one tick waits longer than the test.
     let least = Some(Duration::from_millis(1));
-    let running = share(least).load("spin").await;
+    let running = share(None).load("spin").await;
     let created = running.plugin.stats().instances_created;
+    assert_eq!(running.plugin.configure(share(least).config).await.unwrap(), None);
     let call = running.spawn_add("any");
     let begun = Instant::now();
     while running.plugin.stats().throttled < 2 {
@@ -69,7 +70,7 @@ async fn another_deadline_or_memory_is_in_force_after_the_swap_and_instances_at_
     let spin = |deadline: u64, instances: usize| {
         Setup::new("{}").deadline(Duration::from_millis(deadline)).instances(instances)
     };
-    let running = spin(20, 1).load("spin").await;
+    let running = spin(1_000, 1).load("spin").await;
     assert_eq!(running.add_fails("any").await.kind, FailureKind::Deadline);
 
     let slower = running.plugin.configure(spin(60_000, 1).config).await.unwrap();
@@ -151,7 +152,7 @@ async fn calls_to_the_host_are_counted_for_each_call_anew() {
 async fn a_flood_of_lines_is_cut_and_ends_at_the_deadline() {
     let limits = |limits: &mut informer_runtime::Limits| {
         limits.log_bytes = 4 << 10;
-        limits.deadline = Duration::from_millis(100);
+        limits.deadline = Duration::from_secs(1);
     };
     let running = Setup::new("{}").limits(limits).load("flood").await;
 

@@ -65,7 +65,7 @@ async fn a_call_that_traps_or_spins_costs_its_instance_and_is_to_be_made_again()
     assert_eq!(reconcile(&running, "default/web", 2).await, Reconciled::Done);
     assert_eq!(running.plugin.stats().instances_retired, 1);
 
-    let spinning = Setup::new(r#"{"times": 1, "how": "spin"}"#).deadline(Duration::from_millis(200));
+    let spinning = Setup::new(r#"{"times": 1, "how": "spin"}"#).deadline(Duration::from_secs(2));
     let running = spinning.load("reconciles").await;
     assert_eq!(failure(reconcile(&running, "a", 1).await).0, FailureKind::Deadline);
     assert_eq!(reconcile(&running, "a", 2).await, Reconciled::Done);

@@ -30,7 +30,9 @@ async fn the_new_version_serves_from_the_swap_on_and_the_old_one_is_stopped() {
 
 #[tokio::test]
 async fn a_call_in_hand_finishes_on_the_old_version() {
-    let running = Setup::new(r#"{"millis": 500, "only": "web"}"#).instances(2).load("slow").await;
+    // Compiled before the call begins.
+    component("echo").await;
+    let running = Setup::new(r#"{"millis": 2000, "only": "web"}"#).instances(2).load("slow").await;
     let in_hand = running.spawn_add("web");
     running.log.wait_for("begin default/web", 1).await;
 
@@ -113,11 +115,11 @@ async fn a_plugin_taken_out_of_service_is_stopped_and_can_come_back() {
 #[tokio::test]
 async fn a_start_beyond_the_deadline_is_refused_and_the_old_version_goes_on() {
     let config = r#"{"millis": 0, "start_millis": 60000}"#;
-    let running = Setup::new(config).deadline(Duration::from_millis(200)).load("echo").await;
+    let running = Setup::new(config).deadline(Duration::from_secs(2)).load("echo").await;
 
     let refused = running.load("slow").await.unwrap_err().to_string();
 
-    assert!(refused.contains("took longer than its deadline of 200ms"), "{refused}");
+    assert!(refused.contains("took longer than its deadline of 2s"), "{refused}");
     assert_eq!(running.add("web").await, Outcome::Acknowledged);
     assert_eq!(running.plugin.stats().instances_retired, 1);
 }
@@ -140,6 +142,7 @@ async fn a_load_whose_future_is_dropped_changes_nothing() {
 
 #[tokio::test]
 async fn a_version_that_does_not_want_to_stop_holds_nobody_up_for_long() {
+    component("echo").await;
     let running = Setup::new(r#"{"millis": 0, "stop_millis": 60000}"#).load("slow").await;
 
     let begun = Instant::now();

@@ -114,7 +114,7 @@ async fn a_write_that_was_refused_or_whose_answer_never_came_is_recorded_too() {
     let _listening = tracing::subscriber::set_default(recorder.clone());
     let running = writer(&json!([{"do": "delete", "gvr": "v1/services"}, {"do": "merge", "body": {}}]))
         .write(ALL)
-        .deadline(Duration::from_millis(300))
+        .deadline(Duration::from_secs(2))
         .load("writer")
         .await;
     running.api.silent.store(true, Ordering::Relaxed);

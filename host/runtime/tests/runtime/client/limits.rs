@@ -10,10 +10,10 @@ use super::{ALL, answers, writer};
 
 #[tokio::test]
 async fn more_requests_than_the_limit_wait_and_then_are_refused() {
-    let steps = json!([{"do": "merge", "body": {}, "times": 100}]);
+    let steps = json!([{"do": "merge", "body": {}, "times": 200}]);
     let running = writer(&steps)
         .write(ALL)
-        .deadline(Duration::from_millis(1500))
+        .deadline(Duration::from_secs(5))
         .limits(|limits| limits.requests = NonZeroU32::new(10).unwrap())
         .load("writer")
         .await;
@@ -22,11 +22,11 @@ async fn more_requests_than_the_limit_wait_and_then_are_refused() {
 
     let refused = answers.iter().filter(|line| line.starts_with("merge error limit-exceeded: ")).count();
     let sent = running.api.asked().len();
-    assert_eq!((sent + refused, answers.len()), (100, 100));
-    // Ten at once, and what came free until the deadline.
-    assert!((10..=25).contains(&sent), "{sent}");
+    assert_eq!((sent + refused, answers.len()), (200, 200));
+    // Ten at once, and what came free until the deadline: waits for turns, which do not count, let that be more.
+    assert!(sent >= 10 && refused > 0, "{sent} and {refused}");
     assert_eq!(running.plugin.stats().client.limited, u64::try_from(refused).unwrap());
-    assert!(answers[99].contains("raise `requests` under [plugin.limits]"), "{}", answers[99]);
+    assert!(answers[199].contains("raise `requests` under [plugin.limits]"), "{}", answers[199]);
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn the_transport_is_told_how_long_an_answer_may_be() {
 #[tokio::test]
 async fn a_server_that_never_answers_costs_the_deadline_and_no_more() {
     let steps = json!([{"do": "merge", "body": {}}]);
-    let running = writer(&steps).write(ALL).deadline(Duration::from_millis(200)).load("writer").await;
+    let running = writer(&steps).write(ALL).deadline(Duration::from_secs(2)).load("writer").await;
     running.api.silent.store(true, Ordering::Relaxed);
 
     let failure = running.add_fails("web").await;

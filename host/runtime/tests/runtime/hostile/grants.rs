@@ -18,7 +18,7 @@ use crate::{
 const SECRET: &str = "aHVudGVyMg==";
 
 /// The attack; gives what the guest said.
-async fn said(setup: Setup, guest: &'static str) -> (Running, Vec<String>) {
+pub(super) async fn said(setup: Setup, guest: &'static str) -> (Running, Vec<String>) {
     let running = load(setup, guest).await;
     let neighbour = Neighbour::start().await;
     neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
