@@ -3,6 +3,7 @@
 mod configuration;
 mod files;
 mod grants;
+mod mounted;
 mod storm;
 
 use std::{
@@ -172,12 +173,12 @@ async fn twenty_replacements_under_load_lose_nothing_double_nothing_and_relist_n
 async fn a_mounted_configmap_that_swaps_its_symlink_is_reloaded() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let mount = files::Mount::new();
-    mount.publish("..2026_01_01", &version(1));
-    let host = TestHost::start(&server.url(), &configuration(&mount.file())).await.unwrap();
+    mount.publish("..2026_01_01", &[("echo.wasm", &version(1))]);
+    let host = TestHost::start(&server.url(), &configuration(&mount.file("echo.wasm"))).await.unwrap();
     host.synced().await;
     assert_eq!(in_service(&host), digest(&version(1)));
 
-    mount.publish("..2026_01_02", &version(2));
+    mount.publish("..2026_01_02", &[("echo.wasm", &version(2))]);
 
     served(&host, &version(2)).await;
     host.stop().await;

@@ -43,29 +43,33 @@ pub(super) fn write_in_place(path: &Path, content: &[u8]) {
     fs::write(path, content).unwrap();
 }
 
-/// A volume as the kubelet mounts a ConfigMap: the file is a link into `..data`, which is a link to a directory
-/// that is replaced as a whole.
+/// A volume as the kubelet mounts a ConfigMap: each file is a link into `..data`, which is a link to a directory that is
+/// replaced as a whole.
 pub(super) struct Mount(TempDir);
 
 impl Mount {
     pub(super) fn new() -> Self {
-        let mount = Self(tempfile::tempdir().unwrap());
-        symlink("..data/echo.wasm", mount.file()).unwrap();
-        mount
+        Self(tempfile::tempdir().unwrap())
     }
 
-    pub(super) fn file(&self) -> PathBuf {
-        self.0.path().join("echo.wasm")
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
     }
 
-    /// Swaps `..data` to a new directory with this file, and removes the old one.
-    pub(super) fn publish(&self, directory: &str, content: &[u8]) {
+    /// Swaps `..data` to a new directory with these files, and removes the old one.
+    pub(super) fn publish(&self, directory: &str, files: &[(&str, &[u8])]) {
         let root = self.0.path();
         let old = fs::read_link(root.join("..data")).ok();
         fs::create_dir(root.join(directory)).unwrap();
-        fs::write(root.join(directory).join("echo.wasm"), content).unwrap();
+        for (name, content) in files {
+            fs::write(root.join(directory).join(name), content).unwrap();
+        }
         symlink(directory, root.join("..data_tmp")).unwrap();
         fs::rename(root.join("..data_tmp"), root.join("..data")).unwrap();
+        for (name, _) in files {
+            // It is there already, as a rule.
+            symlink(Path::new("..data").join(name), self.file(name)).ok();
+        }
         if let Some(old) = old {
             fs::remove_dir_all(root.join(old)).unwrap();
         }
