@@ -13,6 +13,8 @@ use sha2::{Digest, Sha256};
 pub(crate) enum Scripted {
     JavaScript,
     Python,
+    /// A controller without handlers, in JavaScript.
+    Controller,
 }
 
 /// The directory of the examples.
@@ -28,6 +30,7 @@ impl Scripted {
         match self {
             Self::JavaScript => "deployments-js",
             Self::Python => "deployments-python",
+            Self::Controller => "pods-controller-js",
         }
     }
 

@@ -1,0 +1,47 @@
+//! A controller in JavaScript, by its own configuration: the host puts keys into its workqueue, for it has no handlers (W-1).
+
+use std::fs;
+
+use informer_devserver::{Config, DevServer};
+use informer_tests::host::TestHost;
+use serde_json::json;
+
+use crate::{example::Scripted, pods::Pods, toolchain::require};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reconciler_in_javascript_gets_keys_reads_the_cache_and_is_retried_until_it_is_given_up_w1_w12_w13()
+{
+    if require(&["node", "npm"]).is_err() {
+        return;
+    }
+    let component = tokio::task::spawn_blocking(|| Scripted::Controller.component()).await.unwrap();
+    let server = DevServer::start(Config::default()).await.unwrap();
+    let pods = Pods::at(&server.url()).await;
+    pods.create("web").await;
+    let text = fs::read_to_string("../examples/pods-controller-js/informer.toml").unwrap();
+    let text = text.replace("\"pods.wasm\"", &format!("{component:?}"));
+    let host = TestHost::start(&server.url(), &text).await.unwrap();
+    host.synced().await;
+
+    host.lines.said("pods", "sync of pod default/web: ", "").await;
+    assert_eq!(host.plugin("pods")["exports"], json!(["reconciler"]));
+    pods.create_broken("bad", "no route").await;
+    let workqueue = || host.plugin("pods")["workqueue"].clone();
+    host.until("the key to be given up", |_| workqueue()["dropped"] == 1).await;
+    let lines = host.lines.of("pods").into_iter();
+    let errors: Vec<String> = lines.filter(|line| line.starts_with("error")).collect();
+    let expected =
+        (0..6).map(|tried| format!("error syncing pod default/bad, retried {tried} times: no route"));
+    assert_eq!(errors, expected.collect::<Vec<_>>());
+    let dropped = json!([{"key": "default/bad", "attempts": 6, "failure": "handler: no route"}]);
+    assert_eq!(workqueue()["dropped-keys"], dropped);
+
+    pods.mend("bad").await;
+    host.lines.said("pods", "sync of pod default/bad: ", "").await;
+    pods.delete("web").await;
+    host.lines.said("pods", "pod default/web does not exist any more", "").await;
+    host.until("rest", |_| workqueue()["keys"] == 0 && workqueue()["dropped-keys"] == json!([])).await;
+    assert_eq!(workqueue()["failed"], 6, "no call trapped or ended otherwise");
+    host.stop().await;
+    server.shutdown().await;
+}
