@@ -23,7 +23,8 @@ const BUCKET: usize = 128;
 ///
 /// # Bound
 /// As many steps as it was made for, rounded up to whole buckets: 160 bytes each, besides names, which the cache shares as
-/// long as the objects exist, and 256 bytes of each failure.
+/// long as the objects exist, and 256 bytes of each failure. A key of a plugin's own has no more than an object's name has,
+/// 507 bytes. Who makes up many keys pushes out what others would ask for, as many objects do; nothing else.
 #[derive(Debug)]
 pub(crate) struct Trace {
     buckets: Box<[Mutex<VecDeque<Recorded>>]>,
@@ -45,10 +46,12 @@ impl Trace {
         Self { buckets: (0..buckets).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
     }
 
-    /// What is kept of one object, the oldest first.
+    /// What is kept of one object, and of the keys of its name in the plugins' own workqueues, the oldest first.
     pub(crate) fn of(&self, gvr: &Gvr, key: &ObjectKey) -> Vec<Recorded> {
         let bucket = self.bucket(key).lock();
-        let own = |step: &&Recorded| step.traced.key == *key && step.traced.source.gvr() == gvr;
+        let own = |step: &&Recorded| {
+            step.traced.key == *key && step.traced.source.as_ref().is_none_or(|source| source.gvr() == gvr)
+        };
         bucket.iter().filter(own).cloned().collect()
     }
 

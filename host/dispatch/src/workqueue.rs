@@ -26,7 +26,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{AddError, Workqueue};
+use informer_types::{AddError, Tracer, Workqueue};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time};
 
@@ -75,8 +75,13 @@ struct Shared {
 impl RateLimitingQueue {
     /// An empty queue of at most so many distinct keys.
     pub fn new(capacity: NonZeroUsize, limiter: impl RateLimiter) -> Self {
+        Self::traced(capacity, limiter, Tracer::default())
+    }
+
+    /// As [`RateLimitingQueue::new`]; what becomes of each key is written to `tracer`.
+    pub fn traced(capacity: NonZeroUsize, limiter: impl RateLimiter, tracer: Tracer) -> Self {
         Self(Arc::new(Shared {
-            keys: Mutex::new(Keys::new(capacity, Box::new(limiter))),
+            keys: Mutex::new(Keys::new(capacity, Box::new(limiter), tracer)),
             ready: Notify::new(),
             changed: Notify::new(),
         }))

@@ -6,7 +6,7 @@ mod step;
 use std::sync::Arc;
 
 use informer_cache::{InformerStatus, SharedInformer};
-use informer_types::ObjectKey;
+use informer_types::{ObjectKey, Traced};
 use serde_json::{Value, json};
 
 use super::unit::Unit;
@@ -33,9 +33,8 @@ pub(super) fn explain(
     let is_asked = |name: &str| plugin.as_deref().is_none_or(|plugin| plugin == name);
     let units: Vec<&Arc<Unit>> = units.iter().filter(|unit| is_asked(unit.name())).collect();
     let steps = trace.map(|trace| trace.of(gvr, key)).unwrap_or_default();
-    let own = |name: Option<&Arc<str>>| name.is_none_or(|name| is_asked(name));
     let steps: Vec<Value> =
-        steps.iter().filter(|step| own(step.traced.plugin.as_ref())).map(step::step).collect();
+        steps.iter().filter(|step| is_about(&step.traced, &units, asked)).map(step::step).collect();
     let status = informer.status();
     let cached = informer.lister().get(key);
     let (plugins, stands): (Vec<Value>, Vec<bool>) = units
@@ -62,6 +61,17 @@ pub(super) fn explain(
         "no-steps": steps.is_empty().then(|| no_steps(trace, cached.is_some())),
         "steps": steps,
     }))
+}
+
+/// Whether the step is for one of these plugins, or for everybody. A key of a plugin's own is taken for that of the object
+/// where the plugin hears of the resource, or may read it.
+fn is_about(traced: &Traced, units: &[&Arc<Unit>], asked: &Asked) -> bool {
+    let Some(plugin) = &traced.plugin else { return true };
+    match units.iter().find(|unit| unit.name() == &**plugin) {
+        Some(unit) => traced.source.is_some() || unit.claims(&asked.gvr),
+        // It is gone.
+        None => traced.source.is_some() && asked.plugin.is_none(),
+    }
 }
 
 /// Where it stands in the cache, in words.

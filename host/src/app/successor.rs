@@ -3,7 +3,9 @@
 use std::{collections::HashMap, sync::Arc};
 
 use informer_cache::ResourceVersion;
-use informer_types::{Cause, Change, Notification, NotificationSink, Object, ObjectKey, Source};
+use informer_types::{
+    Cause, Change, Notification, NotificationSink, Object, ObjectKey, Source, Step, Tracer,
+};
 use parking_lot::Mutex;
 
 /// Stands between a new informer's listener and the plugin, for as long as the plugin knows states of the informer
@@ -17,6 +19,7 @@ pub(super) struct Successor {
     source: Source,
     /// What is kept of an object is kept by both.
     alike: bool,
+    tracer: Tracer,
     state: Mutex<State>,
 }
 
@@ -39,12 +42,12 @@ struct State {
 // === impl Successor ===
 
 impl Successor {
-    /// `source` is the resource.
-    pub(super) fn new(source: Source, told: Told, sink: Arc<dyn NotificationSink>) -> Self {
+    /// `source` is the resource. What is older than what the plugin knows is written to `tracer`, which is about the plugin.
+    pub(super) fn new(source: Source, told: Told, sink: Arc<dyn NotificationSink>, tracer: Tracer) -> Self {
         let Told { cached, untold, alike } = told;
         let mut known: HashMap<_, _> = cached.into_iter().map(|object| (object.key(), object)).collect();
         known.extend(untold);
-        Self { source, alike, state: Mutex::new(State { known, sink }) }
+        Self { source, alike, tracer, state: Mutex::new(State { known, sink }) }
     }
 
     /// The new informer had offered all that it had when it had come to this version: what the plugin knows from before
@@ -106,6 +109,14 @@ impl Successor {
         }
     }
 
+    fn withhold(&self, key: ObjectKey, notification: &Notification, known: &Object) {
+        let change = &notification.change;
+        self.tracer.note(&notification.source, || {
+            let version = change.object().resource_version().into();
+            (key, Step::Withheld { verb: change.verb(), version, known: known.resource_version().into() })
+        });
+    }
+
     /// D-5; where something else is kept of an object, it is another state.
     fn same(&self, before: &Object, new: &Object) -> bool {
         before.resource_version() == new.resource_version()
@@ -121,7 +132,9 @@ impl NotificationSink for Successor {
         let State { known, sink } = &mut *state;
         let key = notification.key();
         match known.get(&key) {
-            Some(before) if is_older(&notification.change, before) => {}
+            Some(before) if is_older(&notification.change, before) => {
+                self.withhold(key, &notification, before)
+            }
             Some(_) => {
                 if let Some(before) = known.remove(&key) {
                     self.tell(before, notification, &**sink);
@@ -155,7 +168,7 @@ fn is_older(change: &Change, known: &Object) -> bool {
 mod tests {
     use std::time::Instant;
 
-    use informer_types::{Body, Header};
+    use informer_types::{Body, Header, TraceSink, Traced};
 
     use super::*;
 
@@ -186,7 +199,7 @@ mod tests {
     fn successor(cached: Vec<Arc<Object>>) -> (Successor, Arc<Heard>) {
         let heard = Arc::new(Heard::default());
         let told = Told { cached, untold: HashMap::new(), alike: false };
-        (Successor::new(source(), told, Arc::clone(&heard) as _), heard)
+        (Successor::new(source(), told, Arc::clone(&heard) as _, Tracer::default()), heard)
     }
 
     /// What is told where one cache follows on another.
@@ -279,13 +292,38 @@ mod tests {
         assert_eq!(*told.0.lock(), ["delete b relist"]);
     }
 
+    #[derive(Default)]
+    struct Steps(Mutex<Vec<Step>>);
+
+    impl TraceSink for Steps {
+        fn record(&self, traced: Traced) {
+            assert_eq!((&*traced.key.name, traced.plugin.as_deref()), ("a", Some("ttl")));
+            self.0.lock().push(traced.step);
+        }
+    }
+
+    /// Issue 4, point 7.
+    #[test]
+    fn what_is_older_than_what_is_known_is_written_down() {
+        let steps = Arc::new(Steps::default());
+        let told = Told { cached: vec![object("a", "1", "9", "{}")], untold: HashMap::new(), alike: false };
+        let tracer = Tracer::new(Arc::clone(&steps) as _).of_plugin("ttl");
+        let sink = Successor::new(source(), told, Arc::new(Heard::default()), tracer);
+
+        offer(&sink, Change::Added { object: object("a", "1", "5", "{}") }, Cause::Initial);
+        offer(&sink, Change::Added { object: object("a", "1", "9", "{}") }, Cause::Initial);
+
+        let withheld = Step::Withheld { verb: "add", version: "5".into(), known: "9".into() };
+        assert_eq!(*steps.0.lock(), [withheld], "what it knows is no step, as in a list");
+    }
+
     #[test]
     fn a_third_one_knows_what_the_second_did_not_get_to_say() {
         let (second, _) = successor(vec![object("a", "1", "9", "{}")]);
         second.reached(Some("5"));
         let heard = Arc::new(Heard::default());
         let told = Told { cached: vec![object("a", "1", "5", "{}")], untold: second.take(), alike: true };
-        let third = Successor::new(source(), told, Arc::clone(&heard) as _);
+        let third = Successor::new(source(), told, Arc::clone(&heard) as _, Tracer::default());
 
         offer(&third, Change::Added { object: object("a", "1", "7", "{}") }, Cause::Initial);
         offer(&third, Change::Added { object: object("a", "1", "9", "{}") }, Cause::Initial);

@@ -140,8 +140,9 @@ impl Unit {
         let lister = Arc::new(CacheLister::default());
         let config_files = ConfigFiles::new(config.config_files.clone());
         let log_level = PluginLevel::new(config.log_level);
-        let workqueue =
-            RateLimitingQueue::new(config.workqueue.capacity, settings::limiter(&config.workqueue));
+        let tracer = parts.tracer.of_plugin(config.name.as_str());
+        let limiter = settings::limiter(&config.workqueue);
+        let workqueue = RateLimitingQueue::traced(config.workqueue.capacity, limiter, tracer.clone());
         let sources = Sources {
             lister: Arc::clone(&lister) as _,
             client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
@@ -153,7 +154,6 @@ impl Unit {
         };
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
         let calls = Arc::new(Calls::new(Arc::clone(&plugin), workqueue.clone(), &config.subscriptions));
-        let tracer = parts.tracer.of_plugin(config.name.as_str());
         let queue = Queue::traced(&settings::queue(&config), tracer.clone());
         let gate = Gate::new(queue.clone(), workqueue.clone());
         let letters = Letters::keep(queue.clone(), parts.state.clone(), &config.name);

@@ -15,7 +15,7 @@ fn source(gvr: &str) -> Source {
 fn step(gvr: &str, key: &str, version: usize) -> Traced {
     let new = version.to_string().as_str().into();
     let step = Step::Stored { cause: Cause::Live, old: None, new };
-    Traced { source: source(gvr), key: key.parse().unwrap(), plugin: None, step }
+    Traced { source: Some(source(gvr)), key: key.parse().unwrap(), plugin: None, step }
 }
 
 /// The versions that are kept of an object.

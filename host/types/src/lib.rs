@@ -46,5 +46,5 @@ pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSe
 pub use sink::NotificationSink;
 pub use source::Source;
 pub use sync::SyncToken;
-pub use trace::{Step, Then, TraceSink, Traced, Tracer, Version, WatchVerb};
+pub use trace::{Enqueued, KeyThen, Step, Then, TraceSink, Traced, Tracer, Version, WatchVerb};
 pub use workqueue::{AddError, Workqueue};

@@ -7,14 +7,18 @@ use std::{fmt, sync::Arc};
 
 use crate::{ObjectKey, Source};
 
-pub use step::{Step, Then, WatchVerb};
+pub use step::{Enqueued, KeyThen, Step, Then, WatchVerb};
 pub use version::Version;
+
+/// A namespace and a name of 253 bytes each.
+const MAX_KEY_BYTES: usize = 2 * 253 + 1;
 
 /// One step of one object. It holds names, versions and numbers, never anything of an object's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
-    /// The shared informer that serves the object.
-    pub source: Source,
+    /// The shared informer that serves the object; none: it is about a key of the plugin's own workqueue, which names an
+    /// object of whatever resource the plugin has in mind.
+    pub source: Option<Source>,
     /// The object.
     pub key: ObjectKey,
     /// For whom it was decided; none: for everybody.
@@ -64,7 +68,19 @@ impl Tracer {
     pub fn note(&self, source: &Source, step: impl FnOnce() -> (ObjectKey, Step)) {
         if let Some(sink) = &self.sink {
             let (key, step) = step();
-            sink.record(Traced { source: source.clone(), key, plugin: self.plugin.clone(), step });
+            sink.record(Traced { source: Some(source.clone()), key, plugin: self.plugin.clone(), step });
+        }
+    }
+
+    /// Writes what `step` says about a key of the plugin's own workqueue. One that is no `namespace/name` is no object's,
+    /// and nobody could ask for it: nothing is written.
+    #[inline]
+    pub fn note_key(&self, key: &str, step: impl FnOnce() -> Step) {
+        if let Some(sink) = &self.sink
+            && key.len() <= MAX_KEY_BYTES
+            && let Ok(key) = key.parse()
+        {
+            sink.record(Traced { source: None, key, plugin: self.plugin.clone(), step: step() });
         }
     }
 }

@@ -26,17 +26,24 @@ struct Host {
 
 impl Host {
     async fn start(host: &str, flaky: &str) -> Self {
+        let (echo, fails) = (guest("echo"), guest("flaky"));
+        let on = format!("[[plugin.on]]\nwatch = \"{GVR}\"\n");
+        let plugins = format!(
+            "[[plugin]]\nname = \"picky\"\nsource = {echo:?}\n{on}labels = \"wanted=yes\"\n\
+             [[plugin]]\nname = \"echo\"\nsource = {echo:?}\n{on}\
+             [[plugin]]\nname = \"flaky\"\nsource = {fails:?}\nconfig = {flaky}\nretry = {{ min = \"50ms\", max = \"50ms\" }}\n{on}",
+        );
+        Self::with(host, &plugins).await
+    }
+
+    /// With these plugins instead.
+    async fn with(host: &str, plugins: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
         let path = directory.path().join("informer.toml");
-        let (echo, fails) = (guest("echo"), guest("flaky"));
-        let on = format!("[[plugin.on]]\nwatch = \"{GVR}\"\n");
         let configuration = format!(
             "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = \"off\"\n{host}\n\
-             [[watch]]\ngvr = \"{GVR}\"\n\
-             [[plugin]]\nname = \"picky\"\nsource = {echo:?}\n{on}labels = \"wanted=yes\"\n\
-             [[plugin]]\nname = \"echo\"\nsource = {echo:?}\n{on}\
-             [[plugin]]\nname = \"flaky\"\nsource = {fails:?}\nconfig = {flaky}\nretry = {{ min = \"50ms\", max = \"50ms\" }}\n{on}",
+             [[watch]]\ngvr = \"{GVR}\"\n[[watch]]\ngvr = \"v1/secrets\"\n{plugins}",
             server.url()
         );
         fs::write(&path, configuration).unwrap();
@@ -152,6 +159,47 @@ async fn the_verdict_of_each_stage_is_told_for_each_plugin() {
     }
     let alone = host.explain(&[GVR, "default/web", "--plugin", "picky"]).await.stdout;
     assert!(alone.contains("picky") && !alone.contains("flaky") && !alone.contains("echo"), "{alone}");
+    host.stop().await;
+}
+
+/// Issue 4, point 7.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plugins_own_workqueue_tells_of_the_key_of_the_object() {
+    let (controller, other) = (guest("reconciles"), guest("enqueues"));
+    let plugins = format!(
+        "[[plugin]]\nname = \"controller\"\nsource = {controller:?}\nconfig = {{ times = 2 }}\n\
+         workqueue = {{ min = \"50ms\", attempts = 2 }}\n[[plugin.on]]\nwatch = \"{GVR}\"\n\
+         [[plugin]]\nname = \"other\"\nsource = {other:?}\n[[plugin.on]]\nwatch = \"v1/secrets\"\n"
+    );
+    let host = Host::with("", &plugins).await;
+    host.objects.create("web").await;
+
+    let (answer, steps) =
+        host.explained("default/web", "given up", |steps| has(steps, "controller", "given-up")).await;
+
+    let own = of(&steps, "controller").into_iter().filter(|(stage, ..)| *stage == "workqueue");
+    let verdicts: Vec<&str> = own.map(|(_, verdict, _)| verdict).collect();
+    assert_eq!(verdicts, ["added", "taken", "failed", "taken", "given-up"]);
+    let failures = answer["steps"].as_array().unwrap().iter().filter(|step| step["stage"] == "workqueue");
+    let failures: Vec<(&Value, &Value)> = failures
+        .filter(|step| !step["failure"].is_null())
+        .map(|step| (&step["attempt"], &step["failure"]))
+        .collect();
+    let failure = |count: usize| Value::from(format!("handler: failure {count} of default/web"));
+    assert_eq!(failures, [(&1.into(), &failure(1)), (&2.into(), &failure(2))]);
+    let text = host.explain(&[GVR, "default/web"]).await.stdout;
+    for words in [
+        "  workqueue  controller  added      the key waits for a worker\n",
+        "  the key, for call 2, after ",
+        ": handler: failure 1 of default/web; again in 50.0ms\n",
+        ": handler: failure 2 of default/web; the key is forgotten until it is added again\n",
+    ] {
+        assert!(text.contains(words), "{words} is not in:\n{text}");
+    }
+    // Whoever has nothing to do with the resource means something else by the name.
+    let secrets = host.explain(&["v1/secrets", "default/web", "--output", "json"]).await.stdout;
+    let secrets: Value = serde_json::from_str(&secrets).unwrap();
+    assert_eq!((&secrets["steps"], &secrets["known"]), (&serde_json::json!([]), &Value::Bool(false)));
     host.stop().await;
 }
 

@@ -10,7 +10,7 @@ use std::{
 use informer_dispatch_interleavings::workqueue::{
     ItemExponentialFailureRateLimiter, RateLimitingQueue, Work,
 };
-use informer_types::Workqueue;
+use informer_types::{Failure, FailureKind, Workqueue};
 use parking_lot::Mutex;
 use shuttle::{future::block_on, thread};
 use tokio::sync::Notify;
@@ -121,16 +121,20 @@ fn run(capacity: usize, first: fn(Work)) {
     assert_eq!(queue.keys(), 0);
 }
 
+fn retry(work: Work) {
+    work.retry(&Failure::new(FailureKind::Handler, "no"));
+}
+
 /// Whenever a key is added, somebody looks at what it stands for after that, and never two at once (W-2, W-3); where a
 /// call fails, or is cut short, it is made again.
 pub fn every_last_state_is_seen() {
-    run(KEYS.len(), Work::retry);
+    run(KEYS.len(), retry);
     run(KEYS.len(), drop);
 }
 
 /// The same where there is room for one key only, so that producers wait for the workers.
 pub fn who_waits_for_room_gets_it() {
-    run(1, Work::retry);
+    run(1, retry);
 }
 
 /// A drain, whenever it comes, ends, and every worker with it, and leaves nothing behind (W-4, W-5).

@@ -1,5 +1,7 @@
 //! The queue as a data structure: the caller says what time it is.
 
+mod explain;
+
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     num::NonZeroUsize,
@@ -7,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{AddError, Failure};
+use informer_types::{AddError, Enqueued, Failure, KeyThen, Step, Tracer};
 
 use super::{
     counts::{Counts, DroppedKey, DroppedKeys, WorkqueueStats},
@@ -40,6 +42,7 @@ pub(super) struct Keys {
     phase: Phase,
     counts: Counts,
     dropped: DroppedKeys,
+    tracer: Tracer,
 }
 
 /// Where a key is; a key that is nowhere has no slot.
@@ -65,7 +68,7 @@ enum Phase {
 // === impl Keys ===
 
 impl Keys {
-    pub(super) fn new(capacity: NonZeroUsize, limiter: Box<dyn RateLimiter>) -> Self {
+    pub(super) fn new(capacity: NonZeroUsize, limiter: Box<dyn RateLimiter>, tracer: Tracer) -> Self {
         Self {
             capacity,
             limiter,
@@ -78,43 +81,47 @@ impl Keys {
             phase: Phase::Open,
             counts: Counts::default(),
             dropped: DroppedKeys::default(),
+            tracer,
         }
     }
 
     /// True where somebody who waits should look; the same for the other ways to add.
     pub(super) fn add(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
-        self.add_if_room(key, now).inspect_err(|_| self.counts.refused += 1)
+        self.add_if_room(key, now).inspect_err(|_| self.refused(key))
     }
 
     /// As [`Keys::add`]; at the bound nothing is counted, for the caller will come again.
     pub(super) fn add_if_room(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
         self.promote(now);
         if self.phase != Phase::Open {
-            return Ok(false);
+            return Ok(self.ignored(key));
         }
         let key = self.admit(key)?;
-        self.mark(&key, now);
+        let led_to = self.mark(&key, now);
+        self.tracer.note_key(&key, || Step::KeyAdded { led_to });
         Ok(self.wakes())
     }
 
     pub(super) fn add_after(&mut self, key: &str, delay: Duration, now: Instant) -> Result<bool, AddError> {
         self.promote(now);
         if self.phase != Phase::Open {
-            return Ok(false);
+            return Ok(self.ignored(key));
         }
-        let key = self.admit(key).inspect_err(|_| self.counts.refused += 1)?;
-        self.delay(&key, delay, now);
+        let key = self.admit(key).inspect_err(|_| self.refused(key))?;
+        let led_to = self.delay(&key, delay, now);
+        self.tracer.note_key(&key, || Step::KeyAdded { led_to });
         Ok(self.wakes())
     }
 
     pub(super) fn add_rate_limited(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
         self.promote(now);
         if self.phase != Phase::Open {
-            return Ok(false);
+            return Ok(self.ignored(key));
         }
-        let key = self.admit(key).inspect_err(|_| self.counts.refused += 1)?;
+        let key = self.admit(key).inspect_err(|_| self.refused(key))?;
         let delay = self.limiter.when(&key, now);
-        self.delay(&key, delay, now);
+        let led_to = self.delay(&key, delay, now);
+        self.tracer.note_key(&key, || Step::KeyAdded { led_to });
         Ok(self.wakes())
     }
 
@@ -139,10 +146,18 @@ impl Keys {
         self.in_hand += 1;
         self.counts.depth -= 1;
         self.counts.latency.observe(waited);
-        Some(Taken { failed: slot.failed, key, waited })
+        let failed = slot.failed;
+        self.tracer.note_key(&key, || Step::KeyTaken { attempt: failed.saturating_add(1), waited });
+        Some(Taken { failed, key, waited })
     }
 
     pub(super) fn done(&mut self, key: &Arc<str>, now: Instant) {
+        let call = self.call(key, now);
+        self.end(key, now);
+        call.note(&self.tracer, key, None, KeyThen::Done);
+    }
+
+    fn end(&mut self, key: &Arc<str>, now: Instant) {
         self.promote(now);
         if let Some(slot) = self.slots.get_mut(key)
             && let Some(taken) = slot.taken.take()
@@ -157,52 +172,67 @@ impl Keys {
     }
 
     pub(super) fn succeed(&mut self, key: &Arc<str>, now: Instant) {
+        let call = self.call(key, now);
         self.counts.succeeded += 1;
         self.dropped.withdraw(key);
         self.limiter.forget(key);
         self.set_failed(key, |_| 0);
-        self.done(key, now);
+        self.end(key, now);
+        call.note(&self.tracer, key, None, KeyThen::Done);
     }
 
     pub(super) fn requeue_after(&mut self, key: &Arc<str>, delay: Duration, now: Instant) {
+        let call = self.call(key, now);
         self.counts.requeued += 1;
         self.dropped.withdraw(key);
         self.limiter.forget(key);
         self.set_failed(key, |_| 0);
-        if self.phase == Phase::Open {
+        let then = if self.phase == Phase::Open {
             self.delay(key, delay, now);
-        }
-        self.done(key, now);
+            KeyThen::Again { after: delay }
+        } else {
+            KeyThen::Discarded
+        };
+        self.end(key, now);
+        call.note(&self.tracer, key, None, then);
     }
 
     pub(super) fn requeue(&mut self, key: &Arc<str>, now: Instant) {
+        let call = self.call(key, now);
         self.counts.requeued += 1;
         self.dropped.withdraw(key);
         self.set_failed(key, |_| 0);
-        self.limited(key, now);
-        self.done(key, now);
+        let then = self.limited(key, now);
+        self.end(key, now);
+        call.note(&self.tracer, key, None, then);
     }
 
-    pub(super) fn retry(&mut self, key: &Arc<str>, now: Instant) {
+    pub(super) fn retry(&mut self, key: &Arc<str>, failure: &Failure, now: Instant) {
+        let call = self.call(key, now);
         self.counts.failed += 1;
         self.set_failed(key, |failed| failed.saturating_add(1));
-        self.limited(key, now);
-        self.done(key, now);
+        let then = self.limited(key, now);
+        self.end(key, now);
+        call.note(&self.tracer, key, Some(failure), then);
     }
 
     pub(super) fn give_up(&mut self, key: &Arc<str>, attempts: u32, failure: Failure, now: Instant) {
+        let call = self.call(key, now);
         self.counts.failed += 1;
-        self.dropped.keep(DroppedKey::new(Arc::clone(key), attempts, failure));
         self.limiter.forget(key);
         self.set_failed(key, |_| 0);
-        self.done(key, now);
+        self.end(key, now);
+        call.note(&self.tracer, key, Some(&failure), KeyThen::GivenUp);
+        self.dropped.keep(DroppedKey::new(Arc::clone(key), attempts, failure));
     }
 
     /// The call was cut short: the key waits again, also where the queue was shut down, so that it is counted as left.
     pub(super) fn put_back(&mut self, key: &Arc<str>, now: Instant) {
+        let call = self.call(key, now);
         self.counts.put_back += 1;
         self.mark(key, now);
-        self.done(key, now);
+        self.end(key, now);
+        call.note(&self.tracer, key, None, KeyThen::PutBack);
     }
 
     pub(super) fn waiting(&mut self, now: Instant) -> usize {
@@ -229,6 +259,7 @@ impl Keys {
             if let Some(slot) = self.slots.get_mut(&key) {
                 slot.due = None;
             }
+            self.tracer.note_key(&key, || Step::KeyDiscarded);
             self.release(&key);
         }
     }
@@ -239,8 +270,10 @@ impl Keys {
         self.shut_down(false, now);
         self.counts.depth = 0;
         self.waiting.clear();
-        self.slots.retain(|_, slot| {
-            slot.added = None;
+        self.slots.retain(|key, slot| {
+            if slot.added.take().is_some() {
+                self.tracer.note_key(key, || Step::KeyDiscarded);
+            }
             slot.taken.is_some()
         });
         idle
@@ -310,29 +343,32 @@ impl Keys {
     }
 
     /// The key waits, from `since` on unless it did before (W-2).
-    fn mark(&mut self, key: &Arc<str>, since: Instant) {
-        let Some(slot) = self.slots.get_mut(key) else { return };
-        if slot.added.is_none() {
-            slot.added = Some(since);
-            self.counts.adds += 1;
-            self.counts.depth += 1;
-            if slot.taken.is_none() {
-                self.waiting.push_back(Arc::clone(key));
-            }
+    fn mark(&mut self, key: &Arc<str>, since: Instant) -> Enqueued {
+        let Some(slot) = self.slots.get_mut(key).filter(|slot| slot.added.is_none()) else {
+            return Enqueued::WaitsAlready;
+        };
+        slot.added = Some(since);
+        self.counts.adds += 1;
+        self.counts.depth += 1;
+        if slot.taken.is_some() {
+            return Enqueued::WaitsAfterCall;
         }
+        self.waiting.push_back(Arc::clone(key));
+        Enqueued::Waits
     }
 
     /// The earliest of several times for one key counts (W-7).
-    fn delay(&mut self, key: &Arc<str>, delay: Duration, now: Instant) {
+    fn delay(&mut self, key: &Arc<str>, delay: Duration, now: Instant) -> Enqueued {
         self.counts.retries += 1;
         if delay.is_zero() {
             return self.mark(key, now);
         }
-        let Some(slot) = self.slots.get_mut(key) else { return };
-        let at = now + delay.min(MAX_DELAY);
+        let Some(slot) = self.slots.get_mut(key) else { return Enqueued::DueAlready };
+        let by = delay.min(MAX_DELAY);
+        let at = now + by;
         if let Some(due) = slot.due {
             if due.0 <= at {
-                return;
+                return Enqueued::DueAlready;
             }
             self.delayed.remove(&due);
         }
@@ -340,13 +376,16 @@ impl Keys {
         self.next += 1;
         slot.due = Some(due);
         self.delayed.insert(due, Arc::clone(key));
+        Enqueued::Delayed { by }
     }
 
-    fn limited(&mut self, key: &Arc<str>, now: Instant) {
-        if self.phase == Phase::Open {
-            let delay = self.limiter.when(key, now);
-            self.delay(key, delay, now);
+    fn limited(&mut self, key: &Arc<str>, now: Instant) -> KeyThen {
+        if self.phase != Phase::Open {
+            return KeyThen::Discarded;
         }
+        let after = self.limiter.when(key, now);
+        self.delay(key, after, now);
+        KeyThen::Again { after }
     }
 
     /// What is due waits from the moment on at which it was due.

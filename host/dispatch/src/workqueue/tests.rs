@@ -3,10 +3,13 @@
 mod adding;
 mod delaying;
 mod ending;
+mod explaining;
 mod measuring;
 mod reconciling;
 
 use std::{num::NonZeroUsize, time::Duration};
+
+use informer_types::{Failure, FailureKind};
 
 use super::*;
 
@@ -14,6 +17,10 @@ use super::*;
 fn queue(capacity: usize) -> RateLimitingQueue {
     let limiter = ItemExponentialFailureRateLimiter::new(Duration::from_millis(10), Duration::from_secs(1));
     RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)
+}
+
+fn failure() -> Failure {
+    Failure::new(FailureKind::Handler, "no")
 }
 
 /// The keys that wait now, each done at once.

@@ -68,8 +68,8 @@ impl Work {
     }
 
     /// `AddRateLimited` and `Done`: again, because it failed.
-    pub fn retry(mut self) {
-        self.end(Keys::retry);
+    pub fn retry(mut self, failure: &Failure) {
+        self.end(|keys, key, now| keys.retry(key, failure, now));
     }
 
     /// `Forget` and `Done`: it is given up, counted and shown, until somebody adds it again (W-12, W-13).

@@ -12,6 +12,10 @@ use proptest::prelude::*;
 
 use model::{CAPACITY, MAX, MIN, Model};
 
+fn failure() -> Failure {
+    Failure::new(FailureKind::Handler, "no")
+}
+
 /// What may be done with a queue. Keys are few, so that they meet.
 #[derive(Clone, Debug)]
 enum Step {
@@ -105,8 +109,8 @@ impl Pair {
                     End::Succeed => work.succeed(),
                     End::Requeue => work.requeue(),
                     End::RequeueAfter(wait) => work.requeue_after(millis(wait)),
-                    End::Retry => work.retry(),
-                    End::GiveUp => work.give_up(Failure::new(FailureKind::Handler, "no")),
+                    End::Retry => work.retry(&failure()),
+                    End::GiveUp => work.give_up(failure()),
                     End::Drop => drop(work),
                 }
                 match how {

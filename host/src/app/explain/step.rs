@@ -1,6 +1,6 @@
 //! A step, in words and in fields.
 
-use informer_types::{Failure, Step, Then, Version};
+use informer_types::{Enqueued, Failure, KeyThen, Step, Then, Version};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -37,6 +37,7 @@ fn verdict(step: &Step) -> &'static str {
         Step::Removed { last: None, .. } => "absent",
         Step::Removed { last: Some(_), .. } => "removed",
         Step::Distributed { .. } | Step::Told { .. } => "told",
+        Step::Withheld { .. } => "withheld",
         Step::Passed { .. } => "passed",
         Step::Suppressed { .. } => "dropped",
         Step::Undecided { .. } => "undecided",
@@ -52,6 +53,22 @@ fn verdict(step: &Step) -> &'static str {
             Then::GivenBack => "cut-short",
             Then::Discarded => "discarded",
         },
+        Step::KeyAdded { led_to } => match led_to {
+            Enqueued::Waits | Enqueued::WaitsAfterCall => "added",
+            Enqueued::WaitsAlready | Enqueued::DueAlready => "merged",
+            Enqueued::Delayed { .. } => "delayed",
+        },
+        Step::KeyRefused { .. } => "refused",
+        Step::KeyTaken { .. } => "taken",
+        Step::KeyDone { failure, then, .. } => match then {
+            KeyThen::Done => "done",
+            KeyThen::Again { .. } if failure.is_some() => "failed",
+            KeyThen::Again { .. } => "again",
+            KeyThen::GivenUp => "given-up",
+            KeyThen::PutBack => "cut-short",
+            KeyThen::Discarded => "discarded",
+        },
+        Step::KeyDiscarded => "discarded",
     }
 }
 
@@ -71,6 +88,9 @@ fn detail(step: &Step) -> String {
             format!("{verb} ({cause}) to {listeners} listener{}", if *listeners == 1 { "" } else { "s" })
         }
         Step::Told { verb, cause } => format!("{verb} ({cause}) to this listener alone"),
+        Step::Withheld { verb, version, known } => {
+            format!("{verb} of version {version}: the plugin knows {known} by the watch before this one")
+        }
         Step::Passed { offered, verb, cause } => match (*offered, *verb) {
             ("update", "add") => format!("update, told as add ({cause}): it came to match"),
             (_, "delete") if *offered != "delete" => {
@@ -88,9 +108,42 @@ fn detail(step: &Step) -> String {
         Step::Discarded { verb } => format!("{verb}: the queue is closed"),
         Step::Called { verb, cause, attempt, queued, took, failure, then } => format!(
             "{verb} ({cause}), call {attempt} after {queued:.1?}, took {took:.1?}{}{}",
-            failure.as_ref().map(|failure| format!(": {failure}")).unwrap_or_default(),
+            because(failure),
             afterwards(then)
         ),
+        Step::KeyAdded { led_to } => added(led_to),
+        Step::KeyRefused { capacity } => {
+            format!("the workqueue holds {capacity} keys, which is `capacity` of [plugin.workqueue]")
+        }
+        Step::KeyTaken { attempt, waited } => format!("the key, for call {attempt}, after {waited:.1?}"),
+        Step::KeyDone { attempt, took, failure, then } => {
+            format!("call {attempt} took {took:.1?}{}{}", because(failure), after_call(then))
+        }
+        Step::KeyDiscarded => "the workqueue is closed".to_owned(),
+    }
+}
+
+fn because(failure: &Option<Box<Failure>>) -> String {
+    failure.as_ref().map(|failure| format!(": {failure}")).unwrap_or_default()
+}
+
+fn added(led_to: &Enqueued) -> String {
+    match led_to {
+        Enqueued::Waits => "the key waits for a worker".to_owned(),
+        Enqueued::WaitsAlready => "the key waits already".to_owned(),
+        Enqueued::WaitsAfterCall => "the key is in hand, and waits again afterwards".to_owned(),
+        Enqueued::Delayed { by } => format!("the key waits in {by:.1?}"),
+        Enqueued::DueAlready => "the key is due no later already".to_owned(),
+    }
+}
+
+fn after_call(then: &KeyThen) -> String {
+    match then {
+        KeyThen::Done => String::new(),
+        KeyThen::Again { after } => format!("; again in {after:.1?}"),
+        KeyThen::GivenUp => "; the key is forgotten until it is added again".to_owned(),
+        KeyThen::PutBack => "; the key waits as before".to_owned(),
+        KeyThen::Discarded => "; the workqueue is closed".to_owned(),
     }
 }
 
@@ -125,6 +178,9 @@ fn fields(step: &Step) -> Value {
         Step::Told { verb, cause } | Step::Queued { verb, cause } => {
             json!({ "verb": verb, "cause": cause.as_str() })
         }
+        Step::Withheld { verb, version, known } => {
+            json!({ "verb": verb, "version": version.as_str(), "known-version": known.as_str() })
+        }
         Step::Passed { offered, verb, cause } => {
             json!({ "offered": offered, "verb": verb, "cause": cause.as_str() })
         }
@@ -138,5 +194,17 @@ fn fields(step: &Step) -> Value {
             "failure": failure.as_deref().map(Failure::to_string),
             "retry-in-ms": match then { Then::Retry { after, .. } => Some(millis(*after)), _ => None },
         }),
+        Step::KeyAdded { led_to } => match led_to {
+            Enqueued::Delayed { by } => json!({ "delay-ms": millis(*by) }),
+            _ => json!({}),
+        },
+        Step::KeyRefused { capacity } => json!({ "capacity": capacity }),
+        Step::KeyTaken { attempt, waited } => json!({ "attempt": attempt, "queued-ms": millis(*waited) }),
+        Step::KeyDone { attempt, took, failure, then } => json!({
+            "attempt": attempt, "took-us": micros(*took),
+            "failure": failure.as_deref().map(Failure::to_string),
+            "retry-in-ms": match then { KeyThen::Again { after } => Some(millis(*after)), _ => None },
+        }),
+        Step::KeyDiscarded => json!({}),
     }
 }

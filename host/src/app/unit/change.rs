@@ -137,7 +137,7 @@ impl Unit {
     pub(in crate::app) fn succeed(&self, subscription: Subscription) -> Result<(), SubscribeError> {
         let gvr = subscription.informer().key().gvr.clone();
         let mut claims = self.claims.lock();
-        claims.succeed(&self.name, subscription)?;
+        claims.succeed(&self.name, subscription, &self.tracer)?;
         self.lister.set(claims.informers());
         drop(claims);
         self.narrow.lock().remove(&gvr);

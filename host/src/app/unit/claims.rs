@@ -80,10 +80,15 @@ impl Claims {
 
     /// Another informer takes over a watch; the one before has ended, its cache is still there. It may be behind what the
     /// one before told: [`caught_up`](Self::caught_up) says when it is not any more.
-    pub(super) fn succeed(&mut self, plugin: &str, subscription: Subscription) -> Result<(), SubscribeError> {
+    pub(super) fn succeed(
+        &mut self,
+        plugin: &str,
+        subscription: Subscription,
+        tracer: &Tracer,
+    ) -> Result<(), SubscribeError> {
         let Some(claim) = self.0.get_mut(&subscription.informer().key().gvr) else { return Ok(()) };
         if let Some(listening) = &mut claim.listening {
-            listening.succeed(plugin, claim.subscription.informer(), &subscription)?;
+            listening.succeed(plugin, claim.subscription.informer(), &subscription, tracer)?;
         }
         claim.subscription = subscription;
         Ok(())
@@ -197,6 +202,7 @@ impl Listening {
         plugin: &str,
         old: &SharedInformer,
         subscription: &Subscription,
+        tracer: &Tracer,
     ) -> Result<(), SubscribeError> {
         let new = subscription.informer();
         // One that had not caught up itself knows better than its cache what the plugin was told.
@@ -204,7 +210,8 @@ impl Listening {
         // The same filter: it is the same story that goes on.
         let sink = Arc::clone(&self.filter) as _;
         let told = Told { cached: old.cached(), untold, alike: old.keeps_as(new) };
-        let successor = Arc::new(Successor::new(Source::new(new.key().gvr.clone()), told, sink));
+        let source = Source::new(new.key().gvr.clone());
+        let successor = Arc::new(Successor::new(source, told, sink, tracer.clone()));
         // Asked first: the cache holds at least this when it is told of.
         let reached = new.last_synced_version().ok().flatten();
         let config = settings::listener(plugin, &self.on);

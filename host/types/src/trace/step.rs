@@ -59,6 +59,16 @@ pub enum Step {
         /// Why.
         cause: Cause,
     },
+    /// The watch that takes over from another is behind it: what it says is older than what the plugin knows, and is not
+    /// told (point 2 of the contract).
+    Withheld {
+        /// What.
+        verb: &'static str,
+        /// Of the object that was not told.
+        version: Version,
+        /// What the plugin knows.
+        known: Version,
+    },
     /// The filter of a subscription let it through.
     Passed {
         /// What it was offered.
@@ -125,6 +135,72 @@ pub enum Step {
         /// What it led to.
         then: Then,
     },
+    /// The key of its name was added to the plugin's own workqueue, by a handler or for a component without any (W-2).
+    KeyAdded {
+        /// What that led to.
+        led_to: Enqueued,
+    },
+    /// The workqueue was full.
+    KeyRefused {
+        /// Distinct keys it may hold.
+        capacity: usize,
+    },
+    /// A worker took the key (W-3).
+    KeyTaken {
+        /// 1 for the first, and one more for each call in a row that failed.
+        attempt: u32,
+        /// Since its first add.
+        waited: Duration,
+    },
+    /// The worker is done with the key (W-1).
+    KeyDone {
+        /// As it was taken.
+        attempt: u32,
+        /// The call itself.
+        took: Duration,
+        /// Why it failed, in a few words; none: it did not.
+        failure: Option<Box<Failure>>,
+        /// What it led to.
+        then: KeyThen,
+    },
+    /// The workqueue is closed (W-5, W-8).
+    KeyDiscarded,
+}
+
+/// What the adding of a key led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// It waits for a worker.
+    Waits,
+    /// It did before.
+    WaitsAlready,
+    /// It is in hand, and waits again afterwards.
+    WaitsAfterCall,
+    /// It waits once this is over.
+    Delayed {
+        /// From now on.
+        by: Duration,
+    },
+    /// It is due no later already (W-7).
+    DueAlready,
+}
+
+/// What the end of a key's call led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyThen {
+    /// Nothing more.
+    Done,
+    /// It is reconciled again, because it failed or because it asked.
+    Again {
+        /// After this long at the latest.
+        after: Duration,
+    },
+    /// It is forgotten until somebody adds it again.
+    GivenUp,
+    /// The host cut the call short, and it waits as before.
+    PutBack,
+    /// The workqueue is closed.
+    Discarded,
 }
 
 /// An event of a watch.
@@ -175,12 +251,17 @@ impl Step {
         match self {
             Self::Seen { .. } | Self::Undecodable { .. } => "reflector",
             Self::Stored { .. } | Self::Unchanged { .. } | Self::Removed { .. } => "indexer",
-            Self::Distributed { .. } | Self::Told { .. } => "listener",
+            Self::Distributed { .. } | Self::Told { .. } | Self::Withheld { .. } => "listener",
             Self::Passed { .. } | Self::Suppressed { .. } | Self::Undecided { .. } => "filter",
             Self::Queued { .. } | Self::Merged { .. } | Self::Cancelled { .. } | Self::Discarded { .. } => {
                 "queue"
             }
             Self::Called { .. } => "dispatch",
+            Self::KeyAdded { .. }
+            | Self::KeyRefused { .. }
+            | Self::KeyTaken { .. }
+            | Self::KeyDone { .. }
+            | Self::KeyDiscarded => "workqueue",
         }
     }
 }

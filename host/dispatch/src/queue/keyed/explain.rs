@@ -7,6 +7,7 @@ use informer_types::{Cause, Failure, ObjectKey, Source, Step, Then, Tracer};
 use super::{Keyed, Taken};
 use crate::{
     Fate, Merge, ObjectRef, Settled,
+    dead_letter::brief,
     entry::Entry,
     pending::Effect,
     queue::{
@@ -14,9 +15,6 @@ use crate::{
         standing::{Standing, Stands},
     },
 };
-
-/// Failures are kept in a few words here; a dead letter has more of them.
-const MAX_MESSAGE_BYTES: usize = 256;
 
 /// What came.
 #[derive(Clone, Copy)]
@@ -134,11 +132,4 @@ impl Keyed {
             since: now.saturating_duration_since(oldest),
         })
     }
-}
-
-/// The first line of what a failure says, cut.
-fn brief(failure: &Failure) -> Failure {
-    let line = failure.message.lines().next().unwrap_or_default();
-    let line = line.get(..line.floor_char_boundary(MAX_MESSAGE_BYTES)).unwrap_or_default();
-    Failure::new(failure.kind, line)
 }

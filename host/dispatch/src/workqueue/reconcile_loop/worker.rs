@@ -80,7 +80,7 @@ impl<R: Reconciler> Worker<R> {
             Reconciled::RequeueAfter(delay) => work.requeue_after(delay),
             Reconciled::Retry { failure } if attempts.is_none_or(|most| attempt < most.get()) => {
                 debug!(%plugin, %key, attempt, %failure, "an attempt failed");
-                work.retry();
+                work.retry(&failure);
             }
             Reconciled::Retry { failure } | Reconciled::Terminal { failure } => {
                 error!(%plugin, %key, attempts = attempt, %failure, "given up: the key is forgotten until it is added again");

@@ -20,7 +20,7 @@ async fn after_the_shutdown_what_waits_is_handed_out_and_nothing_is_added_or_kep
 
     let work = queue.get().await.unwrap();
     assert_eq!(&**work.key(), "a");
-    work.retry();
+    work.retry(&failure());
     assert!(queue.get().await.is_none());
     assert_eq!(queue.keys(), 0);
 }
@@ -126,7 +126,7 @@ async fn a_queue_that_is_closed_discards_what_waits_and_only_what_is_in_hand_is_
     queue.resume();
     assert!(queue.get().await.is_none());
     assert_eq!((queue.keys(), queue.stats().depth), (2, 0));
-    in_hand.retry();
+    in_hand.retry(&failure());
     twice.succeed();
     assert_eq!((queue.keys(), queue.stats().in_hand), (0, 0));
     assert!(queue.get().await.is_none());

@@ -1,0 +1,53 @@
+//! What became of a key, for whoever asks why.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use informer_types::{Failure, KeyThen, Step, Tracer};
+
+use super::Keys;
+use crate::dead_letter::brief;
+
+/// The call of a key that ends, as it was before it ended.
+pub(super) struct Call {
+    attempt: u32,
+    took: Duration,
+}
+
+// === impl Call ===
+
+impl Call {
+    /// Writes down what it led to.
+    pub(super) fn note(self, tracer: &Tracer, key: &str, failure: Option<&Failure>, then: KeyThen) {
+        let Self { attempt, took } = self;
+        let failure = || failure.map(|failure| Box::new(brief(failure)));
+        tracer.note_key(key, || Step::KeyDone { attempt, took, failure: failure(), then });
+    }
+}
+
+// === impl Keys ===
+
+impl Keys {
+    pub(super) fn call(&self, key: &Arc<str>, now: Instant) -> Call {
+        // The default is not reached: a slot stays while its key is in hand.
+        let slot = self.slots.get(key);
+        let taken = slot.and_then(|slot| slot.taken).unwrap_or(now);
+        let attempt = slot.map_or(0, |slot| slot.failed).saturating_add(1);
+        Call { attempt, took: now.saturating_duration_since(taken) }
+    }
+
+    /// Counts a key for which there is no room.
+    pub(super) fn refused(&mut self, key: &str) {
+        self.counts.refused += 1;
+        let capacity = self.capacity.get();
+        self.tracer.note_key(key, || Step::KeyRefused { capacity });
+    }
+
+    /// The queue is shut down (W-5); nobody has to look.
+    pub(super) fn ignored(&self, key: &str) -> bool {
+        self.tracer.note_key(key, || Step::KeyDiscarded);
+        false
+    }
+}

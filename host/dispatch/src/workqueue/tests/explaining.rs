@@ -1,0 +1,124 @@
+//! What is written about a key (issue 4, point 7: `informer explain`).
+
+use informer_types::{Enqueued, KeyThen, Step};
+
+use super::*;
+use crate::testing::Steps;
+
+const KEY: &str = "shop/web";
+
+/// As [`queue`], which writes down what it does.
+fn traced(capacity: usize) -> (RateLimitingQueue, Steps) {
+    let steps = Steps::default();
+    let limiter = ItemExponentialFailureRateLimiter::new(Duration::from_millis(10), Duration::from_secs(1));
+    (RateLimitingQueue::traced(NonZeroUsize::new(capacity).unwrap(), limiter, steps.tracer()), steps)
+}
+
+fn added(led_to: Enqueued) -> Step {
+    Step::KeyAdded { led_to }
+}
+
+fn taken(attempt: u32, waited: u64) -> Step {
+    Step::KeyTaken { attempt, waited: Duration::from_millis(waited) }
+}
+
+fn done(attempt: u32, took: u64, failure: Option<Failure>, then: KeyThen) -> Step {
+    let failure = failure.map(Box::new);
+    Step::KeyDone { attempt, took: Duration::from_millis(took), failure, then }
+}
+
+fn again(millis: u64) -> KeyThen {
+    KeyThen::Again { after: Duration::from_millis(millis) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_adding_of_a_key_led_to_is_written_w2_w7() {
+    let (queue, steps) = traced(1);
+    queue.add_after(KEY, Duration::from_millis(50)).unwrap();
+    queue.add_after(KEY, Duration::from_millis(60)).unwrap();
+    queue.add(KEY).unwrap();
+    queue.add(KEY).unwrap();
+    let work = queue.take().unwrap();
+    queue.add(KEY).unwrap();
+
+    let delayed = Enqueued::Delayed { by: Duration::from_millis(50) };
+    assert_eq!(
+        steps.take(),
+        [
+            added(delayed),
+            added(Enqueued::DueAlready),
+            added(Enqueued::Waits),
+            added(Enqueued::WaitsAlready),
+            taken(1, 0),
+            added(Enqueued::WaitsAfterCall),
+        ]
+    );
+    work.succeed();
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_call_is_written_with_what_it_led_to_w1_w12() {
+    let (queue, steps) = traced(1);
+    queue.add(KEY).unwrap();
+    after(7).await;
+    let work = queue.take().unwrap();
+    after(3).await;
+    work.retry(&Failure::new(FailureKind::Handler, "no way\nwhatever else it says"));
+    after(10).await;
+    queue.take().unwrap().give_up(failure());
+    queue.add(KEY).unwrap();
+    queue.take().unwrap().requeue_after(Duration::from_millis(5));
+    after(5).await;
+    queue.take().unwrap().requeue();
+    after(10).await;
+    drop(queue.take().unwrap());
+    queue.take().unwrap().succeed();
+
+    let brief = Failure::new(FailureKind::Handler, "no way");
+    let waits = || added(Enqueued::Waits);
+    assert_eq!(
+        steps.take(),
+        [
+            waits(),
+            taken(1, 7),
+            done(1, 3, Some(brief), again(10)),
+            taken(2, 0),
+            done(2, 0, Some(failure()), KeyThen::GivenUp),
+            waits(),
+            taken(1, 0),
+            done(1, 0, None, again(5)),
+            taken(1, 0),
+            done(1, 0, None, again(10)),
+            taken(1, 0),
+            done(1, 0, None, KeyThen::PutBack),
+            taken(1, 0),
+            done(1, 0, None, KeyThen::Done),
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_and_what_a_closed_queue_drops_is_written_w4_w5_w8() {
+    let (queue, steps) = traced(1);
+    queue.add("other/key/of-no-object").unwrap();
+    queue.add(KEY).unwrap_err();
+    assert_eq!(steps.take(), [Step::KeyRefused { capacity: 1 }], "and nothing of what is no object's key");
+
+    let (queue, steps) = traced(1);
+    queue.add(KEY).unwrap();
+    queue.close();
+    queue.add(KEY).unwrap();
+    assert_eq!(steps.take(), [added(Enqueued::Waits), Step::KeyDiscarded, Step::KeyDiscarded]);
+
+    let (queue, steps) = traced(1);
+    queue.add_after(KEY, Duration::from_secs(1)).unwrap();
+    queue.shut_down();
+    assert_eq!(steps.take().last(), Some(&Step::KeyDiscarded));
+
+    let (queue, steps) = traced(1);
+    queue.add(KEY).unwrap();
+    let work = queue.take().unwrap();
+    queue.shut_down();
+    work.retry(&failure());
+    assert_eq!(steps.take().last(), Some(&done(1, 0, Some(failure()), KeyThen::Discarded)));
+}
