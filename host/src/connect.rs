@@ -1,6 +1,7 @@
 //! The client for the API server that the configuration means.
 
 mod keepalive;
+mod token_file;
 
 use kube::{
     Client, Config,

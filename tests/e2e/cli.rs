@@ -2,6 +2,7 @@
 
 mod binary;
 mod check;
+mod clock;
 mod dead_letters;
 mod demo;
 mod explain;

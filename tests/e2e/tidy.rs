@@ -115,6 +115,35 @@ fn modules_are_named_by_their_file() {
     }
 }
 
+/// What waits asks a clock that does not jump; see "Clocks" in ARCHITECTURE.md.
+#[test]
+fn the_wall_clock_is_read_for_what_is_shown_or_kept_and_nowhere_else() {
+    let readers = [
+        "devserver/src/rest.rs",
+        "devserver/src/table/age.rs",
+        "dispatch/src/dead_letter.rs",
+        "dispatch/src/workqueue/counts.rs",
+        "runtime/src/capabilities/client/events.rs",
+        "src/trace.rs",
+    ];
+    let looks = ["SystemTime::now", "Timestamp::now", "Zoned::now", "UNIX_EPOCH.elapsed", "Utc::now"];
+    let host = root().join("host");
+    let mut sources = Vec::new();
+    files(&host, &|path| path.extension().is_some_and(|extension| extension == "rs"), &mut sources);
+    let mut found = BTreeSet::new();
+    for path in sources {
+        let text = fs::read_to_string(&path).unwrap();
+        let path = path.strip_prefix(&host).unwrap().to_owned();
+        let is_test = path
+            .components()
+            .any(|part| ["tests", "tests.rs"].map(AsRef::as_ref).contains(&part.as_os_str()));
+        if !is_test && looks.iter().any(|look| text.contains(look)) {
+            found.insert(path);
+        }
+    }
+    assert_eq!(found, readers.map(PathBuf::from).into());
+}
+
 #[test]
 fn unsafe_code_stands_in_one_file_only() {
     for path in rust_files() {

@@ -133,7 +133,7 @@ impl NotificationSink for Successor {
         let key = notification.key();
         match known.get(&key) {
             Some(before) if is_older(&notification.change, before) => {
-                self.withhold(key, &notification, before)
+                self.withhold(key, &notification, before);
             }
             Some(_) => {
                 if let Some(before) = known.remove(&key) {

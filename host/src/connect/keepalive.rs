@@ -12,10 +12,14 @@ use hyper_util::{
 };
 use kube::{
     Client, Config,
-    client::{Body, ClientBuilder, ConfigExt},
+    client::{AuthError, Body, ClientBuilder, ConfigExt},
+};
+use tower::{
+    BoxError, ServiceExt,
+    util::{MapRequestLayer, option_layer},
 };
 
-use tower::{BoxError, ServiceExt};
+use super::token_file::TokenFile;
 
 /// Of silence, before the peer is asked.
 const IDLE: Duration = Duration::from_secs(30);
@@ -26,10 +30,14 @@ const INTERVAL: Duration = Duration::from_secs(15);
 const QUESTIONS: u32 = 3;
 
 /// What `Client::try_from` makes, with keepalive, and without its log lines: the reflectors say what failed.
-pub(super) fn client(config: Config) -> Result<Client, kube::Error> {
+pub(super) fn client(mut config: Config) -> Result<Client, kube::Error> {
+    let token = TokenFile::take(&mut config.auth_info)
+        .map_err(|(source, path)| kube::Error::Auth(AuthError::ReadTokenFile(source, path)))?;
+    let token = token.map(|token| MapRequestLayer::new(move |request| token.authorize(request)));
+    let token = option_layer(token);
     if config.proxy_url.is_some() {
         // The connection to a proxy says nothing about the one behind it.
-        return Client::try_from(config);
+        return Ok(ClientBuilder::try_from(config)?.with_layer(&token).build());
     }
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -42,7 +50,7 @@ pub(super) fn client(config: Config) -> Result<Client, kube::Error> {
     let service = hyper.map_err(BoxError::from);
     let namespace = config.default_namespace.clone();
     let builder = ClientBuilder::new(service, namespace).with_layer(&config.extra_headers_layer()?);
-    let base = config.base_uri_layer();
+    let (base, builder) = (config.base_uri_layer(), builder.with_layer(&token));
     Ok(match config.auth_layer()? {
         Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),
         None => builder.with_layer(&base).build(),

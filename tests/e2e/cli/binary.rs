@@ -1,6 +1,7 @@
 //! The binary, and one run of it.
 
 use std::{
+    ffi::OsString,
     path::Path,
     process::{ExitStatus, Stdio},
     time::Duration,
@@ -76,6 +77,17 @@ impl Running {
     pub(super) async fn start(arguments: &[&str]) -> Self {
         let temporary = tempfile::tempdir().unwrap();
         Self::spawn(command(binary::informer().await, arguments, &temporary), temporary)
+    }
+
+    /// With these variables in its environment.
+    pub(super) async fn start_with(
+        arguments: &[&str],
+        environment: impl IntoIterator<Item = (&'static str, OsString)>,
+    ) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let mut command = command(binary::informer().await, arguments, &temporary);
+        command.envs(environment);
+        Self::spawn(command, temporary)
     }
 
     /// As a process of a user without a home directory.

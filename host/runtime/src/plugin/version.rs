@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use informer_types::{Failure, FailureKind};
@@ -34,8 +34,6 @@ pub struct VersionInfo {
     pub digest: Arc<str>,
     /// How long its code took to compile, or to take from the cache.
     pub prepared_in: Duration,
-    /// When it went into service.
-    pub loaded_at: SystemTime,
     /// It takes notifications. One that does not reconciles.
     pub handles: bool,
     /// It takes keys of the workqueue.
@@ -80,7 +78,6 @@ impl Version {
                 sdk: String::new(),
                 digest: component.digest().into(),
                 prepared_in: component.prepared_in(),
-                loaded_at: SystemTime::now(),
                 handles,
                 reconciles,
             },

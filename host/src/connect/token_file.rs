@@ -1,0 +1,153 @@
+//! A bearer token in a file, as that of a service account is mounted: it is replaced long before it expires.
+//!
+//! kube reads such a file again by the wall clock: where that is set back, the old token stays until the clock has come to
+//! where it was, long after the API server has ceased to take it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use http::{HeaderValue, Request, header::AUTHORIZATION};
+use kube::config::AuthInfo;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// As client-go does it.
+const READ_AGAIN: Duration = Duration::from_secs(60);
+
+/// Puts the token into requests. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct TokenFile {
+    path: Arc<Path>,
+    read: Arc<Mutex<Read>>,
+}
+
+struct Read {
+    header: HeaderValue,
+    at: Instant,
+}
+
+// === impl TokenFile ===
+
+impl TokenFile {
+    /// The file that these credentials name, where they come down to it; it is not in them any more then.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn take(credentials: &mut AuthInfo) -> Result<Option<Self>, (io::Error, PathBuf)> {
+        let AuthInfo { auth_provider, username, password, token, .. } = &*credentials;
+        // What kube prefers to a file.
+        let other = auth_provider.is_some() || token.is_some() || (username.is_some() && password.is_some());
+        if other {
+            return Ok(None);
+        }
+        let Some(path) = credentials.token_file.take() else { return Ok(None) };
+        // What kube prefers a file to.
+        credentials.exec = None;
+        let path = PathBuf::from(path);
+        match header(&path) {
+            Ok(header) => {
+                let read = Read { header, at: Instant::now() };
+                Ok(Some(Self { path: path.into(), read: Arc::new(Mutex::new(read)) }))
+            }
+            Err(error) => Err((error, path)),
+        }
+    }
+
+    /// With the token as it was in the file within the last minute. While it cannot be read, with the one before. The file
+    /// is small: this blocks no longer than a look at it.
+    pub(super) fn authorize<B>(&self, mut request: Request<B>) -> Request<B> {
+        let mut read = self.read.lock();
+        if read.at.elapsed() >= READ_AGAIN {
+            read.at = Instant::now();
+            if let Ok(header) = header(&self.path) {
+                read.header = header;
+            }
+        }
+        request.headers_mut().insert(AUTHORIZATION, read.header.clone());
+        request
+    }
+}
+
+fn header(path: &Path) -> io::Result<HeaderValue> {
+    let token = fs::read_to_string(path)?;
+    let token = token.trim();
+    if token.is_empty() {
+        return Err(io::Error::other("it is empty"));
+    }
+    let mut header = HeaderValue::try_from(format!("Bearer {token}")).map_err(io::Error::other)?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn credentials(directory: &TempDir, token: &str) -> AuthInfo {
+        let path = directory.path().join("token");
+        fs::write(&path, token).unwrap();
+        AuthInfo { token_file: Some(path.to_str().unwrap().to_owned()), ..AuthInfo::default() }
+    }
+
+    fn sent(file: &TokenFile) -> String {
+        let request = file.authorize(Request::new(()));
+        assert!(request.headers()[AUTHORIZATION].is_sensitive());
+        request.headers()[AUTHORIZATION].to_str().unwrap().to_owned()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_is_read_again_each_minute_and_stays_while_it_cannot_be_read() {
+        let directory = TempDir::new().unwrap();
+        let mut of = credentials(&directory, "one\n");
+        let path = directory.path().join("token");
+        let file = TokenFile::take(&mut of).unwrap().unwrap();
+        assert_eq!((of.token_file, sent(&file)), (None, "Bearer one".to_owned()));
+
+        fs::write(&path, "two").unwrap();
+        tokio::time::advance(READ_AGAIN - Duration::from_millis(1)).await;
+        assert_eq!(sent(&file), "Bearer one");
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(sent(&file), "Bearer two");
+
+        for unusable in [Some("\n"), Some("a\nb"), None] {
+            match unusable {
+                Some(text) => fs::write(&path, text).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            tokio::time::advance(READ_AGAIN).await;
+            assert_eq!(sent(&file), "Bearer two", "{unusable:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_kube_prefers_to_a_file_is_left_to_it_and_a_file_is_preferred_to_a_command() {
+        let directory = TempDir::new().unwrap();
+        let mut inline = credentials(&directory, "one");
+        inline.token = Some("inline".to_owned().into());
+        assert!(TokenFile::take(&mut inline).unwrap().is_none());
+        assert!(inline.token_file.is_some());
+
+        let mut command = credentials(&directory, "one");
+        command.exec = Some(serde_json::from_str("{}").unwrap());
+        assert!(TokenFile::take(&mut command).unwrap().is_some());
+        assert!(command.exec.is_none());
+        assert!(TokenFile::take(&mut AuthInfo::default()).unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_is_named() {
+        let directory = TempDir::new().unwrap();
+        let mut of = credentials(&directory, "one");
+        fs::remove_file(directory.path().join("token")).unwrap();
+
+        let (error, path) = TokenFile::take(&mut of).err().unwrap();
+
+        assert_eq!((error.kind(), path), (io::ErrorKind::NotFound, directory.path().join("token")));
+    }
+}
