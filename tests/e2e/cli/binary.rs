@@ -1,6 +1,7 @@
 //! The binary, and one run of it.
 
 use std::{
+    collections::VecDeque,
     ffi::OsString,
     path::Path,
     process::{ExitStatus, Stdio},
@@ -27,6 +28,8 @@ pub(super) struct Running {
     child: Child,
     stdout: Lines<BufReader<ChildStdout>>,
     stderr: Lines<BufReader<ChildStderr>>,
+    /// Of the log, what was read on the way to something else, and is still to be read.
+    unread: VecDeque<String>,
     /// Holds the files it writes.
     _temporary: TempDir,
 }
@@ -102,7 +105,7 @@ impl Running {
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();
         let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
-        Self { child, stdout, stderr, _temporary: temporary }
+        Self { child, stdout, stderr, unread: VecDeque::new(), _temporary: temporary }
     }
 
     /// The next line on stdout.
@@ -119,7 +122,12 @@ impl Running {
     pub(super) async fn log_up_to(&mut self, words: &str) -> Vec<String> {
         let reading = async {
             let mut read = Vec::new();
-            while let Some(line) = self.stderr.next_line().await.unwrap() {
+            loop {
+                let line = match self.unread.pop_front() {
+                    Some(line) => Some(line),
+                    None => self.stderr.next_line().await.unwrap(),
+                };
+                let Some(line) = line else { break };
                 let found = line.contains(words);
                 read.push(line);
                 if found {
@@ -131,9 +139,13 @@ impl Running {
         timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("nothing logged with `{words}`"))
     }
 
-    /// Where the admin endpoint of a host listens.
+    /// Where the admin endpoint of a host listens. What else it logged by then, plugins may be at work already, is still
+    /// to be read.
     pub(super) async fn admin(&mut self) -> String {
-        let line = self.logged("the admin endpoint listens").await;
+        let mut read = self.log_up_to("the admin endpoint listens").await;
+        let line = read.pop().unwrap();
+        read.extend(self.unread.drain(..));
+        self.unread = read.into();
         line.rsplit_once("address=").unwrap().1.trim().to_owned()
     }
 
