@@ -11,7 +11,7 @@ use informer_tests::host::TestHost;
 use serde_json::{Value, json};
 
 use crate::{configmaps::ConfigMaps, reload::replace};
-use pods::Pods;
+pub(crate) use pods::Pods;
 
 async fn server() -> DevServer {
     DevServer::start(informer_devserver::Config::default()).await.unwrap()

@@ -102,13 +102,18 @@ impl InformerFactory {
     }
 
     /// As [`subscribe`](Self::subscribe), but to an informer of its own settings even where there is one of the same
-    /// key: that one is superseded. It goes on for those who hold it until they are gone or it is stopped, and is among
-    /// [`superseded`](Self::superseded) until then, but the factory hands out the new one from now on.
+    /// key: that one is superseded, and so are those in `replaced`, whatever their key. They go on for those who hold them
+    /// until they are gone or stopped, and are among [`superseded`](Self::superseded) until then, but the factory does not
+    /// hand them out any more.
     ///
     /// # Errors
     /// [`FactoryStopped`] once the factory is shut down.
-    pub fn supersede(&self, config: WatchConfig) -> Result<Subscription, FactoryStopped> {
-        self.shared.informers.lock().supersede(&InformerKey::from(&config));
+    pub fn supersede(
+        &self,
+        config: WatchConfig,
+        replaced: &[SharedInformer],
+    ) -> Result<Subscription, FactoryStopped> {
+        self.shared.informers.lock().supersede(&InformerKey::from(&config), replaced);
         self.subscribe(config)
     }
 

@@ -90,20 +90,20 @@ impl Processor {
         Some(registration)
     }
 
-    /// Gives a listener another sink and other settings, between two notifications; `difference` says of each object
-    /// of `cached` what the new sink is told first. False where the listener has left or the informer stopped.
+    /// Gives a listener another sink and other settings, between two notifications; `told` says what the new sink is told
+    /// first. False where the listener has left or the informer stopped.
     pub(crate) fn retarget(
         &self,
         id: u64,
         config: ListenerConfig,
-        sink: Arc<dyn NotificationSink>,
+        sink: impl FnOnce() -> Arc<dyn NotificationSink>,
         told: impl FnOnce() -> Vec<(Change, Cause)>,
     ) -> bool {
         let mut listeners = self.lock();
         let Some(listener) = listeners.find(id) else { return false };
         // What waits for it was meant for the sink it had.
         listener.flush();
-        listener.retarget(config, sink, self.default_resync);
+        listener.retarget(config, sink(), self.default_resync);
         listener.offer_all(told());
         drop(listeners);
         self.resync_moved.notify_one();

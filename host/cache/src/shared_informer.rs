@@ -168,6 +168,10 @@ impl SharedInformer {
     ///
     /// # Errors
     /// [`InformerStopped`] once the informer has stopped.
+    ///
+    /// # Blocking
+    /// It waits for the informer's lock, and offers with that lock held: with many objects in the cache it belongs on a
+    /// thread that may block.
     pub fn add_listener(
         &self,
         config: ListenerConfig,
@@ -184,16 +188,20 @@ impl SharedInformer {
     /// every cached object: what it returns the new sink is offered first, with cause `replay`, for instance an
     /// addition where the new sink selects an object that the old one did not. The registration stays what it is.
     ///
+    /// `sink` is asked for once the sink before was offered whatever waits for it, and before anything else is offered:
+    /// one that stands before both may change over then.
+    ///
     /// Returns false, and changes nothing, where the listener was removed or the informer stopped.
     ///
     /// # Blocking
-    /// It waits for the informer's lock, and asks `difference` with that lock held: nobody is told anything meanwhile.
+    /// It waits for the informer's lock, and asks `sink` and `difference` with that lock held: nobody is told anything
+    /// meanwhile.
     /// What takes long for many objects belongs on a thread that may block.
     pub fn retarget_listener(
         &self,
         registration: &Registration,
         config: ListenerConfig,
-        sink: Arc<dyn NotificationSink>,
+        sink: impl FnOnce() -> Arc<dyn NotificationSink>,
         difference: impl FnMut(&Arc<Object>) -> Option<Change>,
     ) -> bool {
         let cached = || self.inner.indexer.list(None);

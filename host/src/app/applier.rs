@@ -14,11 +14,11 @@ use super::{
     directories::Directories,
     plan::{Plan, needs_restart},
     settings,
-    unit::{Look, Parts, SubscribeError, Unit, Watches},
+    unit::{Look, Parts, SubscribeError, Unit, Watches, off_the_workers},
     units::Units,
 };
 use crate::{
-    config::{Cluster, Config, Host},
+    config::{Cluster, Config, Host, Plugin},
     logging,
 };
 
@@ -45,7 +45,16 @@ pub(super) struct Applier {
 pub(super) struct Applied {
     config: Option<Config>,
     /// Watches whose new informer has not taken over yet.
-    successions: BTreeMap<Gvr, CancellationToken>,
+    successions: BTreeMap<Gvr, Succession>,
+}
+
+/// An informer that is to take over a watch. One that fails stays here until the watch changes again, so that the status
+/// shows it.
+struct Succession {
+    /// Keeps it running until others do.
+    _keeper: Subscription,
+    /// Ends it; what serves until then goes on.
+    pending: CancellationToken,
 }
 
 // === impl Applier ===
@@ -109,8 +118,8 @@ impl Applier {
         self.remove(&plan, &mut report).await;
         self.note_watches(&plan, &mut report);
         for gvr in plan.watches.changed.iter().chain(&plan.watches.removed) {
-            if let Some(pending) = applied.successions.remove(gvr) {
-                pending.cancel();
+            if let Some(succession) = applied.successions.remove(gvr) {
+                succession.pending.cancel();
             }
         }
         for gvr in &plan.watches.changed {
@@ -119,11 +128,11 @@ impl Applier {
             }
         }
         self.change(&plan, &new, &watches, &mut report).await?;
-        self.add(&new, &watches, &mut report)?;
-        applied.successions.retain(|gvr, pending| {
+        self.add(&new, &watches, &mut report).await?;
+        applied.successions.retain(|gvr, succession| {
             let claimed = self.claimed(gvr);
             if !claimed {
-                pending.cancel();
+                succession.pending.cancel();
             }
             claimed
         });
@@ -195,29 +204,44 @@ impl Applier {
     ) -> Result<(), SubscribeError> {
         for plugin in new.plugins.iter().filter(|plugin| plan.plugins.changed.contains(&plugin.name)) {
             if let Some(unit) = self.units.find(&plugin.name) {
-                Box::pin(unit.change(plugin.clone(), watches, &plan.watches.changed, report)).await?;
+                Box::pin(unit.change(plugin.clone(), watches, report)).await?;
             }
         }
         Ok(())
     }
 
     /// Starts what is new, and puts the plugins in the order of the file.
-    fn add(&self, new: &Config, watches: &Watches, report: &mut Report) -> Result<(), SubscribeError> {
-        let mut units = Vec::with_capacity(new.plugins.len());
-        for plugin in &new.plugins {
+    async fn add(
+        self: &Arc<Self>,
+        new: &Config,
+        watches: &Watches,
+        report: &mut Report,
+    ) -> Result<(), SubscribeError> {
+        let (applier, plugins, watches) = (Arc::clone(self), new.plugins.clone(), watches.clone());
+        // Each is offered what is in the caches.
+        for name in off_the_workers(move || applier.add_plugins(&plugins, &watches)).await? {
+            report.note("plugin", &name, Verdict::Added, "");
+        }
+        Ok(())
+    }
+
+    /// Gives the names of those that are new.
+    fn add_plugins(&self, plugins: &[Plugin], watches: &Watches) -> Result<Vec<String>, SubscribeError> {
+        let (mut units, mut added) = (Vec::with_capacity(plugins.len()), Vec::new());
+        for plugin in plugins {
             if let Some(unit) = self.units.find(&plugin.name) {
                 units.push(unit);
                 continue;
             }
-            units.push(Arc::new(Unit::new(plugin.clone(), watches, &self.parts)?));
-            report.note("plugin", &plugin.name, Verdict::Added, "");
+            let unit = Arc::new(Unit::new(plugin.clone(), watches, &self.parts)?);
+            added.push(Arc::clone(&unit));
+            units.push(unit);
         }
-        let before = self.units.all();
-        for unit in units.iter().filter(|unit| !before.iter().any(|other| Arc::ptr_eq(unit, other))) {
+        for unit in &added {
             self.tasks.spawn_on(Arc::clone(unit).run(), &self.parts.guests);
         }
         self.units.replace(units);
-        Ok(())
+        Ok(added.iter().map(|unit| unit.name().to_owned()).collect())
     }
 
     /// Starts the informer that is to take over a watch; none where nobody uses the one there is.
@@ -225,13 +249,15 @@ impl Applier {
         self: &Arc<Self>,
         gvr: &Gvr,
         watches: &Watches,
-    ) -> Result<Option<CancellationToken>, SubscribeError> {
+    ) -> Result<Option<Succession>, SubscribeError> {
         let Some(watch) = watches.get(gvr).filter(|_| self.claimed(gvr)) else { return Ok(None) };
-        let keeper = self.parts.factory.supersede(watch.clone())?;
-        let pending = self.parts.stop.child_token();
+        let mut replaced = self.parts.factory.informers();
+        replaced.retain(|informer| informer.key().gvr == *gvr);
+        let keeper = self.parts.factory.supersede(watch.clone(), &replaced)?;
+        let (new, pending) = (keeper.informer().clone(), self.parts.stop.child_token());
         let (applier, cancelled, watch) = (Arc::clone(self), pending.clone(), watch.clone());
-        self.tasks.spawn(async move { applier.succeed(keeper, watch, cancelled).await });
-        Ok(Some(pending))
+        self.tasks.spawn(async move { applier.succeed(new, watch, cancelled).await });
+        Ok(Some(Succession { _keeper: keeper, pending }))
     }
 
     /// Some plugin hears of this resource, or may read it.
@@ -240,44 +266,55 @@ impl Applier {
     }
 
     /// Lets a new informer take over once it has synced. Until then the one before serves.
-    async fn succeed(
-        self: Arc<Self>,
-        keeper: Subscription,
-        watch: WatchConfig,
-        cancelled: CancellationToken,
-    ) {
-        let new = keeper.informer().clone();
+    async fn succeed(self: Arc<Self>, new: SharedInformer, watch: WatchConfig, cancelled: CancellationToken) {
         let ready = async {
             new.wait_synced_or_unserved().await;
             // Here the one before still serves: what is told by none of them for a while is not much then.
-            let catching_up = self.catch_up(&new, self.users_of_others(&new).into_iter().map(|(_, old)| old));
+            let told = self.users_of_others(&new).into_iter().map(|(_, old)| old.newest_applied_version());
+            let catching_up = catch_up(&new, told.filter_map(|version| version.ok().flatten()));
             timeout(CATCH_UP, catching_up).await.ok();
+            self.applied.lock().await
         };
-        if cancelled.run_until_cancelled(ready).await.is_none() {
-            return;
-        }
-        let mut applied = self.applied.lock().await;
+        let Some(mut applied) = cancelled.run_until_cancelled(ready).await else { return };
         if cancelled.is_cancelled() {
             return;
         }
-        applied.successions.remove(&watch.gvr);
+        if new.has_ended() {
+            tracing::error!(watch = %new.key(), "the changed watch has failed; the one before goes on");
+            return;
+        }
+        let succession = applied.successions.remove(&watch.gvr);
         let users = self.users_of_others(&new);
         for (_, old) in &users {
             // From now on its cache is what its listeners were told.
             self.parts.factory.stop(old).await;
         }
-        for (unit, _) in &users {
-            let claim = self.parts.factory.subscribe(watch.clone()).map_err(SubscribeError::from);
-            if let Err(error) = claim.and_then(|claim| unit.succeed(claim)) {
+        for (unit, _) in users {
+            if let Err(error) = self.hand_over(&unit, &watch).await {
                 tracing::error!(plugin = unit.name(), watch = %new.key(), %error, "the changed watch does not take over");
             }
         }
         tracing::info!(watch = %new.key(), "the changed watch has taken over");
-        drop((applied, keeper));
-        let caught_up = self.catch_up(&new, users.into_iter().map(|(_, old)| old));
-        if cancelled.run_until_cancelled(caught_up).await.is_some() && !new.has_ended() {
-            self.units.all().iter().for_each(|unit| unit.caught_up(&new));
+        drop((applied, succession));
+        self.end_succession(new, cancelled).await;
+    }
+
+    /// Lets a plugin hear of a watch through the new informer.
+    async fn hand_over(&self, unit: &Arc<Unit>, watch: &WatchConfig) -> Result<(), SubscribeError> {
+        let claim = self.parts.factory.subscribe(watch.clone())?;
+        let unit = Arc::clone(unit);
+        off_the_workers(move || unit.succeed(claim)).await
+    }
+
+    /// Once the new informer has seen all that was told, what it does not have is gone.
+    async fn end_succession(&self, new: SharedInformer, cancelled: CancellationToken) {
+        let told = self.units.all().iter().filter_map(|unit| unit.awaits(&new)).max();
+        let caught_up = catch_up(&new, told.map(|version| version.to_string()).into_iter());
+        if cancelled.run_until_cancelled(caught_up).await.is_none() || new.has_ended() {
+            return;
         }
+        let units = self.units.all();
+        off_the_workers(move || units.iter().for_each(|unit| unit.caught_up(&new))).await;
     }
 
     /// The plugins that use the resource of this informer, but through another one.
@@ -285,14 +322,14 @@ impl Applier {
         let units = self.units.all();
         units.iter().filter_map(|unit| Some((Arc::clone(unit), unit.other_than(informer)?))).collect()
     }
+}
 
-    /// Waits until an informer has seen what those before it have: with a selector of its own, not before a bookmark says
-    /// so. Where versions have no order, or the resource is not there, nobody can say: then it does not wait.
-    async fn catch_up(&self, new: &SharedInformer, old: impl Iterator<Item = SharedInformer>) {
-        if new.has_synced() {
-            let seen: Vec<String> = old.filter_map(|old| old.last_synced_version().ok().flatten()).collect();
-            join_all(seen.iter().map(|seen| new.wait_for_version(seen, None))).await;
-        }
+/// Waits until an informer has seen these versions: with a selector of its own, not before a bookmark says so. Where
+/// versions have no order, or the resource is not there, nobody can say: then it does not wait.
+async fn catch_up(new: &SharedInformer, versions: impl Iterator<Item = String>) {
+    if new.has_synced() {
+        let versions: Vec<String> = versions.collect();
+        join_all(versions.iter().map(|version| new.wait_for_version(version, None))).await;
     }
 }
 
@@ -314,3 +351,6 @@ fn warn_of_unused(watches: &Watches, parts: &Parts) {
         tracing::warn!(resource = %gvr, "no plugin subscribes to this watch or may read it, so it is not started");
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 /// Stands between a new informer's listener and the plugin, for as long as the plugin knows states of the informer
 /// before. It makes of the first list what a relist makes of it (C-14): what the plugin knows and what did not change
 /// is not told again, what changed is an update, and what is not there any more, or not selected any more, is a deletion
-/// whose final state is not known.
+/// whose final state is not known. What is newer than anything the informer before had is an addition like any other, and
+/// no part of the first state (C-11): whoever skips that hears of it.
 ///
 /// The new informer may be behind the one before. Then what it has is older than what the plugin knows, and is not told:
 /// nothing goes back in time (point 2 of the contract).
@@ -20,6 +21,8 @@ pub(super) struct Successor {
     /// What is kept of an object is kept by both.
     alike: bool,
     tracer: Tracer,
+    /// What is newer was never told; none: nothing was told at all.
+    until: Option<String>,
     state: Mutex<State>,
 }
 
@@ -29,6 +32,8 @@ pub(super) struct Told {
     pub(super) cached: Vec<Arc<Object>>,
     /// What that one did not get to say itself: newer than its cache.
     pub(super) untold: HashMap<ObjectKey, Arc<Object>>,
+    /// That informer had told of everything up to this resource version; none: it had not synced.
+    pub(super) until: Option<String>,
     /// What is kept of an object is kept by both.
     pub(super) alike: bool,
 }
@@ -44,10 +49,10 @@ struct State {
 impl Successor {
     /// `source` is the resource. What is older than what the plugin knows is written to `tracer`, which is about the plugin.
     pub(super) fn new(source: Source, told: Told, sink: Arc<dyn NotificationSink>, tracer: Tracer) -> Self {
-        let Told { cached, untold, alike } = told;
+        let Told { cached, untold, until, alike } = told;
         let mut known: HashMap<_, _> = cached.into_iter().map(|object| (object.key(), object)).collect();
         known.extend(untold);
-        Self { source, alike, tracer, state: Mutex::new(State { known, sink }) }
+        Self { source, alike, until, tracer, state: Mutex::new(State { known, sink }) }
     }
 
     /// The new informer had offered all that it had when it had come to this version: what the plugin knows from before
@@ -65,14 +70,33 @@ impl Successor {
         self.end(|_| true);
     }
 
-    /// What the plugin knows and the new informer has not come to yet; it is forgotten here.
-    pub(super) fn take(&self) -> HashMap<ObjectKey, Arc<Object>> {
-        std::mem::take(&mut self.state.lock().known)
+    /// The newest version that the new informer has to come to before it can be asked what is gone; none: there is
+    /// nothing to ask, or versions have no order.
+    pub(super) fn awaits(&self) -> Option<ResourceVersion> {
+        let state = self.state.lock();
+        state.known.values().filter_map(|object| object.resource_version().parse().ok()).max()
     }
 
-    /// What is told from now on is told to this one.
-    pub(super) fn retarget(&self, sink: Arc<dyn NotificationSink>) {
-        self.state.lock().sink = sink;
+    /// What the plugin knows and the new informer has not come to yet, which is forgotten here; and up to which version it
+    /// was told of everything.
+    pub(super) fn take(&self) -> (HashMap<ObjectKey, Arc<Object>>, Option<String>) {
+        (std::mem::take(&mut self.state.lock().known), self.until.clone())
+    }
+
+    /// What is told from now on is told to this one; first, with the cause `replay`, what `difference` says of each object
+    /// that the plugin knows and the new informer has not come to.
+    pub(super) fn retarget(
+        &self,
+        sink: Arc<dyn NotificationSink>,
+        difference: impl Fn(&Arc<Object>) -> Option<Change>,
+    ) {
+        let mut state = self.state.lock();
+        let observed = tokio::time::Instant::now().into_std();
+        for change in state.known.values().filter_map(difference) {
+            let source = self.source.clone();
+            sink.offer(Notification { source, change, cause: Cause::Replay, initial: None, observed });
+        }
+        state.sink = sink;
     }
 
     fn end(&self, gone: impl Fn(&Object) -> bool) {
@@ -102,7 +126,8 @@ impl Successor {
             let change = Change::Deleted { object: before, final_state_known: false };
             sink.offer(Notification { change, cause: Cause::Relist, initial: None, ..notification.clone() });
             let change = Change::Added { object: new };
-            sink.offer(Notification { change, ..notification });
+            let cause = relisted(notification.cause);
+            sink.offer(Notification { change, cause, ..notification });
         } else if !self.same(&before, &new) {
             let change = Change::Updated { old: before, new };
             sink.offer(Notification { change, cause: Cause::Relist, ..notification });
@@ -115,6 +140,16 @@ impl Successor {
             let version = change.object().resource_version().into();
             (key, Step::Withheld { verb: change.verb(), version, known: known.resource_version().into() })
         });
+    }
+
+    /// An object that the plugin does not know. It is not part of the first state where the one before cannot have seen it
+    /// (C-11).
+    fn tell_new(&self, notification: Notification, sink: &dyn NotificationSink) {
+        let cause = match &self.until {
+            Some(until) if is_newer(notification.change.object(), until) => relisted(notification.cause),
+            _ => notification.cause,
+        };
+        sink.offer(Notification { cause, ..notification });
     }
 
     /// D-5; where something else is kept of an object, it is another state.
@@ -140,9 +175,20 @@ impl NotificationSink for Successor {
                     self.tell(before, notification, &**sink);
                 }
             }
-            None => sink.offer(notification),
+            None => self.tell_new(notification, &**sink),
         }
     }
+}
+
+/// A list brought it, but it is not part of the first state.
+fn relisted(cause: Cause) -> Cause {
+    if cause == Cause::Initial { Cause::Relist } else { cause }
+}
+
+/// Where versions have no order it may be: better told than lost.
+fn is_newer(object: &Object, than: &str) -> bool {
+    let versions = [object.resource_version(), than].map(|version| version.parse::<ResourceVersion>().ok());
+    !matches!(versions, [Some(version), Some(than)] if version <= than)
 }
 
 /// The object as it is after the change; none where it is gone.
@@ -168,6 +214,7 @@ fn is_older(change: &Change, known: &Object) -> bool {
 mod tests {
     use std::time::Instant;
 
+    use informer_dispatch::{Filter, FilterConfig};
     use informer_types::{Body, Header, TraceSink, Traced};
 
     use super::*;
@@ -188,6 +235,12 @@ mod tests {
         Arc::new(Object::new(&header, Body::Raw(body.into())).unwrap())
     }
 
+    fn with_label(name: &str, app: &str) -> Arc<Object> {
+        let labels = vec![("app".into(), app.into())];
+        let header = Header { name: name.into(), resource_version: "5".into(), labels, ..Header::default() };
+        Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
+    }
+
     fn source() -> Source {
         Source::new("v1/pods".parse().unwrap())
     }
@@ -196,9 +249,10 @@ mod tests {
         sink.offer(Notification { source: source(), change, cause, initial: None, observed: Instant::now() });
     }
 
+    /// The one before had come to version 5.
     fn successor(cached: Vec<Arc<Object>>) -> (Successor, Arc<Heard>) {
         let heard = Arc::new(Heard::default());
-        let told = Told { cached, untold: HashMap::new(), alike: false };
+        let told = Told { cached, untold: HashMap::new(), until: Some("5".to_owned()), alike: false };
         (Successor::new(source(), told, Arc::clone(&heard) as _, Tracer::default()), heard)
     }
 
@@ -238,7 +292,75 @@ mod tests {
     fn another_object_of_the_same_name_is_a_deletion_and_an_addition() {
         let lines = told(vec![object("a", "1", "5", "{}")], vec![object("a", "2", "6", "{}")]);
 
-        assert_eq!(lines, ["add a initial", "delete a relist"]);
+        assert_eq!(lines, ["add a relist", "delete a relist"], "it is no part of the first state");
+    }
+
+    #[test]
+    fn what_the_one_before_cannot_have_seen_is_no_part_of_the_first_state_c11() {
+        assert_eq!(told(Vec::new(), vec![object("a", "1", "5", "{}")]), ["add a initial"]);
+        assert_eq!(told(Vec::new(), vec![object("a", "1", "6", "{}")]), ["add a relist"]);
+        assert_eq!(told(Vec::new(), vec![object("a", "1", "x", "{}")]), ["add a relist"], "nobody can say");
+    }
+
+    #[test]
+    fn where_the_one_before_had_not_synced_everything_is_the_first_state() {
+        let heard = Arc::new(Heard::default());
+        let told = Told { cached: Vec::new(), untold: HashMap::new(), until: None, alike: false };
+        let sink = Successor::new(source(), told, Arc::clone(&heard) as _, Tracer::default());
+
+        offer(&sink, Change::Added { object: object("a", "1", "6", "{}") }, Cause::Initial);
+
+        assert_eq!(*heard.0.lock(), ["add a initial"]);
+    }
+
+    struct Forward(Arc<Heard>);
+
+    impl NotificationSink for Forward {
+        fn offer(&self, told: Notification) {
+            self.0.offer(told);
+        }
+    }
+
+    fn labelled(labels: &str, heard: &Arc<Heard>) -> Arc<Filter<Forward>> {
+        let config = FilterConfig { labels: labels.parse().unwrap(), ..FilterConfig::default() };
+        Arc::new(Filter::new(config, Forward(Arc::clone(heard))))
+    }
+
+    #[test]
+    fn whom_a_filter_let_in_it_tells_that_it_left_though_the_new_informer_never_came_to_it() {
+        let heard = Arc::new(Heard::default());
+        let (before, after) = (labelled("app=web", &heard), labelled("app=db", &heard));
+        let added = |name, label| Change::Added { object: with_label(name, label) };
+        for change in [added("a", "web"), added("b", "db")] {
+            before.offer(Notification {
+                source: source(),
+                change,
+                cause: Cause::Live,
+                initial: None,
+                observed: Instant::now(),
+            });
+        }
+        let cached = vec![with_label("a", "web"), with_label("b", "db")];
+        let told = Told { cached, untold: HashMap::new(), until: Some("5".to_owned()), alike: true };
+        let successor = Successor::new(source(), told, Arc::clone(&before) as _, Tracer::default());
+        assert_eq!(*heard.0.lock(), ["add a live"]);
+
+        successor.retarget(Arc::clone(&after) as _, |object| after.succeed(&before, object));
+        let mut swapped = heard.0.lock().split_off(1);
+        swapped.sort();
+        assert_eq!(swapped, ["add b replay", "delete a replay"]);
+
+        successor.finish();
+        assert_eq!(heard.0.lock()[1..], ["delete b relist"], "the other one left before");
+    }
+
+    #[test]
+    fn what_is_gone_can_be_asked_once_the_newest_that_is_known_was_reached() {
+        let (sink, _) = successor(vec![object("a", "1", "4", "{}"), object("b", "1", "9", "{}")]);
+        assert_eq!(sink.awaits(), Some("9".parse().unwrap()));
+
+        sink.finish();
+        assert_eq!(sink.awaits(), None);
     }
 
     #[test]
@@ -322,7 +444,8 @@ mod tests {
         let (second, _) = successor(vec![object("a", "1", "9", "{}")]);
         second.reached(Some("5"));
         let heard = Arc::new(Heard::default());
-        let told = Told { cached: vec![object("a", "1", "5", "{}")], untold: second.take(), alike: true };
+        let (untold, until) = second.take();
+        let told = Told { cached: vec![object("a", "1", "5", "{}")], untold, until, alike: true };
         let third = Successor::new(source(), told, Arc::clone(&heard) as _, Tracer::default());
 
         offer(&third, Change::Added { object: object("a", "1", "7", "{}") }, Cause::Initial);

@@ -334,7 +334,7 @@ impl Unit {
 }
 
 /// Does what takes its time with every cached object under an informer's lock, where nobody else waits for the thread.
-async fn off_the_workers<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) async fn off_the_workers<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),

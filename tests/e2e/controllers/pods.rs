@@ -9,28 +9,28 @@ use serde_json::{Value, json};
 const BROKEN: &str = "example.com/broken";
 
 /// Those of the namespace `default`.
-pub(super) struct Pods(Api<Pod>);
+pub(crate) struct Pods(Api<Pod>);
 
 impl Pods {
-    pub(super) async fn at(url: &str) -> Self {
+    pub(crate) async fn at(url: &str) -> Self {
         let connection = connect(&Access::Server(url.parse().unwrap())).await.unwrap();
         Self(Api::namespaced(connection.client, "default"))
     }
 
-    pub(super) async fn create(&self, name: &str) {
+    pub(crate) async fn create(&self, name: &str) {
         self.post(json!({"name": name})).await;
     }
 
-    pub(super) async fn create_broken(&self, name: &str, why: &str) {
+    pub(crate) async fn create_broken(&self, name: &str, why: &str) {
         self.post(json!({"name": name, "annotations": {BROKEN: why}})).await;
     }
 
-    pub(super) async fn mend(&self, name: &str) {
+    pub(crate) async fn mend(&self, name: &str) {
         let patch = Patch::Merge(json!({"metadata": {"annotations": {BROKEN: null}}}));
         self.0.patch(name, &PatchParams::default(), &patch).await.unwrap();
     }
 
-    pub(super) async fn delete(&self, name: &str) {
+    pub(crate) async fn delete(&self, name: &str) {
         let at_once = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::default() };
         self.0.delete(name, &at_once).await.unwrap();
     }

@@ -1,6 +1,6 @@
 //! A changed `informer.toml` changes what differs, and nothing else.
 
-use std::{fs, path::PathBuf};
+use std::{fs, net::SocketAddr, path::PathBuf};
 
 use informer::app::{Report, Verdict};
 use informer_devserver::DevServer;
@@ -39,6 +39,20 @@ pub(super) fn file(watch: &str, plugins: &[String]) -> String {
 
 impl Stage {
     pub(super) async fn new(text: &str) -> Self {
+        let (stage, _) = Self::start(text, |_| None).await;
+        stage
+    }
+
+    /// The host speaks to its server through the proxy.
+    pub(super) async fn through(text: &str) -> (Self, FaultProxy) {
+        let (stage, wire) = Self::start(text, |server| Some(FaultProxy::start(server).unwrap())).await;
+        (stage, wire.unwrap())
+    }
+
+    async fn start(
+        text: &str,
+        wire: impl FnOnce(SocketAddr) -> Option<FaultProxy>,
+    ) -> (Self, Option<FaultProxy>) {
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
         let objects = ConfigMaps::at(&server.url()).await;
         objects.create("one").await;
@@ -46,9 +60,15 @@ impl Stage {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("informer.toml");
         fs::write(&path, text).unwrap();
-        let host = TestHost::start_file(&server.url(), &path).await.unwrap();
+        let wire = wire(server.address());
+        let url = wire.as_ref().map_or_else(|| server.url(), |wire| format!("http://{}", wire.address()));
+        let host = TestHost::start_file(&url, &path).await.unwrap();
         host.synced().await;
-        Self { server, objects, host, directory }
+        (Self { server, objects, host, directory }, wire)
+    }
+
+    pub(super) fn url(&self) -> String {
+        self.server.url()
     }
 
     fn path(&self) -> PathBuf {
@@ -200,30 +220,22 @@ async fn a_changed_watch_is_followed_by_another_informer_and_only_the_difference
     stage.end().await;
 }
 
-/// B, which is to take over, cannot be filled; A, with the same key, goes on and has its own troubles.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_informer_that_serves_until_a_changed_watch_takes_over_is_shown() {
-    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
-    ConfigMaps::at(&server.url()).await.create("one").await;
-    let wire = FaultProxy::start(server.address()).unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("informer.toml");
+/// B, which is to take over, cannot be filled; A goes on and has its own troubles.
+async fn the_one_that_serves_is_shown(watch: &str) {
     let plugins = [plugin("a", "echo", "")];
-    fs::write(&path, file("", &plugins)).unwrap();
-    let url = format!("http://{}", wire.address());
-    let host = TestHost::start_file(&url, &path).await.unwrap();
-    host.synced().await;
+    let (stage, wire) = Stage::through(&file("", &plugins)).await;
+    let host = &stage.host;
 
     wire.set(Mode::Refuse).await.unwrap();
     wire.cut().await;
-    super::replace(&path, file("drop = []", &plugins).as_bytes());
-    host.app().reload(None).await.unwrap();
+    stage.reload(&file(watch, &plugins)).await;
 
     let shown = |status: &Value| -> Vec<(bool, bool)> {
         let informers = status["informers"].as_array().unwrap().iter();
         informers.map(|one| (one["superseded"] == true, one["synced"] == true)).collect()
     };
     host.until("both of them", |status| shown(status) == [(true, true), (false, false)]).await;
+    assert_eq!(host.cached("v1/configmaps").len(), 2, "what is read is complete");
     host.until("the trouble of the one that serves", |status| {
         let degraded = status["degraded"].as_array().unwrap();
         degraded.iter().any(|why| why.as_str().unwrap().starts_with("v1/configmaps: "))
@@ -232,8 +244,14 @@ async fn the_informer_that_serves_until_a_changed_watch_takes_over_is_shown() {
 
     wire.set(Mode::Pass).await.unwrap();
     host.until("the other to take over", |status| shown(status) == [(false, true)]).await;
-    host.stop().await;
-    server.shutdown().await;
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_informer_that_serves_until_a_changed_watch_takes_over_is_shown() {
+    // Of the same key, and of another one.
+    the_one_that_serves_is_shown("drop = []").await;
+    the_one_that_serves_is_shown("fields = \"metadata.name!=x\"").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,8 +1,10 @@
 //! Grants that change while the plugin runs.
 
 use informer::app::Verdict;
+use informer_tests::proxy::Mode;
 
 use super::configuration::{Stage, file, plugin, verdicts};
+use crate::controllers::Pods;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_grant_ends_a_plugin_that_cannot_do_without_and_given_again_brings_it_back() {
@@ -44,14 +46,18 @@ async fn who_may_read_more_is_not_called_before_the_cache_has_it() {
         );
         file("", &[format!("{text}fields = \"metadata.name=one\"\n")])
     };
-    let stage = Stage::new(&reads("read = []")).await;
+    let (stage, wire) = Stage::through(&reads("read = []")).await;
     assert_eq!(stage.host.status()["informers"][0]["objects"], 1, "nobody may read the others");
     stage.objects.delete("one").await;
     stage.host.until("the deletion", |status| status["informers"][0]["objects"] == 0).await;
     let heard = stage.host.lines.of("a").len();
 
+    // What it may read now does not come yet.
+    wire.set(Mode::Stall).await.unwrap();
     stage.reload(&reads("read = [\"v1/configmaps\"]")).await;
+    assert_eq!(stage.host.plugin("a")["queue"]["paused"], true, "{:#}", stage.host.plugin("a"));
     stage.objects.create("one").await;
+    wire.set(Mode::Pass).await.unwrap();
 
     stage.host.lines.until("a", "what it reads", |lines| lines.len() > heard).await;
     stage.host.lines.until("a", "both", |lines| lines.len() >= heard + 2).await;
@@ -59,4 +65,42 @@ async fn who_may_read_more_is_not_called_before_the_cache_has_it() {
     read.sort();
     assert_eq!(read, ["default/one", "default/two"]);
     stage.end().await;
+}
+
+/// Hears of pods, and lists ConfigMaps whenever there is one.
+fn reader(grant: &str) -> String {
+    let more = format!("grant = {{ {grant} }}\nconfig = {{ gvr = \"v1/configmaps\", what = \"list-meta\" }}");
+    plugin("a", "reader", &more).replace("watch = \"v1/configmaps\"", "watch = \"v1/pods\"")
+}
+
+/// Nobody needs more of it than one.
+fn narrow() -> String {
+    format!("{}fields = \"metadata.name=one\"\n", plugin("b", "echo", ""))
+}
+
+async fn may_read_what_it_had_no_claim_on(others: &[String]) {
+    let pods = "[[watch]]\ngvr = \"v1/pods\"";
+    let stage = Stage::new(&file(pods, &[reader("read = []"), narrow()])).await;
+    assert!(stage.host.lines.of("a").is_empty());
+
+    let plugins = [&[reader("read = [\"v1/configmaps\"]")], others].concat();
+    stage.reload(&file(pods, &plugins)).await;
+    Pods::at(&stage.url()).await.create("web").await;
+
+    stage.host.lines.until("a", "both", |lines| lines.len() >= 2).await;
+    let mut read = stage.host.lines.of("a");
+    read.sort();
+    assert_eq!(read, ["default/one", "default/two"]);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_read_what_another_hears_of_is_called_once_that_is_complete() {
+    let others = tokio::task::block_in_place(|| [narrow()]);
+    may_read_what_it_had_no_claim_on(&others).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_read_what_nobody_else_has_any_more_is_called_once_that_is_complete() {
+    may_read_what_it_had_no_claim_on(&[]).await;
 }

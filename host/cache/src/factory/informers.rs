@@ -33,9 +33,12 @@ impl Held {
 // === impl Informers ===
 
 impl Informers {
-    /// The one of this key is not handed out any more.
-    pub(super) fn supersede(&mut self, key: &InformerKey) {
-        self.superseded.extend(self.current.remove(key));
+    /// The one of this key is not handed out any more, nor are these.
+    pub(super) fn supersede(&mut self, key: &InformerKey, replaced: &[SharedInformer]) {
+        let gives_way = |own: &InformerKey, held: &mut Held| {
+            own == key || replaced.iter().any(|replaced| replaced.is(&held.informer))
+        };
+        self.superseded.extend(self.current.extract_if(.., gives_way).map(|(_, held)| held));
     }
 
     /// This very informer.

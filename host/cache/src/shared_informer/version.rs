@@ -25,19 +25,22 @@ impl SharedInformer {
     /// # Errors
     /// [`IncomparableVersion`] where several namespaces are watched and the server's versions have no order.
     pub fn last_synced_version(&self) -> Result<Option<String>, IncomparableVersion> {
-        let mut applied = self.inner.cells.iter().map(|cell| cell.applied_version());
-        if let [_] = &*self.inner.cells {
-            return Ok(applied.next().filter(|version| !version.is_empty()));
+        let applied: Vec<String> = self.inner.cells.iter().map(|cell| cell.applied_version()).collect();
+        if applied.iter().any(String::is_empty) {
+            return Ok(None);
         }
-        let mut oldest: Option<ResourceVersion> = None;
-        for version in applied {
-            if version.is_empty() {
-                return Ok(None);
-            }
-            let version: ResourceVersion = version.parse()?;
-            oldest = Some(oldest.map_or(version.clone(), |oldest| oldest.min(version)));
-        }
-        Ok(oldest.map(|version| version.to_string()))
+        of_all(applied, |versions| versions.min())
+    }
+
+    /// The newest resource version of which the cache holds anything: nothing that its listeners were told is newer. It is
+    /// [`last_synced_version`](Self::last_synced_version), but of several namespaces the newest; none before the first
+    /// list of the first.
+    ///
+    /// # Errors
+    /// As `last_synced_version`.
+    pub fn newest_applied_version(&self) -> Result<Option<String>, IncomparableVersion> {
+        let applied = self.inner.cells.iter().map(|cell| cell.applied_version());
+        of_all(applied.filter(|version| !version.is_empty()).collect(), |versions| versions.max())
     }
 
     /// Waits until the cache holds at least the state of this resource version: whoever wrote an object, and
@@ -79,4 +82,17 @@ impl SharedInformer {
             () = self.inner.ended.cancelled() => Err(VersionError::Stopped(Box::new(self.key().clone()))),
         }
     }
+}
+
+/// One of several versions. Of a single one no order is asked.
+fn of_all(
+    mut versions: Vec<String>,
+    choose: impl FnOnce(std::vec::IntoIter<ResourceVersion>) -> Option<ResourceVersion>,
+) -> Result<Option<String>, IncomparableVersion> {
+    if versions.len() <= 1 {
+        return Ok(versions.pop());
+    }
+    let parsed: Vec<ResourceVersion> =
+        versions.iter().map(|version| version.parse()).collect::<Result<_, _>>()?;
+    Ok(choose(parsed.into_iter()).map(|version| version.to_string()))
 }

@@ -39,7 +39,7 @@ async fn a_listener_goes_on_with_another_sink_which_is_told_the_difference_first
         |object: &Arc<Object>| (object.name() == "b").then(|| Change::Added { object: Arc::clone(object) });
 
     let sink = Arc::clone(&other) as _;
-    assert!(world.informer.retarget_listener(&world.registration, listener("other"), sink, only_b));
+    assert!(world.informer.retarget_listener(&world.registration, listener("other"), || sink, only_b));
     watch.event("MODIFIED", &pod("a", "11"));
 
     hears(&other, &["add shop/b@2 replay", "update shop/a@1->11 live"]).await;
@@ -57,7 +57,7 @@ async fn between_the_two_sinks_nothing_is_missed_and_nothing_doubled_c10() {
         watch.event("MODIFIED", &pod("a", &version.to_string()));
         let sink = Arc::new(Recorder::default());
         sinks.push(Arc::clone(&sink));
-        assert!(world.informer.retarget_listener(&world.registration, listener("next"), sink, |_| None));
+        assert!(world.informer.retarget_listener(&world.registration, listener("next"), || sink, |_| None));
         tokio::task::yield_now().await;
     }
     world.caches(&["shop/a@30", "shop/b@2"]).await;
@@ -118,9 +118,12 @@ async fn a_listener_that_left_is_told_nothing_again_and_keeps_no_other_sink() {
     assert!(!world.informer.replay(&world.registration));
     assert!(!world.informer.tell_again(&world.registration, &key("a"), added));
     let sink = Arc::clone(&other) as _;
-    assert!(!world.informer.retarget_listener(&world.registration, listener("other"), sink, |object| {
-        Some(Change::Added { object: Arc::clone(object) })
-    }));
+    assert!(!world.informer.retarget_listener(
+        &world.registration,
+        listener("other"),
+        || sink,
+        |object| { Some(Change::Added { object: Arc::clone(object) }) }
+    ));
 
     assert!(world.told().is_empty() && other.told().is_empty());
     assert!(world.informer.status().listeners.is_empty());
@@ -158,7 +161,7 @@ async fn an_informer_that_is_superseded_serves_who_has_it_until_it_is_stopped_d1
     script.list(Answer::list("12", &[pod("b", "2")]));
     let second_watch = script.live_watch();
     let keep = vec!["/data/x".parse().unwrap()];
-    let new = factory.supersede(WatchConfig { keep, ..pods() }).unwrap();
+    let new = factory.supersede(WatchConfig { keep, ..pods() }, &[]).unwrap();
     assert!(new.informer().wait_synced().await);
     new.add_listener(listener("new"), Arc::clone(&heard_new) as _).unwrap();
 
@@ -187,10 +190,29 @@ async fn what_nobody_has_any_more_ends_though_it_was_superseded_d12() {
     assert!(old.informer().wait_synced().await);
     script.list(Answer::list("12", &[]));
     let second_watch = script.live_watch();
-    let new = factory.supersede(pods()).unwrap();
+    let new = factory.supersede(pods(), &[]).unwrap();
     assert!(new.informer().wait_synced().await);
 
     old.release().await;
 
     assert!(watch.is_closed() && !second_watch.is_closed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_of_another_key_is_superseded_by_the_one_that_replaces_it() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    let _first = script.live_watch();
+    let factory = factory(&script);
+    let old = factory.subscribe(pods()).unwrap();
+    assert!(old.informer().wait_synced().await);
+    script.list(Answer::list("12", &[]));
+    let _second = script.live_watch();
+
+    let fields = "metadata.name=web".to_owned();
+    let replaced = [old.informer().clone()];
+    let new = factory.supersede(WatchConfig { fields, ..pods() }, &replaced).unwrap();
+
+    assert!(matches!(&*factory.superseded(), [one] if same(one, old.informer())));
+    assert!(matches!(&*factory.informers(), [one] if same(one, new.informer())));
 }

@@ -309,7 +309,7 @@ async fn an_informer_that_is_superseded_is_shown_and_goes_on_until_nobody_holds_
     old.informer().wait_synced().await;
     listing(&script, "20", "b");
 
-    let new = factory.supersede(pods()).unwrap();
+    let new = factory.supersede(pods(), &[]).unwrap();
 
     let is = |informers: Vec<SharedInformer>, one: &Subscription| {
         informers.len() == 1 && informers.iter().all(|informer| informer.is(one.informer()))
@@ -333,7 +333,7 @@ async fn an_informer_whose_last_subscription_ends_while_it_is_superseded_ends() 
     };
 
     let subscribing: Vec<_> = (0..3).map(|_| often(|factory| factory.subscribe(pods()).unwrap())).collect();
-    often(|factory| factory.supersede(pods()).unwrap()).await.unwrap();
+    often(|factory| factory.supersede(pods(), &[]).unwrap()).await.unwrap();
     for done in subscribing {
         done.await.unwrap();
     }

@@ -68,6 +68,11 @@ async fn of_several_namespaces_the_oldest_counts_unless_one_is_named() {
     assert!(world.informer.wait_for_version("20", Some(other)).now_or_never().is_none());
     assert!(world.informer.wait_for_version("20", None).now_or_never().is_none());
     assert_eq!(world.informer.last_synced_version(), Ok(Some("10".to_owned())));
+    assert_eq!(
+        world.informer.newest_applied_version(),
+        Ok(Some("20".to_owned())),
+        "it may have told of that"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use informer_cache::{SharedInformer, Subscription};
+use informer_cache::{ResourceVersion, SharedInformer, Subscription};
 use informer_runtime::PluginConfig;
 use informer_types::{Gvr, ReadGrants};
 use tokio::time::timeout;
@@ -21,8 +21,8 @@ use crate::{
 impl Unit {
     /// Takes on another configuration, field by field: calls in hand finish as they began, what is pending stays, and
     /// nothing is told again. What an instance could tell starts a new version of the component aside; where that
-    /// fails, the one in service goes on as it was. What was done is noted in the report. `succeeded` are the resources
-    /// whose watch gives way to another one.
+    /// fails, the one in service goes on as it was. What was done is noted in the report. Informers that are to give way are
+    /// superseded by then.
     ///
     /// # Errors
     /// [`SubscribeError`], at the end of the host only.
@@ -30,16 +30,19 @@ impl Unit {
         self: &Arc<Self>,
         new: config::Plugin,
         watches: &Watches,
-        succeeded: &[Gvr],
         report: &mut Report,
     ) -> Result<(), SubscribeError> {
         let old = self.config();
         let detail = differing(&old, &new).join(", ");
         // What is pending of a subscription that goes becomes the key it would have become.
         self.calls.set_enqueue(old.subscriptions.iter().chain(&new.subscriptions));
-        let narrow = self.reads_too_early(&old, &new, succeeded);
-        let (unit, claimed, watches) = (Arc::clone(self), new.clone(), watches.clone());
-        if off_the_workers(move || unit.claims_differ(&claimed, &watches)).await? || narrow {
+        let (unit, before, claimed) = (Arc::clone(self), Arc::clone(&old), new.clone());
+        let watches = watches.clone();
+        let claiming = move || -> Result<bool, SubscribeError> {
+            let narrow = unit.reads_too_early(&before, &claimed);
+            Ok(unit.claims_differ(&claimed, &watches)? || narrow)
+        };
+        if off_the_workers(claiming).await? {
             self.gate.close();
         }
         let dispatch = settings::dispatch(&new);
@@ -98,17 +101,24 @@ impl Unit {
         }
     }
 
-    /// Remembers what it may read only now, while the cache holds only what those who could read it asked for. True
-    /// where that is something.
-    fn reads_too_early(&self, old: &config::Plugin, new: &config::Plugin, succeeded: &[Gvr]) -> bool {
+    /// Remembers what it may read only now, while the cache that it has of it holds only what those who could read it asked
+    /// for: until [`succeed`](Self::succeed) gives it the other one. True where that is something.
+    fn reads_too_early(&self, old: &config::Plugin, new: &config::Plugin) -> bool {
         let reads = |config: &config::Plugin, gvr: &Gvr| {
             config.grants.read.iter().flat_map(ReadGrants::gvrs).any(|read| read == gvr)
         };
+        let superseded = self.parts.factory.superseded();
+        // Who has no claim yet, or one on the successor, is given nothing else later.
+        let gives_way = |informer: &SharedInformer| superseded.iter().any(|one| one.is(informer));
+        let claimed = self.claims.lock().informers();
         let mut narrow = self.narrow.lock();
         let before = narrow.len();
         narrow.retain(|gvr| reads(new, gvr));
         let fewer = narrow.len() < before;
-        narrow.extend(succeeded.iter().filter(|gvr| !reads(old, gvr) && reads(new, gvr)).cloned());
+        let early = claimed
+            .into_iter()
+            .filter(|(gvr, informer)| gives_way(informer) && !reads(old, gvr) && reads(new, gvr));
+        narrow.extend(early.map(|(gvr, _)| gvr));
         // What nobody waits for any more may open it.
         fewer || !narrow.is_empty()
     }
@@ -134,6 +144,9 @@ impl Unit {
     ///
     /// # Errors
     /// [`SubscribeError`], at the end of the host only.
+    ///
+    /// # Blocking
+    /// As [`SharedInformer::add_listener`].
     pub(in crate::app) fn succeed(&self, subscription: Subscription) -> Result<(), SubscribeError> {
         let gvr = subscription.informer().key().gvr.clone();
         let mut claims = self.claims.lock();
@@ -146,7 +159,15 @@ impl Unit {
         Ok(())
     }
 
+    /// The newest version that an informer which has taken over must come to before [`caught_up`](Self::caught_up).
+    pub(in crate::app) fn awaits(&self, informer: &SharedInformer) -> Option<ResourceVersion> {
+        self.claims.lock().awaits(informer)
+    }
+
     /// An informer that has taken over has seen by now whatever the one before had seen.
+    ///
+    /// # Blocking
+    /// As [`SharedInformer::retarget_listener`].
     pub(in crate::app) fn caught_up(&self, informer: &SharedInformer) {
         self.claims.lock().caught_up(&self.name, informer);
     }

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use informer_cache::{InformerFactory, Registration, SharedInformer, Subscription};
+use informer_cache::{InformerFactory, Registration, ResourceVersion, SharedInformer, Subscription};
 use informer_dispatch::{Filter, FilterStats, Queue};
-use informer_types::{Gvr, NotificationSink, ObjectKey, ReadGrants, Source, Tracer};
+use informer_types::{Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Source, Tracer};
 
 use super::{SubscribeError, Watches};
 use crate::{
@@ -104,6 +104,13 @@ impl Claims {
         }
     }
 
+    /// The newest version that this informer has to come to before [`caught_up`](Self::caught_up) can be said of it.
+    pub(super) fn awaits(&self, informer: &SharedInformer) -> Option<ResourceVersion> {
+        let claim = self.0.get(&informer.key().gvr)?;
+        let listening = claim.listening.as_ref().filter(|_| claim.subscription.informer().is(informer))?;
+        listening.successor.as_ref()?.awaits()
+    }
+
     /// Has a claim on this resource.
     pub(super) fn contains(&self, gvr: &Gvr) -> bool {
         self.0.contains_key(gvr)
@@ -172,16 +179,18 @@ impl Claim {
             Some(listening) => {
                 let informer = self.subscription.informer();
                 let (before, filter) = (Arc::clone(&listening.filter), filter());
-                let sink: Arc<dyn NotificationSink> = match &listening.successor {
-                    Some(successor) => {
-                        successor.retarget(Arc::clone(&filter) as _);
-                        Arc::clone(successor) as _
+                let difference = |object: &Arc<Object>| filter.succeed(&before, object);
+                let sink = || -> Arc<dyn NotificationSink> {
+                    match &listening.successor {
+                        Some(successor) => {
+                            // What it still holds back is in no cache any more.
+                            successor.retarget(Arc::clone(&filter) as _, difference);
+                            Arc::clone(successor) as _
+                        }
+                        None => Arc::clone(&filter) as _,
                     }
-                    None => Arc::clone(&filter) as _,
                 };
-                informer.retarget_listener(&listening.registration, config, sink, |object| {
-                    filter.succeed(&before, object)
-                });
+                informer.retarget_listener(&listening.registration, config, sink, difference);
                 (listening.on, listening.filter) = (on.clone(), filter);
             }
             None => {
@@ -206,10 +215,11 @@ impl Listening {
     ) -> Result<(), SubscribeError> {
         let new = subscription.informer();
         // One that had not caught up itself knows better than its cache what the plugin was told.
-        let untold = self.successor.take().map(|successor| successor.take()).unwrap_or_default();
+        let (untold, before) = self.successor.take().map(|successor| successor.take()).unwrap_or_default();
         // The same filter: it is the same story that goes on.
         let sink = Arc::clone(&self.filter) as _;
-        let told = Told { cached: old.cached(), untold, alike: old.keeps_as(new) };
+        let until = old.last_synced_version().unwrap_or_else(|_| Some(String::new())).or(before);
+        let told = Told { cached: old.cached(), untold, until, alike: old.keeps_as(new) };
         let source = Source::new(new.key().gvr.clone());
         let successor = Arc::new(Successor::new(source, told, sink, tracer.clone()));
         // Asked first: the cache holds at least this when it is told of.
@@ -223,12 +233,16 @@ impl Listening {
 
     fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
         let Some(successor) = self.successor.take() else { return };
-        let config = || settings::listener(plugin, &self.on);
-        // What waits for the listener is offered before that.
-        informer.retarget_listener(&self.registration, config(), Arc::clone(&successor) as _, |_| None);
-        successor.finish();
-        // There is nothing between any more.
-        let sink = Arc::clone(&self.filter) as _;
-        informer.retarget_listener(&self.registration, config(), sink, |_| None);
+        let config = settings::listener(plugin, &self.on);
+        let sink = || -> Arc<dyn NotificationSink> {
+            // Whatever waited for the listener was offered before.
+            successor.finish();
+            // There is nothing between any more.
+            Arc::clone(&self.filter) as _
+        };
+        if !informer.retarget_listener(&self.registration, config, sink, |_| None) {
+            // It has ended meanwhile: whoever takes over next goes on with what was not told.
+            self.successor = Some(successor);
+        }
     }
 }
