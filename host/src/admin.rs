@@ -16,7 +16,11 @@ use axum::{
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    task::JoinHandle,
+    time::{Instant, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use client::Client;
@@ -170,10 +174,16 @@ impl Admin {
         self.address
     }
 
-    /// Returns once the token is cancelled and the requests in hand are answered.
-    pub async fn stopped(self) {
-        if let Err(error) = self.serving.await {
-            tracing::error!(%error, "the admin endpoint panicked");
+    /// Returns once the token is cancelled and the requests in hand are answered, or it is `until` then. Who is slow to ask
+    /// is not waited for longer.
+    pub async fn stopped(mut self, until: Instant) {
+        match timeout_at(until, &mut self.serving).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the admin endpoint panicked"),
+            Err(_) => {
+                tracing::warn!("requests to the admin endpoint were not finished in time; they are dropped");
+                self.serving.abort();
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use futures::future::join_all;
@@ -27,7 +28,7 @@ use informer_dispatch::Backlog;
 use informer_runtime::{Engine, EngineError, GuestThreads, LogSink};
 use informer_types::{Gvr, Tracer};
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::Signal,
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -52,6 +53,9 @@ use applier::Applier;
 use directories::{Directories, look};
 use reload::Reload;
 use status::HostProbe;
+
+/// How long the last requests to the admin endpoint may take although the time to stop is over.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
 
 /// What a test or a demo puts in place of the ordinary.
 #[derive(Clone)]
@@ -251,19 +255,14 @@ impl App {
         self.reload.ask(plugin).await
     }
 
-    /// Reloads at each SIGHUP, for ever. Where the system does not let us hear of it, it says so and waits.
+    /// Reloads at each of these signals, for ever.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
-    pub async fn reload_on_signals(&self) {
-        match signal(SignalKind::hangup()) {
-            Ok(mut hangup) => {
-                while hangup.recv().await.is_some() {
-                    // What came of it is in the log.
-                    self.reload(None).await.ok();
-                }
-            }
-            Err(error) => tracing::warn!(%error, "cannot listen for SIGHUP: use `informer reload`"),
+    pub async fn reload_on_signals(&self, mut hangup: Signal) {
+        while hangup.recv().await.is_some() {
+            // What came of it is in the log.
+            self.reload(None).await.ok();
         }
         std::future::pending::<()>().await;
     }
@@ -300,7 +299,8 @@ impl App {
         }
         self.admin_stop.cancel();
         if let Some(admin) = self.admin {
-            admin.stopped().await;
+            // Whoever does not finish what it asks is not waited for.
+            admin.stopped(deadline.max(Instant::now() + ANSWERED_WITHIN)).await;
         }
         let undelivered: Vec<_> = left.into_iter().filter(|(_, backlog)| backlog.notifications > 0).collect();
         for (plugin, backlog) in &undelivered {
@@ -337,3 +337,6 @@ impl std::fmt::Debug for App {
         f.debug_struct("App").field("factory", &self.factory).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Parser;
 use informer::{
     app::{App, Options},
@@ -12,6 +13,7 @@ use informer::{
     logging::{LogFormat, Precedence},
     queues, rbac, reload, shutdown, status,
 };
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// The demo's screen belongs to the component; what goes wrong is shown all the same.
@@ -73,9 +75,11 @@ async fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Run(args) => {
             let config = load(&args.config, &global)?;
             let token = stop_on_signals();
+            // Before the host starts: a SIGHUP that nobody listens for ends the process.
+            let hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
             let options = Options { file: Some(args.config), ..Options::default() };
             let app = App::start(config, options).await?;
-            token.run_until_cancelled(app.reload_on_signals()).await;
+            token.run_until_cancelled(app.reload_on_signals(hangup)).await;
             app.stop().await;
         }
         Command::Dev(args) => {

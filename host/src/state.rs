@@ -191,17 +191,23 @@ impl State {
 
     /// The database, opened anew where that is due.
     fn database(&self) -> Result<Arc<Database>, StateError> {
-        let refused = |slot: &Slot| match slot {
-            Slot::Open(database) => Ok(Arc::clone(database)),
-            Slot::Closed { why, .. } => Err(why.clone()),
-        };
-        let due = match &*self.0.slot.lock() {
-            Slot::Open(database) => return Ok(Arc::clone(database)),
-            Slot::Closed { since, .. } => since.elapsed() >= self.0.open_every,
-        };
-        let Some(_opening) = self.0.opening.try_lock().filter(|_| due) else {
-            return refused(&self.0.slot.lock());
-        };
+        let slot = self.0.slot.lock();
+        match &*slot {
+            Slot::Closed { since, .. } if since.elapsed() >= self.0.open_every => {
+                drop(slot);
+                self.reopen()
+            }
+            _ => slot.database(),
+        }
+    }
+
+    /// Opens it, unless another does or has done so.
+    fn reopen(&self) -> Result<Arc<Database>, StateError> {
+        let Some(_opening) = self.0.opening.try_lock() else { return self.0.slot.lock().database() };
+        // A second time it would be locked, by this very process.
+        if let Slot::Open(database) = &*self.0.slot.lock() {
+            return Ok(Arc::clone(database));
+        }
         let opened = self.0.opener.open();
         if opened.is_ok() {
             tracing::info!("the state can be used again");
@@ -211,7 +217,16 @@ impl State {
             Ok(database) => Slot::Open(Arc::new(database)),
             Err(why) => Slot::Closed { why, since: Instant::now() },
         };
-        refused(&slot)
+        slot.database()
+    }
+}
+
+impl Slot {
+    fn database(&self) -> Result<Arc<Database>, StateError> {
+        match self {
+            Self::Open(database) => Ok(Arc::clone(database)),
+            Self::Closed { why, .. } => Err(why.clone()),
+        }
     }
 }
 

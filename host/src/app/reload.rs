@@ -101,7 +101,7 @@ impl Reloader {
             if let Some((file, _)) = self.file.as_ref().filter(|(file, read)| look(file) != *read) {
                 // However this was noticed: it may still be written.
                 settle(file).await;
-                self.configuration(&mut Report::default()).await;
+                self.noticed().await;
                 continue;
             }
             let settled = async {
@@ -113,7 +113,7 @@ impl Reloader {
             select! {
                 biased;
                 request = self.requests.recv() => match request {
-                    Some(first) => self.answer(first).await,
+                    Some(first) => self.answer(first, Report::default()).await,
                     None => return,
                 },
                 () = settled => {}
@@ -121,8 +121,21 @@ impl Reloader {
         }
     }
 
-    /// One reload for everybody who asked by now.
-    async fn answer(&mut self, first: Request) {
+    /// Applies the changed file. Who asked for that meanwhile is told what came of it.
+    async fn noticed(&mut self) {
+        if let Ok(first) = self.requests.try_recv() {
+            // It reads the file, or leaves it for the next look.
+            return self.answer(first, Report::default()).await;
+        }
+        let mut report = Report::default();
+        self.configuration(&mut report).await;
+        if let Ok(first) = self.requests.try_recv() {
+            self.answer(first, report).await;
+        }
+    }
+
+    /// One reload for everybody who asked by now. They are told of what was done `before` too.
+    async fn answer(&mut self, first: Request, before: Report) {
         let mut asked = vec![first];
         while let Ok(request) = self.requests.try_recv() {
             asked.push(request);
@@ -132,6 +145,7 @@ impl Reloader {
         if all {
             self.configuration(&mut report).await;
         }
+        report.changes.splice(..0, before.changes);
         let named: BTreeSet<&str> = asked.iter().filter_map(|request| request.plugin.as_deref()).collect();
         if report.problems.is_empty() {
             self.components(all, &named, &mut report).await;
@@ -226,3 +240,6 @@ fn note(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,6 +86,19 @@ fn a_database_of_another_process_is_left_alone_until_it_is_free() {
     assert!(second.problem().is_none());
 }
 
+/// Two threads find it closed; one of them opens it before the other comes to that.
+#[test]
+fn who_comes_too_late_to_open_it_takes_the_one_that_is_open() {
+    let directory = TempDir::new().unwrap();
+    let state = open(directory.path());
+
+    let again = state.reopen().unwrap();
+
+    assert!(Arc::ptr_eq(&again, &state.database().unwrap()));
+    assert!(state.problem().is_none());
+    put(&state, "a", 1).unwrap();
+}
+
 #[test]
 fn a_damaged_file_is_said_and_not_replaced() {
     for damage in [&b"no database at all"[..], &[0; 1 << 16], &[0xff; 1 << 20]] {

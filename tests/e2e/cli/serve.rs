@@ -108,6 +108,22 @@ async fn sighup_looks_at_everything_again_whatever_happened_to_the_files_and_end
     assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
 }
 
+#[tokio::test]
+async fn a_sighup_while_it_starts_ends_nothing() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    fs::write(&path, configuration(&server, &guest("echo"), "off")).unwrap();
+    let mut host = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
+
+    host.logged("informer::app: starting").await;
+    host.signal("HUP").await;
+
+    host.logged("plugin loaded").await;
+    host.signal("TERM").await;
+    assert_eq!(host.ended(SOON).await.code(), Some(0));
+}
+
 /// Runs a host until its plugin serves; gives what it logged until then.
 async fn loads(configuration: &Path) -> String {
     let mut host = Running::start(&["run", "--config", configuration.to_str().unwrap()]).await;
