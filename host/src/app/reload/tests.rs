@@ -49,9 +49,10 @@ fn says_that_the_watch_changed(report: &Report) -> bool {
 async fn who_asked_before_the_host_applied_what_it_noticed_is_told_what_that_did() {
     let mut stage = Stage::new().await;
 
-    let (report, ()) = tokio::join!(biased; stage.reload.ask(None), stage.reloader.noticed());
+    let asking = timeout(PATIENCE, stage.reload.ask(None));
+    let (report, ()) = tokio::join!(biased; asking, stage.reloader.noticed());
 
-    assert!(says_that_the_watch_changed(&report.unwrap()));
+    assert!(says_that_the_watch_changed(&report.unwrap().unwrap()));
     stage.end().await;
 }
 
@@ -59,9 +60,10 @@ async fn who_asked_before_the_host_applied_what_it_noticed_is_told_what_that_did
 async fn who_asks_while_the_host_applies_what_it_noticed_is_told_what_that_did() {
     let mut stage = Stage::new().await;
 
-    let ((), report) = tokio::join!(biased; stage.reloader.noticed(), stage.reload.ask(None));
+    let asking = timeout(PATIENCE, stage.reload.ask(None));
+    let ((), report) = tokio::join!(biased; stage.reloader.noticed(), asking);
 
-    assert!(says_that_the_watch_changed(&report.unwrap()));
+    assert!(says_that_the_watch_changed(&report.unwrap().unwrap()));
     stage.end().await;
 }
 
@@ -69,10 +71,10 @@ async fn who_asks_while_the_host_applies_what_it_noticed_is_told_what_that_did()
 async fn who_asked_for_one_plugin_is_told_of_it_alone_and_the_file_waits_for_its_turn() {
     let mut stage = Stage::new().await;
 
-    let asking = stage.reload.ask(Some("b".to_owned()));
+    let asking = timeout(PATIENCE, stage.reload.ask(Some("b".to_owned())));
     let (report, ()) = tokio::join!(biased; asking, stage.reloader.noticed());
 
-    let report = report.unwrap();
+    let report = report.unwrap().unwrap();
     assert_eq!(report.changes.len(), 1, "{report:?}");
     assert!(report.changes[0].detail.starts_with("there is no plugin of this name"), "{report:?}");
     assert!(stage.reloader.file.as_ref().is_some_and(|(_, read)| read.is_none()), "it is still to be read");
