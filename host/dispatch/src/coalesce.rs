@@ -40,23 +40,21 @@
 //!
 //! **Every.** Where each change is to be delivered ([`DeliveryMode::Every`](crate::DeliveryMode::Every)) two entries
 //! become one only where the later one is no change: a resync, or the same deletion told twice. So many entries of an
-//! object may be pending then, each unseen only if it is an addition behind a deletion. Once the queue fell behind, the
+//! object may be pending then, each unseen only if it is an addition or an update behind a deletion. Once the queue fell behind, the
 //! table above holds, and what is missing something has the cause `replay`.
 //!
-//! **Controllers.** Where they are asked for, the entry keeps the controllers of all states that merged into it, and what
-//! is nothing in the table above is the deletion if there are any, or disappears in the deletion before it: whoever
-//! reconciles them is to hear of each.
+//! **Controllers.** Where they are asked for, the entry keeps the controllers of all states that merged into it, up to a
+//! thousand (beyond that they are counted), and what is nothing in the table above is the deletion if either of the two has
+//! any, or disappears in the deletion before it: whoever reconciles them is to hear of each. A handler is not: such a
+//! deletion is marked as unseen.
 //!
 //! **The rest.** The times are those of the oldest, and every sync token survives until the result is settled.
 
 use std::sync::Arc;
 
-use informer_types::{Cause, Change, ObjectKey};
+use informer_types::{Cause, Change};
 
 use crate::entry::{Entry, Tokens};
-
-/// Controllers that one entry remembers; a name changes hands this often only if somebody wants it to.
-const MAX_CONTROLLERS: usize = 1000;
 
 /// What two entries that follow one another become.
 #[derive(Debug)]
@@ -140,10 +138,16 @@ fn behind(coalesced: Coalesced) -> Coalesced {
 }
 
 /// Applies the merging rule to two pending entries of one object; `later` follows `earlier` without a gap.
-fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
+fn coalesce(mut earlier: Entry, mut later: Entry) -> Coalesced {
+    // Whether they are asked for may have changed in between.
+    if earlier.controllers.is_some() || later.controllers.is_some() {
+        earlier.keep_controllers();
+        later.keep_controllers();
+    }
     let resync = later.cause == Cause::Resync;
+    let controlled = earlier.is_controlled() || later.is_controlled();
     match (&earlier.change, &later.change) {
-        (_, Change::Deleted { .. }) if earlier.unseen && !earlier.is_controlled() => {
+        (_, Change::Deleted { .. }) if earlier.unseen && !controlled => {
             Coalesced::Neither(earlier.tokens.and(later.tokens))
         }
         (Change::Deleted { .. }, Change::Added { .. }) => Coalesced::Both(earlier, unseen(later)),
@@ -204,24 +208,8 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
         attempts,
         live: earlier.live || later.live,
         tokens: earlier.tokens.and(later.tokens),
-        controllers: both(earlier.controllers, later.controllers),
+        controllers: earlier.controllers.zip(later.controllers).map(|(earlier, later)| earlier.and(later)),
     }
-}
-
-/// Each once, those of the earlier state first.
-pub(crate) fn both(earlier: Option<Vec<ObjectKey>>, later: Option<Vec<ObjectKey>>) -> Option<Vec<ObjectKey>> {
-    let (Some(mut all), Some(later)) = (earlier, later) else { return None };
-    for controller in later {
-        if all.contains(&controller) {
-            continue;
-        }
-        if all.len() >= MAX_CONTROLLERS {
-            tracing::warn!(%controller, "an object had too many controllers while it waited; this one does not hear of it");
-            break;
-        }
-        all.push(controller);
-    }
-    Some(all)
 }
 
 fn unseen(entry: Entry) -> Entry {

@@ -259,10 +259,11 @@ fn wants(when: &When, notification: &Notification, stats: &mut FilterStats) -> b
     !asked || stats.when.decide(when, &Occasion::change(notification))
 }
 
-/// A deletion that was let through before, refused by the handler, and is told again. All that is left of the object is
-/// its metadata, so nothing else can be asked. Whatever else is replayed is an addition.
+/// A deletion or an update that was let through before, refused by the handler, and is told again. All that is left of it
+/// is the last metadata, or the present state, so nothing can be asked about the change. Whatever else is replayed is an
+/// addition.
 fn again(notification: &Notification) -> bool {
-    notification.cause == Cause::Replay && matches!(notification.change, Change::Deleted { .. })
+    notification.cause == Cause::Replay && !matches!(notification.change, Change::Added { .. })
 }
 
 /// An update that lets the object in is the handler's first news of it.

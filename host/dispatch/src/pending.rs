@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    coalesce::{Coalesced, Merge, Rule, both},
+    coalesce::{Coalesced, Merge, Rule},
     entry::{Entry, Tokens},
 };
 
@@ -46,7 +46,9 @@ impl Pending {
                     && entry.is_deletion()
                     && let Some(before) = self.rest.back_mut().or(self.first.as_mut())
                 {
-                    before.controllers = both(before.controllers.take(), entry.controllers);
+                    before.keep_controllers();
+                    let controllers = before.controllers.take().zip(entry.controllers);
+                    before.controllers = controllers.map(|(before, gone)| before.and(gone));
                     return Effect::Cancelled(entry.tokens);
                 }
                 self.append(entry);

@@ -231,8 +231,10 @@ impl Queue {
             // Somebody else waits for it, now that this worker is busy.
             self.0.ready.notify_one();
         }
-        let Taken { id, object, entry } = taken;
+        let Taken { id, object, mut entry } = taken;
         let delivery = entry.delivery(object.source.clone(), now);
+        // From here on the handler may know the object.
+        entry.unseen = false;
         Ok((Lease::new(self.clone(), id, object, entry), delivery))
     }
 

@@ -65,6 +65,8 @@ pub enum Settlement {
         /// Why.
         failure: Failure,
     },
+    /// No call was made: it is taken back as it was.
+    NotCalled,
 }
 
 /// What was done with it.
@@ -108,7 +110,7 @@ impl Settlement {
     /// Why the attempt failed, if it did.
     pub(crate) fn failure(&self) -> Option<&Failure> {
         match self {
-            Self::Acknowledged => None,
+            Self::Acknowledged | Self::NotCalled => None,
             Self::Permanent { failure } | Self::Retry { failure, .. } | Self::Spent { failure, .. } => {
                 Some(failure)
             }
@@ -135,6 +137,7 @@ impl RetryConfig {
         let floor = self.backoff.min.min(MAX_DELAY);
         match outcome {
             Outcome::Acknowledged => Settlement::Acknowledged,
+            Outcome::NotCalled => Settlement::NotCalled,
             Outcome::Permanent { failure } => Settlement::Permanent { failure },
             Outcome::Retry { failure, .. } if self.attempts.is_some_and(|most| attempt >= most.get()) => {
                 Settlement::Spent { floor, fate: self.on_exhausted, failure }

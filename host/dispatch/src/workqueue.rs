@@ -87,20 +87,26 @@ impl RateLimitingQueue {
         }))
     }
 
-    /// As [`Workqueue::add`], but waits for room instead of failing at the bound.
+    /// As [`Workqueue::add`], but waits for room instead of failing at the bound. False where the queue was shut down, so
+    /// that the key was ignored.
     ///
     /// # Errors
     /// [`AddError::TooLong`].
     ///
     /// # Cancel safety
     /// A dropped future has added nothing.
-    pub async fn add_when_room(&self, key: &str) -> Result<(), AddError> {
+    pub async fn add_when_room(&self, key: &str) -> Result<bool, AddError> {
         loop {
             let mut changed = pin!(self.0.changed.notified());
             changed.as_mut().enable();
-            match self.try_add(key, Keys::add_if_room) {
+            let mut open = true;
+            let added = self.try_add(key, |keys, key, now| {
+                open = keys.is_open();
+                keys.add_if_room(key, now)
+            });
+            match added {
                 Err(AddError::Full { .. }) => changed.await,
-                added => return added,
+                added => return added.map(|()| open),
             }
         }
     }

@@ -85,6 +85,9 @@ pub struct Rejected {
     pub why: String,
 }
 
+/// A version, and an instance of it or why there is none.
+type Leased = (Arc<Version>, Result<Instance, Failure>);
+
 // === impl Plugin ===
 
 impl Plugin {
@@ -152,6 +155,11 @@ impl Plugin {
         self.version.load().as_ref().is_some_and(|version| !version.info().handles)
     }
 
+    /// True where the version in service takes notifications.
+    pub fn handles(&self) -> bool {
+        self.version.load().as_ref().is_some_and(|version| version.info().handles)
+    }
+
     /// True where the version in service takes keys.
     pub fn reconciles(&self) -> bool {
         self.version.load().as_ref().is_some_and(|version| version.info().reconciles)
@@ -194,15 +202,56 @@ impl Plugin {
         by_turns(&lane, work).await
     }
 
-    /// The version in service, and an instance of it, which is given back to it.
-    async fn lease(&self) -> Result<(Arc<Version>, Result<Instance, Failure>), Failure> {
+    /// Delivers as [`EventHandler::handle`] does, unless the version that is in service when the call could begin has no
+    /// handler: then nothing was called and nothing is counted.
+    ///
+    /// # Cancel safety
+    /// As that of `handle`.
+    pub async fn handle_if_exported(&self, delivery: &Delivery) -> Option<Outcome> {
+        let begun = Instant::now();
+        let outcome = self.attempt(delivery).await.transpose()?;
+        self.shared.load().counters.queued.observe(delivery.queued);
+        let outcome = outcome.unwrap_or_else(|failure| Outcome::Retry { after: None, failure });
+        let failure = match &outcome {
+            Outcome::Acknowledged | Outcome::NotCalled => None,
+            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
+        };
+        self.called(begun, failure);
+        Some(outcome)
+    }
+
+    /// Reconciles as [`Reconciler::reconcile`] does, unless the version that is in service when the call could begin takes
+    /// no keys: then nothing was called and nothing is counted.
+    ///
+    /// # Cancel safety
+    /// As that of `reconcile`.
+    pub async fn reconcile_if_exported(&self, request: &Request) -> Option<Reconciled> {
+        let begun = Instant::now();
+        let reconciled = self.attempt_key(request).await.transpose()?;
+        let reconciled = reconciled.unwrap_or_else(|failure| Reconciled::Retry { failure });
+        let failure = match &reconciled {
+            Reconciled::Retry { failure } | Reconciled::Terminal { failure } => Some(failure),
+            Reconciled::Done
+            | Reconciled::Requeue
+            | Reconciled::RequeueAfter(_)
+            | Reconciled::NotCalled(_) => None,
+        };
+        self.called(begun, failure);
+        Some(reconciled)
+    }
+
+    /// The version in service, and an instance of it, which is given back to it; none where it does not serve for this.
+    async fn lease(&self, serves: fn(&VersionInfo) -> bool) -> Result<Option<Leased>, Failure> {
         loop {
             let Some(version) = self.version.load_full() else {
                 return Err(Failure::new(FailureKind::Start, "no version of the plugin is loaded"));
             };
+            if !serves(version.info()) {
+                return Ok(None);
+            }
             // None: it was retired since, so there is another one.
             if let Some(instance) = version.lease().await.transpose() {
-                return Ok((version, instance));
+                return Ok(Some((version, instance)));
             }
         }
     }
@@ -214,36 +263,36 @@ impl Plugin {
         shared.counters.durations.observe(begun.elapsed());
     }
 
-    async fn attempt(&self, delivery: &Delivery) -> Result<Outcome, Failure> {
+    async fn attempt(&self, delivery: &Delivery) -> Result<Option<Outcome>, Failure> {
         let shared = self.shared.load_full();
         let _slot = shared.slots.acquire(&shared.counters).await;
         self.by_turns(self.call(delivery)).await
     }
 
-    async fn attempt_key(&self, request: &Request) -> Result<Reconciled, Failure> {
+    async fn attempt_key(&self, request: &Request) -> Result<Option<Reconciled>, Failure> {
         let shared = self.shared.load_full();
         let _slot = shared.slots.acquire(&shared.counters).await;
         self.by_turns(self.call_key(request)).await
     }
 
-    async fn call(&self, delivery: &Delivery) -> Result<Outcome, Failure> {
-        let (version, instance) = self.lease().await?;
+    async fn call(&self, delivery: &Delivery) -> Result<Option<Outcome>, Failure> {
+        let Some((version, instance)) = self.lease(|info| info.handles).await? else { return Ok(None) };
         let outcome = match instance {
             Ok(instance) => deliver(&version, instance, delivery).await,
             Err(failure) => Err(failure),
         };
         self.judge(&version, outcome.as_ref().err()).await;
-        outcome
+        outcome.map(Some)
     }
 
-    async fn call_key(&self, request: &Request) -> Result<Reconciled, Failure> {
-        let (version, instance) = self.lease().await?;
+    async fn call_key(&self, request: &Request) -> Result<Option<Reconciled>, Failure> {
+        let Some((version, instance)) = self.lease(|info| info.reconciles).await? else { return Ok(None) };
         let reconciled = match instance {
             Ok(instance) => reconcile(&version, instance, request).await,
             Err(failure) => Err(failure),
         };
         self.judge(&version, reconciled.as_ref().err()).await;
-        reconciled
+        reconciled.map(Some)
     }
 
     /// Counts a call of a version on trial, and goes back where that decides against it.
@@ -282,30 +331,17 @@ async fn reconcile(
 
 impl EventHandler for Plugin {
     async fn handle(&self, delivery: Delivery) -> Outcome {
-        let begun = Instant::now();
-        self.shared.load().counters.queued.observe(delivery.queued);
-        let outcome = self.attempt(&delivery).await;
-        let outcome = outcome.unwrap_or_else(|failure| Outcome::Retry { after: None, failure });
-        let failure = match &outcome {
-            Outcome::Acknowledged => None,
-            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
-        };
-        self.called(begun, failure);
-        outcome
+        let without = || Failure::new(FailureKind::Host, "a notification for a component without `handler`");
+        let outcome = self.handle_if_exported(&delivery).await;
+        outcome.unwrap_or_else(|| Outcome::Retry { after: None, failure: without() })
     }
 }
 
 impl Reconciler for Plugin {
     async fn reconcile(&self, request: Request) -> Reconciled {
-        let begun = Instant::now();
-        let reconciled = self.attempt_key(&request).await;
-        let reconciled = reconciled.unwrap_or_else(|failure| Reconciled::Retry { failure });
-        let failure = match &reconciled {
-            Reconciled::Retry { failure } | Reconciled::Terminal { failure } => Some(failure),
-            Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => None,
-        };
-        self.called(begun, failure);
-        reconciled
+        let without = || Failure::new(FailureKind::Host, "a key for a component without `reconciler`");
+        let reconciled = self.reconcile_if_exported(&request).await;
+        reconciled.unwrap_or_else(|| Reconciled::Retry { failure: without() })
     }
 }
 

@@ -276,14 +276,15 @@ impl Unit {
     pub(super) async fn remove(&self) -> Backlog {
         self.stop.cancel();
         *self.claims.lock() = Claims::default();
-        // First: a delivery that waits for room in the workqueue ends by that.
+        let deadline = Instant::now() + self.config().limits.deadline + CALLS_ENDED_WITHIN;
+        let dispatcher = self.dispatcher.lock().take();
+        // First: what waits is discarded, and no worker takes it to the workqueue that is closed next.
+        let backlog = self.queue.close();
+        // A delivery that waits for room in the workqueue ends by that.
         let keys = self.keys.close();
         if keys > 0 {
             tracing::info!(plugin = self.name(), keys, "removed before every key was reconciled");
         }
-        let deadline = Instant::now() + self.config().limits.deadline + CALLS_ENDED_WITHIN;
-        let dispatcher = self.dispatcher.lock().take();
-        let backlog = self.queue.close();
         if let Some(dispatcher) = dispatcher {
             timeout_at(deadline, dispatcher.remove()).await.ok();
         }

@@ -22,6 +22,11 @@ pub(super) fn queue(plugin: &str, stats: &QueueStats, into: &mut Exposition) {
         ("informer_queue_given_back", "Attempts that the host cut short, to be made again", stats.given_back),
         ("informer_queue_rate_limited", "Deliveries that waited for the rate", stats.rate_limited),
         ("informer_queue_over_budget", "Retries that waited for the budget", stats.over_budget),
+        (
+            "informer_queue_controllers_given_up",
+            "Controllers that do not hear of an object because it had too many",
+            stats.controllers_given_up,
+        ),
         ("informer_queue_overflows", "Times that there were too many changes to keep each", stats.overflows),
         ("informer_queue_quarantines", "Times that the plugin was put in quarantine", stats.quarantines),
         ("informer_queue_dead_letters_evicted", "Dead letters that made room", stats.dead_letters_evicted),

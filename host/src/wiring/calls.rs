@@ -46,39 +46,51 @@ impl Calls {
         *self.enqueue.write() = enqueue.collect();
     }
 
-    /// Waits for room: what comes meanwhile merges in the plugin's queue, and nothing is lost.
     async fn enqueue(&self, delivery: &Delivery) -> Outcome {
         let how = self.enqueue.read().get(delivery.notification.source.gvr()).copied().unwrap_or_default();
-        for key in keys(how, delivery) {
-            if let Err(error) = self.workqueue.add_when_room(&key.to_string()).await {
-                let failure = Failure::new(FailureKind::Host, error.to_string());
-                return Outcome::Permanent { failure };
-            }
-        }
-        Outcome::Acknowledged
+        add(&self.workqueue, keys(how, delivery)).await
     }
 }
 
 impl EventHandler for Calls {
     async fn handle(&self, delivery: Delivery) -> Outcome {
-        while self.plugin.only_reconciles() {
-            // A key that is there already is not added twice.
-            if let Ok(outcome) = timeout(UNTIL_A_RELOAD, self.enqueue(&delivery)).await {
+        loop {
+            if self.plugin.only_reconciles() {
+                // A key that is there already is not added twice.
+                if let Ok(outcome) = timeout(UNTIL_A_RELOAD, self.enqueue(&delivery)).await {
+                    return outcome;
+                }
+            } else if delivery.unseen && self.plugin.handles() {
+                // Point 4 of the contract: what came and went unseen is nothing to a handler.
+                return Outcome::Acknowledged;
+            } else if let Some(outcome) = self.plugin.handle_if_exported(&delivery).await {
                 return outcome;
             }
         }
-        self.plugin.handle(delivery).await
     }
 }
 
 impl Reconciler for Calls {
     async fn reconcile(&self, request: Request) -> Reconciled {
-        if self.plugin.reconciles() {
-            self.plugin.reconcile(request).await
-        } else {
-            Reconciled::RequeueAfter(UNTIL_A_RELOAD)
+        let reconciled = self.plugin.reconcile_if_exported(&request).await;
+        reconciled.unwrap_or(Reconciled::NotCalled(UNTIL_A_RELOAD))
+    }
+}
+
+/// Waits for room: what comes meanwhile merges in the plugin's queue, and nothing is lost.
+async fn add(workqueue: &RateLimitingQueue, keys: Vec<ObjectKey>) -> Outcome {
+    for key in keys {
+        match workqueue.add_when_room(&key.to_string()).await {
+            Ok(true) => {}
+            // The plugin is being removed.
+            Ok(false) => return Outcome::NotCalled,
+            Err(error) => {
+                let failure = Failure::new(FailureKind::Host, error.to_string());
+                return Outcome::Permanent { failure };
+            }
         }
     }
+    Outcome::Acknowledged
 }
 
 /// The keys of a delivery. An object that went from one controller to another concerns both, and those it had in between
@@ -86,6 +98,8 @@ impl Reconciler for Calls {
 fn keys(how: Enqueue, delivery: &Delivery) -> Vec<ObjectKey> {
     let change = &delivery.notification.change;
     match how {
+        // Nobody was told that it is there.
+        Enqueue::Object if delivery.unseen => Vec::new(),
         Enqueue::Object => vec![change.object().key()],
         // Those of the change itself are among them, where they were kept.
         Enqueue::Controller if delivery.controllers.is_empty() => change.controllers(),
@@ -95,8 +109,12 @@ fn keys(how: Enqueue, delivery: &Delivery) -> Vec<ObjectKey> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::{
+        num::{NonZeroU32, NonZeroUsize},
+        time::Instant,
+    };
 
+    use informer_dispatch::workqueue::BucketRateLimiter;
     use informer_types::{Body, Cause, Change, Header, Notification, Object, Owner, Source};
 
     use super::*;
@@ -123,7 +141,7 @@ mod tests {
             initial: None,
             observed: Instant::now(),
         };
-        Delivery { notification, attempt: 1, queued: Duration::ZERO, controllers }
+        Delivery { notification, attempt: 1, queued: Duration::ZERO, controllers, unseen: false }
     }
 
     fn shown(how: Enqueue, change: &Change) -> Vec<String> {
@@ -162,5 +180,27 @@ mod tests {
 
         assert_eq!(keys(Enqueue::Controller, &delivery), kept);
         assert_eq!(keys(Enqueue::Object, &delivery), [ObjectKey::new("shop", "p")]);
+    }
+
+    #[tokio::test]
+    async fn a_key_counts_as_enqueued_only_where_the_workqueue_took_it() {
+        let limiter = BucketRateLimiter::new(1.0, NonZeroU32::MIN);
+        let workqueue = RateLimitingQueue::new(NonZeroUsize::MIN, limiter);
+        let key = || vec![ObjectKey::new("shop", "p")];
+        assert_eq!(add(&workqueue, key()).await, Outcome::Acknowledged);
+        let long = vec![ObjectKey::new("shop", "p".repeat(2000).as_str())];
+        assert!(matches!(add(&workqueue, long).await, Outcome::Permanent { .. }));
+
+        workqueue.close();
+        assert_eq!(add(&workqueue, key()).await, Outcome::NotCalled, "its dead letter is not withdrawn");
+    }
+
+    #[test]
+    fn what_came_and_went_unseen_concerns_its_controllers_alone() {
+        let deleted = Change::Deleted { object: owned("p", Some("web")), final_state_known: true };
+        let delivery = Delivery { unseen: true, ..delivery(deleted, vec![ObjectKey::new("shop", "web")]) };
+
+        assert_eq!(keys(Enqueue::Controller, &delivery), [ObjectKey::new("shop", "web")]);
+        assert!(keys(Enqueue::Object, &delivery).is_empty());
     }
 }

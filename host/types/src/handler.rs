@@ -16,6 +16,8 @@ pub struct Delivery {
     /// The controlling owners of the object in all states merged into this one, where the queue was told to keep them:
     /// by name, in the object's namespace.
     pub controllers: Vec<ObjectKey>,
+    /// A deletion of an object of which no handler was ever told: it is only for whoever reconciles the controllers.
+    pub unseen: bool,
 }
 
 /// How an attempt ended.
@@ -35,6 +37,9 @@ pub enum Outcome {
         /// Why.
         failure: Failure,
     },
+    /// No call was made. The notification is given back, as one whose future was dropped, and the attempt does not count;
+    /// unless the queue is closed it is handed out again at once.
+    NotCalled,
 }
 
 /// Why an attempt failed.

@@ -134,6 +134,7 @@ impl<H: EventHandler> EventHandler for Counting<H> {
             Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => {
                 self.counter.fail(failure.to_string());
             }
+            Outcome::NotCalled => {}
         }
         outcome
     }

@@ -152,7 +152,7 @@ impl Keyed {
         Offered { wake: offered.wake || room, released }
     }
 
-    /// Hands out the next ready object. Its attempt counts from here on, and the handler may know the object.
+    /// Hands out the next ready object. Its attempt counts from here on.
     pub(super) fn take(&mut self, now: Instant) -> Option<Taken> {
         if self.paused || !self.circuit.admits(now) {
             return None;
@@ -164,7 +164,12 @@ impl Keyed {
         let mut entry = slot.pending.pop()?;
         slot.place = Place::InHand { deletion: entry.is_deletion(), queued: entry.queued, since: now };
         entry.attempts = entry.attempts.saturating_add(1);
-        entry.unseen = false;
+        let given_up = entry.take_given_up();
+        if given_up > 0 && self.counts.controllers_given_up == 0 {
+            let (resource, key) = (&slot.object.source, &slot.object.key);
+            tracing::warn!(%resource, %key, "an object had too many controllers while it waited; some do not hear of it");
+        }
+        self.counts.controllers_given_up += given_up;
         let first = entry.attempts == 1;
         let taken = Taken { id, object: slot.object.clone(), entry };
         if first {

@@ -39,6 +39,8 @@ pub struct QueueStats {
     pub rate_limited: u64,
     /// Retries that were due and had to wait for the budget.
     pub over_budget: u64,
+    /// Controllers of objects that changed hands too often while they waited: those do not hear of it.
+    pub controllers_given_up: u64,
     /// How often each change was to be kept and there were too many.
     pub overflows: u64,
     /// How often the plugin was put in quarantine.

@@ -99,3 +99,8 @@ fn a_permanent_failure_is_not_tried_again() {
 
     assert_eq!(settlement, Settlement::Permanent { failure: failure() });
 }
+
+#[test]
+fn what_was_not_called_is_no_failure_though_no_attempt_is_left() {
+    assert_eq!(config().settle(Outcome::NotCalled, 5, 0.0), Settlement::NotCalled);
+}

@@ -235,6 +235,19 @@ impl Keys {
         call.note(&self.tracer, key, None, KeyThen::PutBack);
     }
 
+    pub(super) fn put_back_after(&mut self, key: &Arc<str>, delay: Duration, now: Instant) {
+        let call = self.call(key, now);
+        self.counts.put_back += 1;
+        let then = if self.phase == Phase::Open {
+            self.wait(key, delay, now);
+            KeyThen::Again { after: delay }
+        } else {
+            KeyThen::Discarded
+        };
+        self.end(key, now);
+        call.note(&self.tracer, key, None, then);
+    }
+
     pub(super) fn waiting(&mut self, now: Instant) -> usize {
         self.promote(now);
         self.waiting.len()
@@ -288,6 +301,11 @@ impl Keys {
             limiter.restore(&key, failures);
         }
         self.limiter = limiter;
+    }
+
+    /// False once it was shut down: what is added is ignored.
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open
     }
 
     /// True while somebody who drains has to wait.
@@ -357,9 +375,13 @@ impl Keys {
         Enqueued::Waits
     }
 
-    /// The earliest of several times for one key counts (W-7).
     fn delay(&mut self, key: &Arc<str>, delay: Duration, now: Instant) -> Enqueued {
         self.counts.retries += 1;
+        self.wait(key, delay, now)
+    }
+
+    /// The earliest of several times for one key counts (W-7).
+    fn wait(&mut self, key: &Arc<str>, delay: Duration, now: Instant) -> Enqueued {
         if delay.is_zero() {
             return self.mark(key, now);
         }

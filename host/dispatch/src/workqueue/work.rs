@@ -62,6 +62,11 @@ impl Work {
         self.end(|keys, key, now| keys.requeue_after(key, delay, now));
     }
 
+    /// `AddAfter` and `Done`: no call was made. It is counted as put back, and no failure is forgotten.
+    pub fn put_back_after(mut self, delay: Duration) {
+        self.end(|keys, key, now| keys.put_back_after(key, delay, now));
+    }
+
     /// `AddRateLimited` and `Done`: again, without having failed.
     pub fn requeue(mut self) {
         self.end(Keys::requeue);

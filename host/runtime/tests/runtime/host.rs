@@ -331,7 +331,7 @@ pub(crate) fn delivery(change: Change, cause: Cause) -> Delivery {
 pub(crate) fn delivery_of(gvr: Gvr, change: Change, cause: Cause) -> Delivery {
     let source = Source::new(gvr);
     let notification = Notification { source, change, cause, initial: None, observed: Instant::now() };
-    Delivery { notification, attempt: 1, queued: Duration::ZERO, controllers: Vec::new() }
+    Delivery { notification, attempt: 1, queued: Duration::ZERO, controllers: Vec::new(), unseen: false }
 }
 
 /// A log that is kept.

@@ -111,6 +111,27 @@ async fn a_notification_or_key_for_which_there_is_no_export_fails_without_a_trap
 }
 
 #[tokio::test]
+async fn what_waited_while_a_reload_changed_the_exports_is_neither_called_nor_counted() {
+    let running = Setup::new(r#"{"millis": 300}"#).load("slow").await;
+    let in_hand = running.spawn_add("web");
+    running.log.wait_for("begin default/web", 1).await;
+
+    // The only instance is taken, so this one waits; the version that serves afterwards takes keys only.
+    let waiting = added(pod("other", "1"));
+    let swap = async { running.load("reconciles").await.unwrap() };
+    let (outcome, ()) = tokio::join!(biased; running.plugin.handle_if_exported(&waiting), swap);
+
+    assert_eq!(outcome, None);
+    assert_eq!(in_hand.await.unwrap(), Outcome::Acknowledged);
+    assert_eq!(running.plugin.stats().calls, 1);
+    assert_eq!(reconcile(&running, "a", 1).await, Reconciled::Done);
+
+    let running = Setup::new("{}").load("echo").await;
+    let request = Request { key: "a".into(), attempt: 1, queued: Duration::ZERO };
+    assert_eq!(running.plugin.reconcile_if_exported(&request).await, None);
+}
+
+#[tokio::test]
 async fn handlers_add_keys_and_the_same_instance_reconciles() {
     let running = Setup::new("{}").load("enqueues").await;
 

@@ -18,6 +18,7 @@ pub(super) fn queue(stats: &QueueStats, config: &QueueConfig) -> Value {
         "paused": stats.paused, "objects": stats.objects, "oldest-ms": stats.oldest.map(millis),
         "delivery": match config.delivery { DeliveryMode::Latest => "latest", DeliveryMode::Every { .. } => "every" },
         "capacity": match config.delivery { DeliveryMode::Latest => None, DeliveryMode::Every { capacity } => Some(capacity) },
+        "controllers-given-up": stats.controllers_given_up,
         "behind": stats.behind, "overflows": stats.overflows,
         "rate": config.rate.map(|rate| rate.per_second), "rate-limited": stats.rate_limited,
         "retry-budget": config.retry_budget, "over-budget": stats.over_budget,

@@ -177,3 +177,15 @@ fn a_dead_lettered_deletion_that_is_told_again_is_asked_nothing_but_events() {
     let subscription = Subscription::new(FilterConfig { events, ..FilterConfig::default() });
     assert_eq!(subscription.hears(delete(&left), Cause::Replay), NOTHING);
 }
+
+/// There is one state of it now, and what the expression asks about the change has no answer any more.
+#[test]
+fn a_dead_lettered_update_that_is_told_again_is_not_asked_about_its_change() {
+    let (one, two) = (state("a1", "web", "1"), state("a2", "web", "2"));
+    let subscription = Subscription::when("event != 'update' || object.spec.n != old.spec.n");
+    subscription.hears(add(&one), Cause::Live);
+    assert_eq!(subscription.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(subscription.hears(update(&two, &two), Cause::Resync), NOTHING);
+
+    assert_eq!(subscription.hears(update(&two, &two), Cause::Replay), ["a2>a2 replay"]);
+}

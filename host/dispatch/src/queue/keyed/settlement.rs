@@ -43,6 +43,7 @@ impl Keyed {
     pub(in crate::queue) fn settle(&mut self, taken: Taken, settlement: Settlement, now: Instant) -> Outcome {
         let ended = self.ended(&taken, settlement.failure(), now);
         let outcome = match settlement {
+            Settlement::NotCalled => return self.take_back(taken, now),
             Settlement::Acknowledged => self.acknowledge(taken),
             Settlement::Permanent { failure } => self.refuse(taken, failure),
             Settlement::Retry { delay, floor, failure } => match self.fail(&taken, &failure, now) {
@@ -125,6 +126,12 @@ impl Keyed {
         let open = self.circuit.is_open();
         let outcome = self.put_back(taken, Duration::ZERO, Duration::ZERO, now);
         Outcome { wake: if open { Wake::All } else { outcome.wake }, ..outcome }
+    }
+
+    /// There was no attempt.
+    fn take_back(&mut self, mut taken: Taken, now: Instant) -> Outcome {
+        taken.entry.attempts = taken.entry.attempts.saturating_sub(1);
+        self.give_back(taken, now)
     }
 
     fn acknowledge(&mut self, taken: Taken) -> Outcome {

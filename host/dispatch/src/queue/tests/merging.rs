@@ -267,3 +267,83 @@ async fn no_controller_is_merged_away_where_they_are_kept() {
     let QueueStats { offered, acknowledged, merged, cancelled, .. } = queue.stats();
     assert_eq!(offered, acknowledged + merged.total() + cancelled);
 }
+
+#[tokio::test]
+async fn a_controller_that_only_the_deletion_knows_hears_of_it() {
+    let queue = keeping_controllers();
+    for change in [
+        Change::Added { object: owned("a1", None) },
+        // The update that brought the controller is left out by `events`.
+        Change::Deleted { object: owned("a3", Some("web")), final_state_known: true },
+    ] {
+        queue.offer(crate::testing::notification(change, Cause::Live));
+    }
+
+    assert_eq!(delivered(&queue), [("-a3".to_owned(), vec!["web".to_owned()])]);
+}
+
+/// A reload turns it on while notifications wait.
+#[tokio::test]
+async fn controllers_are_kept_from_the_state_that_was_pending_before_they_were_asked_for() {
+    let (web, api) = (owned("a1", Some("web")), owned("a2", Some("api")));
+    let added = || Change::Added { object: Arc::clone(&web) };
+    let updated = Change::Updated { old: Arc::clone(&web), new: Arc::clone(&api) };
+    let deleted = || Change::Deleted { object: Arc::clone(&web), final_state_known: true };
+    for (before, after, expected) in [
+        (added(), updated, ("+a2", &["web", "api"][..])),
+        (added(), deleted(), ("-a1", &["web"])),
+        (deleted(), deleted(), ("-a1", &["web"])),
+    ] {
+        let queue = queue();
+        queue.offer(crate::testing::notification(before, Cause::Live));
+        queue.configure(&QueueConfig { controllers: true, ..QueueConfig::default() });
+        queue.offer(crate::testing::notification(after, Cause::Live));
+
+        let (text, controllers) = expected;
+        let controllers = controllers.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(delivered(&queue), [(text.to_owned(), controllers)]);
+    }
+}
+
+/// Point 4 of the contract: what came and went unseen is nothing to a handler.
+#[tokio::test]
+async fn a_deletion_that_is_for_the_controllers_alone_says_so() {
+    let queue = keeping_controllers();
+    let web = owned("a1", Some("web"));
+    let deleted = || Change::Deleted { object: Arc::clone(&web), final_state_known: true };
+    let tell = |change| queue.offer(crate::testing::notification(change, Cause::Live));
+    tell(deleted());
+    let (lease, delivery) = queue.take().unwrap();
+    assert!(!delivery.unseen, "D-11: nobody knows whether it was told before");
+    lease.settle(Settlement::Acknowledged);
+
+    tell(Change::Added { object: Arc::clone(&web) });
+    tell(deleted());
+    let (lease, delivery) = queue.take().unwrap();
+    assert!(delivery.unseen);
+    lease.settle(Settlement::Acknowledged);
+
+    tell(Change::Added { object: Arc::clone(&web) });
+    let (lease, _) = queue.take().unwrap();
+    drop(lease);
+    tell(deleted());
+    let (_lease, delivery) = queue.take().unwrap();
+    assert!(!delivery.unseen, "an attempt was made");
+}
+
+#[tokio::test]
+async fn controllers_that_there_is_no_room_for_are_counted() {
+    let queue = keeping_controllers();
+    let state = |n: usize| owned(&format!("a{n}"), Some(&format!("owner-{n}")));
+    queue.offer(crate::testing::notification(Change::Added { object: state(0) }, Cause::Live));
+    for n in 1..=1000 {
+        let change = Change::Updated { old: state(n - 1), new: state(n) };
+        queue.offer(crate::testing::notification(change, Cause::Live));
+    }
+
+    let all = delivered(&queue);
+
+    assert_eq!((all.len(), all[0].1.len()), (1, 1000));
+    assert_eq!(queue.stats().controllers_given_up, 1);
+    assert_eq!(delivered(&queue), []);
+}

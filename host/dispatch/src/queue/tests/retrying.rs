@@ -228,3 +228,20 @@ fn a_dropped_lease_puts_its_notification_back_before_what_came_since() {
     assert_eq!(deliver_all(&queue), ["web: +b1"]);
     assert_balanced(&queue);
 }
+
+#[test]
+fn what_was_not_called_is_given_back_and_the_attempt_does_not_count() {
+    let queue = queue();
+    queue.offer(added("web", "a1", Cause::Live));
+    let (lease, delivery) = queue.take().unwrap();
+    assert_eq!(delivery.attempt, 1);
+
+    lease.settle(Settlement::NotCalled);
+
+    let (lease, delivery) = queue.take().unwrap();
+    assert_eq!((seen(&delivery).as_str(), delivery.attempt), ("web: +a1", 1));
+    assert_eq!((queue.stats().given_back, queue.stats().retried), (1, 0));
+    queue.close();
+    assert_eq!(lease.settle(Settlement::NotCalled), Settled::Discarded);
+    assert_balanced(&queue);
+}

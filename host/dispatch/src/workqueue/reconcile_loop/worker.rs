@@ -78,6 +78,7 @@ impl<R: Reconciler> Worker<R> {
             }
             Reconciled::Requeue => work.requeue(),
             Reconciled::RequeueAfter(delay) => work.requeue_after(delay),
+            Reconciled::NotCalled(delay) => work.put_back_after(delay),
             Reconciled::Retry { failure } if attempts.is_none_or(|most| attempt < most.get()) => {
                 debug!(%plugin, %key, attempt, %failure, "an attempt failed");
                 work.retry(&failure);

@@ -94,6 +94,21 @@ async fn a_failure_waits_for_its_backoff_and_a_success_is_forgotten_w1_w12() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_key_that_nothing_could_be_called_for_comes_again_and_is_what_it_was() {
+    let queue = queue(10);
+    let reconciler = Scripted::new([failed(), Reconciled::NotCalled(Duration::from_secs(1))]);
+    let _handle = run(&queue, &reconciler, 1, 0);
+    queue.add("a").unwrap();
+    settled(&queue).await;
+
+    let told = [("a", 1), ("a", 2), ("a", 2)].map(|(key, attempt)| (key.to_owned(), attempt));
+    assert_eq!(reconciler.asked(), told, "its failure is not forgotten (W-12)");
+    assert_eq!(reconciler.gaps(), [10, 1000]);
+    let stats = queue.stats();
+    assert_eq!((stats.put_back, stats.requeued, stats.failed, stats.succeeded), (1, 0, 1, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_key_whose_attempts_are_spent_is_given_up_shown_and_taken_again_when_added_w13() {
     let queue = queue(10);
     let reconciler = Scripted::new([failed(), failed(), failed()]);
