@@ -286,6 +286,7 @@ fn calls(stats: &PluginStats) -> Value {
 fn client(stats: &ClientStats) -> Value {
     json!({
         "requests": stats.requests, "failed": stats.failed, "refused": stats.refused, "limited": stats.limited,
+        "events-suppressed": stats.events_suppressed,
     })
 }
 

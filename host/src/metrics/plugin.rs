@@ -127,6 +127,11 @@ fn capabilities(plugin: &str, stats: &PluginStats, into: &mut Exposition) {
             "Requests to the API server beyond the plugin's limit",
             stats.client.limited,
         ),
+        (
+            "informer_client_events_suppressed",
+            "Events left out because there were too many about one object",
+            stats.client.events_suppressed,
+        ),
         ("informer_keyvalue_reads", "Key-values read", stats.keyvalue.reads),
         ("informer_keyvalue_writes", "Key-values written", stats.keyvalue.writes),
         ("informer_keyvalue_refused", "Key-value calls beyond a quota or limit", stats.keyvalue.refused),

@@ -118,13 +118,21 @@ fn plugin(plugin: &Value) -> String {
 fn requests(client: &Value) -> String {
     let count = |key: &str| number(client, key);
     let (failed, refused, limited) = (count("failed"), count("refused"), count("limited"));
-    if (failed, refused, limited) == (0, 0, 0) {
-        return String::new();
+    let mut text = String::new();
+    if (failed, refused, limited) != (0, 0, 0) {
+        let _ = write!(
+            text,
+            "\n  of {} to the API server {failed} failed; {refused} not granted and {limited} beyond its limit were not sent",
+            counted(count("requests"), "request"),
+        );
     }
-    format!(
-        "\n  of {} to the API server {failed} failed; {refused} not granted and {limited} beyond its limit were not sent",
-        counted(count("requests"), "request"),
-    )
+    match count("events-suppressed") {
+        0 => {}
+        left_out => {
+            let _ = write!(text, "\n  left out {}: too many about one object", counted(left_out, "Event"));
+        }
+    }
+    text
 }
 
 /// `on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when`; nothing of a subscription to
@@ -201,7 +209,8 @@ mod tests {
                  "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}}},
                 {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
                  "calls": {"acknowledged": 12, "last-failure": "trap: unreachable",
-                    "client": {"requests": 9, "failed": 2, "refused": 3, "limited": 0}},
+                    "client": {"requests": 9, "failed": 2, "refused": 3, "limited": 0,
+                               "events-suppressed": 15}},
                  "subscriptions": [{"watch": "v1/pods", "passed": 5, "suppressed": {"labels": 4, "when": 3, "events": 0},
                     "when": {"evaluations": 8, "errors": 1, "last-error": "there is no `spec`"}},
                     {"watch": "v1/nodes", "passed": 7, "suppressed": {"labels": 0}, "when": {"last-error": null}}], "queue": {"pending": 0, "dead-letters": 1},
@@ -226,6 +235,7 @@ mod tests {
                 "  its workqueue: 1 key waiting, 2 delayed, 3 in hand, 42 reconciled, 5 failed, 6 given up",
                 "  its last failed call: trap: unreachable",
                 "  of 9 requests to the API server 2 failed; 3 not granted and 0 beyond its limit were not sent",
+                "  left out 15 Events: too many about one object",
                 "  on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when",
                 "  on v1/pods: `when` had no answer 1 time of 8, and what it was asked about passed: there is no `spec`",
             ]

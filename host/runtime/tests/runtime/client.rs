@@ -127,6 +127,21 @@ async fn a_refusal_of_the_server_is_a_code_with_its_own_words() {
 }
 
 #[tokio::test]
+async fn of_one_object_no_more_events_are_written_than_client_gos_spam_filter_lets_through() {
+    let steps = json!([{"do": "event", "times": 40}]);
+    let pod = object("default", "web", "7", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#);
+    let grants = ["create events.k8s.io/v1/events @default"];
+    let setup = writer(&steps).cache("v1/pods", vec![pod]).write(&grants);
+    let running = setup.limits(|limits| limits.requests = 1000.try_into().unwrap()).load("writer").await;
+
+    assert_eq!(answers(&running).await, vec!["event ok "; 40], "the plugin goes on");
+
+    assert_eq!(running.api.requests.lock().len(), 25);
+    let stats = running.plugin.stats().client;
+    assert_eq!((stats.requests, stats.events_suppressed), (25, 15));
+}
+
+#[tokio::test]
 async fn an_event_is_made_once_and_then_counted() {
     let steps = json!([{"do": "event", "times": 3}]);
     let pod = object("default", "web", "7", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#);

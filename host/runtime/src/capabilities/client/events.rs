@@ -1,10 +1,14 @@
 //! Events of `events.k8s.io/v1`: one that comes again is counted, not made anew.
 //!
 //! As client-go's events recorder: same regarding object, type, reason and action make a series. A series ends ten
-//! minutes after its last event, or where the server has forgotten it (an hour by default).
+//! minutes after its last event, or where the server has forgotten it (an hour by default). How many are written about
+//! one object is limited, too: see `spam_filter`.
+
+mod spam_filter;
 
 use std::{
     collections::VecDeque,
+    sync::atomic::Ordering::Relaxed,
     time::{Duration, Instant},
 };
 
@@ -21,6 +25,8 @@ use crate::{
     },
     guest::Guest,
 };
+
+pub(super) use spam_filter::SpamFilter;
 
 /// How long a series lasts without an event.
 const SERIES: Duration = Duration::from_secs(10 * 60);
@@ -110,7 +116,12 @@ impl Guest {
             reason: event.reason.clone(),
             action: event.action.clone(),
         };
-        let again = self.sources.client.0.series.again(&key, Instant::now());
+        let (events, now) = (&self.sources.client.0, Instant::now());
+        if !events.spam.admits(&key.gvr, &key.object, &key.uid, now) {
+            self.counters.client.events_suppressed.fetch_add(1, Relaxed);
+            return Ok(());
+        }
+        let again = events.series.again(&key, now);
         if let Some((name, count)) = again {
             match self.count(namespace, name, count).await {
                 // The server forgets Events.

@@ -7,7 +7,11 @@ use std::sync::{
 
 use futures::future::{BoxFuture, ready};
 
-use super::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, budget::RequestBudget, events::EventSeries};
+use super::{
+    ApiAnswer, ApiClient, ApiFailure, ApiRequest,
+    budget::RequestBudget,
+    events::{EventSeries, SpamFilter},
+};
 
 /// The way to the API server of one plugin, with its request budget and the events it recorded lately: one for each
 /// plugin, over all its versions. Cheap to clone; clones share all of it.
@@ -18,6 +22,7 @@ pub(super) struct Shared {
     pub(super) transport: Arc<dyn ApiClient>,
     pub(super) budget: RequestBudget,
     pub(super) series: EventSeries,
+    pub(super) spam: SpamFilter,
     /// What the plugin's Events name as where they come from: the pod, or the machine.
     pub(super) instance: String,
 }
@@ -33,6 +38,8 @@ pub struct ClientStats {
     pub refused: u64,
     /// Not sent because the plugin's request limit was reached.
     pub limited: u64,
+    /// Events left out because there were too many about one object.
+    pub events_suppressed: u64,
 }
 
 /// Where there is nobody to ask.
@@ -44,6 +51,7 @@ pub(crate) struct ClientCounters {
     pub(super) failed: AtomicU64,
     pub(super) refused: AtomicU64,
     pub(super) limited: AtomicU64,
+    pub(super) events_suppressed: AtomicU64,
 }
 
 // === impl ClientSource ===
@@ -55,6 +63,7 @@ impl ClientSource {
             transport,
             budget: RequestBudget::default(),
             series: EventSeries::default(),
+            spam: SpamFilter::default(),
             instance: instance.into(),
         }))
     }
@@ -82,6 +91,7 @@ impl ClientCounters {
             failed: self.failed.load(Relaxed),
             refused: self.refused.load(Relaxed),
             limited: self.limited.load(Relaxed),
+            events_suppressed: self.events_suppressed.load(Relaxed),
         }
     }
 }
