@@ -22,7 +22,7 @@ pub struct Chosen {
     /// As in the configuration: `v1/pods`; none: of every resource.
     #[serde(default)]
     pub gvr: Option<String>,
-    /// `namespace/name`, or `name`; none: every object.
+    /// `namespace/name`, or `name`; or a key of the plugin's own, as it is; none: every one.
     #[serde(default)]
     pub key: Option<String>,
     /// That every object is meant has to be said, where something is done about it.
@@ -39,6 +39,12 @@ pub enum Refused {
     /// Whether the object is there is not known yet.
     #[error("the first list of its resource is not complete yet; try again when it is")]
     NotSynced,
+    /// A reload made another plugin of it.
+    #[error("the version in service reconciles nothing; drop the letter")]
+    NotReconciling,
+    /// Its own queue is.
+    #[error("the plugin's workqueue is full; try again later")]
+    Full,
     /// The informer is.
     #[error("the informer of its resource has stopped")]
     Stopping,
@@ -54,6 +60,13 @@ impl Chosen {
         is(&self.plugin, plugin)
             && is(&self.gvr, &object.source.to_string())
             && is(&self.key, &object.key.to_string())
+    }
+
+    /// True for this key of the plugin's own. It is of no resource.
+    pub fn has_key(&self, plugin: &str, key: &str) -> bool {
+        let is =
+            |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+        self.gvr.is_none() && is(&self.plugin, plugin) && is(&self.key, key)
     }
 
     /// Why nothing is done, if so.
@@ -115,6 +128,20 @@ mod tests {
             let chosen = Chosen { plugin: text(plugin), gvr: text(gvr), key: text(key), all: false };
             assert_eq!(chosen.has("ttl", &pod), expected, "{chosen:?}");
         }
+    }
+
+    #[test]
+    fn a_key_of_a_plugins_own_is_of_no_resource() {
+        let chosen = |gvr: Option<&str>, key: Option<&str>| Chosen {
+            gvr: gvr.map(str::to_owned),
+            key: key.map(str::to_owned),
+            ..Chosen::default()
+        };
+
+        assert!(chosen(None, None).has_key("ttl", "any key"));
+        assert!(chosen(None, Some("any key")).has_key("ttl", "any key"));
+        assert!(!chosen(None, Some("another")).has_key("ttl", "any key"));
+        assert!(!chosen(Some("v1/pods"), None).has_key("ttl", "any key"));
     }
 
     #[test]

@@ -23,7 +23,7 @@ const COLUMNS: [(&str, &str); 9] = [
     ("DEAD-LETTERS", "dead-letters"),
 ];
 
-/// Asks, and prints the answer. True where no plugin is in quarantine.
+/// Asks, and prints the answer. True where neither a plugin nor its reconciler is in quarantine.
 ///
 /// # Errors
 /// No host answers, or the configuration says that it has no admin endpoint.
@@ -33,7 +33,8 @@ pub async fn run(args: QueuesArgs, output: Output) -> anyhow::Result<bool> {
         Output::Json => print(&format!("{answer:#}\n")),
         Output::Text => print(&text(&answer)),
     }
-    Ok(entries(&answer, "queues").all(|queue| queue.get("quarantine").is_none_or(Value::is_null)))
+    let is_well = |of: &Value| of.get("quarantine").is_none_or(Value::is_null);
+    Ok(entries(&answer, "queues").all(|queue| is_well(queue) && queue.get("reconciler").is_none_or(is_well)))
 }
 
 /// A table, and below each line what is wrong.
@@ -54,12 +55,15 @@ fn text(answer: &Value) -> String {
 }
 
 fn troubles(queue: &Value) -> Vec<String> {
-    let quarantine = queue.get("quarantine").and_then(|quarantine| quarantine.get("text")?.as_str());
+    let quarantine = |of: &Value| Some(of.get("quarantine")?.get("text")?.as_str()?.to_owned());
+    let reconciler = queue.get("reconciler").and_then(quarantine);
+    let reconciler = reconciler.map(|text| format!("its reconciler is {text}"));
     let behind = queue.get("behind") == Some(&Value::Bool(true));
     let behind = behind.then_some("more changes wait than its capacity: they merge for a while");
     let paused = queue.get("paused") == Some(&Value::Bool(true));
     let paused = paused.then_some("no calls are made yet: the plugin or a cache it reads is not ready");
-    [quarantine, behind, paused].into_iter().flatten().map(str::to_owned).collect()
+    let other = [behind, paused].into_iter().flatten().map(str::to_owned);
+    [quarantine(queue), reconciler].into_iter().flatten().chain(other).collect()
 }
 
 fn cell(queue: &Value, key: &str) -> String {
@@ -86,7 +90,8 @@ mod tests {
             {"plugin": "ttl", "delivery": "latest", "pending": 12, "waiting": 3, "in-flight": 1, "oldest-ms": 1540,
              "rate": 2.5, "retried": 7, "dead-letters": 2, "quarantine": {"text": "in quarantine for 7 s"}},
             {"plugin": "echo", "delivery": "every", "pending": 0, "waiting": 0, "in-flight": 0, "oldest-ms": null,
-             "rate": null, "retried": 0, "dead-letters": 0, "quarantine": null, "behind": true},
+             "rate": null, "retried": 0, "dead-letters": 0, "quarantine": null, "behind": true,
+             "reconciler": {"quarantine": {"text": "in quarantine for 9 s"}}},
         ]});
 
         assert_eq!(
@@ -96,6 +101,7 @@ mod tests {
                 "ttl     latest    12       3        1          1.5s    2.5/s  7        2",
                 "  in quarantine for 7 s",
                 "echo    every     0        0        0          -       -      0        0",
+                "  its reconciler is in quarantine for 9 s",
                 "  more changes wait than its capacity: they merge for a while",
             ]
         );

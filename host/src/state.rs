@@ -13,6 +13,7 @@
 //! room again or a file that was put right needs no restart.
 
 mod dead_letters;
+mod dropped_keys;
 mod error;
 mod key_values;
 mod open;
@@ -29,6 +30,7 @@ use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use tokio_util::sync::CancellationToken;
 
 pub use dead_letters::DeadLetters;
+pub use dropped_keys::DroppedKeys;
 pub use error::StateError;
 pub use key_values::KeyValues;
 use open::Opener;

@@ -253,3 +253,47 @@ async fn a_reload_may_turn_handlers_into_a_reconciler_and_back() {
     host.lines.said("controller", "update default/web ", "").await;
     host.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reconciler_that_traps_is_left_alone_and_probed_and_goes_on_with_every_key_once_it_is_mended() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    for name in ["a", "b", "c"] {
+        objects.create(name).await;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("controller.wasm");
+    let read = |name| std::fs::read(guest(name)).unwrap();
+    let (bad, good) = tokio::task::block_in_place(|| (read("trap_keys"), read("reconciles")));
+    replace(&file, &bad);
+    let lines = "[plugin.workqueue]\nattempts = 2\nmin = \"1ms\"\n\
+                 [plugin.quarantine]\nafter = 2\nmin = \"100ms\"\nmax = \"100ms\"";
+    let host = TestHost::start(&server.url(), &configuration(&file, lines)).await.unwrap();
+    host.synced().await;
+
+    host.until("failed probes", |_| {
+        keys(&host, "controller")["quarantine"]["failed-probes"].as_u64() > Some(3)
+    })
+    .await;
+
+    let status = keys(&host, "controller");
+    assert_eq!(
+        (&status["quarantines"], &status["dropped"], &status["keys"]),
+        (&json!(1), &json!(0), &json!(3)),
+        "each key failed more than twice, and none is given up"
+    );
+    assert!(status["failed"].as_u64() > Some(5), "{status:#}");
+    let degraded = host.degraded();
+    let told = "plugin controller: its reconciler is in quarantine for ";
+    assert!(degraded.iter().any(|text| text.starts_with(told) && text.contains("trap: ")), "{degraded:?}");
+    assert_eq!(host.plugin("controller")["queue"]["quarantine"], Value::Null, "the other half is well");
+
+    replace(&file, &good);
+    idle(&host, "controller").await;
+    let told = ["a", "b", "c"].map(|name| reconciled(&host, &format!("default/{name}")));
+    assert_eq!(told, [1, 1, 1], "each once, and none is lost");
+    let status = keys(&host, "controller");
+    assert_eq!((&status["quarantine"], &status["quarantines"]), (&Value::Null, &json!(1)));
+    host.until("the end of it", |_| host.degraded().is_empty()).await;
+    host.stop().await;
+}

@@ -61,7 +61,7 @@ mod testing;
 pub mod workqueue;
 
 pub use coalesce::Merge;
-pub use dead_letter::{DeadLetter, DeadLetterKeeper, DeadLetterStore};
+pub use dead_letter::{DeadLetter, DeadLetterKeeper, DeadLetterStore, Letter, LetterBox};
 pub use dispatcher::{DispatchConfig, Dispatcher, DispatcherHandle};
 pub use filter::{
     Events, Filter, FilterConfig, FilterStats, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, Suppressed, When,

@@ -9,7 +9,7 @@ mod config;
 mod keyed;
 mod lane;
 mod lease;
-mod quarantine;
+pub(crate) mod quarantine;
 mod slot;
 mod standing;
 mod stats;
@@ -28,6 +28,7 @@ pub use stats::{Backlog, MergeCounts, QueueStats};
 
 use crate::{
     DeadLetter, ObjectRef, Settled, Settlement,
+    dead_letter::LetterBox,
     idle::{self, Idle},
 };
 use keyed::{Keyed, Outcome, Taken, Wake};
@@ -175,42 +176,6 @@ impl Queue {
         self.0.keyed.lock().dead_letters().list()
     }
 
-    /// As [`Queue::dead_letters`], with a number that is another one after each change of the list.
-    pub fn dead_letters_now(&self) -> (u64, Vec<DeadLetter>) {
-        let keyed = self.0.keyed.lock();
-        (keyed.dead_letters().version(), keyed.dead_letters().list())
-    }
-
-    /// As [`Queue::dead_letters_now`], once the number is not `seen`.
-    ///
-    /// # Cancel safety
-    /// Safe.
-    pub async fn dead_letters_after(&self, seen: Option<u64>) -> (u64, Vec<DeadLetter>) {
-        loop {
-            let mut changed = pin!(self.0.letters.notified());
-            changed.as_mut().enable();
-            let (version, letters) = self.dead_letters_now();
-            if Some(version) != seen {
-                return (version, letters);
-            }
-            changed.await;
-        }
-    }
-
-    /// The letters of an earlier process will be restored: until then, what is delivered is remembered, of 65,536 objects
-    /// at most.
-    pub(crate) fn expect_dead_letters(&self) {
-        self.0.keyed.lock().dead_letters_mut().expect();
-    }
-
-    /// Takes in the letters of an earlier process, the oldest first. A letter of an object that has one already is left
-    /// out, as the older one, and so is one of an object that was delivered or dropped since the letters are expected.
-    /// They do not count as given up.
-    pub fn restore_dead_letters(&self, letters: Vec<DeadLetter>) {
-        self.0.keyed.lock().dead_letters_mut().restore(letters);
-        self.0.letters.notify_waiters();
-    }
-
     /// Forgets the letters of the chosen objects; gives the objects. Nothing else happens to them.
     pub fn drop_dead_letters(&self, chosen: impl Fn(&ObjectRef) -> bool) -> Vec<ObjectRef> {
         let dropped = self.0.keyed.lock().dead_letters_mut().drop_if(chosen);
@@ -269,6 +234,28 @@ impl Queue {
             }
         }
         self.0.settled.notify_waiters();
+    }
+}
+
+impl LetterBox for Queue {
+    type Letter = DeadLetter;
+
+    fn letters_now(&self) -> (u64, Vec<DeadLetter>) {
+        let keyed = self.0.keyed.lock();
+        (keyed.dead_letters().version(), keyed.dead_letters().list())
+    }
+
+    fn letters_changed(&self) -> &Notify {
+        &self.0.letters
+    }
+
+    fn expect_letters(&self) {
+        self.0.keyed.lock().dead_letters_mut().expect();
+    }
+
+    fn restore_letters(&self, letters: Vec<DeadLetter>) {
+        self.0.keyed.lock().dead_letters_mut().restore(letters);
+        self.0.letters.notify_waiters();
     }
 }
 

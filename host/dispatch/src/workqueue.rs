@@ -9,9 +9,12 @@
 //!   intake buffer that could be full and no ticker (W-8).
 //! - It is bounded by distinct keys: at the bound [`AddError::Full`](informer_types::AddError) is counted and returned.
 //! - A key in hand is a value, [`Work`]: `Done` cannot be forgotten, and work that is dropped puts its key back.
+//! - A reconciler that traps again and again is left alone ([`RateLimitingQueue::set_quarantine`]): keys wait, but for a probe
+//!   now and then. A call that fails in a quarantine, or leads to it, is not held against its key.
 //! - What W-14 measures is computed when it is asked for, so nothing has to be refreshed, or stopped.
 
 mod counts;
+mod dropped;
 mod get;
 mod histogram;
 mod keys;
@@ -30,15 +33,17 @@ use informer_types::{AddError, Tracer, Workqueue};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time};
 
-pub use counts::{DroppedKey, WorkqueueStats};
+pub use counts::WorkqueueStats;
+pub use dropped::DroppedKey;
 pub use histogram::DurationHistogram;
 pub use rate_limiter::{
     BucketRateLimiter, ItemExponentialFailureRateLimiter, ItemFastSlowRateLimiter, MaxOfRateLimiter,
     MaxWaitRateLimiter, RateLimiter, default_controller_rate_limiter,
 };
 pub use reconcile_loop::{ReconcileConfig, ReconcileHandle, ReconcileLoop};
-pub use work::Work;
+pub use work::{Failed, Work};
 
+use crate::QuarantineConfig;
 use keys::Keys;
 
 /// A key is `namespace/name` as a rule, of 253 bytes each at most.
@@ -68,6 +73,8 @@ struct Shared {
     ready: Notify,
     /// Something was done, or the queue was shut down or paused.
     changed: Notify,
+    /// The list of dropped keys changed.
+    letters: Notify,
 }
 
 // === impl RateLimitingQueue ===
@@ -84,6 +91,7 @@ impl RateLimitingQueue {
             keys: Mutex::new(Keys::new(capacity, Box::new(limiter), tracer)),
             ready: Notify::new(),
             changed: Notify::new(),
+            letters: Notify::new(),
         }))
     }
 
@@ -152,6 +160,19 @@ impl RateLimitingQueue {
         self.0.keys.lock().set_limiter(Box::new(limiter));
     }
 
+    /// When the reconciler is left alone, from the next failure on; at first: never. It is not W's but ours: see
+    /// [`QuarantineConfig`].
+    pub fn set_quarantine(&self, config: QuarantineConfig) {
+        self.0.keys.lock().set_quarantine(config);
+    }
+
+    /// A new version is in service: where the reconciler is in quarantine, the next probe is due now.
+    pub fn probe_now(&self) {
+        if self.0.keys.lock().probe_now(now()) {
+            self.0.ready.notify_waiters();
+        }
+    }
+
     /// As [`shut_down`](Self::shut_down), and waits until nothing is in hand; a key that was added again meanwhile is
     /// handed out too (W-5).
     ///
@@ -178,11 +199,6 @@ impl RateLimitingQueue {
     /// Counters and gauges, all of the same moment (W-14).
     pub fn stats(&self) -> WorkqueueStats {
         self.0.keys.lock().stats(now())
-    }
-
-    /// Keys that were given up and not reconciled since, the oldest first.
-    pub fn dropped(&self) -> Vec<DroppedKey> {
-        self.0.keys.lock().dropped()
     }
 
     fn try_add(

@@ -93,7 +93,7 @@ impl Probe for HostProbe {
         let troubled = synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string());
         let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
         let units = self.units.all();
-        let quarantined = units.iter().filter_map(|unit| quarantined(unit));
+        let quarantined = units.iter().flat_map(|unit| quarantined(unit));
         let refused = units.iter().filter(|unit| unit.plugin().version().is_some());
         let refused = refused.filter_map(|unit| {
             Some(format!("plugin {}: the version in service goes on: {}", unit.name(), unit.refused()?))
@@ -159,6 +159,7 @@ impl Probe for HostProbe {
             let mut queue = queue(&unit.queue().stats(), &unit.queue_config());
             if let Value::Object(queue) = &mut queue {
                 queue.insert("plugin".to_owned(), unit.name().into());
+                queue.insert("reconciler".to_owned(), workqueue::in_short(unit));
             }
             queue
         });
@@ -204,11 +205,14 @@ impl Probe for HostProbe {
     }
 }
 
-/// Why the plugin is in quarantine, if it is.
-fn quarantined(unit: &Unit) -> Option<String> {
-    let stats = unit.queue().stats();
-    let quarantine = stats.quarantine?;
-    Some(format!("plugin {}: {}", unit.name(), queue::because(&quarantine)))
+/// Why the plugin, or its reconciler, is in quarantine, if it is.
+fn quarantined(unit: &Unit) -> impl Iterator<Item = String> {
+    let (handler, reconciler) = (unit.queue().stats().quarantine, workqueue::quarantined(unit));
+    let name = unit.name();
+    let handler = handler.map(|quarantine| format!("plugin {name}: {}", queue::because(&quarantine)));
+    let reconciler = reconciler
+        .map(|quarantine| format!("plugin {name}: its reconciler is {}", queue::because(&quarantine)));
+    handler.into_iter().chain(reconciler)
 }
 
 fn measured(unit: &Unit) -> Measured {

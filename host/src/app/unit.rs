@@ -74,6 +74,9 @@ const LETTERS_WRITTEN_WITHIN: std::time::Duration = std::time::Duration::from_se
 /// What it takes beside the calls themselves to end them.
 const CALLS_ENDED_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 
+/// How long the end of the host waits for it, once the time for the calls is over.
+const LETTERS_WRITTEN_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// Every `[[watch]]`, as the cache takes it.
 pub(super) type Watches = BTreeMap<Gvr, WatchConfig>;
 
@@ -156,7 +159,7 @@ impl Unit {
         let calls = Arc::new(Calls::new(Arc::clone(&plugin), workqueue.clone(), &config.subscriptions));
         let queue = Queue::traced(&settings::queue(&config), tracer.clone());
         let gate = Gate::new(queue.clone(), workqueue.clone());
-        let letters = Letters::keep(queue.clone(), parts.state.clone(), &config.name);
+        let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &config.name);
         let dispatch = settings::dispatch(&config);
         let (dispatcher, keys) = {
             let _guests = parts.guests.enter();
@@ -260,9 +263,9 @@ impl Unit {
             Some(dispatcher) => dispatcher.drain(deadline.saturating_duration_since(Instant::now())).await,
             None => Backlog::default(),
         };
-        // Keys become no dead letters, and may take until the deadline.
-        self.letters.stop(deadline).await;
         let keys = self.keys.stop(deadline).await;
+        // After the last call: keys may have taken until the deadline, and what they left is written all the same.
+        self.letters.stop(deadline.max(Instant::now() + LETTERS_WRITTEN_AFTER)).await;
         if keys > 0 {
             tracing::warn!(plugin = self.name(), keys, "stopped before every key was reconciled");
         }

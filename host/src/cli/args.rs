@@ -241,7 +241,8 @@ pub struct DeadLettersArgs {
 pub enum DeadLettersCommand {
     /// Shows them, the oldest first.
     List(FilterArgs),
-    /// Tells the plugins again: the object as it is now, or its deletion. A letter goes once that is acknowledged.
+    /// Tells the plugins again: the object as it is now, or its deletion; a key is reconciled again. A letter goes once that
+    /// is acknowledged.
     Replay(WhichArgs),
     /// Forgets them. The objects are told again when they change.
     Drop(WhichArgs),
@@ -253,7 +254,7 @@ pub struct FilterArgs {
     /// Of this plugin alone.
     #[arg(long, value_name = "NAME")]
     pub plugin: Option<String>,
-    /// Of this resource alone, as in the configuration: `v1/pods`.
+    /// Of this resource alone, as in the configuration: `v1/pods`. Keys of a reconciler are of none.
     #[arg(long, value_name = "GVR")]
     pub gvr: Option<String>,
 }
@@ -264,7 +265,7 @@ pub struct WhichArgs {
     /// Of which plugin and resource.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// That of this object: `namespace/name`, or `name` without a namespace.
+    /// That of this object: `namespace/name`, or `name` without a namespace; or of this key that a reconciler gave up.
     #[arg(long, value_name = "KEY", required_unless_present = "all", conflicts_with = "all")]
     pub key: Option<String>,
     /// All of them.

@@ -13,14 +13,38 @@ pub(super) fn workqueue(plugin: &str, stats: &WorkqueueStats, into: &mut Exposit
         ("informer_workqueue_succeeded", "Keys reconciled that asked for nothing more", stats.succeeded),
         ("informer_workqueue_requeued", "Keys reconciled that asked to be again", stats.requeued),
         ("informer_workqueue_failed", "Calls for a key that failed", stats.failed),
-        ("informer_workqueue_put_back", "Calls for a key that the host cut short", stats.put_back),
+        (
+            "informer_workqueue_put_back",
+            "Calls for a key that the host cut short or could not make",
+            stats.put_back,
+        ),
         ("informer_workqueue_dropped", "Keys given up", stats.dropped),
+        (
+            "informer_workqueue_dropped_keys_evicted",
+            "Keys given up that made room for newer ones",
+            stats.dropped_keys_evicted,
+        ),
+        (
+            "informer_workqueue_quarantines",
+            "Times that the reconciler was put in quarantine",
+            stats.quarantines,
+        ),
     ] {
         into.counter(name, help, &labels, value);
     }
     for (name, help, value) in [
         ("informer_workqueue_depth", "Keys that wait, and those in hand that will wait again", stats.depth),
         ("informer_workqueue_delayed", "Keys whose time has not come", stats.delayed),
+        (
+            "informer_workqueue_dropped_keys",
+            "Keys given up that are kept as dead letters",
+            stats.dropped_keys,
+        ),
+        (
+            "informer_workqueue_quarantined",
+            "1 while the reconciler is in quarantine",
+            stats.quarantine.is_some().into(),
+        ),
         ("informer_workqueue_in_hand", "Keys that workers have in hand", stats.in_hand),
     ] {
         into.gauge(name, help, &labels, value);

@@ -92,7 +92,7 @@ impl Row {
     /// None where it was written by a version that knows more.
     fn letter(self, gvr: &str, key: &str) -> Option<DeadLetter> {
         let (gvr, key): (Gvr, ObjectKey) = (gvr.parse().ok()?, key.parse().ok()?);
-        let kind = FailureKind::ALL.into_iter().find(|kind| kind.as_str() == self.kind)?;
+        let kind = FailureKind::from_word(&self.kind)?;
         Some(DeadLetter {
             object: ObjectRef { source: Source::new(gvr), key },
             verb: VERBS.into_iter().find(|verb| *verb == self.verb)?,

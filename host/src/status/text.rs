@@ -79,7 +79,10 @@ fn plugin(plugin: &Value) -> String {
         ", {} acknowledged, {} pending, {}",
         counted(number(at("calls"), "acknowledged"), "call"),
         counted(number(queue, "pending"), "notification"),
-        counted(number(queue, "dead-letters"), "dead letter"),
+        counted(
+            number(queue, "dead-letters") + entries(at("workqueue"), "dropped-keys").count() as u64,
+            "dead letter"
+        ),
     );
     if let Some(quarantine) = queue.get("quarantine").and_then(|quarantine| quarantine.get("text")?.as_str())
     {
@@ -100,6 +103,11 @@ fn plugin(plugin: &Value) -> String {
             number(keys, "failed"),
             number(keys, "dropped"),
         );
+        if let Some(quarantine) =
+            keys.get("quarantine").and_then(|quarantine| quarantine.get("text")?.as_str())
+        {
+            let _ = write!(text, "\n  its reconciler is {quarantine}");
+        }
     }
     if let Some(refused) = at("refused").as_str() {
         let _ = write!(text, "\n  its file is refused: {refused}");
@@ -214,7 +222,8 @@ mod tests {
                  "subscriptions": [{"watch": "v1/pods", "passed": 5, "suppressed": {"labels": 4, "when": 3, "events": 0},
                     "when": {"evaluations": 8, "errors": 1, "last-error": "there is no `spec`"}},
                     {"watch": "v1/nodes", "passed": 7, "suppressed": {"labels": 0}, "when": {"last-error": null}}], "queue": {"pending": 0, "dead-letters": 1},
-                 "workqueue": {"waiting": 1, "delayed": 2, "in-hand": 3, "succeeded": 40, "requeued": 2, "failed": 5, "dropped": 6}},
+                 "workqueue": {"waiting": 1, "delayed": 2, "in-hand": 3, "succeeded": 40, "requeued": 2, "failed": 5, "dropped": 6,
+                               "dropped-keys": [{"key": "shop/a"}, {"key": "shop/b"}], "quarantine": {"text": "in quarantine for 8 s"}}},
             ],
         });
 
@@ -231,8 +240,9 @@ mod tests {
                 "  in quarantine for 7 s",
                 "  more changes wait than its capacity: they merge for a while",
                 "  its file is refused: not a component",
-                "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 1 dead letter",
+                "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 3 dead letters",
                 "  its workqueue: 1 key waiting, 2 delayed, 3 in hand, 42 reconciled, 5 failed, 6 given up",
+                "  its reconciler is in quarantine for 8 s",
                 "  its last failed call: trap: unreachable",
                 "  of 9 requests to the API server 2 failed; 3 not granted and 0 beyond its limit were not sent",
                 "  left out 15 Events: too many about one object",

@@ -92,6 +92,11 @@ impl FailureKind {
     pub const ALL: [Self; 7] =
         [Self::Handler, Self::Trap, Self::Deadline, Self::Memory, Self::HostCalls, Self::Start, Self::Host];
 
+    /// The one with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
     /// The word used in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -135,7 +140,8 @@ mod tests {
             FailureKind::Host => 6,
         };
         assert_eq!(FailureKind::ALL.map(place), [0, 1, 2, 3, 4, 5, 6]);
-        let words: std::collections::BTreeSet<&str> = FailureKind::ALL.map(FailureKind::as_str).into();
-        assert_eq!(words.len(), FailureKind::ALL.len());
+        let read = FailureKind::ALL.map(|kind| FailureKind::from_word(kind.as_str()));
+        assert_eq!(read, FailureKind::ALL.map(Some));
+        assert_eq!(FailureKind::from_word("Trap"), None);
     }
 }

@@ -24,8 +24,8 @@ pub enum Reconciled {
     Requeue,
     /// Once more after this long; the backoff of the key starts over.
     RequeueAfter(Duration),
-    /// No call was made, because there is nothing to call now: once more after this long. Neither a success nor a failure,
-    /// so the backoff of the key stays what it is.
+    /// No call was made, because there is nothing to call now: once more after this long. Neither a success nor a failure:
+    /// the backoff of the key stays what it is, and so does its dead letter.
     NotCalled(Duration),
     /// It failed: once more after the backoff of the key, until its attempts are spent.
     Retry {

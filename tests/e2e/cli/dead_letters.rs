@@ -189,3 +189,47 @@ async fn what_cannot_be_done_is_told_with_what_would_help() {
         nobody.stderr
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_were_given_up_survive_a_restart_and_are_reconciled_again_or_dropped_by_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let objects = ConfigMaps::at(&server.url()).await;
+    for name in ["bad-1", "bad-2", "good"] {
+        objects.create(name).await;
+    }
+    let source = guest("reconciles");
+    let plugin = |config: &str, on: &str| {
+        format!(
+            "source = {source:?}\nconfig = {config}\nworkqueue = {{ attempts = 2, min = \"1ms\" }}\n\
+             [[plugin.on]]\nwatch = \"v1/configmaps\"\n{on}"
+        )
+    };
+    let fails = plugin("{ times = 1000, only = \"bad\" }", "");
+    let host = Host::start(&server.url(), directory.path(), &fails).await;
+    let keys = |list: &str| list.lines().filter(|line| line.starts_with("fussy key default/bad-")).count();
+    let list = host.listed("two keys", |list| keys(list) == 2).await;
+    assert!(list.contains("fussy key default/bad-1: reconcile, given up at 20"), "{list}");
+    assert!(list.contains(" after 2 calls\n  handler: failure 2 of default/bad-1\n"), "{list}");
+    assert_eq!(host.dead_letters(&["list", "--gvr", "v1/configmaps"]).await.stdout, "no dead letters\n");
+    host.stop().await;
+
+    // Mended, and told nothing at the start.
+    let mended = plugin("{}", "initial = \"skip\"");
+    let mut host = Host::start(&server.url(), directory.path(), &mended).await;
+    host.listed("the keys of the run before", |list| keys(list) == 2).await;
+    let replayed = host.dead_letters(&["replay", "--key", "default/bad-1"]).await;
+    let told = "fussy key default/bad-1: told again as reconcile; the letter goes once it is acknowledged\n";
+    assert_eq!((replayed.status, replayed.stdout.as_str()), (Some(0), told), "{}", replayed.stderr);
+    host.running.logged("reconcile default/bad-1 attempt 1").await;
+    host.listed("one key", |list| keys(list) == 1).await;
+    let dropped = host.dead_letters(&["drop", "--plugin", "fussy", "--all"]).await;
+    assert_eq!((dropped.status, dropped.stdout.as_str()), (Some(0), "fussy key default/bad-2: dropped\n"));
+    host.stop().await;
+
+    // And nothing of it comes back.
+    let host = Host::start(&server.url(), directory.path(), &mended).await;
+    let nothing = host.dead_letters(&["replay", "--all"]).await;
+    assert_eq!((nothing.status, nothing.stdout.as_str()), (Some(1), "no dead letters\n"));
+    host.stop().await;
+}

@@ -192,7 +192,7 @@ async fn the_plugins_own_workqueue_tells_of_the_key_of_the_object() {
         "  workqueue  controller  added      the key waits for a worker\n",
         "  the key, for call 2, after ",
         ": handler: failure 1 of default/web; again in 50.0ms\n",
-        ": handler: failure 2 of default/web; the key is forgotten until it is added again\n",
+        ": handler: failure 2 of default/web; the key is a dead letter until it is reconciled\n",
     ] {
         assert!(text.contains(words), "{words} is not in:\n{text}");
     }

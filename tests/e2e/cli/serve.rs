@@ -121,7 +121,7 @@ async fn a_sighup_while_it_starts_ends_nothing() {
 
     host.logged("plugin loaded").await;
     host.signal("TERM").await;
-    assert_eq!(host.ended(SOON).await.code(), Some(0));
+    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
 }
 
 /// Runs a host until its plugin serves; gives what it logged until then.

@@ -1,32 +1,72 @@
 //! Dead letters that outlive the process.
 
-use std::{collections::HashMap, fmt, future::Future, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, future::Future, pin::pin, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
-use tokio::time::sleep;
+use tokio::{sync::Notify, time::sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-use crate::{DeadLetter, ObjectRef, Queue};
+use super::Letter;
+use crate::{DeadLetter, Queue};
 
 /// How long a store that failed is left alone.
 const TRY_EVERY: Duration = Duration::from_secs(5);
 
-/// Where the dead letters of one plugin are kept.
-pub trait DeadLetterStore: Send + Sync + 'static {
+/// Where the dead letters of one plugin are kept, those of one kind.
+pub trait DeadLetterStore<L: Letter = DeadLetter>: Send + Sync + 'static {
     /// Why it does not work, and what helps.
     type Error: fmt::Display + Send;
 
     /// All that are kept, the oldest first.
-    fn load(&self) -> impl Future<Output = Result<Vec<DeadLetter>, Self::Error>> + Send;
+    fn load(&self) -> impl Future<Output = Result<Vec<L>, Self::Error>> + Send;
 
-    /// Keeps some, in place of older ones of the same objects, and forgets others: all of it or nothing.
-    fn apply(
-        &self,
-        keep: Vec<DeadLetter>,
-        forget: Vec<ObjectRef>,
-    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Keeps some, in place of older ones of the same ids, and forgets others: all of it or nothing.
+    fn apply(&self, keep: Vec<L>, forget: Vec<L::Id>)
+    -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
+
+/// A queue, as its dead letters are concerned.
+pub trait LetterBox: Send + Sync + 'static {
+    /// What it keeps of each.
+    type Letter: Letter;
+
+    /// All of them, the oldest first, with a number that is another one after each change of the list.
+    fn letters_now(&self) -> (u64, Vec<Self::Letter>);
+
+    /// Tells of each change of the list.
+    fn letters_changed(&self) -> &Notify;
+
+    /// As [`LetterBox::letters_now`], once the number is not `seen`.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    fn letters_after(&self, seen: Option<u64>) -> impl Future<Output = (u64, Vec<Self::Letter>)> + Send {
+        async move {
+            loop {
+                let mut changed = pin!(self.letters_changed().notified());
+                // From here on no change is missed.
+                changed.as_mut().enable();
+                let (version, letters) = self.letters_now();
+                if Some(version) != seen {
+                    return (version, letters);
+                }
+                changed.await;
+            }
+        }
+    }
+
+    /// The letters of an earlier process will be restored: until then, what is done or dropped is remembered, 65,536 of
+    /// it at most.
+    fn expect_letters(&self);
+
+    /// Takes in those of an earlier process, the oldest first; but neither for what has one already, which is newer, nor
+    /// for what was done or dropped since they are expected. They do not count as given up.
+    fn restore_letters(&self, letters: Vec<Self::Letter>);
+}
+
+/// By what they are about.
+type ById<L> = HashMap<<L as Letter>::Id, L>;
 
 /// Keeps the dead letters of one queue in a store.
 ///
@@ -36,23 +76,23 @@ pub trait DeadLetterStore: Send + Sync + 'static {
 ///
 /// # Durability
 /// A process that dies may lose the letters of its last moments. Their objects are listed and told again at the next start,
-/// so only a deletion can be lost by that, and it is one that the handler had refused.
+/// so only a deletion can be lost by that, and it is one that the handler had refused; or a key that no object leads to.
 #[derive(Debug)]
-pub struct DeadLetterKeeper<S> {
-    queue: Queue,
+pub struct DeadLetterKeeper<S, B: LetterBox = Queue> {
+    queue: B,
     store: S,
     /// What is in the store; none until it was read.
-    kept: Mutex<Option<HashMap<ObjectRef, DeadLetter>>>,
+    kept: Mutex<Option<ById<B::Letter>>>,
     problem: Mutex<Option<String>>,
 }
 
 // === impl DeadLetterKeeper ===
 
-impl<S: DeadLetterStore> DeadLetterKeeper<S> {
+impl<B: LetterBox, S: DeadLetterStore<B::Letter>> DeadLetterKeeper<S, B> {
     /// Does nothing until it is told to. From now on the queue remembers what is delivered, so that no letter of it is
     /// brought back.
-    pub fn new(queue: Queue, store: S) -> Arc<Self> {
-        queue.expect_dead_letters();
+    pub fn new(queue: B, store: S) -> Arc<Self> {
+        queue.expect_letters();
         Arc::new(Self { queue, store, kept: Mutex::new(None), problem: Mutex::new(None) })
     }
 
@@ -69,37 +109,34 @@ impl<S: DeadLetterStore> DeadLetterKeeper<S> {
     pub async fn run(&self, stop: CancellationToken) {
         let mut seen = None;
         // The waits end with `stop`, and never a write: one that goes on unheard would come after the last.
-        while let Some((version, letters)) =
-            stop.run_until_cancelled(self.queue.dead_letters_after(seen)).await
-        {
+        while let Some((version, letters)) = stop.run_until_cancelled(self.queue.letters_after(seen)).await {
             if self.keep(letters).await {
                 seen = Some(version);
             } else if stop.run_until_cancelled(sleep(TRY_EVERY)).await.is_none() {
                 break;
             }
         }
-        let (_, letters) = self.queue.dead_letters_now();
+        let (_, letters) = self.queue.letters_now();
         self.keep(letters).await;
     }
 
     /// Makes the store what the list is. False where that failed.
-    async fn keep(&self, letters: Vec<DeadLetter>) -> bool {
+    async fn keep(&self, letters: Vec<B::Letter>) -> bool {
         let letters = match self.restore(letters).await {
             Ok(letters) => letters,
             Err(why) => return self.failed(&why),
         };
-        let wanted: HashMap<ObjectRef, DeadLetter> =
-            letters.into_iter().map(|letter| (letter.object.clone(), letter)).collect();
+        let wanted: ById<B::Letter> =
+            letters.into_iter().map(|letter| (letter.id().clone(), letter)).collect();
         let (mut keep, forget) = {
             let kept = self.kept.lock();
             let kept = kept.as_ref();
-            let is_kept =
-                |letter: &&DeadLetter| kept.and_then(|kept| kept.get(&letter.object)) == Some(*letter);
+            let is_kept = |letter: &&B::Letter| kept.and_then(|kept| kept.get(letter.id())) == Some(*letter);
             let keep: Vec<_> = wanted.values().filter(|letter| !is_kept(letter)).cloned().collect();
-            let objects = kept.into_iter().flatten().map(|(object, _)| object);
-            (keep, objects.filter(|object| !wanted.contains_key(*object)).cloned().collect::<Vec<_>>())
+            let ids = kept.into_iter().flatten().map(|(id, _)| id);
+            (keep, ids.filter(|id| !wanted.contains_key(*id)).cloned().collect::<Vec<_>>())
         };
-        keep.sort_by_key(|letter| letter.at);
+        keep.sort_by_key(Letter::at);
         if !(keep.is_empty() && forget.is_empty()) {
             if let Err(why) = self.store.apply(keep, forget).await {
                 return self.failed(&why);
@@ -113,14 +150,14 @@ impl<S: DeadLetterStore> DeadLetterKeeper<S> {
     }
 
     /// The first time, brings what is in the store into the list; gives the list.
-    async fn restore(&self, letters: Vec<DeadLetter>) -> Result<Vec<DeadLetter>, S::Error> {
+    async fn restore(&self, letters: Vec<B::Letter>) -> Result<Vec<B::Letter>, S::Error> {
         if self.kept.lock().is_some() {
             return Ok(letters);
         }
         let found = self.store.load().await?;
-        self.queue.restore_dead_letters(found.clone());
-        *self.kept.lock() = Some(found.into_iter().map(|letter| (letter.object.clone(), letter)).collect());
-        Ok(self.queue.dead_letters())
+        self.queue.restore_letters(found.clone());
+        *self.kept.lock() = Some(found.into_iter().map(|letter| (letter.id().clone(), letter)).collect());
+        Ok(self.queue.letters_now().1)
     }
 
     fn failed(&self, why: &S::Error) -> bool {

@@ -1,4 +1,4 @@
-use std::time::Instant;
+use std::{num::NonZeroUsize, time::Instant};
 
 use informer_types::FailureKind;
 
@@ -13,11 +13,11 @@ fn letter(name: &str, rv: &str, message: &str) -> DeadLetter {
     DeadLetter::new(ObjectRef { source, key }, &entry, Failure::new(FailureKind::Trap, message))
 }
 
-fn letters(capacity: usize) -> DeadLetters {
-    DeadLetters::new(NonZeroUsize::new(capacity).unwrap())
+fn letters(capacity: usize) -> Letters<DeadLetter> {
+    Letters::new(NonZeroUsize::new(capacity).unwrap())
 }
 
-fn states(letters: &DeadLetters) -> Vec<String> {
+fn states(letters: &Letters<DeadLetter>) -> Vec<String> {
     letters
         .list()
         .into_iter()

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     ObjectRef,
     coalesce::Rule,
-    dead_letter::DeadLetters,
+    dead_letter::{DeadLetter, Letters},
     entry::{Entry, Tokens},
     pending::{Effect, Pending},
 };
@@ -42,7 +42,7 @@ pub(super) struct Keyed {
     lanes: Lanes,
     /// When those that failed come back.
     waits: BTreeSet<(Instant, SlotId)>,
-    dead_letters: DeadLetters,
+    dead_letters: Letters<DeadLetter>,
     delivery: DeliveryMode,
     keeps_controllers: bool,
     /// Each change was asked for, but there were too many: they merge for a while.
@@ -53,7 +53,7 @@ pub(super) struct Keyed {
     /// A retry was due and the budget did not let it go.
     held_by_budget: bool,
     budget: RetryBudget,
-    circuit: Circuit,
+    circuit: Circuit<SlotId>,
     /// The counters; its gauges stay zero.
     counts: QueueStats,
     pending: usize,
@@ -89,7 +89,7 @@ impl Keyed {
             by_object: HashMap::new(),
             lanes: Lanes::default(),
             waits: BTreeSet::new(),
-            dead_letters: DeadLetters::new(config.dead_letters),
+            dead_letters: Letters::new(config.dead_letters),
             delivery: config.delivery,
             keeps_controllers: config.controllers,
             behind: false,
@@ -238,11 +238,11 @@ impl Keyed {
         self.in_flight == 0 && (held_back || (self.lanes.is_empty() && later()))
     }
 
-    pub(super) fn dead_letters(&self) -> &DeadLetters {
+    pub(super) fn dead_letters(&self) -> &Letters<DeadLetter> {
         &self.dead_letters
     }
 
-    pub(super) fn dead_letters_mut(&mut self) -> &mut DeadLetters {
+    pub(super) fn dead_letters_mut(&mut self) -> &mut Letters<DeadLetter> {
         &mut self.dead_letters
     }
 

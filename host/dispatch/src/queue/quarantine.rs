@@ -22,7 +22,6 @@ use std::{
 
 use informer_types::{Failure, FailureKind};
 
-use super::slot::SlotId;
 use crate::{Backoff, dead_letter::cut};
 
 /// When a plugin is left alone, and for how long.
@@ -47,32 +46,33 @@ pub struct Quarantine {
     pub failure: Failure,
 }
 
+/// Of one queue, whose calls have ids of this type.
 #[derive(Debug)]
-pub(super) struct Circuit {
+pub(crate) struct Circuit<I> {
     config: QuarantineConfig,
-    state: State,
+    state: State<I>,
     opened: u64,
 }
 
 #[derive(Debug)]
-enum State {
+enum State<I> {
     Closed { in_a_row: u32 },
-    Open(Open),
+    Open(Open<I>),
 }
 
 #[derive(Debug)]
-struct Open {
+struct Open<I> {
     since: Instant,
     until: Instant,
     failed_probes: u32,
     /// Half open: this one is in hand.
-    probe: Option<SlotId>,
+    probe: Option<I>,
     failure: Failure,
 }
 
 /// What a call was to the circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// A call as any other.
     Counts,
     /// It is not to be held against its object: the plugin is in quarantine, since just now or before.
@@ -93,27 +93,27 @@ impl Default for QuarantineConfig {
 
 // === impl Circuit ===
 
-impl Circuit {
-    pub(super) fn new(config: QuarantineConfig) -> Self {
+impl<I: PartialEq> Circuit<I> {
+    pub(crate) fn new(config: QuarantineConfig) -> Self {
         Self { config, state: State::Closed { in_a_row: 0 }, opened: 0 }
     }
 
     /// From the next failure on.
-    pub(super) fn set_config(&mut self, config: QuarantineConfig) {
+    pub(crate) fn set_config(&mut self, config: QuarantineConfig) {
         self.config = config;
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         matches!(self.state, State::Open(_))
     }
 
     /// How often a quarantine began.
-    pub(super) fn opened(&self) -> u64 {
+    pub(crate) fn opened(&self) -> u64 {
         self.opened
     }
 
     /// True where a call may be made.
-    pub(super) fn admits(&self, now: Instant) -> bool {
+    pub(crate) fn admits(&self, now: Instant) -> bool {
         match &self.state {
             State::Closed { .. } => true,
             State::Open(open) => open.probe.is_none() && open.until <= now,
@@ -121,7 +121,7 @@ impl Circuit {
     }
 
     /// When a call may be made, where `now` is not the time; none: when the probe in hand is settled.
-    pub(super) fn next(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
         match &self.state {
             State::Closed { .. } => Some(now),
             State::Open(open) => open.probe.is_none().then(|| open.until.max(now)),
@@ -129,30 +129,30 @@ impl Circuit {
     }
 
     /// A call is made.
-    pub(super) fn begin(&mut self, id: SlotId) {
+    pub(crate) fn begin(&mut self, id: I) {
         if let State::Open(open) = &mut self.state {
             open.probe = Some(id);
         }
     }
 
     /// A call was acknowledged, and that closes the circuit, whenever the call began.
-    pub(super) fn succeeded(&mut self) -> Verdict {
+    pub(crate) fn succeeded(&mut self) -> Verdict {
         let was = std::mem::replace(&mut self.state, State::Closed { in_a_row: 0 });
         if matches!(was, State::Open(_)) { Verdict::Closed } else { Verdict::Counts }
     }
 
     /// The handler refused for good, or the host cut the call short. Neither says whether the plugin works again: a
     /// probe that ended like this is followed by another at once.
-    pub(super) fn undecided(&mut self, id: SlotId, answered: bool) {
+    pub(crate) fn undecided(&mut self, id: &I, answered: bool) {
         match &mut self.state {
             State::Closed { in_a_row } if answered => *in_a_row = 0,
-            State::Open(open) if open.probe == Some(id) => open.probe = None,
+            State::Open(open) if open.probe.as_ref() == Some(id) => open.probe = None,
             State::Closed { .. } | State::Open(_) => {}
         }
     }
 
     /// A call failed, and would be made again.
-    pub(super) fn failed(&mut self, id: SlotId, failure: &Failure, now: Instant) -> Verdict {
+    pub(crate) fn failed(&mut self, id: &I, failure: &Failure, now: Instant) -> Verdict {
         match &mut self.state {
             State::Closed { in_a_row } => {
                 *in_a_row = match failure.kind {
@@ -171,7 +171,7 @@ impl Circuit {
                 }
                 self.open(failure, now);
             }
-            State::Open(open) if open.probe == Some(id) => {
+            State::Open(open) if open.probe.as_ref() == Some(id) => {
                 open.probe = None;
                 open.failed_probes = open.failed_probes.saturating_add(1);
                 open.failure = cut(failure.clone());
@@ -185,7 +185,7 @@ impl Circuit {
     }
 
     /// Begins a quarantine, or leaves it as it is where there is one.
-    pub(super) fn open(&mut self, failure: &Failure, now: Instant) {
+    pub(crate) fn open(&mut self, failure: &Failure, now: Instant) {
         if self.is_open() {
             return;
         }
@@ -196,13 +196,13 @@ impl Circuit {
     }
 
     /// The next probe is due now, and the waits start anew. False where there is no quarantine.
-    pub(super) fn probe_now(&mut self, now: Instant) -> bool {
+    pub(crate) fn probe_now(&mut self, now: Instant) -> bool {
         let State::Open(open) = &mut self.state else { return false };
         (open.until, open.failed_probes) = (now, 0);
         true
     }
 
-    pub(super) fn quarantine(&self, now: Instant) -> Option<Quarantine> {
+    pub(crate) fn quarantine(&self, now: Instant) -> Option<Quarantine> {
         let State::Open(open) = &self.state else { return None };
         let wait = open.until.saturating_duration_since(now);
         Some(Quarantine {

@@ -1,19 +1,9 @@
 //! What a workqueue counts (W-14).
 
-use std::{
-    collections::VecDeque,
-    ops::Deref,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
-
-use informer_types::Failure;
+use std::{ops::Deref, time::Duration};
 
 use super::DurationHistogram;
-use crate::dead_letter::cut;
-
-/// Keys that were given up and are still shown: more than a person reads.
-const SHOWN: usize = 100;
+use crate::Quarantine;
 
 /// The state of a workqueue at one moment; the counters of `Counts` are its fields too.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,8 +24,14 @@ pub struct WorkqueueStats {
     pub unfinished_work: Duration,
     /// The time that the oldest work in hand has taken so far.
     pub longest_running: Duration,
-    /// Keys that were given up.
-    pub dropped: u64,
+    /// The plugin's reconciler is left alone, but for a probe now and then.
+    pub quarantine: Option<Quarantine>,
+    /// How often that began.
+    pub quarantines: u64,
+    /// Keys that were given up and not reconciled since, as far as they are kept.
+    pub dropped_keys: usize,
+    /// Of these, how many had to make room for newer ones.
+    pub dropped_keys_evicted: u64,
     /// What was counted since the queue was made.
     pub counts: Counts,
 }
@@ -57,32 +53,14 @@ pub struct Counts {
     pub requeued: u64,
     /// Calls that failed, whatever followed.
     pub failed: u64,
-    /// Calls cut short by the host; their keys were put back.
+    /// Keys that were given up.
+    pub dropped: u64,
+    /// Calls cut short by the host, or not made as there was nothing to call; their keys were put back.
     pub put_back: u64,
     /// How long keys waited, from their first add until they were handed out.
     pub latency: DurationHistogram,
     /// How long keys were in hand.
     pub work_duration: DurationHistogram,
-}
-
-/// A key that was given up, until it is reconciled after all.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DroppedKey {
-    /// The key.
-    pub key: Arc<str>,
-    /// Calls in a row that failed.
-    pub attempts: u32,
-    /// Why the last one failed; the message is cut at 4 KiB.
-    pub failure: Failure,
-    /// When it was given up.
-    pub at: SystemTime,
-}
-
-/// The keys given up last, each once; at the bound the oldest goes, and stays counted.
-#[derive(Debug, Default)]
-pub(super) struct DroppedKeys {
-    kept: VecDeque<DroppedKey>,
-    total: u64,
 }
 
 // === impl WorkqueueStats ===
@@ -92,39 +70,5 @@ impl Deref for WorkqueueStats {
 
     fn deref(&self) -> &Counts {
         &self.counts
-    }
-}
-
-// === impl DroppedKey ===
-
-impl DroppedKey {
-    pub(super) fn new(key: Arc<str>, attempts: u32, failure: Failure) -> Self {
-        Self { key, attempts, failure: cut(failure), at: SystemTime::now() }
-    }
-}
-
-// === impl DroppedKeys ===
-
-impl DroppedKeys {
-    pub(super) fn keep(&mut self, dropped: DroppedKey) {
-        self.withdraw(&dropped.key);
-        if self.kept.len() >= SHOWN {
-            self.kept.pop_front();
-        }
-        self.kept.push_back(dropped);
-        self.total += 1;
-    }
-
-    /// Forgets a key that was reconciled after all.
-    pub(super) fn withdraw(&mut self, key: &str) {
-        self.kept.retain(|dropped| *dropped.key != *key);
-    }
-
-    pub(super) fn list(&self) -> Vec<DroppedKey> {
-        self.kept.iter().cloned().collect()
-    }
-
-    pub(super) fn total(&self) -> u64 {
-        self.total
     }
 }

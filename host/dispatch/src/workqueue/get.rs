@@ -23,9 +23,9 @@ impl RateLimitingQueue {
         let now = now();
         let mut keys = self.0.keys.lock();
         let Some(taken) = keys.take(now) else {
-            return Err(if keys.is_over() { Idle::Over } else { Idle::Until(keys.next_due()) });
+            return Err(if keys.is_over() { Idle::Over } else { Idle::Until(keys.next_due(now)) });
         };
-        let more = keys.waiting(now) > 0 || keys.next_due().is_some();
+        let more = keys.waiting(now) > 0 || keys.next_due(now).is_some();
         drop(keys);
         if more {
             // Several delays may have ended at once, and who else waits may sleep until a later one.

@@ -1,5 +1,6 @@
 //! The queue as a data structure: the caller says what time it is.
 
+mod ending;
 mod explain;
 
 use std::{
@@ -9,19 +10,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{AddError, Enqueued, Failure, KeyThen, Step, Tracer};
+use informer_types::{AddError, Enqueued, KeyThen, Step, Tracer};
 
 use super::{
-    counts::{Counts, DroppedKey, DroppedKeys, WorkqueueStats},
+    DroppedKey,
+    counts::{Counts, WorkqueueStats},
     rate_limiter::RateLimiter,
     work::Taken,
 };
+use crate::{QuarantineConfig, dead_letter::Letters, queue::quarantine::Circuit};
 
 /// Longer delays are cut, so that a sum of times cannot overflow; a guest cannot ask for more than seven weeks.
 const MAX_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Memory for so many keys is kept; what a burst took beyond that goes back once it is over.
 const KEPT: usize = 1024;
+
+/// Keys that were given up and are kept: as many as a queue has dead letters.
+const DROPPED: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 
 /// When a delayed key is due; the number keeps two of the same moment apart, and in order.
 type Due = (Instant, u64);
@@ -41,7 +47,8 @@ pub(super) struct Keys {
     paused: bool,
     phase: Phase,
     counts: Counts,
-    dropped: DroppedKeys,
+    dropped: Letters<DroppedKey>,
+    circuit: Circuit<Arc<str>>,
     tracer: Tracer,
 }
 
@@ -80,7 +87,8 @@ impl Keys {
             paused: false,
             phase: Phase::Open,
             counts: Counts::default(),
-            dropped: DroppedKeys::default(),
+            dropped: Letters::new(DROPPED),
+            circuit: Circuit::new(QuarantineConfig { after: None, ..QuarantineConfig::default() }),
             tracer,
         }
     }
@@ -136,7 +144,7 @@ impl Keys {
     /// The next key, if one waits; whoever takes it ends it.
     pub(super) fn take(&mut self, now: Instant) -> Option<Taken> {
         self.promote(now);
-        if self.paused {
+        if self.paused || !self.circuit.admits(now) {
             return None;
         }
         let key = self.waiting.pop_front()?;
@@ -146,106 +154,10 @@ impl Keys {
         self.in_hand += 1;
         self.counts.depth -= 1;
         self.counts.latency.observe(waited);
+        self.circuit.begin(Arc::clone(&key));
         let failed = slot.failed;
         self.tracer.note_key(&key, || Step::KeyTaken { attempt: failed.saturating_add(1), waited });
         Some(Taken { failed, key, waited })
-    }
-
-    pub(super) fn done(&mut self, key: &Arc<str>, now: Instant) {
-        let call = self.call(key, now);
-        self.end(key, now);
-        call.note(&self.tracer, key, None, KeyThen::Done);
-    }
-
-    fn end(&mut self, key: &Arc<str>, now: Instant) {
-        self.promote(now);
-        if let Some(slot) = self.slots.get_mut(key)
-            && let Some(taken) = slot.taken.take()
-        {
-            self.in_hand -= 1;
-            self.counts.work_duration.observe(now.saturating_duration_since(taken));
-            if slot.added.is_some() {
-                self.waiting.push_back(Arc::clone(key));
-            }
-        }
-        self.release(key);
-    }
-
-    pub(super) fn succeed(&mut self, key: &Arc<str>, now: Instant) {
-        let call = self.call(key, now);
-        self.counts.succeeded += 1;
-        self.dropped.withdraw(key);
-        self.limiter.forget(key);
-        self.set_failed(key, |_| 0);
-        self.end(key, now);
-        call.note(&self.tracer, key, None, KeyThen::Done);
-    }
-
-    pub(super) fn requeue_after(&mut self, key: &Arc<str>, delay: Duration, now: Instant) {
-        let call = self.call(key, now);
-        self.counts.requeued += 1;
-        self.dropped.withdraw(key);
-        self.limiter.forget(key);
-        self.set_failed(key, |_| 0);
-        let then = if self.phase == Phase::Open {
-            self.delay(key, delay, now);
-            KeyThen::Again { after: delay }
-        } else {
-            KeyThen::Discarded
-        };
-        self.end(key, now);
-        call.note(&self.tracer, key, None, then);
-    }
-
-    pub(super) fn requeue(&mut self, key: &Arc<str>, now: Instant) {
-        let call = self.call(key, now);
-        self.counts.requeued += 1;
-        self.dropped.withdraw(key);
-        self.set_failed(key, |_| 0);
-        let then = self.limited(key, now);
-        self.end(key, now);
-        call.note(&self.tracer, key, None, then);
-    }
-
-    pub(super) fn retry(&mut self, key: &Arc<str>, failure: &Failure, now: Instant) {
-        let call = self.call(key, now);
-        self.counts.failed += 1;
-        self.set_failed(key, |failed| failed.saturating_add(1));
-        let then = self.limited(key, now);
-        self.end(key, now);
-        call.note(&self.tracer, key, Some(failure), then);
-    }
-
-    pub(super) fn give_up(&mut self, key: &Arc<str>, attempts: u32, failure: Failure, now: Instant) {
-        let call = self.call(key, now);
-        self.counts.failed += 1;
-        self.limiter.forget(key);
-        self.set_failed(key, |_| 0);
-        self.end(key, now);
-        call.note(&self.tracer, key, Some(&failure), KeyThen::GivenUp);
-        self.dropped.keep(DroppedKey::new(Arc::clone(key), attempts, failure));
-    }
-
-    /// The call was cut short: the key waits again, also where the queue was shut down, so that it is counted as left.
-    pub(super) fn put_back(&mut self, key: &Arc<str>, now: Instant) {
-        let call = self.call(key, now);
-        self.counts.put_back += 1;
-        self.mark(key, now);
-        self.end(key, now);
-        call.note(&self.tracer, key, None, KeyThen::PutBack);
-    }
-
-    pub(super) fn put_back_after(&mut self, key: &Arc<str>, delay: Duration, now: Instant) {
-        let call = self.call(key, now);
-        self.counts.put_back += 1;
-        let then = if self.phase == Phase::Open {
-            self.wait(key, delay, now);
-            KeyThen::Again { after: delay }
-        } else {
-            KeyThen::Discarded
-        };
-        self.end(key, now);
-        call.note(&self.tracer, key, None, then);
     }
 
     pub(super) fn waiting(&mut self, now: Instant) -> usize {
@@ -257,8 +169,24 @@ impl Keys {
         self.slots.len()
     }
 
-    pub(super) fn next_due(&self) -> Option<Instant> {
-        self.delayed.first_key_value().map(|((due, _), _)| *due)
+    /// When something could be handed out, where there is nothing now; none: not before something is added or ended.
+    pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
+        let delayed = self.delayed.first_key_value().map(|((due, _), _)| *due);
+        if !self.circuit.is_open() {
+            return delayed;
+        }
+        let ready = if self.waiting.is_empty() { delayed } else { Some(now) };
+        Some(ready?.max(self.circuit.next(now)?))
+    }
+
+    /// From the next failure on.
+    pub(super) fn set_quarantine(&mut self, config: QuarantineConfig) {
+        self.circuit.set_config(config);
+    }
+
+    /// True where there is a quarantine, whose next probe is due now.
+    pub(super) fn probe_now(&mut self, now: Instant) -> bool {
+        self.circuit.probe_now(now)
     }
 
     pub(super) fn set_paused(&mut self, paused: bool) {
@@ -313,9 +241,11 @@ impl Keys {
         self.phase == Phase::Draining && self.in_hand > 0
     }
 
-    /// True once nothing will be handed out any more, unless what is in hand comes back.
+    /// True once nothing will be handed out any more, unless what is in hand comes back. Nobody waits for the probes of a
+    /// quarantine then.
     pub(super) fn is_over(&self) -> bool {
-        self.phase != Phase::Open && (self.paused || self.waiting.is_empty())
+        let stuck = self.paused || self.circuit.is_open();
+        self.phase != Phase::Open && (stuck || self.waiting.is_empty())
     }
 
     /// True where somebody who waits could have reason to look.
@@ -323,8 +253,12 @@ impl Keys {
         !self.paused && (!self.waiting.is_empty() || !self.delayed.is_empty())
     }
 
-    pub(super) fn dropped(&self) -> Vec<DroppedKey> {
-        self.dropped.list()
+    pub(super) fn dropped(&self) -> &Letters<DroppedKey> {
+        &self.dropped
+    }
+
+    pub(super) fn dropped_mut(&mut self) -> &mut Letters<DroppedKey> {
+        &mut self.dropped
     }
 
     pub(super) fn stats(&mut self, now: Instant) -> WorkqueueStats {
@@ -342,7 +276,10 @@ impl Keys {
             paused: self.paused,
             unfinished_work,
             longest_running,
-            dropped: self.dropped.total(),
+            quarantine: self.circuit.quarantine(now),
+            quarantines: self.circuit.opened(),
+            dropped_keys: self.dropped.len(),
+            dropped_keys_evicted: self.dropped.evicted(),
             counts: self.counts.clone(),
         }
     }

@@ -5,6 +5,7 @@ mod delaying;
 mod ending;
 mod explaining;
 mod measuring;
+mod quarantine;
 mod reconciling;
 
 use std::{num::NonZeroUsize, time::Duration};
@@ -12,6 +13,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use informer_types::{Failure, FailureKind};
 
 use super::*;
+use crate::LetterBox;
 
 /// A queue of at most so many keys whose limiter waits 10 ms, 20 ms, 40 ms ... 1 s.
 fn queue(capacity: usize) -> RateLimitingQueue {

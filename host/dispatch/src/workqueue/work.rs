@@ -16,6 +16,22 @@ pub struct Work {
     ended: bool,
 }
 
+/// What becomes of a key whose call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// It is handed out again, when the limiter lets it.
+    Retrying,
+    /// It is kept as a [`DroppedKey`](super::DroppedKey), until somebody adds it again.
+    GivenUp,
+    /// The reconciler is left alone. The key waits, as if the call had not been made.
+    Quarantined {
+        /// Since this call.
+        begins: bool,
+        /// Until the next probe.
+        probe_in: Duration,
+    },
+}
+
 /// What [`Keys::take`] hands out.
 #[derive(Debug)]
 pub(super) struct Taken {
@@ -52,29 +68,37 @@ impl Work {
         self.end(Keys::done);
     }
 
-    /// `Forget` and `Done`: it succeeded. A dropped key that was added again and succeeded is no longer shown.
-    pub fn succeed(mut self) {
-        self.end(Keys::succeed);
+    /// `Forget` and `Done`: it succeeded. A dropped key that was added again and succeeded is no longer shown. True where
+    /// that ended a quarantine, as for the next two.
+    pub fn succeed(mut self) -> bool {
+        self.end(Keys::succeed)
     }
 
     /// `Forget`, `AddAfter` and `Done`.
-    pub fn requeue_after(mut self, delay: Duration) {
-        self.end(|keys, key, now| keys.requeue_after(key, delay, now));
+    pub fn requeue_after(mut self, delay: Duration) -> bool {
+        self.end(|keys, key, now| keys.requeue_after(key, delay, now))
     }
 
-    /// `AddAfter` and `Done`: no call was made. It is counted as put back, and no failure is forgotten.
+    /// `AddAfter` and `Done`: no call was made. It is counted as put back; its failures, its backoff and its dead letter
+    /// stay.
     pub fn put_back_after(mut self, delay: Duration) {
         self.end(|keys, key, now| keys.put_back_after(key, delay, now));
     }
 
     /// `AddRateLimited` and `Done`: again, without having failed.
-    pub fn requeue(mut self) {
-        self.end(Keys::requeue);
+    pub fn requeue(mut self) -> bool {
+        self.end(Keys::requeue)
     }
 
     /// `AddRateLimited` and `Done`: again, because it failed.
     pub fn retry(mut self, failure: &Failure) {
         self.end(|keys, key, now| keys.retry(key, failure, now));
+    }
+
+    /// The call failed: [`Work::retry`], or [`Work::give_up`] where its attempts are `spent`; in a quarantine, neither.
+    pub fn fail(mut self, failure: &Failure, spent: bool) -> Failed {
+        let attempts = self.attempt();
+        self.end(|keys, key, now| keys.fail(key, (attempts, spent), failure, now))
     }
 
     /// `Forget` and `Done`: it is given up, counted and shown, until somebody adds it again (W-12, W-13).
@@ -83,17 +107,23 @@ impl Work {
         self.end(|keys, key, now| keys.give_up(key, attempts, failure, now));
     }
 
-    fn end(&mut self, how: impl FnOnce(&mut Keys, &Arc<str>, std::time::Instant)) {
+    fn end<T>(&mut self, how: impl FnOnce(&mut Keys, &Arc<str>, std::time::Instant) -> T) -> T {
         self.ended = true;
-        let wake = {
-            let mut keys = self.queue.0.keys.lock();
-            how(&mut keys, &self.taken.key, now());
-            keys.wakes()
+        let shared = &self.queue.0;
+        let (ended, wake, letters) = {
+            let mut keys = shared.keys.lock();
+            let version = keys.dropped().version();
+            let ended = how(&mut keys, &self.taken.key, now());
+            (ended, keys.wakes(), keys.dropped().version() != version)
         };
         if wake {
-            self.queue.0.ready.notify_one();
+            shared.ready.notify_one();
         }
-        self.queue.0.changed.notify_waiters();
+        if letters {
+            shared.letters.notify_waiters();
+        }
+        shared.changed.notify_waiters();
+        ended
     }
 }
 

@@ -106,9 +106,9 @@ impl Pair {
                 let key: u8 = work.key().parse().unwrap();
                 match how {
                     End::Done => work.done(),
-                    End::Succeed => work.succeed(),
-                    End::Requeue => work.requeue(),
-                    End::RequeueAfter(wait) => work.requeue_after(millis(wait)),
+                    End::Succeed => assert!(!work.succeed()),
+                    End::Requeue => assert!(!work.requeue()),
+                    End::RequeueAfter(wait) => assert!(!work.requeue_after(millis(wait))),
                     End::Retry => work.retry(&failure()),
                     End::GiveUp => work.give_up(failure()),
                     End::Drop => drop(work),

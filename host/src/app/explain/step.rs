@@ -66,6 +66,7 @@ fn verdict(step: &Step) -> &'static str {
             KeyThen::Again { .. } => "again",
             KeyThen::GivenUp => "given-up",
             KeyThen::PutBack => "cut-short",
+            KeyThen::Spared => "spared",
             KeyThen::Discarded => "discarded",
         },
         Step::KeyDiscarded => "discarded",
@@ -141,8 +142,9 @@ fn after_call(then: &KeyThen) -> String {
     match then {
         KeyThen::Done => String::new(),
         KeyThen::Again { after } => format!("; again in {after:.1?}"),
-        KeyThen::GivenUp => "; the key is forgotten until it is added again".to_owned(),
+        KeyThen::GivenUp => "; the key is a dead letter until it is reconciled".to_owned(),
         KeyThen::PutBack => "; the key waits as before".to_owned(),
+        KeyThen::Spared => "; the plugin is in quarantine, and the key waits".to_owned(),
         KeyThen::Discarded => "; the workqueue is closed".to_owned(),
     }
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use informer_dispatch::{DeadLetter, ObjectRef};
+use informer_dispatch::{DeadLetter, ObjectRef, workqueue::DroppedKey};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Unit;
 use crate::dead_letters::Chosen;
+
+/// What is called with a key.
+const RECONCILE: &str = "reconcile";
 
 /// Why letters are in memory only, a sentence for each plugin.
 pub(super) fn problems(units: &[Arc<Unit>]) -> Vec<String> {
@@ -27,9 +30,25 @@ pub(in crate::app) fn dead_letter(letter: &DeadLetter) -> Value {
     })
 }
 
+/// A key that was given up, as a letter.
+fn dropped_key(dropped: &DroppedKey) -> Value {
+    json!({
+        "object": named(&dropped.key), "verb": RECONCILE,
+        "attempts": dropped.attempts, "failure": dropped.failure.to_string(),
+        "at": Timestamp::try_from(dropped.at).ok().map(|at| at.to_string()),
+    })
+}
+
+/// A key is what the plugin says it is: it may be no object's.
+fn named(key: &str) -> String {
+    format!("key {key}")
+}
+
 pub(super) fn list(units: &[Arc<Unit>], chosen: &Chosen) -> Value {
     let letters = units.iter().flat_map(|unit| {
-        unit.dead_letters(chosen).into_iter().map(move |letter| of(unit, dead_letter(&letter)))
+        let events = unit.dead_letters(chosen).into_iter().map(|letter| dead_letter(&letter));
+        let keys = unit.dropped_keys(chosen).into_iter().map(|dropped| dropped_key(&dropped));
+        events.chain(keys).map(|letter| of(unit, letter)).collect::<Vec<_>>()
     });
     json!({ "dead-letters": letters.collect::<Vec<_>>(), "problems": problems(units) })
 }
@@ -44,6 +63,13 @@ pub(super) fn replay(units: &[Arc<Unit>], chosen: &Chosen) -> Value {
                 Err(why) => refused.push(of(unit, json!({ "object": object, "why": why.to_string() }))),
             }
         }
+        for dropped in unit.dropped_keys(chosen) {
+            let object = named(&dropped.key);
+            match unit.replay_key(&dropped) {
+                Ok(()) => replayed.push(of(unit, json!({ "object": object, "as": RECONCILE }))),
+                Err(why) => refused.push(of(unit, json!({ "object": object, "why": why.to_string() }))),
+            }
+        }
     }
     tracing::info!(replayed = replayed.len(), refused = refused.len(), "dead letters are told again");
     json!({ "replayed": replayed, "refused": refused })
@@ -51,8 +77,9 @@ pub(super) fn replay(units: &[Arc<Unit>], chosen: &Chosen) -> Value {
 
 pub(super) fn drop_chosen(units: &[Arc<Unit>], chosen: &Chosen) -> Value {
     let dropped = units.iter().flat_map(|unit| {
-        let named = |object: ObjectRef| of(unit, json!({ "object": object.to_string() }));
-        unit.drop_dead_letters(chosen).into_iter().map(named)
+        let objects = unit.drop_dead_letters(chosen).into_iter().map(|object: ObjectRef| object.to_string());
+        let keys = unit.forget_dropped_keys(chosen).into_iter().map(|key| named(&key));
+        objects.chain(keys).map(|object| of(unit, json!({ "object": object }))).collect::<Vec<_>>()
     });
     let dropped: Vec<Value> = dropped.collect();
     tracing::info!(dropped = dropped.len(), "dead letters are dropped as asked for");

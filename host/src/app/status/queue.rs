@@ -27,7 +27,7 @@ pub(super) fn queue(stats: &QueueStats, config: &QueueConfig) -> Value {
     })
 }
 
-fn quarantine(quarantine: &Quarantine) -> Value {
+pub(super) fn quarantine(quarantine: &Quarantine) -> Value {
     json!({
         "lasting-ms": millis(quarantine.lasting), "probe-in-ms": millis(quarantine.probe_in),
         "failed-probes": quarantine.failed_probes, "failure": quarantine.failure.to_string(),

@@ -1,15 +1,18 @@
 //! The workqueue of a plugin that reconciles, for the admin endpoint.
 
-use informer_dispatch::workqueue::{DroppedKey, DurationHistogram};
+use informer_dispatch::{
+    Quarantine,
+    workqueue::{DroppedKey, DurationHistogram},
+};
 use serde_json::{Value, json};
 
-use super::{Unit, millis};
+use super::{Unit, millis, queue::quarantine};
 
 /// Null for a plugin that neither reconciles nor has keys from a version that did. The names are those of client-go's
 /// workqueue metrics where there are any (W-14).
 pub(super) fn workqueue(unit: &Unit) -> Value {
     let stats = unit.workqueue().stats();
-    if !unit.plugin().reconciles() && stats.keys == 0 && stats.adds == 0 {
+    if !unit.plugin().reconciles() && stats.keys == 0 && stats.adds == 0 && stats.dropped_keys == 0 {
         return Value::Null;
     }
     json!({
@@ -17,12 +20,30 @@ pub(super) fn workqueue(unit: &Unit) -> Value {
         "keys": stats.keys, "capacity": stats.capacity, "paused": stats.paused,
         "adds": stats.adds, "retries": stats.retries, "refused": stats.refused,
         "succeeded": stats.succeeded, "requeued": stats.requeued, "failed": stats.failed,
-        "put-back": stats.put_back, "dropped": stats.dropped,
+        "put-back": stats.put_back, "dropped": stats.dropped, "dropped-keys-evicted": stats.dropped_keys_evicted,
+        "quarantine": stats.quarantine.as_ref().map(quarantine), "quarantines": stats.quarantines,
         "queue-duration": durations(&stats.latency), "work-duration": durations(&stats.work_duration),
         "unfinished-work-ms": millis(stats.unfinished_work),
         "longest-running-ms": millis(stats.longest_running),
         "dropped-keys": unit.workqueue().dropped().iter().map(dropped).collect::<Vec<_>>(),
     })
+}
+
+/// Null for a plugin without a reconciler.
+pub(super) fn in_short(unit: &Unit) -> Value {
+    if !unit.plugin().reconciles() {
+        return Value::Null;
+    }
+    let stats = unit.workqueue().stats();
+    json!({
+        "keys": stats.keys, "dropped-keys": stats.dropped_keys,
+        "quarantine": stats.quarantine.as_ref().map(quarantine),
+    })
+}
+
+/// Nothing where the version in service has no reconciler to probe, whatever the one before did.
+pub(super) fn quarantined(unit: &Unit) -> Option<Quarantine> {
+    unit.workqueue().stats().quarantine.filter(|_| unit.plugin().reconciles())
 }
 
 /// Buckets by their upper bound in seconds, cumulative.

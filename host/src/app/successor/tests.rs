@@ -216,7 +216,8 @@ impl TraceSink for Steps {
 #[test]
 fn what_is_older_than_what_is_known_is_written_down() {
     let steps = Arc::new(Steps::default());
-    let told = Told { cached: vec![object("a", "1", "9", "{}")], untold: HashMap::new(), alike: false };
+    let cached = vec![object("a", "1", "9", "{}")];
+    let told = Told { cached, untold: HashMap::new(), until: Some("9".to_owned()), alike: false };
     let tracer = Tracer::new(Arc::clone(&steps) as _).of_plugin("ttl");
     let sink = Successor::new(source(), told, Arc::new(Heard::default()), tracer);
 

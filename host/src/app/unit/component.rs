@@ -91,6 +91,7 @@ impl Unit {
                 *self.refused.lock() = None;
                 self.loaded.send_replace(true);
                 self.queue.probe_now();
+                self.workqueue().probe_now();
                 let what = if first { "plugin loaded" } else { "plugin reloaded" };
                 tracing::info!(plugin, guest = name, version, sdk, %digest, ?prepared_in, "{what}");
             }

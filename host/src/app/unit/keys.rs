@@ -30,6 +30,7 @@ impl OwnKeys {
         calls: Arc<Calls>,
         abort: &CancellationToken,
     ) -> Self {
+        queue.set_quarantine(settings::queue(config).quarantine);
         let workers = ReconcileLoop::spawn(settings::reconcile(config), queue.clone(), calls, abort);
         Self { queue, workers: Mutex::new(Some(workers)) }
     }
@@ -43,6 +44,7 @@ impl OwnKeys {
     pub(super) fn configure(&self, old: &config::Plugin, new: &config::Plugin) {
         let (before, now) = (&old.workqueue, &new.workqueue);
         self.queue.set_capacity(now.capacity);
+        self.queue.set_quarantine(settings::queue(new).quarantine);
         let waits = |queue: &Workqueue| (queue.min, queue.max, queue.qps, queue.burst);
         if waits(before) != waits(now) {
             self.queue.set_limiter(settings::limiter(now));

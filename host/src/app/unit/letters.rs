@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
-use informer_dispatch::{DeadLetter, DeadLetterKeeper, ObjectRef, Queue};
-use informer_types::Change;
+use informer_dispatch::{
+    DeadLetter, DeadLetterKeeper, ObjectRef, Queue,
+    workqueue::{DroppedKey, RateLimitingQueue},
+};
+use informer_types::{Change, Workqueue};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::Unit;
 use crate::{
     dead_letters::{Chosen, Refused},
-    state::{DeadLetters, State},
+    state::{DeadLetters, DroppedKeys, State},
 };
 
 /// Keeps them on disk for as long as it runs.
 pub(super) struct Letters {
-    keeper: Arc<DeadLetterKeeper<DeadLetters>>,
+    events: Arc<DeadLetterKeeper<DeadLetters>>,
+    keys: Arc<DeadLetterKeeper<DroppedKeys, RateLimitingQueue>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -23,13 +27,16 @@ pub(super) struct Letters {
 // === impl Letters ===
 
 impl Letters {
-    pub(super) fn keep(queue: Queue, state: State, plugin: &str) -> Self {
-        let keeper = DeadLetterKeeper::new(queue, DeadLetters::new(state, plugin));
+    pub(super) fn keep(queue: Queue, workqueue: RateLimitingQueue, state: State, plugin: &str) -> Self {
+        let events = DeadLetterKeeper::new(queue, DeadLetters::new(state.clone(), plugin));
+        let keys = DeadLetterKeeper::new(workqueue, DroppedKeys::new(state, plugin));
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let (running, token) = (Arc::clone(&keeper), stop.clone());
+        let (running, token) = (Arc::clone(&events), stop.clone());
+        tasks.spawn(async move { running.run(token).await });
+        let (running, token) = (Arc::clone(&keys), stop.clone());
         tasks.spawn(async move { running.run(token).await });
         tasks.close();
-        Self { keeper, tasks, stop }
+        Self { events, keys, tasks, stop }
     }
 
     /// After the last call: writes what is not written yet.
@@ -52,7 +59,7 @@ impl Drop for Letters {
 impl Unit {
     /// Why dead letters are in memory only, if they are.
     pub(in crate::app) fn letters_problem(&self) -> Option<String> {
-        self.letters.keeper.problem()
+        self.letters.events.problem().or_else(|| self.letters.keys.problem())
     }
 
     /// The chosen ones, the oldest first.
@@ -64,6 +71,25 @@ impl Unit {
     /// Forgets the chosen ones.
     pub(in crate::app) fn drop_dead_letters(&self, chosen: &Chosen) -> Vec<ObjectRef> {
         self.queue.drop_dead_letters(|object| chosen.has(self.name(), object))
+    }
+
+    /// The chosen keys that were given up, the oldest first.
+    pub(in crate::app) fn dropped_keys(&self, chosen: &Chosen) -> Vec<DroppedKey> {
+        let dropped = self.workqueue().dropped().into_iter();
+        dropped.filter(|dropped| chosen.has_key(self.name(), &dropped.key)).collect()
+    }
+
+    /// Forgets the chosen keys.
+    pub(in crate::app) fn forget_dropped_keys(&self, chosen: &Chosen) -> Vec<Arc<str>> {
+        self.workqueue().forget_dropped(|key| chosen.has_key(self.name(), key))
+    }
+
+    /// Adds a key again that was given up. The letter goes once it is reconciled.
+    pub(in crate::app) fn replay_key(&self, dropped: &DroppedKey) -> Result<(), Refused> {
+        if !self.plugin.reconciles() {
+            return Err(Refused::NotReconciling);
+        }
+        self.workqueue().add(&dropped.key).map_err(|_| Refused::Full)
     }
 
     /// Tells the plugin again what it gave up: the object as it is in the cache, as an addition or an update as the letter

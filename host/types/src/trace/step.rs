@@ -195,10 +195,12 @@ pub enum KeyThen {
         /// After this long at the latest.
         after: Duration,
     },
-    /// It is forgotten until somebody adds it again.
+    /// It is a dead letter until it is reconciled: it waits for somebody who adds it again.
     GivenUp,
     /// The host cut the call short, and it waits as before.
     PutBack,
+    /// The plugin is in quarantine: the failure is not held against the key, and it waits.
+    Spared,
     /// The workqueue is closed.
     Discarded,
 }

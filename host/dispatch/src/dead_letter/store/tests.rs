@@ -2,7 +2,7 @@ use informer_types::{Cause, Failure, FailureKind, NotificationSink};
 use tokio::{sync::Notify, time::timeout};
 
 use super::*;
-use crate::{QueueConfig, Settlement, testing::added};
+use crate::{ObjectRef, QueueConfig, Settlement, testing::added};
 
 /// A disk.
 #[derive(Clone, Debug, Default)]

@@ -62,7 +62,7 @@ impl Keyed {
     /// Tells the circuit. Where the call is not to be held against its object: whether the quarantine begins with it.
     fn fail(&mut self, taken: &Taken, failure: &Failure, now: Instant) -> Option<bool> {
         let was_open = self.circuit.is_open();
-        let verdict = self.circuit.failed(taken.id, failure, now);
+        let verdict = self.circuit.failed(&taken.id, failure, now);
         (verdict == Verdict::Spared).then_some(!was_open)
     }
 
@@ -109,7 +109,7 @@ impl Keyed {
 
     /// The handler does not want it, now or ever.
     fn refuse(&mut self, taken: Taken, failure: Failure) -> Outcome {
-        self.circuit.undecided(taken.id, true);
+        self.circuit.undecided(&taken.id, true);
         let open = self.circuit.is_open();
         let outcome = self.give_up(taken, Fate::DeadLetter, failure);
         Outcome { wake: if open { Wake::All } else { outcome.wake }, ..outcome }
@@ -120,7 +120,7 @@ impl Keyed {
         if !self.closed {
             self.counts.given_back += 1;
         }
-        self.circuit.undecided(taken.id, false);
+        self.circuit.undecided(&taken.id, false);
         let ended = self.ended(&taken, None, now);
         self.note_ended(ended, if self.closed { Then::Discarded } else { Then::GivenBack });
         let open = self.circuit.is_open();

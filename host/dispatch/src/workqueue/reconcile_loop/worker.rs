@@ -6,12 +6,12 @@ use futures::FutureExt;
 use informer_types::{Failure, FailureKind, Reconciled, Reconciler, Request};
 use tokio::{select, task::coop::consume_budget};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, trace};
+use tracing::{debug, error, info, trace, warn};
 
 use super::ReconcileConfig;
 use crate::{
     dispatcher::{supervisor, worker::panic_message},
-    workqueue::{RateLimitingQueue, Work},
+    workqueue::{Failed, RateLimitingQueue, Work},
 };
 
 /// Takes a key, makes the call, ends it, and again.
@@ -71,21 +71,45 @@ impl<R: Reconciler> Worker<R> {
     fn end(&self, work: Work, reconciled: Reconciled) {
         let ReconcileConfig { plugin, attempts, .. } = &self.0.config;
         let (key, attempt) = (Arc::clone(work.key()), work.attempt());
-        match reconciled {
+        let recovered = match reconciled {
             Reconciled::Done => {
-                work.succeed();
                 trace!(%plugin, %key, attempt, "reconciled");
+                work.succeed()
             }
             Reconciled::Requeue => work.requeue(),
             Reconciled::RequeueAfter(delay) => work.requeue_after(delay),
-            Reconciled::NotCalled(delay) => work.put_back_after(delay),
-            Reconciled::Retry { failure } if attempts.is_none_or(|most| attempt < most.get()) => {
-                debug!(%plugin, %key, attempt, %failure, "an attempt failed");
-                work.retry(&failure);
+            Reconciled::NotCalled(delay) => {
+                work.put_back_after(delay);
+                false
             }
-            Reconciled::Retry { failure } | Reconciled::Terminal { failure } => {
-                error!(%plugin, %key, attempts = attempt, %failure, "given up: the key is forgotten until it is added again");
+            Reconciled::Retry { failure } => {
+                let spent = attempts.is_some_and(|most| attempt >= most.get());
+                self.failed(&key, attempt, work.fail(&failure, spent), &failure);
+                false
+            }
+            Reconciled::Terminal { failure } => {
+                self.failed(&key, attempt, Failed::GivenUp, &failure);
                 work.give_up(failure);
+                false
+            }
+        };
+        if recovered {
+            info!(%plugin, "a key was reconciled: the quarantine is over");
+        }
+    }
+
+    fn failed(&self, key: &str, attempt: u32, failed: Failed, failure: &Failure) {
+        let plugin = &*self.0.config.plugin;
+        match failed {
+            Failed::Retrying => debug!(plugin, key, attempt, %failure, "an attempt failed"),
+            Failed::GivenUp => {
+                error!(plugin, key, attempts = attempt, %failure, "given up: the key is kept as a dead letter until it is reconciled");
+            }
+            Failed::Quarantined { begins: true, probe_in } => {
+                warn!(plugin, key, %failure, ?probe_in, "the reconciler is in quarantine: its keys wait");
+            }
+            Failed::Quarantined { begins: false, probe_in } => {
+                debug!(plugin, key, %failure, ?probe_in, "the quarantine goes on");
             }
         }
     }

@@ -17,7 +17,7 @@ use super::*;
 
 /// Answers as it was told, then `Done`; remembers what it was asked and when.
 #[derive(Default)]
-struct Scripted {
+pub(super) struct Scripted {
     answers: Mutex<VecDeque<Reconciled>>,
     asked: Mutex<Vec<(String, u32, time::Instant)>>,
     running: AtomicUsize,
@@ -26,15 +26,15 @@ struct Scripted {
 }
 
 impl Scripted {
-    fn new(answers: impl IntoIterator<Item = Reconciled>) -> Arc<Self> {
+    pub(super) fn new(answers: impl IntoIterator<Item = Reconciled>) -> Arc<Self> {
         Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), ..Self::default() })
     }
 
-    fn asked(&self) -> Vec<(String, u32)> {
+    pub(super) fn asked(&self) -> Vec<(String, u32)> {
         self.asked.lock().iter().map(|(key, attempt, _)| (key.clone(), *attempt)).collect()
     }
 
-    fn gaps(&self) -> Vec<u128> {
+    pub(super) fn gaps(&self) -> Vec<u128> {
         let asked = self.asked.lock();
         asked.windows(2).map(|pair| (pair[1].2 - pair[0].2).as_millis()).collect()
     }
@@ -56,7 +56,7 @@ fn failed() -> Reconciled {
     Reconciled::Retry { failure: Failure::new(FailureKind::Handler, "no") }
 }
 
-fn run(
+pub(super) fn run(
     queue: &RateLimitingQueue,
     reconciler: &Arc<impl Reconciler>,
     workers: usize,
@@ -71,7 +71,7 @@ fn run(
 }
 
 /// Until nothing is left; paused time runs as far as it has to.
-async fn settled(queue: &RateLimitingQueue) {
+pub(super) async fn settled(queue: &RateLimitingQueue) {
     while queue.keys() > 0 {
         time::sleep(Duration::from_millis(1)).await;
     }

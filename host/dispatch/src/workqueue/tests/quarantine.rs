@@ -1,0 +1,211 @@
+//! A reconciler that does not work is left alone, as a handler is.
+
+use std::num::NonZeroU32;
+
+use informer_types::{Failure, FailureKind, Reconciled};
+
+use super::{
+    reconciling::{Scripted, run, settled},
+    *,
+};
+use crate::Backoff;
+
+/// After so many failures in a row; probes after 1 s, 2 s, 4 s ... 8 s.
+fn quarantining(after: u32) -> RateLimitingQueue {
+    let queue = queue(10);
+    let (min, max) = (Duration::from_secs(1), Duration::from_secs(8));
+    let backoff = Backoff { min, max, factor: 2.0, jitter: 0.0 };
+    queue.set_quarantine(QuarantineConfig { after: NonZeroU32::new(after), backoff });
+    queue
+}
+
+fn fails(kind: FailureKind) -> Reconciled {
+    Reconciled::Retry { failure: Failure::new(kind, "no") }
+}
+
+fn add(queue: &RateLimitingQueue, keys: &[&str]) {
+    keys.iter().for_each(|key| queue.add(key).unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_so_many_traps_keys_wait_but_for_a_probe_and_none_is_held_against_its_key() {
+    let queue = quarantining(3);
+    let reconciler = Scripted::new((0..4).map(|_| fails(FailureKind::Trap)));
+    add(&queue, &["a", "b", "c", "d"]);
+    // Two attempts only: without a quarantine every key would be given up soon.
+    let _handle = run(&queue, &reconciler, 1, 2);
+    settled(&queue).await;
+
+    let asked = [("a", 1), ("b", 1), ("c", 1), ("d", 1), ("c", 1), ("a", 2), ("b", 2), ("d", 1)];
+    assert_eq!(reconciler.asked(), asked.map(|(key, attempt)| (key.to_owned(), attempt)));
+    assert_eq!(reconciler.gaps(), [0, 0, 1000, 2000, 0, 0, 0], "two probes, and the second ended it");
+    let stats = queue.stats();
+    assert_eq!((stats.failed, stats.succeeded, stats.dropped, stats.quarantines), (4, 4, 0, 1));
+    assert_eq!(stats.quarantine, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_it_lasts_it_is_shown_and_only_one_worker_probes() {
+    let queue = quarantining(3);
+    let reconciler = Scripted::new((0..1000).map(|_| fails(FailureKind::Deadline)));
+    add(&queue, &["a", "b", "c", "d", "e", "f"]);
+    let _handle = run(&queue, &reconciler, 3, 2);
+
+    time::sleep(Duration::from_millis(500)).await;
+    let quarantine = queue.stats().quarantine.unwrap();
+    assert_eq!((quarantine.failed_probes, quarantine.failure.to_string()), (0, "deadline: no".to_owned()));
+    let before = reconciler.asked().len();
+    time::sleep(Duration::from_secs(1 + 2 + 4)).await;
+
+    assert_eq!(reconciler.asked().len() - before, 3, "one call for each probe");
+    let stats = queue.stats();
+    assert_eq!((stats.dropped, stats.keys), (0, 6));
+    assert_eq!(stats.quarantine.unwrap().failed_probes, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_of_the_reconciler_itself_are_its_answers_and_start_the_count_anew() {
+    let queue = quarantining(3);
+    let kinds =
+        [FailureKind::Trap, FailureKind::Trap, FailureKind::Handler, FailureKind::Trap, FailureKind::Trap];
+    let reconciler = Scripted::new(kinds.map(fails));
+    add(&queue, &["a"]);
+    let _handle = run(&queue, &reconciler, 1, 0);
+    settled(&queue).await;
+
+    assert_eq!((queue.stats().quarantines, queue.stats().failed), (0, 5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_version_is_probed_at_once_and_a_shutdown_waits_for_no_probe() {
+    let queue = quarantining(3);
+    let reconciler = Scripted::new((0..4).map(|_| fails(FailureKind::Memory)));
+    add(&queue, &["a", "b", "c"]);
+    let handle = run(&queue, &reconciler, 1, 0);
+    time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(reconciler.asked().len(), 3);
+
+    queue.probe_now();
+    time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(reconciler.asked().len(), 4);
+    assert!(queue.stats().quarantine.is_some());
+
+    let began = time::Instant::now();
+    assert_eq!(handle.drain(Duration::from_secs(60)).await, 3, "they are left, and counted");
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_given_up_is_a_letter_that_can_be_restored_forgotten_or_reconciled() {
+    let queue = queue(10);
+    let give_up = |key: &str| {
+        queue.add(key).unwrap();
+        queue.take().unwrap().give_up(Failure::new(FailureKind::Handler, key));
+    };
+    let keys = || queue.dropped().iter().map(|dropped| dropped.key.to_string()).collect::<Vec<_>>();
+    let (empty, _) = queue.letters_now();
+    give_up("a");
+    let (seen, letters) = queue.letters_after(Some(empty)).await;
+    assert_eq!((letters.len(), &*letters[0].key), (1, "a"));
+
+    let old = |key: &str| DroppedKey { key: key.into(), attempts: 9, ..letters[0].clone() };
+    queue.restore_letters(vec![old("x"), old("a"), old("y")]);
+    assert_eq!(keys(), ["x", "y", "a"], "the older first, and of one key the newer");
+    assert_eq!(queue.dropped()[2].attempts, 1);
+    assert_ne!(queue.letters_now().0, seen);
+    assert_eq!(queue.stats().dropped, 1, "those of an earlier process were counted by it");
+
+    assert_eq!(queue.forget_dropped(|key| key == "x"), ["x".into()]);
+    queue.add("y").unwrap();
+    queue.take().unwrap().succeed();
+    assert_eq!(keys(), ["a"]);
+}
+
+/// After the first failure.
+fn in_quarantine(keys: &[&str]) -> RateLimitingQueue {
+    let queue = quarantining(1);
+    add(&queue, keys);
+    let failed = queue.take().unwrap().fail(&Failure::new(FailureKind::Trap, "no"), false);
+    assert_eq!(failed, Failed::Quarantined { begins: true, probe_in: Duration::from_secs(1) });
+    queue
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_ends_without_an_answer_is_followed_by_another_at_once() {
+    let queue = in_quarantine(&["a", "b", "c", "d", "e"]);
+    assert!(queue.take().is_none());
+    after(1_000).await;
+
+    let ends: [fn(Work); 4] =
+        [Work::done, |work| work.retry(&failure()), drop, |work| work.put_back_after(Duration::from_secs(9))];
+    for end in ends {
+        let probe = queue.take().unwrap();
+        assert!(queue.take().is_none(), "one at a time");
+        end(probe);
+        assert!(queue.stats().quarantine.is_some());
+    }
+    assert!(queue.take().unwrap().succeed(), "it ended the quarantine");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_not_made_changes_nothing_of_its_key_but_the_time() {
+    let queue = queue(10);
+    queue.add("a").unwrap();
+    queue.take().unwrap().give_up(Failure::new(FailureKind::Handler, "no"));
+    queue.add("a").unwrap();
+    queue.take().unwrap().retry(&failure());
+    after(10).await;
+
+    let work = queue.take().unwrap();
+    assert_eq!(work.attempt(), 2);
+    work.put_back_after(Duration::from_millis(50));
+
+    assert_eq!(queue.dropped().len(), 1, "it was not reconciled");
+    assert!(queue.take().is_none());
+    after(50).await;
+    let work = queue.take().unwrap();
+    assert_eq!((work.attempt(), queue.num_requeues("a"), queue.stats().put_back), (2, 1, 1));
+    queue.shut_down();
+    work.put_back_after(Duration::from_millis(50));
+    assert!(queue.get().await.is_none(), "nobody goes round and round with it while the host stops");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_reconciled_or_dropped_before_the_letters_of_the_run_before_are_read_has_none_of_them() {
+    let queue = queue(10);
+    queue.expect_letters();
+    let failure = Failure::new(FailureKind::Handler, "no");
+    add(&queue, &["done", "requeued", "later", "dropped", "failing", "again"]);
+    queue.take().unwrap().succeed();
+    queue.take().unwrap().requeue();
+    queue.take().unwrap().requeue_after(Duration::from_secs(1));
+    queue.take().unwrap().give_up(failure.clone());
+    queue.forget_dropped(|key| key == "dropped");
+    queue.take().unwrap().fail(&failure, false);
+    queue.take().unwrap().give_up(failure.clone());
+
+    let old = |key: &&str| DroppedKey {
+        key: (*key).into(),
+        attempts: 9,
+        failure: failure.clone(),
+        at: std::time::SystemTime::UNIX_EPOCH,
+    };
+    let kept = ["done", "requeued", "later", "dropped", "failing", "again", "quiet"];
+    queue.restore_letters(kept.iter().map(old).collect());
+
+    let keys: Vec<_> = queue.dropped().iter().map(|d| (d.key.to_string(), d.attempts)).collect();
+    assert_eq!(keys, [("failing".to_owned(), 9), ("quiet".to_owned(), 9), ("again".to_owned(), 1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn letters_of_keys_are_bounded_the_oldest_make_room_and_are_counted() {
+    let queue = queue(10);
+    for number in 0..1001 {
+        queue.add(&number.to_string()).unwrap();
+        queue.take().unwrap().give_up(Failure::new(FailureKind::Handler, "no"));
+    }
+
+    let stats = queue.stats();
+    assert_eq!((stats.dropped, stats.dropped_keys, stats.dropped_keys_evicted), (1001, 1000, 1));
+    assert_eq!(&*queue.dropped()[0].key, "1");
+}
