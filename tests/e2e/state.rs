@@ -123,11 +123,12 @@ async fn what_one_plugin_keeps_survives_a_restart_and_is_nobody_elses() {
 async fn quota_and_limits_are_kept_and_said() {
     let (server, state) = (server().await, TempDir::new().unwrap());
     let many: Vec<_> = (0..1200).map(|number| (format!("k{number:04}"), "")).collect();
+    let large = keeper("large", "1MiB", "b", &json!([{"set": ["k", 100_000]}, {"get": "k"}]));
     let plugins = [
         keeper("quota", "100B", "b", &json!([{"set": ["k", 98]}, {"set": ["k", 99]}, {"exists": "k"}])),
         keeper("keys", "1MiB", "b", &json!([{"set-many": many}, "keys"])),
         keeper("long", "1MiB", "b", &json!([{"set": ["x".repeat(1025), 1]}, {"open": 63}, {"open": 64}])),
-        keeper("large", "1GiB", "b", &json!([{"set": ["k", 5 << 20]}, {"get": "k"}])),
+        format!("{large}[plugin.limits]\nresponse = \"64KiB\"\n"),
     ];
 
     let host = host(&server, state.path(), &plugins).await;
@@ -140,7 +141,7 @@ async fn quota_and_limits_are_kept_and_said() {
     let open = "64 buckets are open in this instance: drop those that are done with";
     assert_eq!(host.lines.of("long"), [&other(long), "63", &other(open)]);
     let large =
-        "the values have more than the plugin's limit of 4194304 bytes: ask for fewer, or raise `response`";
+        "the values have more than the plugin's limit of 65536 bytes: ask for fewer, or raise `response`";
     assert_eq!(host.lines.of("large"), ["()", &other(large)]);
     host.stop().await;
 }

@@ -122,7 +122,7 @@ fn the_wall_clock_is_read_for_what_is_shown_or_kept_and_nowhere_else() {
         "devserver/src/rest.rs",
         "devserver/src/table/age.rs",
         "dispatch/src/dead_letter.rs",
-        "dispatch/src/workqueue/counts.rs",
+        "dispatch/src/workqueue/dropped.rs",
         "runtime/src/capabilities/client/events.rs",
         "src/trace.rs",
     ];

@@ -38,7 +38,7 @@ impl Run {
         let started = Instant::now();
         let status = self.0.status().map_err(|error| self.not_started(&error))?;
         if !status.success() {
-            return Err(format!("`{}` failed ({status}): {:?}", step.0, self.0));
+            return Err(format!("`{}` failed ({status}): {}", step.0, self.line()));
         }
         println!("    {} took {:.1} s", step.0, started.elapsed().as_secs_f64());
         Ok(())
@@ -51,9 +51,15 @@ impl Run {
     pub(crate) fn output(mut self) -> Result<String, String> {
         let output = self.0.output().map_err(|error| self.not_started(&error))?;
         if !output.status.success() {
-            return Err(format!("{:?} failed: {}", self.0, String::from_utf8_lossy(&output.stderr)));
+            return Err(format!("`{}` failed: {}", self.line(), String::from_utf8_lossy(&output.stderr)));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// As it would be typed, without what is changed of the environment.
+    fn line(&self) -> String {
+        let words = std::iter::once(self.0.get_program()).chain(self.0.get_args());
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     fn not_started(&self, error: &std::io::Error) -> String {
