@@ -2,7 +2,7 @@
 
 mod handle;
 pub(crate) mod supervisor;
-pub(crate) mod worker;
+mod worker;
 
 use std::{num::NonZeroUsize, sync::Arc};
 

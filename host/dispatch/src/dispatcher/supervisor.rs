@@ -1,5 +1,7 @@
 //! Keeps the right number of workers.
 
+mod work;
+
 use std::{future::Future, num::NonZeroUsize};
 
 use tokio::{
@@ -10,15 +12,28 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error};
 
-/// What a supervisor keeps running, each in a task of its own.
-pub(crate) trait Work: Clone {
-    /// Runs until there is nothing more to do; until `retire`, then finishing the call in hand; or until `shutdown`,
-    /// then dropping it.
-    fn run(
-        self,
-        shutdown: CancellationToken,
-        retire: CancellationToken,
-    ) -> impl Future<Output = ()> + Send + 'static;
+use work::work;
+
+/// What a supervisor keeps running, each in a task of its own: see [`work()`].
+pub(crate) trait Work: Clone + Send + Sync + 'static {
+    /// What is in hand during a call. Dropping it puts it back.
+    type Held: Send;
+    /// What a call is about.
+    type Order: Send;
+    /// How a call ended.
+    type Outcome: Send;
+
+    /// The next one, when there is one; none: there will never be another. Dropping the future takes nothing.
+    fn next(&self) -> impl Future<Output = Option<(Self::Held, Self::Order)>> + Send;
+
+    /// Makes the call.
+    fn call(&self, order: Self::Order) -> impl Future<Output = Self::Outcome> + Send;
+
+    /// What a panic of the call, with these words, comes to: an outcome like any other.
+    fn panicked(&self, words: &str) -> Self::Outcome;
+
+    /// Ends the call.
+    fn end(&self, held: Self::Held, outcome: Self::Outcome);
 }
 
 /// How many workers there should be, and what each of them is made for.
@@ -95,8 +110,8 @@ impl<T: Target, W: Work, F: Fn(&T) -> W> Supervisor<T, W, F> {
         }
         while self.active.len() < target && !self.shutdown.is_cancelled() {
             let retire = CancellationToken::new();
-            let run = self.worker.clone().run(self.shutdown.clone(), retire.clone());
-            let task = self.tasks.spawn(run.in_current_span());
+            let work = work(self.worker.clone(), self.shutdown.clone(), retire.clone());
+            let task = self.tasks.spawn(work.in_current_span());
             self.active.push((task.id(), retire));
         }
     }

@@ -1,11 +1,8 @@
 //! One call at a time.
 
-use std::{any::Any, panic::AssertUnwindSafe, pin::pin, sync::Arc};
+use std::sync::Arc;
 
-use futures::FutureExt;
 use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
-use tokio::{select, task::coop::consume_budget};
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, trace, warn};
 
 use super::{DispatchConfig, supervisor::Work};
@@ -33,38 +30,6 @@ impl<H: EventHandler> Worker<H> {
     pub(super) fn new(config: &DispatchConfig, queue: Queue, handler: Arc<H>) -> Self {
         let (plugin, retry) = (Arc::clone(&config.plugin), config.retry.clone());
         Self(Arc::new(Shared { plugin, retry, queue, handler }))
-    }
-
-    /// Until the queue is closed. A call that is dropped drops its lease, which puts the notification back.
-    async fn work(self, shutdown: CancellationToken, retire: CancellationToken) {
-        let (mut shutdown, mut retired) = (pin!(shutdown.cancelled()), pin!(retire.cancelled()));
-        loop {
-            // A handler that is always ready at once must not keep the executor's thread.
-            consume_budget().await;
-            let next = select! {
-                biased;
-                () = &mut shutdown => return,
-                () = &mut retired => return,
-                next = self.0.queue.next() => next,
-            };
-            let Some((lease, delivery)) = next else { return };
-            let attempt = delivery.attempt;
-            let outcome = select! {
-                biased;
-                () = &mut shutdown => return,
-                outcome = self.call(delivery) => outcome,
-            };
-            self.settle(lease, outcome, attempt);
-        }
-    }
-
-    /// A panic of the handler is an outcome like any other; nothing of ours is shared with it but the delivery.
-    async fn call(&self, delivery: Delivery) -> Outcome {
-        let call = async { self.0.handler.handle(delivery).await };
-        AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(|panic| {
-            let message = format!("the handler panicked: {}", panic_message(panic.as_ref()));
-            Outcome::Retry { after: None, failure: Failure::new(FailureKind::Host, message) }
-        })
     }
 
     fn settle(&self, lease: Lease, outcome: Outcome, attempt: u32) {
@@ -96,12 +61,27 @@ impl<H: EventHandler> Worker<H> {
 }
 
 impl<H: EventHandler> Work for Worker<H> {
-    fn run(
-        self,
-        shutdown: CancellationToken,
-        retire: CancellationToken,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        self.work(shutdown, retire)
+    /// With the number of the attempt.
+    type Held = (Lease, u32);
+    type Order = Delivery;
+    type Outcome = Outcome;
+
+    async fn next(&self) -> Option<((Lease, u32), Delivery)> {
+        let (lease, delivery) = self.0.queue.next().await?;
+        Some(((lease, delivery.attempt), delivery))
+    }
+
+    async fn call(&self, delivery: Delivery) -> Outcome {
+        self.0.handler.handle(delivery).await
+    }
+
+    fn panicked(&self, words: &str) -> Outcome {
+        let message = format!("the handler panicked: {words}");
+        Outcome::Retry { after: None, failure: Failure::new(FailureKind::Host, message) }
+    }
+
+    fn end(&self, (lease, attempt): (Lease, u32), outcome: Outcome) {
+        self.settle(lease, outcome, attempt);
     }
 }
 
@@ -117,13 +97,4 @@ fn log_given_up(plugin: &str, fate: Fate, letter: &DeadLetter) {
             warn!(plugin, %resource, %key, verb, %rv, attempts, %failure, "given up: dropped as configured");
         }
     }
-}
-
-/// The words of a panic, where it has any.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
 }

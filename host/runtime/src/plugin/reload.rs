@@ -46,7 +46,7 @@ impl Plugin {
     /// as [`load`](Self::load) does: its version is returned. Else the change takes effect at once.
     ///
     /// What the new grants do not allow any more may be used until the swap, and by calls in hand: for as long as the new
-    /// deadline says, by the clock on the wall, and by nobody afterwards. What runs on then is ended, with
+    /// deadline says, whatever they wait for, and by nobody afterwards. What runs on then is ended, with
     /// [`FailureKind::Deadline`](informer_types::FailureKind::Deadline).
     ///
     /// # Errors

@@ -1,16 +1,13 @@
 //! client-go's `processNextWorkItem`, again and again.
 
-use std::{future::Future, panic::AssertUnwindSafe, pin::pin, sync::Arc};
+use std::sync::Arc;
 
-use futures::FutureExt;
 use informer_types::{Failure, FailureKind, Reconciled, Reconciler, Request};
-use tokio::{select, task::coop::consume_budget};
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, trace, warn};
 
 use super::ReconcileConfig;
 use crate::{
-    dispatcher::{supervisor, worker::panic_message},
+    dispatcher::supervisor,
     workqueue::{Failed, RateLimitingQueue, Work},
 };
 
@@ -36,39 +33,7 @@ impl<R: Reconciler> Worker<R> {
         Self(Arc::new(Shared { config, queue, reconciler }))
     }
 
-    /// Until the queue is shut down and empty. A call that is dropped drops its work, which puts the key back.
-    async fn work(self, shutdown: CancellationToken, retire: CancellationToken) {
-        let (mut shutdown, mut retired) = (pin!(shutdown.cancelled()), pin!(retire.cancelled()));
-        loop {
-            // A reconciler that is always ready at once must not keep the executor's thread.
-            consume_budget().await;
-            let next = select! {
-                biased;
-                () = &mut shutdown => return,
-                () = &mut retired => return,
-                next = self.0.queue.get() => next,
-            };
-            let Some(work) = next else { return };
-            let reconciled = select! {
-                biased;
-                () = &mut shutdown => return,
-                reconciled = self.call(&work) => reconciled,
-            };
-            self.end(work, reconciled);
-        }
-    }
-
-    /// A panic of the reconciler is a failure like any other; nothing of ours is shared with it but the request.
-    async fn call(&self, work: &Work) -> Reconciled {
-        let request = Request { key: Arc::clone(work.key()), attempt: work.attempt(), queued: work.waited() };
-        let call = async { self.0.reconciler.reconcile(request).await };
-        AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(|panic| {
-            let message = format!("the reconciler panicked: {}", panic_message(panic.as_ref()));
-            Reconciled::Retry { failure: Failure::new(FailureKind::Host, message) }
-        })
-    }
-
-    fn end(&self, work: Work, reconciled: Reconciled) {
+    fn settle(&self, work: Work, reconciled: Reconciled) {
         let ReconcileConfig { plugin, attempts, .. } = &self.0.config;
         let (key, attempt) = (Arc::clone(work.key()), work.attempt());
         let recovered = match reconciled {
@@ -116,11 +81,26 @@ impl<R: Reconciler> Worker<R> {
 }
 
 impl<R: Reconciler> supervisor::Work for Worker<R> {
-    fn run(
-        self,
-        shutdown: CancellationToken,
-        retire: CancellationToken,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        self.work(shutdown, retire)
+    type Held = Work;
+    type Order = Request;
+    type Outcome = Reconciled;
+
+    async fn next(&self) -> Option<(Work, Request)> {
+        let work = self.0.queue.get().await?;
+        let request = Request { key: Arc::clone(work.key()), attempt: work.attempt(), queued: work.waited() };
+        Some((work, request))
+    }
+
+    async fn call(&self, request: Request) -> Reconciled {
+        self.0.reconciler.reconcile(request).await
+    }
+
+    fn panicked(&self, words: &str) -> Reconciled {
+        let message = format!("the reconciler panicked: {words}");
+        Reconciled::Retry { failure: Failure::new(FailureKind::Host, message) }
+    }
+
+    fn end(&self, work: Work, reconciled: Reconciled) {
+        self.settle(work, reconciled);
     }
 }
