@@ -7,7 +7,8 @@
 //!
 //! 1. [`CpuBudget`](cpu_budget::CpuBudget): a plugin that has used up its `cpu` share waits until it has some again;
 //! 2. [`Turnstile`]: as many guests run at a time as there are threads for them, and who waits for a turn gets it by
-//!    plugin, one after the other, so that eight spinning workers of one plugin count as much as one of another.
+//!    plugin, one after the other, so that eight spinning workers of one plugin count as much as one of another. A plugin
+//!    that ran less than the others does not wait.
 //!
 //! Neither wait counts against the deadline of the call ([`CallClock`]): the host imposed it, and a retry would only
 //! spend the share again. Everything else does, waits in host calls included. A guest that waits in a host call
@@ -22,4 +23,4 @@ mod turnstile;
 pub(crate) use call_clock::CallClock;
 pub(crate) use lane::Lane;
 pub(crate) use turns::{by_turns, tick};
-pub(crate) use turnstile::{TURN, Turnstile};
+pub(crate) use turnstile::{BESIDE, TURN, Turnstile};

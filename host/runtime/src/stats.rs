@@ -70,7 +70,8 @@ pub struct PluginStats {
     /// Times a guest had to wait for its turn because others ran.
     pub turns_waited: u64,
     /// The most turns that the other plugins together were given while one of its guests waited for its own. A turn is
-    /// one call at most: with one guest at a time it is never more than the number of the other plugins.
+    /// one call at most: with one guest at a time it is never more than the number of the other plugins, unless some of them
+    /// ran less and catch up.
     pub turns_let_pass: u64,
     /// Calls that had to wait for an instance.
     pub instances_waited: u64,

@@ -8,15 +8,14 @@ use std::{io, num::NonZeroUsize, thread::available_parallelism};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
+use crate::schedule::BESIDE;
+
 /// A thread that is never idle looks at its timers and connections, and for tasks from outside, after so many tasks.
 /// Tokio's own figures, 61 and more, are for tasks of microseconds; one of ours may take a tick.
 const LOOK_AFTER_TASKS: u32 = 2;
 
-/// Threads beyond those that turns are given out for: with one that has no turn, whatever becomes ready is looked at at once,
-/// instead of when the guest of some thread is interrupted.
-const WITHOUT_TURN: usize = 1;
-
-/// An executor with a thread for each processor and one more. Dropping it ends the threads as soon as their guests are interrupted,
+/// An executor with a thread for each guest that may run at a time: one for each processor, and one more, on which whatever becomes
+/// ready is looked at at once instead of when the guest of some thread is interrupted. Dropping it ends the threads as soon as their guests are interrupted,
 /// and drops whatever still runs on them; it waits for nothing.
 #[derive(Debug)]
 pub struct GuestThreads {
@@ -39,7 +38,7 @@ impl GuestThreads {
     /// Where the operating system refuses threads or a poll descriptor.
     pub fn start() -> io::Result<Self> {
         let runtime = Builder::new_multi_thread()
-            .worker_threads(guest_threads().get() + WITHOUT_TURN)
+            .worker_threads(guest_threads().get() + BESIDE)
             .thread_name("guests")
             .event_interval(LOOK_AFTER_TASKS)
             .global_queue_interval(LOOK_AFTER_TASKS)

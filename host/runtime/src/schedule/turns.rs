@@ -5,6 +5,7 @@ use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
     task::{Context, Poll, ready},
+    thread::yield_now,
     time::{Duration, Instant},
 };
 
@@ -17,6 +18,8 @@ thread_local! {
     static WAITED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     /// Whether the epoch interrupted it.
     static TICKED: Cell<bool> = const { Cell::new(false) };
+    /// How long slices took on this thread since it last made way.
+    static RAN: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
 /// Does what a plugin wants done, by turns: its calls, and what they cost the host besides, such as making an instance and
@@ -46,6 +49,18 @@ pub(super) fn take_waited() -> Duration {
     WAITED.take()
 }
 
+/// Lets the operating system run other threads, after each turn that this one ran guests: some of them may wait for the
+/// processor, with a guest of a plugin that is behind or with the host's own work. The operating system would let them wait for
+/// several milliseconds, because a thread that goes from guest to guest never sleeps.
+fn make_way(took: Duration) {
+    let ran = RAN.get() + took;
+    let is_over = ran >= TURN;
+    RAN.set(if is_over { Duration::ZERO } else { ran });
+    if is_over {
+        yield_now();
+    }
+}
+
 struct Turns<'a> {
     lane: &'a Lane,
     turn: Turn,
@@ -64,10 +79,14 @@ impl Turns<'_> {
         let polled = work.poll(context);
         let now = Instant::now();
         let took = self.lane.end(&running, now);
-        let ticked = ticked();
-        self.turn.leave(if ticked { TURN } else { took });
-        if ticked && polled.is_pending() {
+        if ticked() && polled.is_pending() {
+            self.turn.interrupt(took);
             self.waiting = Some(now);
+        } else {
+            self.turn.leave(took);
+        }
+        if !self.turn.is_behind() {
+            make_way(took);
         }
         polled
     }
@@ -75,8 +94,8 @@ impl Turns<'_> {
     /// Ready once the plugin has a share left and it is this call's turn.
     fn admitted(&mut self, context: &mut Context<'_>) -> Poll<Running> {
         let within_budget = self.within_budget(context).is_ready();
-        if !within_budget && self.turn.is_waiting() {
-            // The others of the plugin have used up its share meanwhile. The turn may have come: whoever sleeps on it
+        if !within_budget && self.turn.is_wanted() {
+            // The plugin has used up its share meanwhile. The turn may have come: whoever sleeps on it
             // keeps everybody from running.
             self.turn.leave(Duration::ZERO);
         }
@@ -110,8 +129,8 @@ impl Turns<'_> {
     }
 
     fn turn_comes(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let waited = self.turn.is_waiting();
-        let entered = self.turn.poll_enter(context, Instant::now());
+        let waited = self.turn.is_wanted();
+        let entered = self.turn.poll_enter(context);
         if entered.is_pending() && !waited {
             self.lane.counters.waited_for_turn();
         }

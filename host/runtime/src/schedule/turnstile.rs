@@ -1,4 +1,4 @@
-//! Who runs next: turns, given to the plugins in a circle.
+//! Who runs next: turns, given to the plugins in a circle, and at once to one that ran less than the others.
 
 use std::{
     collections::VecDeque,
@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll, Waker},
     thread::Thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use parking_lot::Mutex;
@@ -15,8 +15,11 @@ use slab::Slab;
 /// How long a turn is: the tick of the epoch, which ends it.
 pub(crate) const TURN: Duration = Duration::from_millis(1);
 
-/// So often a plugin has a turn to itself without waiting: one that runs little never waits.
-const RENEWAL: Duration = Duration::from_millis(10);
+/// A plugin that runs little saves so much of the time that others had meanwhile. What it uses of that, they wait at most.
+const SAVED: Duration = Duration::from_millis(10);
+
+/// Guests that may run besides those that have the turns, each until one of these has ended.
+pub(crate) const BESIDE: usize = 1;
 
 /// The clock goes on for so many ticks after the last guest: starting it costs a system call.
 const RESTLESS_TICKS: u32 = 100;
@@ -28,16 +31,21 @@ const RESTLESS_TICKS: u32 = 100;
 /// order they came. So with `n` plugins at work on `t` threads, one that waits has to let `n / t` turns pass, however many
 /// instances the others run.
 ///
-/// A plugin that did not use up its turn, because its call was short, may come back for what is left of it without
-/// waiting, with one instance: fairness is of time, not of calls, and short calls need no exchange of turns after each. Every
-/// 10 ms it is given a turn in the same way, so that a plugin that runs little never waits.
+/// Fairness is of time, not of calls: what each slice took is charged, also beyond a tick, where the host's own work for a
+/// guest cannot be interrupted. A plugin that used less than the others, by a turn at least, is **behind**. It need not wait:
+/// its guest runs beside those that have the turns, and the first turn of these that ends is not given on before it has
+/// ended; and it is not taken from the turn by the tick. So a plugin that runs little hardly notices that others run without
+/// pause, and one with short calls need not wait for a turn with each. How far a plugin can be behind is limited, so that
+/// nobody can save up time and then keep the others from theirs.
 ///
 /// It also says whether the epoch has to tick: with nobody at work the clock stands still.
 pub(crate) struct Turnstile(Mutex<State>);
 
 struct State {
-    /// Turns that nobody has. Where one is free, nobody waits.
-    free: usize,
+    /// Turns that nobody has. Where one is free, nobody waits. Below zero: so many guests run beside.
+    free: isize,
+    /// What the plugin had used that had used most of those that were given a turn, when it was given one.
+    reached: Duration,
     lanes: Slab<Queue>,
     /// Those of the lanes where somebody waits, the next one first.
     circle: VecDeque<usize>,
@@ -51,11 +59,9 @@ struct State {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<usize>,
-    /// Of its last turn.
-    left: Duration,
-    /// When it last had a turn without waiting.
-    renewed: Option<Instant>,
-    /// Its instances that have a turn, or run on what is left of one.
+    /// How long its guests ran; and what it did not use and could not save, so that all plugins can be compared.
+    used: Duration,
+    /// Its instances that have a turn, or run beside those that do.
     inside: usize,
     /// Turns that it waited for and got.
     given: u64,
@@ -87,6 +93,8 @@ pub(super) struct Turn {
     turnstile: Arc<Turnstile>,
     lane: usize,
     stage: Stage,
+    /// The plugin was behind after the last slice.
+    is_behind: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,8 +103,6 @@ enum Stage {
     /// By its number among the waiters.
     Waiting(usize),
     Holding,
-    /// On what is left of a turn.
-    Returned,
 }
 
 // === impl Turnstile ===
@@ -104,8 +110,9 @@ enum Stage {
 impl Turnstile {
     pub(crate) fn new(turns: NonZeroUsize) -> Self {
         let clock = Clock { thread: None, ticking: false, running: 0, idle: 0 };
-        let (lanes, circle, waiters, given) = Default::default();
-        Self(Mutex::new(State { free: turns.get(), lanes, circle, waiters, given, clock }))
+        let free = isize::try_from(turns.get()).unwrap_or(isize::MAX);
+        let (reached, lanes, circle, waiters, given) = Default::default();
+        Self(Mutex::new(State { free, reached, lanes, circle, waiters, given, clock }))
     }
 
     /// The thread to unpark when the clock has to go on.
@@ -140,21 +147,44 @@ impl Turnstile {
 // === impl State ===
 
 impl State {
-    fn enter(&mut self, lane: usize, now: Instant) -> Option<Stage> {
-        let queue = self.lanes.get_mut(lane)?;
-        if self.free > 0 {
-            self.free -= 1;
-            queue.call();
-            return Some(Stage::Holding);
+    /// True if it has a turn now; otherwise it has to wait.
+    fn enter(&mut self, lane: usize) -> bool {
+        let may_run_beside = self.free > -BESIDE.cast_signed();
+        let Some(queue) = self.lanes.get_mut(lane) else { return false };
+        queue.used = queue.used.max(self.reached.saturating_sub(SAVED));
+        if self.free <= 0 && !(may_run_beside && queue.inside == 0 && queue.is_behind(self.reached)) {
+            return false;
         }
-        if queue.renewed.is_none_or(|renewed| now.saturating_duration_since(renewed) >= RENEWAL) {
-            (queue.left, queue.renewed) = (TURN, Some(now));
+        self.give(lane);
+        true
+    }
+
+    /// An instance of the lane has a turn.
+    fn give(&mut self, lane: usize) {
+        self.free -= 1;
+        if let Some(queue) = self.lanes.get_mut(lane) {
+            queue.inside += 1;
+            self.reached = self.reached.max(queue.used);
         }
-        if queue.left.is_zero() || queue.inside > 0 {
-            return None;
+    }
+
+    /// A slice of the lane took so long. True if it is behind all the same.
+    fn charge(&mut self, lane: usize, took: Duration) -> bool {
+        let Some(queue) = self.lanes.get_mut(lane) else { return false };
+        queue.used += took;
+        queue.is_behind(self.reached)
+    }
+
+    /// Whether an instance that was interrupted goes on: the plugin is behind, it is this one's turn, and no other instance of
+    /// it waits.
+    fn goes_on(&mut self, lane: usize) -> bool {
+        let Some(queue) = self.lanes.get_mut(lane) else { return false };
+        let goes_on = self.free >= 0 && queue.waiting.is_empty() && queue.is_behind(self.reached);
+        if goes_on {
+            queue.given += 1;
+            self.given += 1;
         }
-        queue.inside += 1;
-        Some(Stage::Returned)
+        goes_on
     }
 
     fn wait(&mut self, lane: usize, waker: Waker) -> usize {
@@ -173,16 +203,15 @@ impl State {
         self.given - self.lanes.get(lane).map_or(0, |queue| queue.given)
     }
 
-    /// Gives a turn to whoever waits longest in the next lane.
-    fn pass_on(&mut self) -> Option<Waker> {
-        let called = self.call_next();
-        if called.is_none() {
-            self.free += 1;
+    /// An instance of the lane gives its turn back; gives whom to wake, who has it now: whoever waits longest in the next lane.
+    fn pass_on(&mut self, lane: usize) -> Option<Waker> {
+        self.free += 1;
+        if let Some(queue) = self.lanes.get_mut(lane) {
+            queue.inside -= 1;
         }
-        called
-    }
-
-    fn call_next(&mut self) -> Option<Waker> {
+        if self.free <= 0 {
+            return None;
+        }
         let lane = self.circle.pop_front()?;
         let given_to_others = self.given_to_others(lane);
         let queue = self.lanes.get_mut(lane)?;
@@ -193,19 +222,18 @@ impl State {
         let Waiter::Waits { waker, given } = std::mem::replace(waiter, Waiter::Called) else { return None };
         queue.let_pass = queue.let_pass.max(given_to_others - given);
         queue.given += 1;
-        queue.call();
         self.given += 1;
+        self.give(lane);
         Some(waker)
     }
 
     /// A waiter that is gone; gives whom to wake instead of it.
     fn forget(&mut self, lane: usize, waiter: usize) -> Option<Waker> {
         let called = matches!(self.waiters.try_remove(waiter), Some(Waiter::Called));
+        if called {
+            return self.pass_on(lane);
+        }
         if let Some(queue) = self.lanes.get_mut(lane) {
-            if called {
-                queue.inside -= 1;
-                return self.pass_on();
-            }
             queue.waiting.retain(|other| *other != waiter);
             if queue.waiting.is_empty() {
                 self.circle.retain(|other| *other != lane);
@@ -218,10 +246,9 @@ impl State {
 // === impl Queue ===
 
 impl Queue {
-    /// One of its instances gets a turn.
-    fn call(&mut self) {
-        self.inside += 1;
-        self.left = TURN;
+    /// It used less than others, by a turn at least.
+    fn is_behind(&self, reached: Duration) -> bool {
+        self.used + TURN <= reached
     }
 }
 
@@ -243,38 +270,33 @@ impl Clock {
 
 impl Turn {
     pub(super) fn new(turnstile: &Arc<Turnstile>, lane: usize) -> Self {
-        Self { turnstile: Arc::clone(turnstile), lane, stage: Stage::Outside }
+        Self { turnstile: Arc::clone(turnstile), lane, stage: Stage::Outside, is_behind: false }
     }
 
-    pub(super) fn is_waiting(&self) -> bool {
-        matches!(self.stage, Stage::Waiting(_))
+    /// True from the first [`Turn::poll_enter`] to the end of the turn.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.stage != Stage::Outside
     }
 
     /// Ready once it is this call's turn; [`Turn::leave`] ends it.
-    pub(super) fn poll_enter(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<()> {
+    pub(super) fn poll_enter(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.turnstile.0.lock();
-        let entered = match self.stage {
-            Stage::Outside => state.enter(self.lane, now),
-            Stage::Waiting(waiter) => match state.waiters.get_mut(waiter) {
-                Some(Waiter::Waits { waker, .. }) => {
+        match self.stage {
+            Stage::Outside if state.enter(self.lane) => {}
+            Stage::Outside => {
+                self.stage = Stage::Waiting(state.wait(self.lane, context.waker().clone()));
+                return Poll::Pending;
+            }
+            Stage::Waiting(waiter) => {
+                if let Some(Waiter::Waits { waker, .. }) = state.waiters.get_mut(waiter) {
                     waker.clone_from(context.waker());
                     return Poll::Pending;
                 }
-                _ => {
-                    state.waiters.try_remove(waiter);
-                    Some(Stage::Holding)
-                }
-            },
-            held @ (Stage::Holding | Stage::Returned) => {
-                self.stage = held;
-                return Poll::Ready(());
+                state.waiters.try_remove(waiter);
             }
-        };
-        let Some(entered) = entered else {
-            self.stage = Stage::Waiting(state.wait(self.lane, context.waker().clone()));
-            return Poll::Pending;
-        };
-        self.stage = entered;
+            Stage::Holding => return Poll::Ready(()),
+        }
+        self.stage = Stage::Holding;
         let clock = state.clock.run();
         drop(state);
         if let Some(clock) = clock {
@@ -283,21 +305,34 @@ impl Turn {
         Poll::Ready(())
     }
 
-    /// The slice is over: it used so much of the turn.
-    pub(super) fn leave(&mut self, used: Duration) {
+    /// Whether the plugin was behind when the last slice had ended.
+    pub(super) fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// The slice was interrupted after it took so long. The turn is over, unless the plugin is behind.
+    pub(super) fn interrupt(&mut self, took: Duration) {
+        let mut state = self.turnstile.0.lock();
+        self.is_behind = state.charge(self.lane, took);
+        let goes_on = state.goes_on(self.lane);
+        drop(state);
+        if !goes_on {
+            self.leave(Duration::ZERO);
+        }
+    }
+
+    /// The slice is over, or not wanted any more. It took so long.
+    pub(super) fn leave(&mut self, took: Duration) {
         let stage = std::mem::replace(&mut self.stage, Stage::Outside);
         let mut state = self.turnstile.0.lock();
-        if let Stage::Holding | Stage::Returned = stage {
-            state.clock.running -= 1;
-            if let Some(queue) = state.lanes.get_mut(self.lane) {
-                queue.left = queue.left.saturating_sub(used);
-                queue.inside -= 1;
-            }
-        }
         let next = match stage {
-            Stage::Holding => state.pass_on(),
+            Stage::Holding => {
+                state.clock.running -= 1;
+                self.is_behind = state.charge(self.lane, took);
+                state.pass_on(self.lane)
+            }
             Stage::Waiting(waiter) => state.forget(self.lane, waiter),
-            Stage::Outside | Stage::Returned => None,
+            Stage::Outside => None,
         };
         drop(state);
         if let Some(next) = next {
