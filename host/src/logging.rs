@@ -1,6 +1,7 @@
 //! The process's own log.
 
 mod filter;
+mod one_line_fields;
 
 use std::{io::IsTerminal, sync::OnceLock};
 
@@ -17,6 +18,7 @@ use tracing_subscriber::{
 
 use filter::Filter;
 pub use filter::InvalidFilter;
+pub(crate) use one_line_fields::OneLineFields;
 
 /// What all lines of plugins are logged under: filters name it `plugin`.
 pub(crate) const PLUGIN_TARGET: &str = "plugin";
@@ -42,7 +44,7 @@ struct InForce {
 /// How a log line looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For a person: one readable line.
+    /// For a person: one readable line, whatever is logged.
     #[default]
     Text,
     /// For a collector: one JSON object a line.
@@ -91,7 +93,9 @@ pub fn init(filter: &str, format: LogFormat, precedence: Precedence) -> Result<(
     let kept = host.or(filter_fn(|metadata| metadata.target() == PLUGIN_TARGET));
     let stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let layer = match format {
-        LogFormat::Text => stderr.with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Text => {
+            stderr.fmt_fields(OneLineFields).with_ansi(std::io::stderr().is_terminal()).boxed()
+        }
         LogFormat::Json => stderr.json().flatten_event(true).boxed(),
     };
     // Only a test that starts two hosts in one process gets here twice; the first setting stands.

@@ -2,8 +2,6 @@
 
 mod level;
 
-use std::borrow::Cow;
-
 use informer_runtime::{LogLevel, LogLine, LogSink, LogStream};
 
 pub(crate) use level::{LEVELS, LeveledLog, PluginLevel, UnknownLevel, WrittenLevel};
@@ -25,12 +23,12 @@ impl LogSink for PluginLog {
         let fields =
             line.fields.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ");
         let fields = (!fields.is_empty()).then_some(fields);
-        write(line, &one_line(line.message), fields.as_deref());
+        write(line, fields.as_deref());
     }
 }
 
-fn write(line: &LogLine<'_>, message: &str, fields: Option<&str>) {
-    let LogLine { plugin, level, .. } = *line;
+fn write(line: &LogLine<'_>, fields: Option<&str>) {
+    let LogLine { plugin, level, message, .. } = *line;
     // What a guest says is told from what the host says of it.
     let stream = match line.stream {
         LogStream::Log => "log",
@@ -44,15 +42,6 @@ fn write(line: &LogLine<'_>, message: &str, fields: Option<&str>) {
         LogLevel::Info => tracing::info!(target: TARGET, plugin, stream, fields, "{message}"),
         LogLevel::Warn => tracing::warn!(target: TARGET, plugin, stream, fields, "{message}"),
         LogLevel::Error => tracing::error!(target: TARGET, plugin, stream, fields, "{message}"),
-    }
-}
-
-/// A guest may put line breaks into a message; what follows one must not look like a line of the host's.
-fn one_line(message: &str) -> Cow<'_, str> {
-    if message.contains(['\n', '\r']) {
-        message.replace('\r', "\\r").replace('\n', "\\n").into()
-    } else {
-        message.into()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
+use informer_types::one_line;
 use serde::Serialize;
 
 /// One thing that is wrong.
@@ -106,9 +107,9 @@ impl<'t> Problems<'t> {
         self.found.push(Problem {
             line,
             column,
-            key: one_line(key),
-            message: one_line(&fault.message),
-            remedy: fault.remedy.map(|remedy| one_line(&remedy)),
+            key: one_line(key).to_string(),
+            message: one_line(&fault.message).to_string(),
+            remedy: fault.remedy.map(|remedy| one_line(&remedy).to_string()),
         });
     }
 
@@ -132,18 +133,6 @@ impl<'t> Problems<'t> {
         let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
         (line, 1 + before.get(start..).unwrap_or_default().chars().count())
     }
-}
-
-/// A text of the file may have line breaks and terminal escapes in it; a problem is one harmless line.
-fn one_line(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut line, character| {
-        if character.is_control() {
-            line.extend(character.escape_debug());
-        } else {
-            line.push(character);
-        }
-        line
-    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use std::{io, sync::Arc};
 use parking_lot::Mutex;
 
 use super::*;
+use crate::logging::OneLineFields;
 
 /// What a text log would have on its lines.
 #[derive(Clone, Default)]
@@ -24,6 +25,7 @@ fn written(stream: LogStream, message: &str, fields: &[(String, String)]) -> Str
     let writer = written.clone();
     let subscriber = tracing_subscriber::fmt()
         .with_writer(move || writer.clone())
+        .fmt_fields(OneLineFields)
         .with_ansi(false)
         .without_time()
         .finish();

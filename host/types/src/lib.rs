@@ -23,6 +23,7 @@ mod json;
 mod key;
 mod notification;
 mod object;
+mod one_line;
 mod reconciler;
 mod selector;
 mod sink;
@@ -41,6 +42,7 @@ pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Cause, Change, Notification};
 pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner};
+pub use one_line::one_line;
 pub use reconciler::{Reconciled, Reconciler, Request};
 pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSelector, UnreadableObject};
 pub use sink::NotificationSink;

@@ -1,0 +1,127 @@
+//! The fields of an event on the one line that a text log has for it.
+
+use std::fmt::{self, Debug, Formatter, Write};
+
+use informer_types::one_line;
+use tracing::field::{Field, Visit};
+use tracing_subscriber::{
+    field::{RecordFields, VisitOutput},
+    fmt::{
+        FormatFields,
+        format::{DefaultVisitor, Writer},
+    },
+};
+
+/// tracing's own form, each value on one line. Much of what is logged are words of guests, servers and files: what a call failed
+/// with, a key, the name of a role. None of it may look like a line of the host's, an audit record above all.
+pub(crate) struct OneLineFields;
+
+struct Visitor<'a>(DefaultVisitor<'a>);
+
+/// As it is written, on one line.
+struct OneLine<'a>(&'a dyn Debug);
+
+struct Escaping<'a, 'b>(&'a mut Formatter<'b>);
+
+// === impl OneLineFields ===
+
+impl<'a> FormatFields<'a> for OneLineFields {
+    fn format_fields<R: RecordFields>(&self, writer: Writer<'a>, fields: R) -> fmt::Result {
+        let mut visitor = Visitor(DefaultVisitor::new(writer, true));
+        fields.record(&mut visitor);
+        visitor.0.finish()
+    }
+}
+
+// === impl Visitor ===
+
+impl Visit for Visitor<'_> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            self.record_debug(field, &format_args!("{value}"));
+        } else {
+            self.record_debug(field, &value);
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.record_debug(field, &OneLine(value));
+    }
+}
+
+// === impl OneLine ===
+
+impl Debug for OneLine<'_> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(Escaping(out), "{:?}", self.0)
+    }
+}
+
+// === impl Escaping ===
+
+impl Write for Escaping<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        write!(self.0, "{}", one_line(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, sync::Arc};
+
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(ansi: bool, log: impl FnOnce()) -> String {
+        let written = Written::default();
+        let writer = written.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .fmt_fields(OneLineFields)
+            .with_ansi(ansi)
+            .without_time()
+            .finish();
+        tracing::subscriber::with_default(subscriber, log);
+        String::from_utf8(written.0.lock().clone()).unwrap()
+    }
+
+    #[test]
+    fn no_value_of_a_field_forges_a_line_or_speaks_to_the_terminal() {
+        let forged = "x\n2026-01-01T00:00:00Z  INFO audit: outcome=\"ok\" write\r\u{1b}[2J\u{9b}31m";
+        let log = || {
+            tracing::error!(plugin = "p", failure = %forged, text = forged, list = ?[forged], "gave up {forged}");
+        };
+
+        let line = written(false, log);
+        assert_eq!((line.lines().count(), line.matches("outcome=").count()), (1, 4), "{line}");
+        assert!(!line.trim_end().contains(char::is_control), "{line:?}");
+        let text = r#" outcome="ok" write\r\u{1b}[2J\u{9b}31m plugin="p" failure=x\n2026-01-01T00:00:00Z  INFO audit: "#;
+        assert!(line.contains(text), "{line}");
+
+        let coloured = written(true, log);
+        assert_eq!((coloured.lines().count(), coloured.contains("\u{1b}[2J")), (1, false), "{coloured:?}");
+        assert!(coloured.contains("\u{1b}[3mplugin\u{1b}[0m"), "the log's own colours stay: {coloured:?}");
+    }
+
+    #[test]
+    fn what_is_harmless_looks_as_it_does_without() {
+        let line = written(false, || tracing::info!(size = 3, name = "Größe", "a \"text\""));
+
+        assert!(line.ends_with("a \"text\" size=3 name=\"Größe\"\n"), "{line}");
+    }
+}
