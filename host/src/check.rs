@@ -3,6 +3,7 @@
 use std::{fmt, path::Path};
 
 use informer_runtime::{Component, Engine};
+use informer_types::one_line;
 use serde_json::{Value, json};
 
 use crate::{
@@ -95,7 +96,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.table, self.name, self.message)
+        write!(f, "{} {}: {}", self.table, self.name, one_line(&self.message))
     }
 }
 

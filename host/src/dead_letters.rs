@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     admin::Client,
-    answer::print,
+    answer::show,
     cli::{DeadLettersArgs, DeadLettersCommand, Output},
 };
 
@@ -90,10 +90,7 @@ pub async fn run(args: DeadLettersArgs, output: Output) -> anyhow::Result<bool> 
         DeadLettersCommand::Replay(which) => done(host.post("/dead-letters/replay", &which.chosen()).await?),
         DeadLettersCommand::Drop(which) => done(host.post("/dead-letters/drop", &which.chosen()).await?),
     };
-    match output {
-        Output::Json => print(&format!("{answer:#}\n")),
-        Output::Text => print(&text::text(&answer)),
-    }
+    show(&answer, output, text::text);
     Ok(well)
 }
 

@@ -7,6 +7,7 @@ use std::{path::Path, sync::Arc};
 use anyhow::Context;
 use informer_devserver::DevServer;
 use informer_runtime::{LogLevel, LogLine, LogSink, LogStream};
+use informer_types::one_line;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -109,7 +110,7 @@ impl LogSink for Stage {
             PluginLog.line(line);
             return;
         }
-        say(&format!("{PLUGIN} | {}", line.message));
+        say(&format!("{PLUGIN} | {}", one_line(line.message)));
         // Nobody listens any more when the story is over.
         self.0.send(line.message.to_owned()).ok();
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     admin::Client,
-    answer::print,
+    answer::show,
     cli::{ExplainArgs, Output},
 };
 
@@ -38,10 +38,7 @@ pub async fn run(args: ExplainArgs, output: Output) -> anyhow::Result<bool> {
         query.append_pair("plugin", plugin);
     }
     let answer = Client::new(&host)?.get(&query.finish()).await?;
-    match output {
-        Output::Json => print(&format!("{answer:#}\n")),
-        Output::Text => print(&text::text(&answer)),
-    }
+    show(&answer, output, text::text);
     Ok(answer.get("known") == Some(&Value::Bool(true)))
 }
 

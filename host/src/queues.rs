@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     admin::Client,
-    answer::{entries, print, table},
+    answer::{entries, show, table},
     cli::{Output, QueuesArgs},
 };
 
@@ -29,10 +29,7 @@ const COLUMNS: [(&str, &str); 9] = [
 /// No host answers, or the configuration says that it has no admin endpoint.
 pub async fn run(args: QueuesArgs, output: Output) -> anyhow::Result<bool> {
     let answer = Client::new(&args.host)?.get("/queues").await?;
-    match output {
-        Output::Json => print(&format!("{answer:#}\n")),
-        Output::Text => print(&text(&answer)),
-    }
+    show(&answer, output, text);
     let is_well = |of: &Value| of.get("quarantine").is_none_or(Value::is_null);
     Ok(entries(&answer, "queues").all(|queue| is_well(queue) && queue.get("reconciler").is_none_or(is_well)))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     admin::{Client, ReloadRequest},
-    answer::{entries, print},
+    answer::{entries, show},
     cli::{Output, ReloadArgs},
 };
 
@@ -19,10 +19,7 @@ use crate::{
 pub async fn run(args: ReloadArgs, output: Output) -> anyhow::Result<bool> {
     let client = Client::new(&args.host)?;
     let report = client.post_and_wait("/reload", &ReloadRequest { plugin: args.plugin }).await?;
-    match output {
-        Output::Json => print(&format!("{report:#}\n")),
-        Output::Text => print(&text(&report)),
-    }
+    show(&report, output, text);
     report.get("ok").and_then(Value::as_bool).context("the host's answer does not say whether it went well")
 }
 

@@ -4,7 +4,7 @@ mod text;
 
 use crate::{
     admin::Client,
-    answer::print,
+    answer::show,
     cli::{AdminArgs, Output},
 };
 
@@ -15,10 +15,7 @@ use crate::{
 pub async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool> {
     let client = Client::new(&args)?;
     let status = client.get("/status").await?;
-    match output {
-        Output::Json => print(&format!("{status:#}\n")),
-        Output::Text => print(&text::text(&status, client.address())),
-    }
+    show(&status, output, |status| text::text(status, client.address()));
     Ok(text::sentences(&status, "unready").next().is_none()
         && text::sentences(&status, "degraded").next().is_none())
 }

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use anyhow::{Context, bail};
 use http::{Request, header::CONTENT_TYPE};
+use informer_types::one_line;
 use kube::client::Body;
 use serde::Serialize;
 use serde_json::Value;
@@ -93,7 +94,7 @@ impl Client {
         })?;
         if !status.is_success() {
             let why = answer.get("error").and_then(Value::as_str).unwrap_or("it does not say why");
-            bail!("the host at {address} refuses: {why}");
+            bail!("the host at {address} refuses: {}", one_line(why));
         }
         Ok(answer)
     }

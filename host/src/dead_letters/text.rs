@@ -20,8 +20,9 @@ pub(super) fn text(answer: &Value) -> String {
             word(letter, "at"),
             letter.get("attempts").and_then(Value::as_u64).unwrap_or_default(),
         );
+        // Its line breaks are escaped, as all of the answer is.
         let failure = word(letter, "failure");
-        let _ = writeln!(text, "  {}", failure.lines().next().unwrap_or_default());
+        let _ = writeln!(text, "  {}", failure.split(r"\n").next().unwrap_or_default());
     }
     for letter in entries(answer, "replayed") {
         let (plugin, object, verb) = (word(letter, "plugin"), word(letter, "object"), word(letter, "as"));
@@ -56,7 +57,7 @@ mod tests {
     fn each_letter_has_a_line_and_its_failure_another() {
         let answer = json!({
             "dead-letters": [{"plugin": "ttl", "object": "v1/pods shop/web", "verb": "update", "attempts": 10,
-                              "at": "2026-01-02T03:04:05Z", "failure": "trap: unreachable\nbacktrace"}],
+                              "at": "2026-01-02T03:04:05Z", "failure": r"trap: unreachable\nbacktrace"}],
             "problems": ["plugin ttl: the disk is full"],
         });
 

@@ -34,9 +34,14 @@ impl Host {
 
     /// Refuses each addition for good.
     async fn refusing(url: &str, directory: &Path) -> Self {
+        Self::failing(url, directory, "").await
+    }
+
+    /// As [`refusing`](Self::refusing), with this in the plugin's configuration too.
+    async fn failing(url: &str, directory: &Path, config: &str) -> Self {
         let source = guest("flaky");
         let plugin = format!(
-            "source = {source:?}\nconfig = {{ times = 1000, how = \"permanent\" }}\n\
+            "source = {source:?}\nconfig = {{ times = 1000, how = \"permanent\"{config} }}\n\
              [[plugin.on]]\nwatch = \"v1/configmaps\""
         );
         Self::start(url, directory, &plugin).await
@@ -141,6 +146,29 @@ async fn dead_letters_survive_a_restart_and_are_told_again_or_dropped_by_command
     let host = Host::taking(&server.url(), directory.path()).await;
     let nothing = host.dead_letters(&["replay", "--all"]).await;
     assert_eq!((nothing.status, nothing.stdout.as_str()), (Some(1), "no dead letters\n"));
+    host.stop().await;
+}
+
+/// A record of a write that was never made, behind a line break, and the sequence that clears a terminal.
+const FORGED: &str = r"no\n2026-01-01T00:00:00Z  INFO audit: write plugin=other outcome=ok\u001B[2J";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_plugin_fails_with_is_a_line_neither_of_the_log_nor_of_an_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    ConfigMaps::at(&server.url()).await.create("a").await;
+
+    let config = format!(", says = \"{FORGED}\"");
+    let mut host = Host::failing(&server.url(), directory.path(), &config).await;
+
+    let logged = host.running.logged("given up: kept as a dead letter").await;
+    assert!(logged.contains(r"failure=handler: no\n2026-01-01T00:00:00Z  INFO audit: write"), "{logged}");
+    assert!(logged.contains(r"outcome=ok\u{1b}[2J"), "{logged}");
+    let list = host.listed("a letter", |list| letters(list) == 1).await;
+    assert_eq!(list.lines().nth(1), Some("  handler: no"), "{list}");
+    let status = informer(&["status", "--admin", &host.admin]).await;
+    let failed = r"  its last failed call: handler: no\n2026-01-01T00:00:00Z  INFO audit: write plugin=other outcome=ok\u{1b}[2J";
+    assert!(status.stdout.lines().any(|line| line == failed), "{}", status.stdout);
     host.stop().await;
 }
 
