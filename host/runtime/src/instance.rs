@@ -9,10 +9,11 @@ use informer_types::{Delivery, Failure, FailureKind, Outcome, Reconciled, Reques
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use crate::{
+    LogLevel,
     bindings::exports::informer::plugin::plugin::Info,
     call,
     exports::{Exports, Linked},
-    failure::{DeadlineExceeded, HostCallsExceeded, classify},
+    failure::{DeadlineExceeded, HostCallsExceeded, brief, classify},
     guest::Guest,
     schedule::{self, CallClock},
 };
@@ -102,7 +103,8 @@ impl Instance {
         begin(store, STOP_WITHIN, 0, Duration::ZERO);
         let returned = clock.within(exports.plugin.call_stop(&mut *store)).await;
         if let Err(failure) = finish(store, returned) {
-            tracing::warn!(plugin = %store.data().config.name, %failure, "a plugin did not stop cleanly");
+            let message = format!("the plugin did not stop cleanly: {}", brief(&failure));
+            store.data().output.afterwards(LogLevel::Warn, &message);
         }
     }
 

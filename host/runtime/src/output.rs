@@ -121,6 +121,14 @@ impl Output {
         }
     }
 
+    /// A line of the host about a call that is over. The limit of that call may be spent: only that of lines holds.
+    pub(crate) fn afterwards(&self, level: LogLevel, message: &str) {
+        let state = self.0.lock();
+        if state.enabled(level) {
+            state.emit(LogStream::Host, level, message, &[]);
+        }
+    }
+
     /// A new call: a fresh limit, and no last words yet.
     pub(crate) fn begin(&self) {
         let mut state = self.0.lock();

@@ -1,6 +1,8 @@
 //! What a plugin prints and logs.
 
-use informer_runtime::{LogLevel, LogStream};
+use std::num::NonZeroU32;
+
+use informer_runtime::{InstancePolicy, LogLevel, LogStream};
 use informer_types::{Cause, Change, Outcome};
 
 use crate::host::{Line, Setup, delivery, pod};
@@ -60,4 +62,30 @@ async fn a_panic_is_in_the_log_too() {
     let said = running.log.lines();
     assert!(said.iter().all(|line| line.stream == LogStream::Stderr), "{said:?}");
     assert!(said.iter().any(|line| line.message.contains("no way: default/web")), "{said:?}");
+}
+
+#[tokio::test]
+async fn that_a_plugin_does_not_stop_is_said_in_brief_and_within_its_limit_of_lines() {
+    let setup = |log_lines: Option<NonZeroU32>| {
+        Setup::new(r#"{"what": "trap-stop"}"#)
+            .policy(InstancePolicy::Fresh)
+            .limits(|limits| limits.log_lines = log_lines)
+    };
+    let begins = "the plugin did not stop cleanly: trap: ";
+    let running = setup(None).load("vandal").await;
+    running.add("web").await;
+
+    let said = running.log.lines();
+    let last = said.last().unwrap();
+    assert_eq!((last.stream, last.level), (LogStream::Host, LogLevel::Warn));
+    assert!(last.message.starts_with(begins) && last.message.contains("it will not stop"), "{last:?}");
+    assert!(last.message.len() < 300, "{last:?}");
+
+    let running = setup(NonZeroU32::new(1)).load("vandal").await;
+    // However long this takes, it is not 100 s.
+    for _ in 0..100 {
+        running.add("web").await;
+    }
+    let said = running.log.messages().iter().filter(|line| line.starts_with(begins)).count();
+    assert!(said < 100 && running.plugin.stats().log_lines_left_out > 0, "{said}");
 }
