@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use informer_types::{Failure, FailureKind};
 use wasmtime::{Trap, WasmBacktrace};
 
-use crate::guest::Guest;
+use crate::{guest::Guest, instance::HANDED_OVER_BYTES};
 
 /// Frames shown, those that say nothing left out.
 const FRAMES: usize = 8;
@@ -18,6 +18,9 @@ const MESSAGE_BYTES: usize = 4 * 1024;
 
 /// So much of it stands in a line of the log.
 const BRIEF_BYTES: usize = 256;
+
+/// What wasmtime says where a call hands over more than it may; the error has no name.
+const TOO_MUCH_HANDED_OVER: &str = "too much data is being copied between the host and the guest";
 
 /// Lines of stderr shown: the end of a Python traceback, or a panic message with its place.
 const LINES: usize = 8;
@@ -79,7 +82,7 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
                 "the call made more than {most} calls to the host, its limit (`host-calls` under [plugin.limits])"
             )
         }
-        _ => error.root_cause().to_string(),
+        _ => trap(error),
     };
     if !said.is_empty() {
         message = format!("{said} ({message})");
@@ -88,6 +91,15 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
         message.push_str(&format!("; in {frames}"));
     }
     failure(kind, message)
+}
+
+fn trap(error: &wasmtime::Error) -> String {
+    let said = error.root_cause().to_string();
+    if said.starts_with(TOO_MUCH_HANDED_OVER) {
+        format!("the call handed more than {} MiB to the host at once", HANDED_OVER_BYTES >> 20)
+    } else {
+        said
+    }
 }
 
 fn kind(error: &wasmtime::Error, guest: &Guest) -> FailureKind {

@@ -24,7 +24,7 @@ const STOP_WITHIN: Duration = Duration::from_millis(500);
 /// What a guest may hand over in one call to the host, in bytes: a list can name the same string a million times, and the host would
 /// copy each, in one piece of work that nothing interrupts, at up to a millisecond for each MiB. The largest that anybody has to hand
 /// over is the body of a request, of 3 MiB.
-const HANDED_OVER_BYTES: usize = 4 << 20;
+pub(crate) const HANDED_OVER_BYTES: usize = 4 << 20;
 
 /// A living instance. Whoever makes a call owns it, so a call that is dropped drops the instance with it.
 pub(crate) struct Instance {

@@ -222,7 +222,7 @@ async fn a_flood_of_lines_by_many_short_calls_is_cut_at_the_limit_of_a_second() 
 async fn an_argument_of_a_gibibyte_is_refused_before_it_is_copied() {
     let running = load(hostile(r#"{"what": "giant"}"#), "vandal").await;
 
-    every_call_fails(&running, FailureKind::Trap, "too much data is being copied").await;
+    every_call_fails(&running, FailureKind::Trap, "handed more than 4 MiB to the host at once").await;
 
     assert!(running.log.messages().iter().all(|line| line != "giant"), "nothing of it was logged");
 }
