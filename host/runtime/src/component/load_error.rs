@@ -99,7 +99,7 @@ pub enum LoadError {
         "the component does not start within {limit:?} with what is left of its grants: that long, its `deadline` under [plugin.limits], what is revoked may be used"
     )]
     Overdue {
-        /// By the clock on the wall.
+        /// From when it was configured on, waits for its turn and its share included.
         limit: Duration,
     },
 }

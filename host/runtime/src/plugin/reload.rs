@@ -46,8 +46,9 @@ impl Plugin {
     /// as [`load`](Self::load) does: its version is returned. Else the change takes effect at once.
     ///
     /// What the new grants do not allow any more may be used until the swap, and by calls in hand: for as long as the new
-    /// deadline says, whatever they wait for, and by nobody afterwards. What runs on then is ended, with
-    /// [`FailureKind::Deadline`](informer_types::FailureKind::Deadline).
+    /// deadline says, whatever they wait for, and by no code of the guest afterwards. What runs on then is ended, with
+    /// [`FailureKind::Deadline`](informer_types::FailureKind::Deadline). A call that waits in the host by then, for an answer or a
+    /// sleep, is not woken: it ends as it hears of it, at its own deadline at the latest, and has its worker until then.
     ///
     /// # Errors
     /// [`LoadError`]; the version that served before goes on as it was configured, and the next [`load`](Self::load)
@@ -62,12 +63,8 @@ impl Plugin {
         config.name = Arc::clone(&self.name);
         let at = Instant::now() + config.limits.deadline;
         let (shared, revokes) = self.take_on(config, at);
-        let started = if revokes {
-            let overdue = Err(LoadError::Overdue { limit: shared.config.limits.deadline });
-            timeout_at(at.into(), self.start_anew(&shared)).await.unwrap_or(overdue)
-        } else {
-            self.start_anew(&shared).await
-        };
+        let started =
+            if revokes { self.start_in_time(&shared, at).await } else { self.start_anew(&shared).await };
         match started {
             Ok(Some(swap)) => Ok(Some(self.swapped(swap).await)),
             Ok(None) => Ok(None),
@@ -76,7 +73,7 @@ impl Plugin {
                     self.stop_idle(&revoked).await;
                     Err(error)
                 }
-                // A load in hand is under way to it, or has got there.
+                // A load in hand got there at the last moment.
                 None if matches!(error, LoadError::Overdue { .. }) => Ok(None),
                 None => Err(error),
             },
@@ -116,6 +113,19 @@ impl Plugin {
             Some(version) => self.put_into_service(version.component(), shared).await,
             None => Ok(None),
         }
+    }
+
+    /// As [`start_anew`](Self::start_anew), and no longer than until this time if the version in service may do what is revoked.
+    async fn start_in_time(&self, shared: &Arc<Shared>, at: Instant) -> Result<Option<Swap>, LoadError> {
+        let mut start = Box::pin(self.start_anew(shared));
+        if let Ok(started) = timeout_at(at.into(), &mut start).await {
+            return started;
+        }
+        if self.version.load().as_ref().is_some_and(|version| version.is_revoked()) {
+            return Err(LoadError::Overdue { limit: shared.config.limits.deadline });
+        }
+        // Only calls in hand may, and they end by themselves: there is time. Else a load in hand is under way to it, or has got there.
+        if self.is_outdated() { start.await } else { Ok(None) }
     }
 
     /// None where it was configured anew meanwhile.

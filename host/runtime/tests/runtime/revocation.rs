@@ -209,3 +209,24 @@ async fn a_load_that_is_configured_anew_meanwhile_starts_with_that() {
     assert_eq!(running.log.count("started 2"), 1);
     assert!(!running.plugin.is_outdated());
 }
+
+#[tokio::test]
+async fn only_a_call_in_hand_that_has_what_was_revoked_does_not_let_a_configuration_pass_for_one_in_force() {
+    let config = r#"{"millis": 600000}"#;
+    let setup = Setup::new(config).instances(2).read(&["v1/pods"]);
+    let mut config = revoked(&setup.config, config);
+    let running = setup.load("slow").await;
+    let call = running.spawn_add("web");
+    running.log.wait_for("begin default/web", 1).await;
+    assert!(running.plugin.configure(config.clone()).await.unwrap().is_some(), "a version without the grant");
+
+    // By this deadline `start` fails, and not before it.
+    config.config_json = r#"{"millis": 0, "start_millis": 600000}"#.to_owned();
+    config.limits.deadline = Duration::from_millis(500);
+    let refused = timeout(PATIENCE, running.plugin.configure(config)).await.unwrap().unwrap_err();
+
+    assert!(!matches!(refused, LoadError::Overdue { .. }), "{refused}");
+    assert!(running.plugin.is_outdated() && running.plugin.version().is_some());
+    assert!(!call.is_finished());
+    call.abort();
+}
