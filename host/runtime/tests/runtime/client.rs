@@ -142,6 +142,26 @@ async fn of_one_object_no_more_events_are_written_than_client_gos_spam_filter_le
 }
 
 #[tokio::test]
+async fn an_event_that_could_not_be_written_is_none_of_those_that_may_be() {
+    let steps = json!([{"do": "event", "times": 60}]);
+    let pod = object("default", "web", "7", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#);
+    let setup =
+        writer(&steps).cache("v1/pods", vec![pod]).write(&["create events.k8s.io/v1/events @default"]);
+    let running = setup.limits(|limits| limits.requests = 1000.try_into().unwrap()).idle();
+    for _ in 0..30 {
+        running.api.answer(403, r#"{"kind":"Status","reason":"Forbidden","message":"no"}"#);
+    }
+    running.load("writer").await.unwrap();
+
+    let answers = answers(&running).await;
+
+    assert_eq!(answers[..30], vec!["event error forbidden: no"; 30]);
+    assert_eq!(answers[30..], vec!["event ok "; 30]);
+    let stats = running.plugin.stats().client;
+    assert_eq!((stats.requests, stats.failed, stats.events_suppressed), (30 + 25, 30, 5));
+}
+
+#[tokio::test]
 async fn an_event_is_made_once_and_then_counted() {
     let steps = json!([{"do": "event", "times": 3}]);
     let pod = object("default", "web", "7", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#);

@@ -116,12 +116,25 @@ impl Guest {
             reason: event.reason.clone(),
             action: event.action.clone(),
         };
-        let (events, now) = (&self.sources.client.0, Instant::now());
-        if !events.spam.admits(&key.gvr, &key.object, &key.uid, now) {
+        if !self.sources.client.0.spam.admits(&key.gvr, &key.object, &key.uid, Instant::now()) {
             self.counters.client.events_suppressed.fetch_add(1, Relaxed);
             return Ok(());
         }
-        let again = events.series.again(&key, now);
+        let written = self.again_or_new(namespace, key.clone(), &kind, event.note).await;
+        if written.is_err() {
+            self.sources.client.0.spam.give_back(&key.gvr, &key.object, &key.uid);
+        }
+        written
+    }
+
+    async fn again_or_new(
+        &mut self,
+        namespace: &str,
+        key: Key,
+        kind: &str,
+        note: String,
+    ) -> Result<(), ApiError> {
+        let again = self.sources.client.0.series.again(&key, Instant::now());
         if let Some((name, count)) = again {
             match self.count(namespace, name, count).await {
                 // The server forgets Events.
@@ -129,7 +142,7 @@ impl Guest {
                 counted => return counted,
             }
         }
-        self.make(namespace, key, &kind, event.note).await
+        self.make(namespace, key, kind, note).await
     }
 
     /// A first event.

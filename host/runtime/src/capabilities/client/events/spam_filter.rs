@@ -36,7 +36,7 @@ struct Bucket {
 // === impl SpamFilter ===
 
 impl SpamFilter {
-    /// True where this event is to be written; it is counted by that.
+    /// True where this event is to be written; it is counted by that, unless it is given back.
     pub(in crate::capabilities::client) fn admits(
         &self,
         gvr: &Gvr,
@@ -58,6 +58,14 @@ impl SpamFilter {
             bucket.tokens -= 1.0;
         }
         admitted
+    }
+
+    /// The event that was admitted was not written.
+    pub(in crate::capabilities::client) fn give_back(&self, gvr: &Gvr, object: &ObjectKey, uid: &str) {
+        let regarding = (gvr.clone(), object.clone(), uid.to_owned());
+        if let Some(bucket) = self.0.lock().get_mut(&regarding) {
+            bucket.tokens = (bucket.tokens + 1.0).min(BURST);
+        }
     }
 }
 
