@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use informer_guests::{configmaps_keyvalue, guest};
 use informer_tests::host::PATIENCE;
+use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::{Duration, Instant, sleep};
 
@@ -173,8 +174,9 @@ impl Host {
             let letter =
                 list["dead-letters"].as_array().unwrap().iter().find(|letter| letter["object"] == object);
             if let Some(letter) = letter {
-                let (second, _) = letter["at"].as_str().unwrap().split_once('.').unwrap();
-                return format!("{second}Z");
+                // Written with a fraction of the second, unless that is zero.
+                let at: Timestamp = letter["at"].as_str().unwrap().parse().unwrap();
+                return Timestamp::from_second(at.as_second()).unwrap().to_string();
             }
             assert!(Instant::now() < deadline, "no letter of {name}: {list:#}");
             sleep(Duration::from_millis(50)).await;
