@@ -18,7 +18,7 @@ usage: cargo xtask <command>
 
   demo [--once] [..]   build the host and the example, run the demo; --once ends with status 0
                        when the story went as told
-  test [--all]         the tests that need only Rust; --all adds the real kube-apiserver, kubectl, the
+  test [--all]         the tests that need no other toolchain; --all adds the real kube-apiserver, kubectl, the
                        other languages' examples (needs Go, Node.js and Python), and last the hostile
                        plugins again, judged by time
   lint                 formatting, clippy and documentation, every warning an error
