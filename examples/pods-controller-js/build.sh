@@ -1,33 +1,6 @@
 #!/bin/sh
 # Builds the component: ./build.sh OUTPUT.wasm
-# The toolchain comes from npm, pinned by package-lock.json, into a folder outside the repository.
 set -eu
-
-fail() {
-    echo "build.sh: $1" >&2
-    exit 1
-}
-
-[ $# -eq 1 ] || fail "usage: build.sh OUTPUT.wasm"
-command -v node >/dev/null || fail "node is missing: install Node.js 18 or newer"
-command -v npm >/dev/null || fail "npm is missing: it comes with Node.js, or as a package of its own"
-
+[ $# -eq 1 ] || { echo "usage: build.sh OUTPUT.wasm" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)
-pinned=$(cat "$here/package.json" "$here/package-lock.json" | cksum | tr ' ' '-')
-toolchain=${XDG_CACHE_HOME:-$HOME/.cache}/informer/npm/$pinned
-
-if [ ! -d "$toolchain" ]; then
-    # Installed beside its place and then moved: a broken download is never taken for a toolchain.
-    staging=$toolchain.$$
-    trap 'rm -rf "$staging"' EXIT
-    mkdir -p "$staging"
-    cp "$here/package.json" "$here/package-lock.json" "$staging"
-    (cd "$staging" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2) ||
-        fail "npm could not install the toolchain; it needs the npm registry once"
-    [ -d "$toolchain" ] || mv "$staging" "$toolchain"
-fi
-
-mkdir -p "$(dirname "$1")"
-# --sync: the host serves the synchronous ABI only.
-"$toolchain/node_modules/.bin/componentize-qjs" --wit "$here/../../wit" --world controller \
-    --js "$here/pods.js" --module-root "$here" --sync --output "$1" >&2
+exec "$here/../../plugins/sdk/javascript/build.sh" "$here/pods.js" controller "$1"

@@ -53,10 +53,10 @@ impl Scripted {
     }
 }
 
-/// Of all that goes into a component: the example and the contract.
+/// Of all that goes into a component: the example, what builds it, and the contract.
 fn digest(directory: &Path) -> String {
     let mut sources = Vec::new();
-    for directory in [directory, &examples().join("../wit")] {
+    for directory in [directory, &examples().join("../plugins/sdk/javascript"), &examples().join("../wit")] {
         let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
         sources.extend(files.filter(|path| path.is_file()));
     }
