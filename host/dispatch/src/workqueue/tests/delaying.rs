@@ -1,5 +1,7 @@
 //! AddAfter and AddRateLimited (W-7 to W-10).
 
+use futures::poll;
+
 use super::*;
 
 /// Scenario 123 (TestSimpleQueue).
@@ -103,6 +105,27 @@ async fn two_workers_that_sleep_get_two_keys_that_come_due_at_once() {
 
     let (one, other) = (one.await.unwrap(), other.await.unwrap());
     assert!(one - start < Duration::from_millis(500) && other - start < Duration::from_millis(500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whichever_worker_stays_is_woken_for_a_delayed_key() {
+    for stays in 0..3 {
+        let queue = queue(10);
+        let mut workers = [(); 3].map(|()| Box::pin(queue.get()));
+        for worker in &mut workers {
+            assert!(poll!(worker).is_pending());
+        }
+        queue.add_after("a", Duration::from_secs(600)).unwrap();
+        // One of them sleeps until then, the others until they are told.
+        for worker in &mut workers {
+            assert!(poll!(worker).is_pending());
+        }
+
+        let stays = workers.into_iter().nth(stays).unwrap();
+
+        let work = time::timeout(Duration::from_secs(700), stays).await.expect("nobody woke it").unwrap();
+        assert_eq!(&**work.key(), "a");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -180,6 +180,28 @@ async fn as_many_keys_are_reconciled_at_once_as_there_are_workers_and_the_number
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_delayed_key_is_reconciled_though_the_worker_that_slept_for_it_was_too_many() {
+    // The worker that is told of a delay is the one that has waited longest: each of the three in turn.
+    for turn in ["", "x", "xy"] {
+        let queue = queue(10);
+        let reconciler = Scripted::new([]);
+        let handle = run(&queue, &reconciler, 3, 0);
+        time::sleep(Duration::from_millis(1)).await;
+        for key in turn.chars() {
+            queue.add(&key.to_string()).unwrap();
+            settled(&queue).await;
+        }
+        queue.add_after("late", Duration::from_secs(10)).unwrap();
+        time::sleep(Duration::from_millis(1)).await;
+
+        handle.set_workers(NonZeroUsize::MIN);
+
+        let reconciled = time::timeout(Duration::from_secs(20), settled(&queue)).await;
+        assert!(reconciled.is_ok(), "nobody slept for it, after {turn:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reconciler_that_panics_fails_that_call_only() {
     struct Panics(AtomicUsize);
     impl Reconciler for Panics {
