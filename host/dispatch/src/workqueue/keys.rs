@@ -169,8 +169,12 @@ impl Keys {
         self.slots.len()
     }
 
-    /// When something could be handed out, where there is nothing now; none: not before something is added or ended.
+    /// When something could be handed out, where there is nothing now; none: not before something is added or ended, or a
+    /// pause ends.
     pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
+        if self.paused {
+            return None;
+        }
         let delayed = self.delayed.first_key_value().map(|((due, _), _)| *due);
         if !self.circuit.is_open() {
             return delayed;

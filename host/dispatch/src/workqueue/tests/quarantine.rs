@@ -148,6 +148,23 @@ async fn a_probe_that_ends_without_an_answer_is_followed_by_another_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_paused_queue_whose_probe_is_due_waits_for_the_end_of_the_pause_and_looks_no_earlier() {
+    let queue = in_quarantine(&["a", "b"]);
+    queue.pause();
+    after(2_000).await;
+    assert_eq!(queue.0.keys.lock().next_due(now()), None, "a worker would go round and round");
+    let got = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.get().await.is_some() }
+    });
+    after(1_000).await;
+
+    queue.resume();
+
+    assert!(got.await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_was_not_made_changes_nothing_of_its_key_but_the_time() {
     let queue = queue(10);
     queue.add("a").unwrap();
