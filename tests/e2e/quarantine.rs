@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::{
     configmaps::ConfigMaps,
     echo::{assert_each_object_in_order_and_once, calls, last_versions},
+    reload::replace,
 };
 
 /// No probe comes by itself within the test, so only the mended file can end it.
@@ -90,6 +91,31 @@ async fn a_plugin_that_traps_is_left_alone_until_its_file_is_mended_and_then_hea
     let heard = calls(&host.lines.of("good"));
     assert_each_object_in_order_and_once(&heard);
     assert!(heard.iter().all(|call| call.attempt == 1), "{heard:?}");
+    host.stop().await;
+}
+
+/// The fifth failure in a row leads to a quarantine, and takes the new version out of service.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_version_that_comes_back_is_called_at_once_whatever_the_one_that_failed_did() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let objects = ConfigMaps::at(&server.url()).await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bad.wasm");
+    fs::copy(guest("echo"), &path).unwrap();
+    let configuration = configuration(&path).replace("after = 3", "after = 5");
+    let host = TestHost::start(&server.url(), &configuration).await.unwrap();
+    host.synced().await;
+    replace(&path, &fs::read(guest("trap")).unwrap());
+    host.until("the bad version", |_| host.plugin("bad")["calls"]["swaps"] == 2).await;
+
+    for name in ["a", "b", "c", "d", "e"] {
+        objects.create(name).await;
+    }
+    let expected = objects.versions().await;
+
+    host.lines.until("bad", "all of it", |lines| last_versions(&calls(lines)) == expected).await;
+    let plugin = host.plugin("bad");
+    assert_eq!((&plugin["calls"]["went-back"], &plugin["queue"]["quarantines"]), (&1.into(), &0.into()));
     host.stop().await;
 }
 

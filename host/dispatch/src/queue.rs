@@ -115,9 +115,11 @@ impl Queue {
         }
     }
 
-    /// A new version is in service: where the plugin is in quarantine, the next probe is due now.
-    pub fn probe_now(&self) {
-        if self.0.keyed.lock().probe_now(now()) {
+    /// A new version is in service, from now on: it is judged by its own calls, and where the plugin is in quarantine, the
+    /// next probe is due now.
+    pub fn new_version(&self) {
+        let due = self.0.keyed.lock().new_version(now());
+        if due {
             self.0.ready.notify_waiters();
         }
     }

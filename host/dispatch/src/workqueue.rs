@@ -166,9 +166,11 @@ impl RateLimitingQueue {
         self.0.keys.lock().set_quarantine(config);
     }
 
-    /// A new version is in service: where the reconciler is in quarantine, the next probe is due now.
-    pub fn probe_now(&self) {
-        if self.0.keys.lock().probe_now(now()) {
+    /// A new version is in service, from now on: it is judged by its own calls, and where the reconciler is in quarantine, the
+    /// next probe is due now.
+    pub fn new_version(&self) {
+        let due = self.0.keys.lock().new_version(now());
+        if due {
             self.0.ready.notify_waiters();
         }
     }

@@ -156,8 +156,9 @@ impl Unit {
             workqueue: Arc::new(workqueue.clone()),
         };
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
-        let calls = Arc::new(Calls::new(Arc::clone(&plugin), workqueue.clone(), &config.subscriptions));
         let queue = Queue::traced(&settings::queue(&config), tracer.clone());
+        let queues = (queue.clone(), workqueue.clone());
+        let calls = Arc::new(Calls::new(Arc::clone(&plugin), queues, &config.subscriptions));
         let gate = Gate::new(queue.clone(), workqueue.clone());
         let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &config.name);
         let dispatch = settings::dispatch(&config);
@@ -238,7 +239,8 @@ impl Unit {
     pub(super) async fn run(self: Arc<Self>) {
         let all = async {
             let expire = self.plugin.expire_idle(self.stop.clone());
-            tokio::join!(self.open(), Box::pin(self.follow()), self.replay_after_swaps(), Box::pin(expire));
+            let swaps = async { tokio::join!(self.try_after_swaps(), self.replay_after_swaps()) };
+            tokio::join!(self.open(), Box::pin(self.follow()), swaps, Box::pin(expire));
         };
         self.stop.run_until_cancelled(all).await;
     }

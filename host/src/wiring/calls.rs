@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use informer_dispatch::workqueue::RateLimitingQueue;
+use informer_dispatch::{Queue, workqueue::RateLimitingQueue};
 use informer_runtime::Plugin;
 use informer_types::{
     Delivery, EventHandler, Failure, FailureKind, Gvr, ObjectKey, Outcome, Reconciled, Reconciler, Request,
 };
-use parking_lot::RwLock;
-use tokio::time::timeout;
+use parking_lot::{Mutex, RwLock};
+use tokio::{sync::watch, time::timeout};
 
 use crate::config::{Enqueue, Subscription};
 
@@ -21,7 +21,12 @@ const UNTIL_A_RELOAD: Duration = Duration::from_secs(1);
 /// and with that the notification counts as delivered.
 pub(crate) struct Calls {
     plugin: Arc<Plugin>,
+    queue: Queue,
     workqueue: RateLimitingQueue,
+    /// Versions put into service.
+    swaps: watch::Receiver<u64>,
+    /// How many of them the queues were told of.
+    noted: Mutex<u64>,
     /// Of each subscription.
     enqueue: RwLock<BTreeMap<Gvr, Enqueue>>,
 }
@@ -32,10 +37,11 @@ impl Calls {
     /// `enqueue` of each `[[plugin.on]]`.
     pub(crate) fn new<'a>(
         plugin: Arc<Plugin>,
-        workqueue: RateLimitingQueue,
+        (queue, workqueue): (Queue, RateLimitingQueue),
         subscriptions: impl IntoIterator<Item = &'a Subscription>,
     ) -> Self {
-        let calls = Self { plugin, workqueue, enqueue: RwLock::default() };
+        let (swaps, noted) = (plugin.swaps(), Mutex::default());
+        let calls = Self { plugin, queue, workqueue, swaps, noted, enqueue: RwLock::default() };
         calls.set_enqueue(subscriptions);
         calls
     }
@@ -44,6 +50,18 @@ impl Calls {
     pub(crate) fn set_enqueue<'a>(&self, subscriptions: impl IntoIterator<Item = &'a Subscription>) {
         let enqueue = subscriptions.into_iter().map(|on| (on.watch.clone(), on.enqueue));
         *self.enqueue.write() = enqueue.collect();
+    }
+
+    /// Tells the queues where another version took over. A call that fails does so before it is settled: a version may have
+    /// come back because of it, and is not judged by it.
+    pub(crate) fn note_swaps(&self) {
+        let mut noted = self.noted.lock();
+        let swaps = *self.swaps.borrow();
+        if *noted < swaps {
+            *noted = swaps;
+            self.queue.new_version();
+            self.workqueue.new_version();
+        }
     }
 
     async fn enqueue(&self, delivery: &Delivery) -> Outcome {
@@ -64,6 +82,9 @@ impl EventHandler for Calls {
                 // Point 4 of the contract: what came and went unseen is nothing to a handler.
                 return Outcome::Acknowledged;
             } else if let Some(outcome) = self.plugin.handle_if_exported(&delivery).await {
+                if matches!(outcome, Outcome::Retry { .. }) {
+                    self.note_swaps();
+                }
                 return outcome;
             }
         }
@@ -73,6 +94,9 @@ impl EventHandler for Calls {
 impl Reconciler for Calls {
     async fn reconcile(&self, request: Request) -> Reconciled {
         let reconciled = self.plugin.reconcile_if_exported(&request).await;
+        if matches!(reconciled, Some(Reconciled::Retry { .. })) {
+            self.note_swaps();
+        }
         reconciled.unwrap_or(Reconciled::NotCalled(UNTIL_A_RELOAD))
     }
 }

@@ -120,9 +120,9 @@ impl Keyed {
         self.dead_letters.set_capacity(config.dead_letters);
     }
 
-    /// See [`Queue::probe_now`](super::Queue::probe_now).
-    pub(super) fn probe_now(&mut self, now: Instant) -> bool {
-        self.circuit.probe_now(now)
+    /// See [`Queue::new_version`](super::Queue::new_version).
+    pub(super) fn new_version(&mut self, now: Instant) -> bool {
+        self.circuit.new_version(now)
     }
 
     /// Takes in a notification: constant time, or logarithmic in the number of waits where one gets shorter; where each
@@ -275,6 +275,15 @@ impl Keyed {
     #[cfg(test)]
     pub(super) fn slot_capacity(&self) -> usize {
         self.slots.capacity()
+    }
+
+    /// When a worker took what it has in hand.
+    fn began(&self, taken: &Taken, now: Instant) -> Instant {
+        match self.slots.get(taken.id).map(|slot| slot.place) {
+            Some(Place::InHand { since, .. }) => since,
+            // Not reached: a slot stays while it is in hand.
+            _ => now,
+        }
     }
 
     // --- taking in

@@ -12,6 +12,9 @@
 //! No attempt is lost to a quarantine: a call that fails in one, and the one that leads to it, do not count. A probe that
 //! failed goes to the end of its lane, so the next one is about another object, if there is another.
 //!
+//! A new version is judged by its own calls: one that fails and began before it took over begins no quarantine, prolongs
+//! none, and delays no probe. If it succeeds it ends one, as ever.
+//!
 //! What arrives meanwhile stays in the queue and merges there as ever, so that afterwards the plugin hears what changed
 //! since, in order, each change from the state it knows. Nothing has to be asked for again, hence no cause `replay`.
 
@@ -51,6 +54,8 @@ pub struct Quarantine {
 pub(crate) struct Circuit<I> {
     config: QuarantineConfig,
     state: State<I>,
+    /// Since when the version in service serves; none: always.
+    since: Option<Instant>,
     opened: u64,
 }
 
@@ -95,7 +100,7 @@ impl Default for QuarantineConfig {
 
 impl<I: PartialEq> Circuit<I> {
     pub(crate) fn new(config: QuarantineConfig) -> Self {
-        Self { config, state: State::Closed { in_a_row: 0 }, opened: 0 }
+        Self { config, state: State::Closed { in_a_row: 0 }, since: None, opened: 0 }
     }
 
     /// From the next failure on.
@@ -151,9 +156,16 @@ impl<I: PartialEq> Circuit<I> {
         }
     }
 
-    /// A call failed, and would be made again.
-    pub(crate) fn failed(&mut self, id: &I, failure: &Failure, now: Instant) -> Verdict {
+    /// True where a call that began at this time says nothing about the version in service.
+    pub(crate) fn is_outdated(&self, began: Instant) -> bool {
+        self.since.is_some_and(|since| began < since)
+    }
+
+    /// A call failed that began then, and would be made again.
+    pub(crate) fn failed(&mut self, id: &I, began: Instant, failure: &Failure, now: Instant) -> Verdict {
+        let outdated = self.is_outdated(began);
         match &mut self.state {
+            State::Closed { .. } if outdated => return Verdict::Counts,
             State::Closed { in_a_row } => {
                 *in_a_row = match failure.kind {
                     FailureKind::Trap
@@ -178,7 +190,7 @@ impl<I: PartialEq> Circuit<I> {
                 let wait = self.config.backoff.delay(open.failed_probes.saturating_add(1), fastrand::f64());
                 open.until = now + wait;
             }
-            // It began before the quarantine did.
+            // It began before the quarantine did, or before the version in service took over.
             State::Open(_) => {}
         }
         Verdict::Spared
@@ -195,11 +207,20 @@ impl<I: PartialEq> Circuit<I> {
         self.state = State::Open(Open { since: now, until, failed_probes: 0, probe: None, failure });
     }
 
-    /// The next probe is due now, and the waits start anew. False where there is no quarantine.
-    pub(crate) fn probe_now(&mut self, now: Instant) -> bool {
-        let State::Open(open) = &mut self.state else { return false };
-        (open.until, open.failed_probes) = (now, 0);
-        true
+    /// Another version is in service, which has not failed yet. Where there is a quarantine, the next probe is due now
+    /// whatever is in hand, and the waits start anew; false where there is none.
+    pub(crate) fn new_version(&mut self, now: Instant) -> bool {
+        self.since = Some(now);
+        match &mut self.state {
+            State::Closed { in_a_row } => {
+                *in_a_row = 0;
+                false
+            }
+            State::Open(open) => {
+                (open.until, open.failed_probes, open.probe) = (now, 0, None);
+                true
+            }
+        }
     }
 
     pub(crate) fn quarantine(&self, now: Instant) -> Option<Quarantine> {

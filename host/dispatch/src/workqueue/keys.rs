@@ -189,8 +189,8 @@ impl Keys {
     }
 
     /// True where there is a quarantine, whose next probe is due now.
-    pub(super) fn probe_now(&mut self, now: Instant) -> bool {
-        self.circuit.probe_now(now)
+    pub(super) fn new_version(&mut self, now: Instant) -> bool {
+        self.circuit.new_version(now)
     }
 
     pub(super) fn set_paused(&mut self, paused: bool) {

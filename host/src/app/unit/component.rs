@@ -89,9 +89,9 @@ impl Unit {
             Ok(None) => *self.refused.lock() = None,
             Ok(Some(VersionInfo { name, version, sdk, digest, prepared_in, .. })) => {
                 *self.refused.lock() = None;
+                // Before its first call, which is its own.
+                self.calls.note_swaps();
                 self.loaded.send_replace(true);
-                self.queue.probe_now();
-                self.workqueue().probe_now();
                 let what = if first { "plugin loaded" } else { "plugin reloaded" };
                 tracing::info!(plugin, guest = name, version, sdk, %digest, ?prepared_in, "{what}");
             }
@@ -106,6 +106,14 @@ impl Unit {
                 tracing::error!(plugin, source = %self.source().display(), %error, "{what}");
                 *self.refused.lock() = Some(error.to_string());
             }
+        }
+    }
+
+    /// A version that takes over is tried at once, whatever the one before did: also one that comes back.
+    pub(super) async fn try_after_swaps(&self) {
+        let mut swaps = self.plugin.swaps();
+        while swaps.changed().await.is_ok() {
+            self.calls.note_swaps();
         }
     }
 

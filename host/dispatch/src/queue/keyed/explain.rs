@@ -88,11 +88,7 @@ impl Keyed {
         if !self.tracer.is_on() {
             return Ended(None);
         }
-        let since = match self.slots.get(taken.id).map(|slot| slot.place) {
-            Some(Place::InHand { since, .. }) => since,
-            // Not reached: a slot stays while it is in hand.
-            _ => now,
-        };
+        let since = self.began(taken, now);
         Ended(Some(Call {
             source: taken.object.source.clone(),
             key: taken.object.key.clone(),

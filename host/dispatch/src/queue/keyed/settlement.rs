@@ -62,7 +62,8 @@ impl Keyed {
     /// Tells the circuit. Where the call is not to be held against its object: whether the quarantine begins with it.
     fn fail(&mut self, taken: &Taken, failure: &Failure, now: Instant) -> Option<bool> {
         let was_open = self.circuit.is_open();
-        let verdict = self.circuit.failed(&taken.id, failure, now);
+        let began = self.began(taken, now);
+        let verdict = self.circuit.failed(&taken.id, began, failure, now);
         (verdict == Verdict::Spared).then_some(!was_open)
     }
 
@@ -101,6 +102,11 @@ impl Keyed {
         }
         if fate != Fate::Quarantine {
             return self.give_up(taken, fate, failure);
+        }
+        if self.circuit.is_outdated(self.began(&taken, now)) {
+            // The version that failed is gone: its attempts start anew with this one.
+            taken.entry.attempts = 0;
+            return self.retry(taken, floor, floor, now);
         }
         self.circuit.open(&failure, now);
         taken.entry.attempts = 1;

@@ -209,11 +209,50 @@ async fn a_new_version_is_probed_at_once_and_the_waits_start_anew() {
     assert!(poll!(&mut next).is_pending());
     advance(100).await;
 
-    queue.probe_now();
+    queue.new_version();
 
     let Poll::Ready(Some((lease, _))) = poll!(&mut next) else { panic!("no probe") };
     lease.settle(trap());
     assert_eq!(queue.stats().quarantine.unwrap().probe_in, Duration::from_secs(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_version_waits_for_no_probe_of_the_one_before_and_is_not_judged_by_it() {
+    let queue = quarantining();
+    call_each(&queue, &["a", "b", "c"], &trap());
+    let (of_the_old, _) = queue.next().await.unwrap();
+    advance(100).await;
+
+    queue.new_version();
+
+    let (probe, _) = take(&queue);
+    advance(100).await;
+    of_the_old.settle(trap());
+    let quarantine = queue.stats().quarantine.unwrap();
+    assert_eq!((quarantine.failed_probes, quarantine.probe_in), (0, Duration::ZERO), "its own is in hand");
+    assert_eq!(probe.settle(Settlement::Acknowledged), Settled::Recovered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_the_version_before_that_fail_late_begin_no_quarantine() {
+    for last in [trap(), spent(10, Fate::Quarantine)] {
+        let queue = quarantining();
+        ["a", "b", "c"].iter().for_each(|name| queue.offer(added(name, "a1", Cause::Live)));
+        let [a, b, c] = [(); 3].map(|()| take(&queue).0);
+        a.settle(trap());
+        b.settle(trap());
+        advance(1).await;
+        queue.new_version();
+        c.settle(last.clone());
+        assert_eq!(queue.stats().quarantine, None, "{last:?}");
+
+        call_each(&queue, &["d", "e"], &trap());
+        assert_eq!(queue.stats().quarantine, None, "it has failed twice itself");
+        call_each(&queue, &["f"], &trap());
+        assert!(queue.stats().quarantine.is_some());
+        advance(10_000).await;
+        assert_eq!(queue.take().unwrap().1.attempt, 2, "a failed once");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -97,7 +97,8 @@ impl Keys {
         now: Instant,
     ) -> Failed {
         let was_open = self.circuit.is_open();
-        if self.circuit.failed(key, failure, now) == Verdict::Spared {
+        let began = self.slots.get(key).and_then(|slot| slot.taken).unwrap_or(now);
+        if self.circuit.failed(key, began, failure, now) == Verdict::Spared {
             let call = self.call(key, now);
             self.counts.failed += 1;
             self.mark(key, now);

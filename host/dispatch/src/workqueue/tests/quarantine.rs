@@ -85,7 +85,7 @@ async fn a_new_version_is_probed_at_once_and_a_shutdown_waits_for_no_probe() {
     time::sleep(Duration::from_millis(100)).await;
     assert_eq!(reconciler.asked().len(), 3);
 
-    queue.probe_now();
+    queue.new_version();
     time::sleep(Duration::from_millis(1)).await;
     assert_eq!(reconciler.asked().len(), 4);
     assert!(queue.stats().quarantine.is_some());
@@ -162,6 +162,30 @@ async fn a_paused_queue_whose_probe_is_due_waits_for_the_end_of_the_pause_and_lo
     queue.resume();
 
     assert!(got.await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_version_waits_for_no_probe_of_the_one_before_and_is_not_judged_by_it() {
+    let trap = Failure::new(FailureKind::Trap, "no");
+    let queue = in_quarantine(&["a", "b", "c"]);
+    after(1_000).await;
+    let of_the_old = queue.take().unwrap();
+    after(100).await;
+
+    queue.new_version();
+
+    let probe = queue.take().unwrap();
+    after(100).await;
+    of_the_old.fail(&trap, false);
+    assert_eq!(queue.stats().quarantine.unwrap().failed_probes, 0);
+    let late = {
+        assert!(probe.succeed(), "it ended the quarantine");
+        queue.take().unwrap()
+    };
+    after(1).await;
+    queue.new_version();
+    assert_eq!(late.fail(&trap, false), Failed::Retrying, "one failure would begin another");
+    assert_eq!(queue.stats().quarantine, None);
 }
 
 #[tokio::test(start_paused = true)]
