@@ -53,7 +53,7 @@ pub const MAX_KEY_BYTES: usize = 1024;
 ///
 /// # Promises
 /// A key that waits is not added twice; one that is in hand and added again is handed out once more after it is done
-/// (W-2), never to two at once (W-3). No key that was added is lost but at the shutdown.
+/// (W-2), never to two at once (W-3). No key that was added is lost but at the shutdown, and then it is counted.
 ///
 /// # Ordering
 /// First in, first out by the first add. A key whose delay is over comes behind those that were added before that moment.

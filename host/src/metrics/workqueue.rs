@@ -18,6 +18,11 @@ pub(super) fn workqueue(plugin: &str, stats: &WorkqueueStats, into: &mut Exposit
             "Calls for a key that the host cut short or could not make",
             stats.put_back,
         ),
+        (
+            "informer_workqueue_discarded",
+            "Keys that were to be reconciled when the workqueue was shut down",
+            stats.discarded,
+        ),
         ("informer_workqueue_dropped", "Keys given up", stats.dropped),
         (
             "informer_workqueue_dropped_keys_evicted",

@@ -55,6 +55,9 @@ pub struct Counts {
     pub failed: u64,
     /// Keys that were given up.
     pub dropped: u64,
+    /// Keys that were to be reconciled and are not, as the queue was shut down: delayed ones, those that would have come again,
+    /// those that came later, and, where it was closed, those that waited.
+    pub discarded: u64,
     /// Calls cut short by the host, or not made as there was nothing to call; their keys were put back.
     pub put_back: u64,
     /// How long keys waited, from their first add until they were handed out.

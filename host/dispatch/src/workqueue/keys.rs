@@ -62,6 +62,8 @@ struct Slot {
     due: Option<Due>,
     /// Failed calls in a row.
     failed: u32,
+    /// It was to come again, and the queue is shut down.
+    too_late: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,14 +97,18 @@ impl Keys {
 
     /// True where somebody who waits should look; the same for the other ways to add.
     pub(super) fn add(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
+        if self.phase != Phase::Open {
+            return Ok(self.ignored(key));
+        }
         self.add_if_room(key, now).inspect_err(|_| self.refused(key))
     }
 
-    /// As [`Keys::add`]; at the bound nothing is counted, for the caller will come again.
+    /// As [`Keys::add`]; at the bound nothing is counted, for the caller will come again, nor after the shutdown, for the
+    /// caller knows of that.
     pub(super) fn add_if_room(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
         self.promote(now);
         if self.phase != Phase::Open {
-            return Ok(self.ignored(key));
+            return Ok(false);
         }
         let key = self.admit(key)?;
         let led_to = self.mark(&key, now);
@@ -150,7 +156,7 @@ impl Keys {
         let key = self.waiting.pop_front()?;
         let slot = self.slots.get_mut(&key)?;
         let waited = slot.added.take().map_or(Duration::ZERO, |added| now.saturating_duration_since(added));
-        slot.taken = Some(now);
+        (slot.taken, slot.too_late) = (Some(now), false);
         self.in_hand += 1;
         self.counts.depth -= 1;
         self.counts.latency.observe(waited);
@@ -201,10 +207,13 @@ impl Keys {
         self.promote(now);
         self.phase = if drain { Phase::Draining } else { Phase::ShutDown };
         for (_, key) in std::mem::take(&mut self.delayed) {
-            if let Some(slot) = self.slots.get_mut(&key) {
-                slot.due = None;
+            let Some(slot) = self.slots.get_mut(&key) else { continue };
+            slot.due = None;
+            // What waits is handed out all the same.
+            slot.too_late = slot.added.is_none();
+            if slot.too_late && slot.taken.is_none() {
+                self.tracer.note_key(&key, || Step::KeyDiscarded);
             }
-            self.tracer.note_key(&key, || Step::KeyDiscarded);
             self.release(&key);
         }
     }
@@ -214,11 +223,12 @@ impl Keys {
         let idle = self.slots.len() - self.in_hand;
         self.shut_down(false, now);
         self.counts.depth = 0;
-        self.waiting.clear();
-        self.slots.retain(|key, slot| {
-            if slot.added.take().is_some() {
-                self.tracer.note_key(key, || Step::KeyDiscarded);
-            }
+        for key in std::mem::take(&mut self.waiting) {
+            self.tracer.note_key(&key, || Step::KeyDiscarded);
+        }
+        self.slots.retain(|_, slot| {
+            slot.too_late |= slot.added.take().is_some();
+            self.counts.discarded += u64::from(slot.taken.is_none());
             slot.taken.is_some()
         });
         idle
@@ -344,11 +354,22 @@ impl Keys {
 
     fn limited(&mut self, key: &Arc<str>, now: Instant) -> KeyThen {
         if self.phase != Phase::Open {
-            return KeyThen::Discarded;
+            return self.too_late(key);
         }
         let after = self.limiter.when(key, now);
         self.delay(key, after, now);
         KeyThen::Again { after }
+    }
+
+    /// A key in hand is to come again, and the queue is shut down.
+    fn too_late(&mut self, key: &str) -> KeyThen {
+        let Some(slot) = self.slots.get_mut(key) else { return KeyThen::Discarded };
+        if slot.added.is_some() {
+            // It was added before.
+            return KeyThen::Again { after: Duration::ZERO };
+        }
+        slot.too_late = true;
+        KeyThen::Discarded
     }
 
     /// What is due waits from the moment on at which it was due.
@@ -375,8 +396,10 @@ impl Keys {
     /// Forgets a key that is nowhere any more (W-15).
     fn release(&mut self, key: &str) {
         let idle = |slot: &Slot| slot.added.is_none() && slot.taken.is_none() && slot.due.is_none();
-        if self.slots.get(key).is_some_and(idle) {
-            self.slots.remove(key);
+        if self.slots.get(key).is_some_and(idle)
+            && let Some(slot) = self.slots.remove(key)
+        {
+            self.counts.discarded += u64::from(slot.too_late);
         }
         if self.slots.is_empty() && self.slots.capacity() > KEPT {
             self.slots.shrink_to_fit();

@@ -20,7 +20,7 @@ pub(super) fn workqueue(unit: &Unit) -> Value {
         "keys": stats.keys, "capacity": stats.capacity, "paused": stats.paused,
         "adds": stats.adds, "retries": stats.retries, "refused": stats.refused,
         "succeeded": stats.succeeded, "requeued": stats.requeued, "failed": stats.failed,
-        "put-back": stats.put_back, "dropped": stats.dropped, "dropped-keys-evicted": stats.dropped_keys_evicted,
+        "put-back": stats.put_back, "discarded": stats.discarded, "dropped": stats.dropped, "dropped-keys-evicted": stats.dropped_keys_evicted,
         "quarantine": stats.quarantine.as_ref().map(quarantine), "quarantines": stats.quarantines,
         "queue-duration": durations(&stats.latency), "work-duration": durations(&stats.work_duration),
         "unfinished-work-ms": millis(stats.unfinished_work),

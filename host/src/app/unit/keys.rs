@@ -54,7 +54,7 @@ impl OwnKeys {
         }
     }
 
-    /// Reconciles what waits, until the deadline. Gives how many keys were left.
+    /// Reconciles what waits, until the deadline. Gives how many keys were left, delayed ones included.
     pub(super) async fn stop(&self, deadline: Instant) -> usize {
         let workers = self.workers.lock().take();
         match workers {

@@ -7,7 +7,7 @@ use std::{
 
 use informer_types::{Failure, KeyThen};
 
-use super::{Keys, Phase};
+use super::{Keys, Phase, explain::Call};
 use crate::{
     queue::quarantine::Verdict,
     workqueue::{DroppedKey, work::Failed},
@@ -18,17 +18,23 @@ use crate::{
 impl Keys {
     pub(in crate::workqueue) fn done(&mut self, key: &Arc<str>, now: Instant) {
         let call = self.call(key, now);
-        self.end(key, now);
-        call.note(&self.tracer, key, None, KeyThen::Done);
+        self.end(key, call, None, KeyThen::Done, now);
     }
 
-    fn end(&mut self, key: &Arc<str>, now: Instant) {
+    fn end(&mut self, key: &Arc<str>, call: Call, failure: Option<&Failure>, then: KeyThen, now: Instant) {
+        let discarded = self.let_go(key, now);
+        let then = if discarded && then == KeyThen::Done { KeyThen::Discarded } else { then };
+        call.note(&self.tracer, key, failure, then);
+    }
+
+    /// True where the key was to come again, and the queue is shut down.
+    fn let_go(&mut self, key: &Arc<str>, now: Instant) -> bool {
         self.promote(now);
         // A probe that ends without having said whether the reconciler works is followed by another.
         self.circuit.undecided(key, false);
-        if let Some(slot) = self.slots.get_mut(key)
-            && let Some(taken) = slot.taken.take()
-        {
+        let Some(slot) = self.slots.get_mut(key) else { return false };
+        let discarded = slot.too_late && slot.added.is_none();
+        if let Some(taken) = slot.taken.take() {
             self.in_hand -= 1;
             self.counts.work_duration.observe(now.saturating_duration_since(taken));
             if slot.added.is_some() {
@@ -36,6 +42,7 @@ impl Keys {
             }
         }
         self.release(key);
+        discarded
     }
 
     /// True where that ended a quarantine; the same for the other two that went well.
@@ -55,7 +62,7 @@ impl Keys {
         self.limiter.forget(key);
         self.went_well(key, now, |keys| {
             if keys.phase != Phase::Open {
-                return KeyThen::Discarded;
+                return keys.too_late(key);
             }
             keys.delay(key, delay, now);
             KeyThen::Again { after: delay }
@@ -73,8 +80,7 @@ impl Keys {
         self.set_failed(key, |_| 0);
         let recovered = self.circuit.succeeded() == Verdict::Closed;
         let then = then(self);
-        self.end(key, now);
-        call.note(&self.tracer, key, None, then);
+        self.end(key, call, None, then, now);
         recovered
     }
 
@@ -83,8 +89,7 @@ impl Keys {
         self.counts.failed += 1;
         self.set_failed(key, |failed| failed.saturating_add(1));
         let then = self.limited(key, now);
-        self.end(key, now);
-        call.note(&self.tracer, key, Some(failure), then);
+        self.end(key, call, Some(failure), then, now);
     }
 
     /// As a failed call ends, by the circuit first: one that leads to a quarantine or is made in one is as if it had not
@@ -102,8 +107,7 @@ impl Keys {
             let call = self.call(key, now);
             self.counts.failed += 1;
             self.mark(key, now);
-            self.end(key, now);
-            call.note(&self.tracer, key, Some(failure), KeyThen::Spared);
+            self.end(key, call, Some(failure), KeyThen::Spared, now);
             let next = self.circuit.next(now).unwrap_or(now);
             return Failed::Quarantined { begins: !was_open, probe_in: next.saturating_duration_since(now) };
         }
@@ -133,8 +137,7 @@ impl Keys {
         self.counts.dropped += 1;
         self.limiter.forget(key);
         self.set_failed(key, |_| 0);
-        self.end(key, now);
-        call.note(&self.tracer, key, Some(&failure), KeyThen::GivenUp);
+        self.end(key, call, Some(&failure), KeyThen::GivenUp, now);
         self.dropped.keep(DroppedKey::new(Arc::clone(key), attempts, failure));
     }
 
@@ -146,10 +149,9 @@ impl Keys {
             self.wait(key, delay, now);
             KeyThen::Again { after: delay }
         } else {
-            KeyThen::Discarded
+            self.too_late(key)
         };
-        self.end(key, now);
-        call.note(&self.tracer, key, None, then);
+        self.end(key, call, None, then, now);
     }
 
     /// The call was cut short: the key waits again, also where the queue was shut down, so that it is counted as left.
@@ -157,7 +159,6 @@ impl Keys {
         let call = self.call(key, now);
         self.counts.put_back += 1;
         self.mark(key, now);
-        self.end(key, now);
-        call.note(&self.tracer, key, None, KeyThen::PutBack);
+        self.end(key, call, None, KeyThen::PutBack, now);
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Failure, KeyThen, Step, Tracer};
+use informer_types::{Enqueued, Failure, KeyThen, Step, Tracer};
 
 use super::Keys;
 use crate::dead_letter::brief;
@@ -45,9 +45,19 @@ impl Keys {
         self.tracer.note_key(key, || Step::KeyRefused { capacity });
     }
 
-    /// The queue is shut down (W-5); nobody has to look.
-    pub(super) fn ignored(&self, key: &str) -> bool {
-        self.tracer.note_key(key, || Step::KeyDiscarded);
+    /// The queue is shut down (W-5), and the key is counted, unless it waits already; nobody has to look.
+    pub(super) fn ignored(&mut self, key: &str) -> bool {
+        match self.slots.get_mut(key) {
+            Some(slot) if slot.added.is_some() => {
+                self.tracer.note_key(key, || Step::KeyAdded { led_to: Enqueued::WaitsAlready });
+            }
+            // It is in hand, and the end of that says so.
+            Some(slot) => slot.too_late = true,
+            None => {
+                self.counts.discarded += 1;
+                self.tracer.note_key(key, || Step::KeyDiscarded);
+            }
+        }
         false
     }
 }

@@ -51,8 +51,8 @@ impl ReconcileHandle {
     }
 
     /// Shuts the queue down (W-5) and reconciles what waits, for at most `within` and at most a day; then drops the calls in
-    /// hand. What is delayed is dropped, and a paused queue hands nothing out. Gives the number of keys that were left
-    /// waiting.
+    /// hand. What is delayed is dropped, and so is what would come again; a paused queue hands nothing out. Gives the number of
+    /// keys that were dropped or left waiting.
     ///
     /// # Cancel safety
     /// Dropping the future ends the workers at once; the queue is shut down as soon as it was first polled.
@@ -66,7 +66,8 @@ impl ReconcileHandle {
         }
         self.shutdown.disarm().cancel();
         self.tasks.wait().await;
-        self.queue.keys()
+        let stats = self.queue.stats();
+        stats.keys + usize::try_from(stats.discarded).unwrap_or(usize::MAX)
     }
 
     /// Removes the plugin (D-10): [closes](RateLimitingQueue::close) the queue, and waits for the calls in hand. Gives the

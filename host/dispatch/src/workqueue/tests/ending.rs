@@ -92,6 +92,38 @@ async fn a_paused_queue_that_is_shut_down_hands_out_nothing() {
     assert_eq!(queue.keys(), 1, "it is counted as left");
 }
 
+#[tokio::test(start_paused = true)]
+async fn each_key_that_a_shutdown_ends_is_counted_once_w5_w8() {
+    let queue = queue(10);
+    ["retried", "requeued", "later", "not called", "added again", "delayed again", "done", "both"]
+        .iter()
+        .for_each(|key| queue.add(key).unwrap());
+    let works: Vec<_> = (0..7).map(|_| queue.take().unwrap()).collect();
+    for key in ["delayed", "delayed again", "both"] {
+        queue.add_after(key, Duration::from_secs(1)).unwrap();
+    }
+    queue.add("added again").unwrap();
+    queue.shut_down();
+    assert_eq!(queue.stats().discarded, 1, "`delayed`: of the others it is known at the end of their calls");
+
+    let [retried, requeued, later, not_called, added, delayed, done] = works.try_into().unwrap();
+    retried.retry(&failure());
+    requeued.requeue();
+    later.requeue_after(Duration::from_secs(1));
+    not_called.put_back_after(Duration::from_secs(1));
+    added.retry(&failure());
+    delayed.succeed();
+    done.succeed();
+    assert_eq!(queue.stats().discarded, 6);
+
+    assert_eq!(drain(&queue), ["both", "added again"], "they waited");
+    assert_eq!((queue.stats().discarded, queue.keys()), (6, 0));
+    queue.add("after").unwrap();
+    assert_eq!(queue.stats().discarded, 7);
+    assert!(!queue.add_when_room("known").await.unwrap(), "who adds it knows");
+    assert_eq!(queue.stats().discarded, 7);
+}
+
 /// Scenario 122 (TestGarbageCollection).
 #[tokio::test(start_paused = true)]
 async fn a_key_that_is_done_and_forgotten_is_held_by_nobody_w15() {
@@ -126,8 +158,10 @@ async fn a_queue_that_is_closed_discards_what_waits_and_only_what_is_in_hand_is_
     queue.resume();
     assert!(queue.get().await.is_none());
     assert_eq!((queue.keys(), queue.stats().depth), (2, 0));
+    assert_eq!(queue.stats().discarded, 2);
     in_hand.retry(&failure());
     twice.succeed();
+    assert_eq!(queue.stats().discarded, 4, "the one would have come again, and the other too");
     assert_eq!((queue.keys(), queue.stats().in_hand), (0, 0));
     assert!(queue.get().await.is_none());
 }

@@ -122,3 +122,29 @@ async fn what_is_refused_and_what_a_closed_queue_drops_is_written_w4_w5_w8() {
     work.retry(&failure());
     assert_eq!(steps.take().last(), Some(&done(1, 0, Some(failure()), KeyThen::Discarded)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_key_is_written_off_once_and_only_where_nobody_reconciles_it_any_more_w5_w8() {
+    let (queue, steps) = traced(1);
+    queue.add(KEY).unwrap();
+    queue.add_after(KEY, Duration::from_secs(1)).unwrap();
+    steps.take();
+    queue.shut_down();
+    assert_eq!(steps.take(), [], "it waits, and is handed out");
+    queue.add(KEY).unwrap();
+    assert_eq!(steps.take(), [added(Enqueued::WaitsAlready)]);
+    queue.close();
+    assert_eq!(steps.take(), [Step::KeyDiscarded]);
+
+    for delay in [Duration::ZERO, Duration::MAX] {
+        let (queue, steps) = traced(1);
+        queue.add(KEY).unwrap();
+        let work = queue.take().unwrap();
+        queue.add_after(KEY, delay).unwrap();
+        steps.take();
+        queue.close();
+        assert_eq!(steps.take(), [], "it is in hand");
+        work.succeed();
+        assert_eq!(steps.take(), [done(1, 0, None, KeyThen::Discarded)]);
+    }
+}

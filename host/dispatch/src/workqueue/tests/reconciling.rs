@@ -231,6 +231,19 @@ async fn draining_reconciles_what_waits_and_ends_w5() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn draining_tells_of_the_keys_whose_time_had_not_come_w8() {
+    let queue = queue(100);
+    let reconciler = Scripted::new([Reconciled::RequeueAfter(Duration::from_secs(60)), failed()]);
+    let handle = run(&queue, &reconciler, 1, 0);
+    queue.add("later").unwrap();
+    time::sleep(Duration::from_secs(1)).await;
+    queue.add("fails").unwrap();
+
+    assert_eq!(handle.drain(Duration::from_secs(10)).await, 2);
+    assert_eq!((queue.keys(), queue.stats().discarded), (0, 2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn at_the_deadline_draining_drops_the_calls_in_hand_and_counts_what_is_left() {
     let queue = queue(100);
     let reconciler = Arc::new(Scripted { takes: Duration::from_secs(60), ..Scripted::default() });
