@@ -69,6 +69,7 @@ fn verdict(step: &Step) -> &'static str {
             KeyThen::Spared => "spared",
             KeyThen::Discarded => "discarded",
         },
+        Step::KeyNotCalled { .. } => "not-called",
         Step::KeyDiscarded => "discarded",
     }
 }
@@ -119,6 +120,9 @@ fn detail(step: &Step) -> String {
         Step::KeyTaken { attempt, waited } => format!("the key, for call {attempt}, after {waited:.1?}"),
         Step::KeyDone { attempt, took, failure, then } => {
             format!("call {attempt} took {took:.1?}{}{}", because(failure), after_call(then))
+        }
+        Step::KeyNotCalled { again_in } => {
+            format!("the version in service takes no keys; tried again in {again_in:.1?}")
         }
         Step::KeyDiscarded => "the workqueue is closed".to_owned(),
     }
@@ -207,6 +211,7 @@ fn fields(step: &Step) -> Value {
             "failure": failure.as_deref().map(Failure::to_string),
             "retry-in-ms": match then { KeyThen::Again { after } => Some(millis(*after)), _ => None },
         }),
+        Step::KeyNotCalled { again_in } => json!({ "retry-in-ms": millis(*again_in) }),
         Step::KeyDiscarded => json!({}),
     }
 }

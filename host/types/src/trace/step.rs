@@ -163,6 +163,11 @@ pub enum Step {
         /// What it led to.
         then: KeyThen,
     },
+    /// The worker could make no call: the version in service takes no keys.
+    KeyNotCalled {
+        /// Until a worker takes the key again.
+        again_in: Duration,
+    },
     /// The workqueue is closed (W-5, W-8).
     KeyDiscarded,
 }
@@ -263,6 +268,7 @@ impl Step {
             | Self::KeyRefused { .. }
             | Self::KeyTaken { .. }
             | Self::KeyDone { .. }
+            | Self::KeyNotCalled { .. }
             | Self::KeyDiscarded => "workqueue",
         }
     }

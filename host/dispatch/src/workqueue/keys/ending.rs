@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Failure, KeyThen};
+use informer_types::{Failure, KeyThen, Step};
 
 use super::{Keys, Phase, explain::Call};
 use crate::{
@@ -143,7 +143,6 @@ impl Keys {
 
     /// No call was made.
     pub(in crate::workqueue) fn put_back_after(&mut self, key: &Arc<str>, delay: Duration, now: Instant) {
-        let call = self.call(key, now);
         self.counts.put_back += 1;
         let then = if self.phase == Phase::Open {
             self.wait(key, delay, now);
@@ -151,7 +150,11 @@ impl Keys {
         } else {
             self.too_late(key)
         };
-        self.end(key, call, None, then, now);
+        self.let_go(key, now);
+        self.tracer.note_key(key, || match then {
+            KeyThen::Again { after } => Step::KeyNotCalled { again_in: after },
+            _ => Step::KeyDiscarded,
+        });
     }
 
     /// The call was cut short: the key waits again, also where the queue was shut down, so that it is counted as left.

@@ -72,6 +72,8 @@ async fn each_call_is_written_with_what_it_led_to_w1_w12() {
     queue.take().unwrap().requeue();
     after(10).await;
     drop(queue.take().unwrap());
+    queue.take().unwrap().put_back_after(Duration::from_secs(1));
+    after(1_000).await;
     queue.take().unwrap().succeed();
 
     let brief = Failure::new(FailureKind::Handler, "no way");
@@ -91,6 +93,8 @@ async fn each_call_is_written_with_what_it_led_to_w1_w12() {
             done(1, 0, None, again(10)),
             taken(1, 0),
             done(1, 0, None, KeyThen::PutBack),
+            taken(1, 0),
+            Step::KeyNotCalled { again_in: Duration::from_secs(1) },
             taken(1, 0),
             done(1, 0, None, KeyThen::Done),
         ]
