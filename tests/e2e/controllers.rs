@@ -255,6 +255,43 @@ async fn a_reload_may_turn_handlers_into_a_reconciler_and_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_left_of_a_reconciler_takes_no_turn_from_the_handler_that_a_reload_brings() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    objects.create("left").await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("controller.wasm");
+    let read = |name| std::fs::read(guest(name)).unwrap();
+    let (bad, handles) = tokio::task::block_in_place(|| (read("trap_keys"), read("witness")));
+    replace(&file, &bad);
+    // One call at a time, and the one about `web` ends with the test.
+    let lines = "labels = \"!unheard\"\n[plugin.quarantine]\nafter = 1\nmin = \"1h\"\nmax = \"1h\"\n\
+                 [plugin.limits]\ninstances = 1\ndeadline = \"10m\"\n\
+                 [plugin.grant]\nread = [\"v1/configmaps\"]\n\
+                 [plugin.config]\nhold = \"web\"\nuntil = \"default/open\"\n";
+    let host = TestHost::start(&server.url(), &configuration(&file, lines)).await.unwrap();
+    host.until("a quarantine", |_| keys(&host, "controller")["quarantine"].is_object()).await;
+    let gauge = |value| format!("informer_workqueue_quarantined{{plugin=\"controller\"}} {value}.0\n");
+    assert!(host.metrics().contains(&gauge(1)), "{}", host.metrics());
+
+    replace(&file, &handles);
+    host.until("the handler", |_| host.plugin("controller")["exports"] == json!(["handler"])).await;
+
+    let status = keys(&host, "controller");
+    assert_eq!((&status["quarantine"], &status["keys"]), (&Value::Null, &json!(1)), "{status:#}");
+    assert!(host.metrics().contains(&gauge(0)), "{}", host.metrics());
+    assert_eq!(host.degraded(), Vec::<String>::new());
+    objects.create("web").await;
+    host.lines.said("controller", "add default/web ", "").await;
+    let put_back = || keys(&host, "controller")["put-back"].as_u64().unwrap();
+    let before = put_back();
+    host.until("the key to come round", |_| put_back() > before + 1).await;
+    assert_eq!(host.plugin("controller")["queue"]["in-flight"], 1);
+    objects.create_labelled("open", "unheard").await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reconciler_that_traps_is_left_alone_and_probed_and_goes_on_with_every_key_once_it_is_mended() {
     let server = server().await;
     let objects = ConfigMaps::at(&server.url()).await;

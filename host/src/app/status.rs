@@ -220,7 +220,7 @@ fn measured(unit: &Unit) -> Measured {
         name: unit.name().to_owned(),
         filters: unit.filters(),
         queue: unit.queue().stats(),
-        workqueue: unit.workqueue().stats(),
+        workqueue: workqueue::stats(unit),
         calls: unit.plugin().stats(),
         loaded: unit.plugin().version().is_some(),
         own: unit.plugin().metrics(),

@@ -93,6 +93,10 @@ impl EventHandler for Calls {
 
 impl Reconciler for Calls {
     async fn reconcile(&self, request: Request) -> Reconciled {
+        if self.plugin.handles() && !self.plugin.reconciles() {
+            // Asked here too: what is left of a reconciler takes no turn from the calls that there are.
+            return Reconciled::NotCalled(UNTIL_A_RELOAD);
+        }
         let reconciled = self.plugin.reconcile_if_exported(&request).await;
         if matches!(reconciled, Some(Reconciled::Retry { .. })) {
             self.note_swaps();

@@ -2,7 +2,7 @@
 
 use informer_dispatch::{
     Quarantine,
-    workqueue::{DroppedKey, DurationHistogram},
+    workqueue::{DroppedKey, DurationHistogram, WorkqueueStats},
 };
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::{Unit, millis, queue::quarantine};
 /// Null for a plugin that neither reconciles nor has keys from a version that did. The names are those of client-go's
 /// workqueue metrics where there are any (W-14).
 pub(super) fn workqueue(unit: &Unit) -> Value {
-    let stats = unit.workqueue().stats();
+    let stats = stats(unit);
     if !unit.plugin().reconciles() && stats.keys == 0 && stats.adds == 0 && stats.dropped_keys == 0 {
         return Value::Null;
     }
@@ -34,16 +34,22 @@ pub(super) fn in_short(unit: &Unit) -> Value {
     if !unit.plugin().reconciles() {
         return Value::Null;
     }
-    let stats = unit.workqueue().stats();
+    let stats = stats(unit);
     json!({
         "keys": stats.keys, "dropped-keys": stats.dropped_keys,
         "quarantine": stats.quarantine.as_ref().map(quarantine),
     })
 }
 
-/// Nothing where the version in service has no reconciler to probe, whatever the one before did.
-pub(super) fn quarantined(unit: &Unit) -> Option<Quarantine> {
-    unit.workqueue().stats().quarantine.filter(|_| unit.plugin().reconciles())
+/// In no quarantine where the version in service has no reconciler to probe, whatever the one before did.
+pub(super) fn stats(unit: &Unit) -> WorkqueueStats {
+    let stats = unit.workqueue().stats();
+    WorkqueueStats { quarantine: stats.quarantine.filter(|_| unit.plugin().reconciles()), ..stats }
+}
+
+/// As [`stats`] have it.
+pub(in crate::app) fn quarantined(unit: &Unit) -> Option<Quarantine> {
+    stats(unit).quarantine
 }
 
 /// Buckets by their upper bound in seconds, cumulative.
