@@ -20,8 +20,10 @@ const COLUMNS: [(&str, &str); 9] = [
     ("OLDEST", "oldest-ms"),
     ("RATE", "rate"),
     ("RETRIED", "retried"),
-    ("DEAD-LETTERS", "dead-letters"),
+    ("DEAD-LETTERS", LETTERS),
 ];
+
+const LETTERS: &str = "dead-letters";
 
 /// Asks, and prints the answer. True where neither a plugin nor its reconciler is in quarantine.
 ///
@@ -63,8 +65,16 @@ fn troubles(queue: &Value) -> Vec<String> {
     [quarantine(queue), reconciler].into_iter().flatten().chain(other).collect()
 }
 
+/// Those of events and those of keys.
+fn letters(queue: &Value) -> String {
+    let keys = queue.get("reconciler").and_then(|reconciler| reconciler.get("dropped-keys"));
+    let both = [queue.get(LETTERS), keys].into_iter().flatten().filter_map(Value::as_u64);
+    both.sum::<u64>().to_string()
+}
+
 fn cell(queue: &Value, key: &str) -> String {
     match queue.get(key) {
+        _ if key == LETTERS => letters(queue),
         None | Some(Value::Null) => "-".to_owned(),
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) if key == "oldest-ms" => {
@@ -87,8 +97,8 @@ mod tests {
             {"plugin": "ttl", "delivery": "latest", "pending": 12, "waiting": 3, "in-flight": 1, "oldest-ms": 1540,
              "rate": 2.5, "retried": 7, "dead-letters": 2, "quarantine": {"text": "in quarantine for 7 s"}},
             {"plugin": "echo", "delivery": "every", "pending": 0, "waiting": 0, "in-flight": 0, "oldest-ms": null,
-             "rate": null, "retried": 0, "dead-letters": 0, "quarantine": null, "behind": true,
-             "reconciler": {"quarantine": {"text": "in quarantine for 9 s"}}},
+             "rate": null, "retried": 0, "dead-letters": 2, "quarantine": null, "behind": true,
+             "reconciler": {"dropped-keys": 3, "quarantine": {"text": "in quarantine for 9 s"}}},
         ]});
 
         assert_eq!(
@@ -97,7 +107,7 @@ mod tests {
                 "PLUGIN  DELIVERY  PENDING  WAITING  IN-FLIGHT  OLDEST  RATE   RETRIED  DEAD-LETTERS",
                 "ttl     latest    12       3        1          1.5s    2.5/s  7        2",
                 "  in quarantine for 7 s",
-                "echo    every     0        0        0          -       -      0        0",
+                "echo    every     0        0        0          -       -      0        5",
                 "  its reconciler is in quarantine for 9 s",
                 "  more changes wait than its capacity: they merge for a while",
             ]

@@ -20,6 +20,7 @@ mod histogram;
 mod keys;
 mod rate_limiter;
 mod reconcile_loop;
+mod standing;
 mod work;
 
 use std::{
@@ -41,6 +42,7 @@ pub use rate_limiter::{
     MaxWaitRateLimiter, RateLimiter, default_controller_rate_limiter,
 };
 pub use reconcile_loop::{ReconcileConfig, ReconcileHandle, ReconcileLoop};
+pub use standing::KeyStanding;
 pub use work::{Failed, Work};
 
 use crate::QuarantineConfig;

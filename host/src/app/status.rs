@@ -4,7 +4,7 @@ mod dead_letters;
 mod filter;
 mod informer;
 pub(super) mod queue;
-mod workqueue;
+pub(super) mod workqueue;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
     state::State,
     trace::Trace,
 };
-pub(super) use dead_letters::dead_letter;
+pub(super) use dead_letters::{dead_letter, dropped_key};
 use filter::filter;
 use informer::informer;
 use queue::queue;

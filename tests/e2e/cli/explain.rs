@@ -187,6 +187,10 @@ async fn the_plugins_own_workqueue_tells_of_the_key_of_the_object() {
         .collect();
     let failure = |count: usize| Value::from(format!("handler: failure {count} of default/web"));
     assert_eq!(failures, [(&1.into(), &failure(1)), (&2.into(), &failure(2))]);
+    assert_eq!(
+        stands(&answer, "controller"),
+        "selected; nothing waits for it; its key is a dead letter (2 calls): handler: failure 2 of default/web"
+    );
     let text = host.explain(&[GVR, "default/web"]).await.stdout;
     for words in [
         "  workqueue  controller  added      the key waits for a worker\n",
@@ -200,6 +204,38 @@ async fn the_plugins_own_workqueue_tells_of_the_key_of_the_object() {
     let secrets = host.explain(&["v1/secrets", "default/web", "--output", "json"]).await.stdout;
     let secrets: Value = serde_json::from_str(&secrets).unwrap();
     assert_eq!((&secrets["steps"], &secrets["known"]), (&serde_json::json!([]), &Value::Bool(false)));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_key_waits_and_whether_anybody_reconciles_it_is_told() {
+    let (fails, traps) = (guest("reconciles"), guest("trap_keys"));
+    let plugins = format!(
+        "[[plugin]]\nname = \"failing\"\nsource = {fails:?}\nconfig = {{ times = 2 }}\n\
+         workqueue = {{ min = \"1h\" }}\n[[plugin.on]]\nwatch = \"{GVR}\"\n\
+         [[plugin]]\nname = \"trapping\"\nsource = {traps:?}\n\
+         quarantine = {{ after = 1, min = \"1h\", max = \"1h\" }}\n[[plugin.on]]\nwatch = \"{GVR}\"\n"
+    );
+    let host = Host::with("", &plugins).await;
+    host.objects.create("web").await;
+
+    let (answer, _) = host
+        .explained("default/web", "tried", |steps| {
+            has(steps, "failing", "failed") && has(steps, "trapping", "spared")
+        })
+        .await;
+
+    let told = stands(&answer, "failing");
+    assert!(
+        told.starts_with("selected; its key is due in ") && told.ends_with(", after 1 failed calls"),
+        "{told}"
+    );
+    let told = stands(&answer, "trapping");
+    let expected = "selected; its key waits for a worker; its reconciler is in quarantine for ";
+    assert!(told.starts_with(expected), "{told}");
+    let own = |plugin: usize| &answer["plugins"][plugin]["own-key"];
+    assert_eq!((&own(0)["workqueue"]["place"], &own(0)["quarantine"]), (&"waiting".into(), &Value::Null));
+    assert_eq!((&own(1)["workqueue"]["place"], own(1)["quarantine"].is_string()), (&"ready".into(), true));
     host.stop().await;
 }
 

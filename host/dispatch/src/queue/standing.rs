@@ -20,9 +20,9 @@ pub struct Standing {
 pub enum Stands {
     /// The next free worker may have it.
     Ready,
-    /// It failed.
+    /// It failed, or its time has not come.
     Waiting {
-        /// Until it may be tried again.
+        /// Until it may be tried.
         retry_in: Duration,
     },
     /// A worker has it.

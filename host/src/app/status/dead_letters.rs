@@ -31,7 +31,7 @@ pub(in crate::app) fn dead_letter(letter: &DeadLetter) -> Value {
 }
 
 /// A key that was given up, as a letter.
-fn dropped_key(dropped: &DroppedKey) -> Value {
+pub(in crate::app) fn dropped_key(dropped: &DroppedKey) -> Value {
     json!({
         "object": named(&dropped.key), "verb": RECONCILE,
         "attempts": dropped.attempts, "failure": dropped.failure.to_string(),

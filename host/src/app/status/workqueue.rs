@@ -12,7 +12,7 @@ use super::{Unit, millis, queue::quarantine};
 /// workqueue metrics where there are any (W-14).
 pub(super) fn workqueue(unit: &Unit) -> Value {
     let stats = stats(unit);
-    if !unit.plugin().reconciles() && stats.keys == 0 && stats.adds == 0 && stats.dropped_keys == 0 {
+    if !concerns(unit, &stats) {
         return Value::Null;
     }
     json!({
@@ -29,16 +29,21 @@ pub(super) fn workqueue(unit: &Unit) -> Value {
     })
 }
 
-/// Null for a plugin without a reconciler.
+/// As [`workqueue`], for a look at all queues.
 pub(super) fn in_short(unit: &Unit) -> Value {
-    if !unit.plugin().reconciles() {
+    let stats = stats(unit);
+    if !concerns(unit, &stats) {
         return Value::Null;
     }
-    let stats = stats(unit);
     json!({
         "keys": stats.keys, "dropped-keys": stats.dropped_keys,
         "quarantine": stats.quarantine.as_ref().map(quarantine),
     })
+}
+
+/// The plugin reconciles, or has keys from a version that did.
+fn concerns(unit: &Unit, stats: &WorkqueueStats) -> bool {
+    unit.plugin().reconciles() || stats.keys > 0 || stats.adds > 0 || stats.dropped_keys > 0
 }
 
 /// In no quarantine where the version in service has no reconciler to probe, whatever the one before did.

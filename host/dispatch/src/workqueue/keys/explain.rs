@@ -8,7 +8,7 @@ use std::{
 use informer_types::{Enqueued, Failure, KeyThen, Step, Tracer};
 
 use super::Keys;
-use crate::dead_letter::brief;
+use crate::{Stands, dead_letter::brief, workqueue::KeyStanding};
 
 /// The call of a key that ends, as it was before it ended.
 pub(super) struct Call {
@@ -36,6 +36,19 @@ impl Keys {
         let taken = slot.and_then(|slot| slot.taken).unwrap_or(now);
         let attempt = slot.map_or(0, |slot| slot.failed).saturating_add(1);
         Call { attempt, took: now.saturating_duration_since(taken) }
+    }
+
+    /// See [`RateLimitingQueue::standing`](crate::workqueue::RateLimitingQueue::standing).
+    pub(in crate::workqueue) fn standing(&mut self, key: &str, now: Instant) -> Option<KeyStanding> {
+        self.promote(now);
+        let slot = self.slots.get(key)?;
+        let stands = match (slot.taken, slot.added, slot.due) {
+            (Some(taken), ..) => Stands::InHand { lasting: now.saturating_duration_since(taken) },
+            (None, None, Some((due, _))) => Stands::Waiting { retry_in: due.saturating_duration_since(now) },
+            (None, ..) => Stands::Ready,
+        };
+        let again = slot.taken.is_some() && (slot.added.is_some() || slot.due.is_some());
+        Some(KeyStanding { stands, again, failed: slot.failed })
     }
 
     /// Counts a key for which there is no room.

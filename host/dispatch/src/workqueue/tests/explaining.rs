@@ -3,7 +3,7 @@
 use informer_types::{Enqueued, KeyThen, Step};
 
 use super::*;
-use crate::testing::Steps;
+use crate::{Stands, testing::Steps};
 
 const KEY: &str = "shop/web";
 
@@ -54,6 +54,32 @@ async fn what_the_adding_of_a_key_led_to_is_written_w2_w7() {
         ]
     );
     work.succeed();
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_a_key_stands_is_told_of_each_place() {
+    let queue = queue(10);
+    let stands = |failed, again, stands| Some(KeyStanding { stands, again, failed });
+    let (one, two) = (Duration::from_secs(1), Duration::from_secs(2));
+    assert_eq!(queue.standing("a"), None);
+
+    queue.add_after("a", two).unwrap();
+    after(1_000).await;
+    assert_eq!(queue.standing("a"), stands(0, false, Stands::Waiting { retry_in: one }));
+    after(1_000).await;
+    assert_eq!(queue.standing("a"), stands(0, false, Stands::Ready));
+    let work = queue.take().unwrap();
+    after(1_000).await;
+    assert_eq!(queue.standing("a"), stands(0, false, Stands::InHand { lasting: one }));
+    queue.add("a").unwrap();
+    assert_eq!(queue.standing("a"), stands(0, true, Stands::InHand { lasting: one }));
+    work.retry(&failure());
+    assert_eq!(queue.standing("a"), stands(1, false, Stands::Ready));
+    queue.take().unwrap().succeed();
+    // It was to be tried again too.
+    after(10).await;
+    queue.take().unwrap().succeed();
+    assert_eq!(queue.standing("a"), None);
 }
 
 #[tokio::test(start_paused = true)]
