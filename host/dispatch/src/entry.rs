@@ -18,7 +18,7 @@ pub(crate) struct Entry {
     pub(crate) queued: Instant,
     /// Calls made for this entry; see [`coalesce`](crate::coalesce) for what merging does to it.
     pub(crate) attempts: u32,
-    /// The handler cannot know the object: nothing of it was ever handed out. True for additions only, for an
+    /// The handler cannot know the object: nothing of it was ever handed out, but perhaps its deletion. True for additions only, for an
     /// update behind a deletion, and for the deletion that these become where their controllers are kept.
     pub(crate) unseen: bool,
     /// A live notification is part of it, so it belongs to the live lane.

@@ -200,8 +200,8 @@ impl Queue {
         }
         let Taken { id, object, mut entry } = taken;
         let delivery = entry.delivery(object.source.clone(), now);
-        // From here on the handler may know the object.
-        entry.unseen = false;
+        // From here on the handler may know the object, unless it is told of its end alone.
+        entry.unseen &= entry.is_deletion();
         Ok((Lease::new(self.clone(), id, object, entry), delivery))
     }
 

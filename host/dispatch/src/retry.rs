@@ -67,6 +67,8 @@ pub enum Settlement {
     },
     /// No call was made: it is taken back as it was.
     NotCalled,
+    /// Nobody is to be told of it: it is done with, and nothing is known of the plugin by that.
+    Untold,
 }
 
 /// What was done with it.
@@ -76,6 +78,8 @@ pub enum Settled {
     Acknowledged,
     /// It is delivered, and that ended the quarantine of the plugin.
     Recovered,
+    /// There was nobody to tell. A dead letter of the object stays.
+    Untold,
     /// It waits, alone or merged with newer state.
     Retrying {
         /// For how long from now.
@@ -110,7 +114,7 @@ impl Settlement {
     /// Why the attempt failed, if it did.
     pub(crate) fn failure(&self) -> Option<&Failure> {
         match self {
-            Self::Acknowledged | Self::NotCalled => None,
+            Self::Acknowledged | Self::NotCalled | Self::Untold => None,
             Self::Permanent { failure } | Self::Retry { failure, .. } | Self::Spent { failure, .. } => {
                 Some(failure)
             }

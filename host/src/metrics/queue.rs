@@ -9,7 +9,11 @@ pub(super) fn queue(plugin: &str, stats: &QueueStats, into: &mut Exposition) {
     for (name, help, value) in [
         ("informer_queue_offered", "Notifications offered by listeners", stats.offered),
         ("informer_queue_acknowledged", "Notifications whose handler returned ok", stats.acknowledged),
-        ("informer_queue_cancelled", "Additions and deletions that took each other away", stats.cancelled),
+        (
+            "informer_queue_cancelled",
+            "Additions and deletions that took each other away, and deletions that nobody was to hear of",
+            stats.cancelled,
+        ),
         ("informer_queue_dead", "Notifications given up and kept as dead letters", stats.dead),
         ("informer_queue_dropped", "Notifications given up and not kept", stats.dropped),
         (

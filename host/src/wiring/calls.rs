@@ -71,6 +71,11 @@ impl Calls {
 }
 
 impl EventHandler for Calls {
+    /// Point 4 of the contract: what came and went unseen is nothing to a handler.
+    fn concerns(&self, delivery: &Delivery) -> bool {
+        !(delivery.unseen && self.plugin.handles())
+    }
+
     async fn handle(&self, delivery: Delivery) -> Outcome {
         loop {
             if self.plugin.only_reconciles() {
@@ -78,9 +83,9 @@ impl EventHandler for Calls {
                 if let Ok(outcome) = timeout(UNTIL_A_RELOAD, self.enqueue(&delivery)).await {
                     return outcome;
                 }
-            } else if delivery.unseen && self.plugin.handles() {
-                // Point 4 of the contract: what came and went unseen is nothing to a handler.
-                return Outcome::Acknowledged;
+            } else if !self.concerns(&delivery) {
+                // A reload brought the handler since that was asked, so it is asked again.
+                return Outcome::NotCalled;
             } else if let Some(outcome) = self.plugin.handle_if_exported(&delivery).await {
                 if matches!(outcome, Outcome::Retry { .. }) {
                     self.note_swaps();

@@ -72,6 +72,13 @@ pub enum FailureKind {
 
 /// Takes deliveries, one call each. `runtime` implements it with a plugin; tests with closures.
 pub trait EventHandler: Send + Sync + 'static {
+    /// False where nobody is to be told of it: then no call is made, the notification is done with, and nothing is known
+    /// about whether calls succeed.
+    fn concerns(&self, delivery: &Delivery) -> bool {
+        let _ = delivery;
+        true
+    }
+
     /// Delivers once and says how it ended. The dispatcher never makes two overlapping calls for one
     /// object, but may make overlapping calls for different ones, as many as the plugin has workers.
     ///

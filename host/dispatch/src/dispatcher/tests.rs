@@ -43,6 +43,10 @@ impl<F> EventHandler for Handler<F>
 where
     F: Fn(Delivery) -> BoxFuture<'static, Outcome> + Send + Sync + 'static,
 {
+    fn concerns(&self, delivery: &Delivery) -> bool {
+        delivery.notification.change.object().name() != "nobody"
+    }
+
     async fn handle(&self, delivery: Delivery) -> Outcome {
         let Notification { change, .. } = &delivery.notification;
         let call = format!(

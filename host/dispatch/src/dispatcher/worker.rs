@@ -6,7 +6,7 @@ use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
 use tracing::{debug, error, info, trace, warn};
 
 use super::{DispatchConfig, supervisor::Work};
-use crate::{DeadLetter, Fate, Lease, Queue, RetryConfig, Settled};
+use crate::{DeadLetter, Fate, Lease, Queue, RetryConfig, Settled, Settlement};
 
 /// Takes a delivery, makes the call, settles it, and again.
 pub(super) struct Worker<H>(Arc<Shared<H>>);
@@ -32,15 +32,19 @@ impl<H: EventHandler> Worker<H> {
         Self(Arc::new(Shared { plugin, retry, queue, handler }))
     }
 
-    fn settle(&self, lease: Lease, outcome: Outcome, attempt: u32) {
+    fn settle(&self, lease: Lease, outcome: Option<Outcome>, attempt: u32) {
         let plugin = &*self.0.plugin;
         let object = lease.object().clone();
-        if let Outcome::Retry { failure, .. } = &outcome {
+        if let Some(Outcome::Retry { failure, .. }) = &outcome {
             debug!(plugin, resource = %object.source, key = %object.key, attempt, %failure, "an attempt failed");
         }
-        match lease.settle(self.0.retry.settle(outcome, attempt, fastrand::f64())) {
+        let settle = |outcome| self.0.retry.settle(outcome, attempt, fastrand::f64());
+        match lease.settle(outcome.map_or(Settlement::Untold, settle)) {
             Settled::Acknowledged => {
                 trace!(plugin, resource = %object.source, key = %object.key, attempt, "delivered");
+            }
+            Settled::Untold => {
+                trace!(plugin, resource = %object.source, key = %object.key, "there was nobody to tell");
             }
             Settled::Retrying { delay, superseded } => {
                 debug!(plugin, resource = %object.source, key = %object.key, ?delay, superseded, "trying again");
@@ -64,23 +68,25 @@ impl<H: EventHandler> Work for Worker<H> {
     /// With the number of the attempt.
     type Held = (Lease, u32);
     type Order = Delivery;
-    type Outcome = Outcome;
+    /// None: there was nobody to tell.
+    type Outcome = Option<Outcome>;
 
     async fn next(&self) -> Option<((Lease, u32), Delivery)> {
         let (lease, delivery) = self.0.queue.next().await?;
         Some(((lease, delivery.attempt), delivery))
     }
 
-    async fn call(&self, delivery: Delivery) -> Outcome {
-        self.0.handler.handle(delivery).await
+    async fn call(&self, delivery: Delivery) -> Option<Outcome> {
+        let handler = &self.0.handler;
+        if handler.concerns(&delivery) { Some(handler.handle(delivery).await) } else { None }
     }
 
-    fn panicked(&self, words: &str) -> Outcome {
+    fn panicked(&self, words: &str) -> Option<Outcome> {
         let message = format!("the handler panicked: {words}");
-        Outcome::Retry { after: None, failure: Failure::new(FailureKind::Host, message) }
+        Some(Outcome::Retry { after: None, failure: Failure::new(FailureKind::Host, message) })
     }
 
-    fn end(&self, (lease, attempt): (Lease, u32), outcome: Outcome) {
+    fn end(&self, (lease, attempt): (Lease, u32), outcome: Option<Outcome>) {
         self.settle(lease, outcome, attempt);
     }
 }

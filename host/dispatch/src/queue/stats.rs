@@ -20,7 +20,8 @@ pub struct QueueStats {
     pub acknowledged: u64,
     /// Disappeared in another pending notification of the object.
     pub merged: MergeCounts,
-    /// Additions and deletions that took each other away, two for each pair.
+    /// Additions and deletions that took each other away, two for each pair; and deletions that only controllers were to hear
+    /// of, where nobody reconciles those.
     pub cancelled: u64,
     /// Given up and kept as dead letters.
     pub dead: u64,

@@ -184,6 +184,7 @@ impl Play {
                 End::Over
             }
             Settled::Retrying { .. } | Settled::Quarantined { .. } => End::Again,
+            Settled::Untold => panic!("the handler is told of everything"),
             Settled::Discarded => panic!("the queue is not closed"),
         };
         self.contract.end(&delivery, end);

@@ -70,7 +70,8 @@ fn word(merge: Merge) -> &'static str {
 impl Ended {
     pub(super) fn then(settled: &Settled) -> Then {
         match settled {
-            Settled::Acknowledged => Then::Acknowledged,
+            // The other is not reached: it is no call.
+            Settled::Acknowledged | Settled::Untold => Then::Acknowledged,
             Settled::Recovered => Then::Recovered,
             Settled::Retrying { delay, superseded } => Then::Retry { after: *delay, superseded: *superseded },
             Settled::Quarantined { probe_in, .. } => Then::Quarantined { probe_in: *probe_in },

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use informer_types::{Failure, Then};
+use informer_types::{Failure, Step, Then};
 
 use super::{Keyed, Taken, explain::Ended};
 use crate::{
@@ -44,6 +44,7 @@ impl Keyed {
         let ended = self.ended(&taken, settlement.failure(), now);
         let outcome = match settlement {
             Settlement::NotCalled => return self.take_back(taken, now),
+            Settlement::Untold => return self.pass_over(taken),
             Settlement::Acknowledged => self.acknowledge(taken),
             Settlement::Permanent { failure } => self.refuse(taken, failure),
             Settlement::Retry { delay, floor, failure } => match self.fail(&taken, &failure, now) {
@@ -138,6 +139,17 @@ impl Keyed {
     fn take_back(&mut self, mut taken: Taken, now: Instant) -> Outcome {
         taken.entry.attempts = taken.entry.attempts.saturating_sub(1);
         self.give_back(taken, now)
+    }
+
+    /// There was nobody to tell.
+    fn pass_over(&mut self, taken: Taken) -> Outcome {
+        self.counts.cancelled += 1;
+        self.circuit.undecided(&taken.id, false);
+        let (object, verb) = (&taken.object, taken.entry.change.verb());
+        self.tracer.note(&object.source, || (object.key.clone(), Step::Cancelled { verb }));
+        let open = self.circuit.is_open();
+        let outcome = self.done(taken, Settled::Untold);
+        Outcome { wake: if open { Wake::All } else { outcome.wake }, ..outcome }
     }
 
     fn acknowledge(&mut self, taken: Taken) -> Outcome {

@@ -331,6 +331,24 @@ async fn a_deletion_that_is_for_the_controllers_alone_says_so() {
     assert!(!delivery.unseen, "an attempt was made");
 }
 
+/// Another version may be in service at the next attempt, one with handlers.
+#[tokio::test]
+async fn a_deletion_that_is_for_the_controllers_alone_stays_so_whatever_becomes_of_its_attempts() {
+    let queue = keeping_controllers();
+    let web = owned("a1", Some("web"));
+    queue.offer(crate::testing::notification(Change::Added { object: Arc::clone(&web) }, Cause::Live));
+    let deleted = Change::Deleted { object: web, final_state_known: true };
+    queue.offer(crate::testing::notification(deleted, Cause::Live));
+    let ends: [fn(Lease); 3] =
+        [drop, |lease| drop(lease.settle(Settlement::NotCalled)), |lease| drop(lease.settle(retry(0, 0)))];
+    for end in ends {
+        let (lease, delivery) = queue.take().unwrap();
+        assert!(delivery.unseen);
+        end(lease);
+    }
+    assert!(queue.take().unwrap().1.unseen);
+}
+
 #[tokio::test]
 async fn controllers_that_there_is_no_room_for_are_counted() {
     let queue = keeping_controllers();

@@ -198,6 +198,31 @@ async fn a_probe_that_proves_nothing_is_followed_by_another_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_nobody_is_told_of_proves_nothing_and_withdraws_no_letter() {
+    let queue = quarantining();
+    queue.offer(added("web", "a1", Cause::Live));
+    take(&queue).0.settle(permanent());
+    call_each(&queue, &["a", "b", "c"], &trap());
+    queue.offer(deleted("web", "a1", true));
+    let lease = loop {
+        let (lease, delivery) = queue.next().await.unwrap();
+        if seen(&delivery) == "web: -a1" {
+            break lease;
+        }
+        lease.settle(trap());
+    };
+
+    assert_eq!(lease.settle(Settlement::Untold), Settled::Untold);
+
+    let stats = queue.stats();
+    assert_eq!((stats.cancelled, stats.acknowledged), (1, 0));
+    assert_eq!((stats.dead_letters, stats.quarantine.is_some()), (1, true));
+    let (lease, _) = queue.take().expect("another probe at once");
+    assert_eq!(lease.settle(Settlement::Acknowledged), Settled::Recovered);
+    assert_balanced(&queue);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_new_version_is_probed_at_once_and_the_waits_start_anew() {
     let queue = quarantining();
     call_each(&queue, &["a", "b", "c"], &trap());
