@@ -273,7 +273,7 @@ impl App {
     /// [`SubscribeError`] where the host is stopping.
     ///
     /// # Cancel safety
-    /// A dropped future may have applied a part; the next call applies the rest.
+    /// Once its turn has come it goes on to its end; only nobody waits for the outcome.
     pub async fn apply(&self, config: Config) -> Result<Report, SubscribeError> {
         self.applier.apply(config).await
     }

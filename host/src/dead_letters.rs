@@ -37,7 +37,7 @@ pub enum Refused {
     #[error("the plugin does not subscribe to its resource any more; drop the letter")]
     NotSubscribed,
     /// Whether the object is there is not known yet.
-    #[error("the first list of its resource is not complete yet; try again when it is")]
+    #[error("a list of its resource is not complete yet; try again when it is")]
     NotSynced,
     /// A reload made another plugin of it.
     #[error("the version in service reconciles nothing; drop the letter")]

@@ -6,7 +6,10 @@ use futures::future::join_all;
 use informer_cache::{SharedInformer, Subscription, WatchConfig};
 use informer_runtime::VersionInfo;
 use informer_types::Gvr;
-use tokio::{sync::Mutex, time::timeout};
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    time::timeout,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -37,7 +40,7 @@ pub(super) struct Applier {
     started: (Cluster, Host),
     shutdown_timeout: parking_lot::Mutex<Duration>,
     /// One at a time.
-    applied: Mutex<Applied>,
+    applied: Arc<Mutex<Applied>>,
 }
 
 /// What is in force.
@@ -73,7 +76,7 @@ impl Applier {
             file,
             shutdown_timeout: parking_lot::Mutex::new(started.1.shutdown_timeout),
             started,
-            applied: Mutex::default(),
+            applied: Arc::default(),
         })
     }
 
@@ -90,9 +93,9 @@ impl Applier {
         *self.shutdown_timeout.lock()
     }
 
-    /// No configuration is applied while this is held.
-    pub(super) async fn hold(&self) -> tokio::sync::MutexGuard<'_, Applied> {
-        self.applied.lock().await
+    /// No configuration is applied while this is held; one that is being applied ends first.
+    pub(super) async fn hold(&self) -> OwnedMutexGuard<Applied> {
+        Arc::clone(&self.applied).lock_owned().await
     }
 
     /// Starts, stops and changes what differs from the configuration in force, and nothing else: an informer whose
@@ -103,9 +106,19 @@ impl Applier {
     /// [`SubscribeError`], where the host is ending.
     ///
     /// # Cancel safety
-    /// A dropped future may have applied a part; the next call applies the rest.
+    /// Once its turn has come it goes on to its end; only nobody waits for the outcome.
     pub(super) async fn apply(self: &Arc<Self>, new: Config) -> Result<Report, SubscribeError> {
-        let mut applied = self.applied.lock().await;
+        // Not by the task: it would wait for its turn when nobody gives it one any more.
+        let (applier, applied) = (Arc::clone(self), self.hold().await);
+        let applying = self.tasks.spawn(async move { applier.apply_in_turn(new, applied).await });
+        applying.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
+    }
+
+    async fn apply_in_turn(
+        self: &Arc<Self>,
+        new: Config,
+        mut applied: OwnedMutexGuard<Applied>,
+    ) -> Result<Report, SubscribeError> {
         let plan = Plan::between(applied.config.as_ref(), &new);
         let watches = settings::watches(&new);
         let mut report = Report::default();
@@ -273,7 +286,7 @@ impl Applier {
             let told = self.users_of_others(&new).into_iter().map(|(_, old)| old.newest_applied_version());
             let catching_up = catch_up(&new, told.filter_map(|version| version.ok().flatten()));
             timeout(CATCH_UP, catching_up).await.ok();
-            self.applied.lock().await
+            self.hold().await
         };
         let Some(mut applied) = cancelled.run_until_cancelled(ready).await else { return };
         if cancelled.is_cancelled() {

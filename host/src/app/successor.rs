@@ -77,6 +77,12 @@ impl Successor {
         state.known.values().filter_map(|object| object.resource_version().parse().ok()).max()
     }
 
+    /// Whether the plugin knows a state of this object that the new informer has not come to yet: it may be in no cache, and be
+    /// there.
+    pub(super) fn knows(&self, key: &ObjectKey) -> bool {
+        self.state.lock().known.contains_key(key)
+    }
+
     /// What the plugin knows and the new informer has not come to yet, which is forgotten here; and up to which version it
     /// was told of everything.
     pub(super) fn take(&self) -> (HashMap<ObjectKey, Arc<Object>>, Option<String>) {

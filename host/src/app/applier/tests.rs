@@ -117,6 +117,27 @@ async fn a_stop_ends_the_wait_for_its_turn() {
     stage.end().await;
 }
 
+#[tokio::test]
+async fn what_is_being_applied_goes_on_though_nobody_waits_for_it() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let app = start(&server, config("")).await;
+    let mut new = config("");
+    let other = Plugin { name: "b".parse().unwrap(), ..new.plugins[0].clone() };
+    new.plugins.push(other);
+    {
+        let mut applying = std::pin::pin!(app.apply(new));
+        assert!(futures::poll!(&mut applying).is_pending());
+    }
+
+    let applied = timeout(PATIENCE, app.applier.hold()).await.unwrap();
+
+    assert_eq!(applied.config.as_ref().unwrap().plugins.len(), 2, "it had ended before its turn was over");
+    assert!(app.applier.units().find("b").is_some());
+    drop(applied);
+    app.stop().await;
+    server.shutdown().await;
+}
+
 /// Its key is another one than that of the informer it replaces: the selector is part of it.
 #[tokio::test]
 async fn until_it_takes_over_the_cache_of_the_one_before_is_what_is_read() {

@@ -138,6 +138,13 @@ impl Claims {
         Some((claim.subscription.informer().clone(), registration))
     }
 
+    /// The informer of this resource has not come yet to what the plugin knows of the object by the one before.
+    pub(super) fn is_behind(&self, gvr: &Gvr, key: &ObjectKey) -> bool {
+        let listening = self.0.get(gvr).and_then(|claim| claim.listening.as_ref());
+        let successor = listening.and_then(|listening| listening.successor.as_ref());
+        successor.is_some_and(|successor| successor.knows(key))
+    }
+
     /// Whether it hears of this resource, and the condition that excludes the object as it is in the cache.
     pub(super) fn hears(&self, gvr: &Gvr, key: &ObjectKey) -> Option<Option<&'static str>> {
         let claim = self.0.get(gvr)?;
@@ -225,9 +232,13 @@ impl Listening {
         // Asked first: the cache holds at least this when it is told of.
         let reached = new.last_synced_version().ok().flatten();
         let config = settings::listener(plugin, &self.on);
-        self.registration = subscription.add_listener(config, Arc::clone(&successor) as _)?;
-        successor.reached(reached.as_deref());
+        let registration = subscription.add_listener(config, Arc::clone(&successor) as _);
+        if registration.is_ok() {
+            successor.reached(reached.as_deref());
+        }
+        // Else whoever takes over next goes on with what it was not told.
         self.successor = Some(successor);
+        self.registration = registration?;
         Ok(())
     }
 
@@ -246,3 +257,6 @@ impl Listening {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

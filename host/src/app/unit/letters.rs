@@ -98,9 +98,13 @@ impl Unit {
     pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, Refused> {
         let ObjectRef { source, key } = &letter.object;
         let gvr = source.gvr();
-        let heard = self.claims.lock().heard(gvr);
+        let (heard, behind) = {
+            let claims = self.claims.lock();
+            (claims.heard(gvr), claims.is_behind(gvr, key))
+        };
         let Some((informer, registration)) = heard else { return Err(Refused::NotSubscribed) };
-        if !informer.has_synced() {
+        // What is not in its cache is not gone for that.
+        if behind || !informer.has_synced() {
             return Err(Refused::NotSynced);
         }
         let mut verb = None;
