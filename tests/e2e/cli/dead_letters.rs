@@ -173,6 +173,43 @@ async fn what_a_plugin_fails_with_is_a_line_neither_of_the_log_nor_of_an_answer(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_oldest_letter_comes_first_whosesoever_it_is_and_all_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let objects = ConfigMaps::at(&server.url()).await;
+    let (refuses, fails) = (guest("flaky"), guest("reconciles"));
+    let plugins = format!(
+        "source = {refuses:?}\nconfig = {{ times = 1000, how = \"permanent\" }}\n\
+         [[plugin.on]]\nwatch = \"v1/configmaps\"\n\
+         [[plugin]]\nname = \"keys\"\nsource = {fails:?}\nconfig = {{ times = 1000, how = \"terminal\" }}\n\
+         [[plugin.on]]\nwatch = \"v1/configmaps\""
+    );
+    let host = Host::start(&server.url(), directory.path(), &plugins).await;
+    let given_up = |list: &str| -> Vec<_> {
+        list.lines().filter(|line| line.contains("default/")).map(str::to_owned).collect()
+    };
+    let about = |list: &str| given_up(list).iter().filter(|line| line.contains(", given up at ")).count();
+    for (number, name) in [(1, "a"), (2, "b")] {
+        objects.create(name).await;
+        host.listed("the letters of both", |list| about(list) == 2 * number).await;
+    }
+
+    let list = host.dead_letters(&["list"]).await.stdout;
+    let names: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.split_once(": ")?.0.rsplit_once("default/"))
+        .map(|(_, name)| name)
+        .collect();
+    assert_eq!(names, ["a", "a", "b", "b"], "{list}");
+
+    let queues = informer(&["queues", "--admin", &host.admin]).await.stdout;
+    let counted: Vec<&str> =
+        queues.lines().skip(1).filter_map(|line| line.split_whitespace().last()).collect();
+    assert_eq!(counted, ["2", "2"], "{queues}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn letters_stay_in_memory_while_the_database_is_locked_and_are_kept_once_it_is_not() {
     let directory = tempfile::tempdir().unwrap();
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();

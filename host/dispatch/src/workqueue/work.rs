@@ -21,7 +21,8 @@ pub struct Work {
 pub enum Failed {
     /// It is handed out again, when the limiter lets it.
     Retrying,
-    /// It is kept as a [`DroppedKey`](super::DroppedKey), until somebody adds it again.
+    /// It is kept as a [`DroppedKey`](super::DroppedKey), until a later call for it ends well, somebody drops it, or newer ones
+    /// take its room.
     GivenUp,
     /// The reconciler is left alone. The key waits, as if the call had not been made.
     Quarantined {
@@ -101,7 +102,8 @@ impl Work {
         self.end(|keys, key, now| keys.fail(key, (attempts, spent), failure, now))
     }
 
-    /// `Forget` and `Done`: it is given up, counted and shown, until somebody adds it again (W-12, W-13).
+    /// `Forget` and `Done`: it is given up, counted and shown (W-12, W-13), until a later call for it ends well. Nobody makes
+    /// one unless it is added again.
     pub fn give_up(mut self, failure: Failure) {
         let attempts = self.attempt();
         self.end(|keys, key, now| keys.give_up(key, attempts, failure, now));

@@ -122,7 +122,7 @@ async fn what_is_being_applied_goes_on_though_nobody_waits_for_it() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let app = start(&server, config("")).await;
     let mut new = config("");
-    let other = Plugin { name: "b".parse().unwrap(), ..new.plugins[0].clone() };
+    let other = Plugin { name: "b".to_owned(), ..new.plugins[0].clone() };
     new.plugins.push(other);
     {
         let mut applying = std::pin::pin!(app.apply(new));

@@ -44,13 +44,17 @@ fn named(key: &str) -> String {
     format!("key {key}")
 }
 
+/// The oldest first, whosesoever it is.
 pub(super) fn list(units: &[Arc<Unit>], chosen: &Chosen) -> Value {
     let letters = units.iter().flat_map(|unit| {
-        let events = unit.dead_letters(chosen).into_iter().map(|letter| dead_letter(&letter));
-        let keys = unit.dropped_keys(chosen).into_iter().map(|dropped| dropped_key(&dropped));
-        events.chain(keys).map(|letter| of(unit, letter)).collect::<Vec<_>>()
+        let events = unit.dead_letters(chosen).into_iter().map(|letter| (letter.at, dead_letter(&letter)));
+        let keys = unit.dropped_keys(chosen).into_iter().map(|dropped| (dropped.at, dropped_key(&dropped)));
+        events.chain(keys).map(|(at, letter)| (at, of(unit, letter))).collect::<Vec<_>>()
     });
-    json!({ "dead-letters": letters.collect::<Vec<_>>(), "problems": problems(units) })
+    let mut letters: Vec<_> = letters.collect();
+    letters.sort_by_key(|(at, _)| *at);
+    let letters: Vec<Value> = letters.into_iter().map(|(_, letter)| letter).collect();
+    json!({ "dead-letters": letters, "problems": problems(units) })
 }
 
 pub(super) fn replay(units: &[Arc<Unit>], chosen: &Chosen) -> Value {

@@ -200,7 +200,7 @@ pub enum KeyThen {
         /// After this long at the latest.
         after: Duration,
     },
-    /// It is a dead letter until it is reconciled: it waits for somebody who adds it again.
+    /// It is a dead letter until it is reconciled; it is not called for unless somebody adds it again.
     GivenUp,
     /// The host cut the call short, and it waits as before.
     PutBack,
