@@ -12,10 +12,9 @@
 //! is not replaced by an empty one. It is opened again every few seconds, so that a lock that was let go, a disk with
 //! room again or a file that was put right needs no restart.
 
-mod dead_letters;
-mod dropped_keys;
 mod error;
 mod key_values;
+mod letters;
 mod open;
 
 use std::{
@@ -29,10 +28,9 @@ use parking_lot::Mutex;
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use tokio_util::sync::CancellationToken;
 
-pub use dead_letters::DeadLetters;
-pub use dropped_keys::DroppedKeys;
 pub use error::StateError;
 pub use key_values::KeyValues;
+pub use letters::{DeadLetters, DroppedKeys};
 use open::Opener;
 
 /// The name of the file in the state directory.

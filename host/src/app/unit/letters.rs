@@ -9,6 +9,7 @@ use informer_dispatch::{
 use informer_types::{Change, Workqueue};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{Instrument, info_span};
 
 use super::Unit;
 use crate::{
@@ -31,10 +32,11 @@ impl Letters {
         let events = DeadLetterKeeper::new(queue, DeadLetters::new(state.clone(), plugin));
         let keys = DeadLetterKeeper::new(workqueue, DroppedKeys::new(state, plugin));
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let span = info_span!("dead letters", plugin);
         let (running, token) = (Arc::clone(&events), stop.clone());
-        tasks.spawn(async move { running.run(token).await });
+        tasks.spawn(async move { running.run(token).await }.instrument(span.clone()));
         let (running, token) = (Arc::clone(&keys), stop.clone());
-        tasks.spawn(async move { running.run(token).await });
+        tasks.spawn(async move { running.run(token).await }.instrument(span));
         tasks.close();
         Self { events, keys, tasks, stop }
     }
