@@ -1,5 +1,6 @@
 //! The workers of one plugin.
 
+pub(crate) mod failure_log;
 mod handle;
 pub(crate) mod supervisor;
 mod worker;
@@ -14,6 +15,7 @@ use tracing::{Instrument, info_span};
 pub use handle::DispatcherHandle;
 
 use crate::{Queue, RetryConfig};
+use failure_log::FailureLog;
 use supervisor::{Supervisor, Target};
 use worker::Worker;
 
@@ -55,7 +57,10 @@ impl Dispatcher {
         let shutdown = shutdown.child_token();
         let tasks = TaskTracker::new();
         let taken = queue.clone();
-        let hire = move |config: &DispatchConfig| Worker::new(config, taken.clone(), Arc::clone(&handler));
+        let log = Arc::new(FailureLog::new());
+        let hire = move |config: &DispatchConfig| {
+            Worker::new(config, taken.clone(), Arc::clone(&handler), Arc::clone(&log))
+        };
         let supervisor = Supervisor::new(target, shutdown.clone(), hire);
         tasks.spawn(supervisor.run().instrument(span));
         tasks.close();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
 use tracing::{debug, error, info, trace, warn};
 
-use super::{DispatchConfig, supervisor::Work};
+use super::{DispatchConfig, failure_log::FailureLog, supervisor::Work};
 use crate::{DeadLetter, Fate, Lease, Queue, RetryConfig, Settled, Settlement};
 
 /// Takes a delivery, makes the call, settles it, and again.
@@ -16,6 +16,7 @@ struct Shared<H> {
     retry: RetryConfig,
     queue: Queue,
     handler: Arc<H>,
+    log: Arc<FailureLog>,
 }
 
 // === impl Worker ===
@@ -27,9 +28,9 @@ impl<H> Clone for Worker<H> {
 }
 
 impl<H: EventHandler> Worker<H> {
-    pub(super) fn new(config: &DispatchConfig, queue: Queue, handler: Arc<H>) -> Self {
+    pub(super) fn new(config: &DispatchConfig, queue: Queue, handler: Arc<H>, log: Arc<FailureLog>) -> Self {
         let (plugin, retry) = (Arc::clone(&config.plugin), config.retry.clone());
-        Self(Arc::new(Shared { plugin, retry, queue, handler }))
+        Self(Arc::new(Shared { plugin, retry, queue, handler, log }))
     }
 
     fn settle(&self, lease: Lease, outcome: Option<Outcome>, attempt: u32) {
@@ -49,14 +50,24 @@ impl<H: EventHandler> Worker<H> {
             Settled::Retrying { delay, superseded } => {
                 debug!(plugin, resource = %object.source, key = %object.key, ?delay, superseded, "trying again");
             }
-            Settled::Recovered => info!(plugin, "a call succeeded: the quarantine is over"),
+            Settled::Recovered => {
+                if let Some(left_out) = self.0.log.admits() {
+                    info!(plugin, left_out, "a call succeeded: the quarantine is over");
+                }
+            }
             Settled::Quarantined { begins: true, failure, probe_in } => {
-                warn!(plugin, resource = %object.source, key = %object.key, %failure, ?probe_in, "the plugin is in quarantine: its events wait");
+                if let Some(left_out) = self.0.log.admits() {
+                    warn!(plugin, resource = %object.source, key = %object.key, %failure, ?probe_in, left_out, "the plugin is in quarantine: its events wait");
+                }
             }
             Settled::Quarantined { begins: false, failure, probe_in } => {
                 debug!(plugin, resource = %object.source, key = %object.key, %failure, ?probe_in, "the quarantine goes on");
             }
-            Settled::GaveUp { fate, letter } => log_given_up(plugin, fate, &letter),
+            Settled::GaveUp { fate, letter } => {
+                if let Some(left_out) = self.0.log.admits() {
+                    log_given_up(plugin, fate, &letter, left_out);
+                }
+            }
             Settled::Discarded => {
                 debug!(plugin, resource = %object.source, key = %object.key, "discarded: the queue is closed");
             }
@@ -91,16 +102,16 @@ impl<H: EventHandler> Work for Worker<H> {
     }
 }
 
-fn log_given_up(plugin: &str, fate: Fate, letter: &DeadLetter) {
+fn log_given_up(plugin: &str, fate: Fate, letter: &DeadLetter, left_out: u64) {
     let DeadLetter { object, verb, resource_version: rv, attempts, failure, .. } = letter;
     let (resource, key) = (&object.source, &object.key);
     match fate {
         Fate::DeadLetter | Fate::Quarantine => {
-            error!(plugin, %resource, %key, verb, %rv, attempts, %failure, "given up: kept as a dead letter");
+            error!(plugin, %resource, %key, verb, %rv, attempts, %failure, left_out, "given up: kept as a dead letter");
         }
         // The operator chose to lose it, so it is no error.
         Fate::Drop => {
-            warn!(plugin, %resource, %key, verb, %rv, attempts, %failure, "given up: dropped as configured");
+            warn!(plugin, %resource, %key, verb, %rv, attempts, %failure, left_out, "given up: dropped as configured");
         }
     }
 }

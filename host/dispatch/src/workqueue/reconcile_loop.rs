@@ -16,7 +16,10 @@ use tracing::{Instrument, info_span};
 pub use handle::ReconcileHandle;
 
 use super::RateLimitingQueue;
-use crate::dispatcher::supervisor::{Supervisor, Target};
+use crate::dispatcher::{
+    failure_log::FailureLog,
+    supervisor::{Supervisor, Target},
+};
 use worker::Worker;
 
 /// How the keys of one plugin are reconciled.
@@ -56,8 +59,9 @@ impl ReconcileLoop {
         let (config, target) = watch::channel(config);
         let shutdown = shutdown.child_token();
         let taken = queue.clone();
+        let log = Arc::new(FailureLog::new());
         let hire = move |config: &ReconcileConfig| {
-            Worker::new(config.clone(), taken.clone(), Arc::clone(&reconciler))
+            Worker::new(config.clone(), taken.clone(), Arc::clone(&reconciler), Arc::clone(&log))
         };
         let tasks = TaskTracker::new();
         tasks.spawn(Supervisor::new(target, shutdown.clone(), hire).run().instrument(span));

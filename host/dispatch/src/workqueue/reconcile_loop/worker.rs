@@ -7,7 +7,7 @@ use tracing::{debug, error, info, trace, warn};
 
 use super::ReconcileConfig;
 use crate::{
-    dispatcher::supervisor,
+    dispatcher::{failure_log::FailureLog, supervisor},
     workqueue::{Failed, RateLimitingQueue, Work},
 };
 
@@ -18,6 +18,7 @@ struct Shared<R> {
     config: ReconcileConfig,
     queue: RateLimitingQueue,
     reconciler: Arc<R>,
+    log: Arc<FailureLog>,
 }
 
 // === impl Worker ===
@@ -29,8 +30,13 @@ impl<R> Clone for Worker<R> {
 }
 
 impl<R: Reconciler> Worker<R> {
-    pub(super) fn new(config: ReconcileConfig, queue: RateLimitingQueue, reconciler: Arc<R>) -> Self {
-        Self(Arc::new(Shared { config, queue, reconciler }))
+    pub(super) fn new(
+        config: ReconcileConfig,
+        queue: RateLimitingQueue,
+        reconciler: Arc<R>,
+        log: Arc<FailureLog>,
+    ) -> Self {
+        Self(Arc::new(Shared { config, queue, reconciler, log }))
     }
 
     fn settle(&self, work: Work, reconciled: Reconciled) {
@@ -58,8 +64,8 @@ impl<R: Reconciler> Worker<R> {
                 false
             }
         };
-        if recovered {
-            info!(%plugin, "a key was reconciled: the quarantine is over");
+        if recovered && let Some(left_out) = self.0.log.admits() {
+            info!(%plugin, left_out, "a key was reconciled: the quarantine is over");
         }
     }
 
@@ -68,10 +74,12 @@ impl<R: Reconciler> Worker<R> {
         match failed {
             Failed::Retrying => debug!(plugin, key, attempt, %failure, "an attempt failed"),
             Failed::GivenUp => {
-                error!(plugin, key, attempts = attempt, %failure, "given up: the key is kept as a dead letter until it is reconciled");
+                let Some(left_out) = self.0.log.admits() else { return };
+                error!(plugin, key, attempts = attempt, %failure, left_out, "given up: the key is kept as a dead letter until it is reconciled");
             }
             Failed::Quarantined { begins: true, probe_in } => {
-                warn!(plugin, key, %failure, ?probe_in, "the reconciler is in quarantine: its keys wait");
+                let Some(left_out) = self.0.log.admits() else { return };
+                warn!(plugin, key, %failure, ?probe_in, left_out, "the reconciler is in quarantine: its keys wait");
             }
             Failed::Quarantined { begins: false, probe_in } => {
                 debug!(plugin, key, %failure, ?probe_in, "the quarantine goes on");
