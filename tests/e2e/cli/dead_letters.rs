@@ -37,6 +37,18 @@ impl Host {
         Self::failing(url, directory, "").await
     }
 
+    /// As [`refusing`](Self::refusing), and a reconciler refuses each key for good.
+    async fn refusing_keys_too(url: &str, directory: &Path) -> Self {
+        let (refuses, fails) = (guest("flaky"), guest("reconciles"));
+        let plugins = format!(
+            "source = {refuses:?}\nconfig = {{ times = 1000, how = \"permanent\" }}\n\
+             [[plugin.on]]\nwatch = \"v1/configmaps\"\n\
+             [[plugin]]\nname = \"keys\"\nsource = {fails:?}\nconfig = {{ times = 1000, how = \"terminal\" }}\n\
+             [[plugin.on]]\nwatch = \"v1/configmaps\""
+        );
+        Self::start(url, directory, &plugins).await
+    }
+
     /// As [`refusing`](Self::refusing), with this in the plugin's configuration too.
     async fn failing(url: &str, directory: &Path, config: &str) -> Self {
         let source = guest("flaky");
@@ -177,14 +189,7 @@ async fn the_oldest_letter_comes_first_whosesoever_it_is_and_all_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
-    let (refuses, fails) = (guest("flaky"), guest("reconciles"));
-    let plugins = format!(
-        "source = {refuses:?}\nconfig = {{ times = 1000, how = \"permanent\" }}\n\
-         [[plugin.on]]\nwatch = \"v1/configmaps\"\n\
-         [[plugin]]\nname = \"keys\"\nsource = {fails:?}\nconfig = {{ times = 1000, how = \"terminal\" }}\n\
-         [[plugin.on]]\nwatch = \"v1/configmaps\""
-    );
-    let host = Host::start(&server.url(), directory.path(), &plugins).await;
+    let host = Host::refusing_keys_too(&server.url(), directory.path()).await;
     let given_up = |list: &str| -> Vec<_> {
         list.lines().filter(|line| line.contains("default/")).map(str::to_owned).collect()
     };
@@ -207,6 +212,30 @@ async fn the_oldest_letter_comes_first_whosesoever_it_is_and_all_are_counted() {
         queues.lines().skip(1).filter_map(|line| line.split_whitespace().last()).collect();
     assert_eq!(counted, ["2", "2"], "{queues}");
     host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failing_for_good_again_and_again_fills_no_log() {
+    const OBJECTS: usize = 60;
+    let directory = tempfile::tempdir().unwrap();
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let objects = ConfigMaps::at(&server.url()).await;
+    for number in 0..OBJECTS {
+        objects.create(&format!("c{number}")).await;
+    }
+
+    let begun = Instant::now();
+    let mut host = Host::refusing_keys_too(&server.url(), directory.path()).await;
+    let given_up = |list: &str| list.lines().filter(|line| line.contains(", given up at ")).count();
+    host.listed("all letters of both", |list| given_up(list) == 2 * OBJECTS).await;
+    host.running.signal("TERM").await;
+    let log = host.running.log_up_to("informer::app: stopped").await;
+
+    for kind in ["given up: kept as a dead letter", "given up: the key is kept"] {
+        let lines = log.iter().filter(|line| line.contains(kind)).count();
+        let most = 10 + begun.elapsed().as_secs() as usize + 1;
+        assert!((1..=most).contains(&lines), "{lines} lines of `{kind}`, {most} allowed: {log:#?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
