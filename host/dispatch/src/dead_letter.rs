@@ -16,9 +16,6 @@ use crate::{ObjectRef, entry::Entry};
 /// Dead letters are bounded in number, so what each may hold is bounded too. A stack trace fits.
 const MAX_MESSAGE_BYTES: usize = 4096;
 
-/// Failures are kept in a few words in a trace.
-const MAX_BRIEF_BYTES: usize = 256;
-
 /// Labels of a letter, keys and values; more are left out, all of them.
 const MAX_LABEL_BYTES: usize = 16 << 10;
 
@@ -117,13 +114,6 @@ pub(crate) fn cut(mut failure: Failure) -> Failure {
     let end = failure.message.floor_char_boundary(MAX_MESSAGE_BYTES);
     failure.message.truncate(end);
     failure
-}
-
-/// The first line of what a failure says, cut.
-pub(crate) fn brief(failure: &Failure) -> Failure {
-    let line = failure.message.lines().next().unwrap_or_default();
-    let line = line.get(..line.floor_char_boundary(MAX_BRIEF_BYTES)).unwrap_or_default();
-    Failure::new(failure.kind, line)
 }
 
 #[cfg(test)]

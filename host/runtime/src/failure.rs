@@ -16,9 +16,6 @@ const MACHINERY: [&str; 6] = ["std::", "core::", "alloc::", "__rustc::", "rust_"
 /// A longer message is cut: failures are kept as dead letters.
 const MESSAGE_BYTES: usize = 4 * 1024;
 
-/// So much of it stands in a line of the log.
-const BRIEF_BYTES: usize = 256;
-
 /// What wasmtime says where a call hands over more than it may; the error has no name.
 const TOO_MUCH_HANDED_OVER: &str = "too much data is being copied between the host and the guest";
 
@@ -51,16 +48,6 @@ pub(crate) fn failure(kind: FailureKind, mut message: String) -> Failure {
         message.push_str(&format!("... ({more} bytes more)"));
     }
     Failure::new(kind, message)
-}
-
-/// The beginning of it.
-pub(crate) fn brief(failure: &Failure) -> String {
-    let mut said = failure.to_string();
-    if said.len() > BRIEF_BYTES {
-        said.truncate(said.floor_char_boundary(BRIEF_BYTES));
-        said.push_str("...");
-    }
-    said
 }
 
 /// Turns what wasmtime says about a failed call into a failure for people.

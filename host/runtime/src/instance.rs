@@ -13,7 +13,7 @@ use crate::{
     bindings::exports::informer::plugin::plugin::Info,
     call,
     exports::{Exports, Linked},
-    failure::{DeadlineExceeded, HostCallsExceeded, brief, classify},
+    failure::{DeadlineExceeded, HostCallsExceeded, classify},
     guest::Guest,
     schedule::{self, CallClock},
 };
@@ -103,7 +103,7 @@ impl Instance {
         begin(store, STOP_WITHIN, 0, Duration::ZERO);
         let returned = clock.within(exports.plugin.call_stop(&mut *store)).await;
         if let Err(failure) = finish(store, returned) {
-            let message = format!("the plugin did not stop cleanly: {}", brief(&failure));
+            let message = format!("the plugin did not stop cleanly: {}", failure.brief());
             store.data().output.afterwards(LogLevel::Warn, &message);
         }
     }

@@ -42,6 +42,9 @@ pub enum Outcome {
     NotCalled,
 }
 
+/// Of a failure in a few words.
+const MAX_BRIEF_BYTES: usize = 256;
+
 /// Why an attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -91,6 +94,14 @@ impl Failure {
     /// A failure of this class, with a message for a person.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
+    }
+
+    /// The first line of it, cut at 256 bytes: for a line of a log or of a trace.
+    #[must_use]
+    pub fn brief(&self) -> Self {
+        let line = self.message.lines().next().unwrap_or_default();
+        let line = line.get(..line.floor_char_boundary(MAX_BRIEF_BYTES)).unwrap_or_default();
+        Self::new(self.kind, line)
     }
 }
 

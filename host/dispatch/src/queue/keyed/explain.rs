@@ -7,7 +7,6 @@ use informer_types::{Cause, Failure, ObjectKey, Source, Step, Then, Tracer};
 use super::{Keyed, Taken};
 use crate::{
     Fate, Merge, ObjectRef, Settled,
-    dead_letter::brief,
     entry::Entry,
     pending::Effect,
     queue::{
@@ -97,7 +96,7 @@ impl Keyed {
             attempt: taken.entry.attempts,
             queued: since.saturating_duration_since(taken.entry.queued),
             took: now.saturating_duration_since(since),
-            failure: failure.map(|failure| Box::new(brief(failure))),
+            failure: failure.map(|failure| Box::new(failure.brief())),
         }))
     }
 

@@ -8,7 +8,7 @@ use std::{
 use informer_types::{Enqueued, Failure, KeyThen, Step, Tracer};
 
 use super::Keys;
-use crate::{Stands, dead_letter::brief, workqueue::KeyStanding};
+use crate::{Stands, workqueue::KeyStanding};
 
 /// The call of a key that ends, as it was before it ended.
 pub(super) struct Call {
@@ -22,7 +22,7 @@ impl Call {
     /// Writes down what it led to.
     pub(super) fn note(self, tracer: &Tracer, key: &str, failure: Option<&Failure>, then: KeyThen) {
         let Self { attempt, took } = self;
-        let failure = || failure.map(|failure| Box::new(brief(failure)));
+        let failure = || failure.map(|failure| Box::new(failure.brief()));
         tracer.note_key(key, || Step::KeyDone { attempt, took, failure: failure(), then });
     }
 }
