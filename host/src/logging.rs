@@ -2,6 +2,8 @@
 
 mod filter;
 mod one_line_fields;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::{io::IsTerminal, sync::OnceLock};
 
@@ -18,7 +20,7 @@ use tracing_subscriber::{
 
 use filter::Filter;
 pub use filter::InvalidFilter;
-pub(crate) use one_line_fields::OneLineFields;
+use one_line_fields::OneLineFields;
 
 /// What all lines of plugins are logged under: filters name it `plugin`.
 pub(crate) const PLUGIN_TARGET: &str = "plugin";

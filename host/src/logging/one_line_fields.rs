@@ -14,7 +14,7 @@ use tracing_subscriber::{
 
 /// tracing's own form, each value on one line. Much of what is logged are words of guests, servers and files: what a call failed
 /// with, a key, the name of a role. None of it may look like a line of the host's, an audit record above all.
-pub(crate) struct OneLineFields;
+pub(super) struct OneLineFields;
 
 struct Visitor<'a>(DefaultVisitor<'a>);
 
@@ -67,38 +67,7 @@ impl Write for Escaping<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{io, sync::Arc};
-
-    use parking_lot::Mutex;
-
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Written {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn written(ansi: bool, log: impl FnOnce()) -> String {
-        let written = Written::default();
-        let writer = written.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_writer(move || writer.clone())
-            .fmt_fields(OneLineFields)
-            .with_ansi(ansi)
-            .without_time()
-            .finish();
-        tracing::subscriber::with_default(subscriber, log);
-        String::from_utf8(written.0.lock().clone()).unwrap()
-    }
+    use super::super::testing::written;
 
     #[test]
     fn no_value_of_a_field_forges_a_line_or_speaks_to_the_terminal() {

@@ -1,37 +1,9 @@
-use std::{io, sync::Arc};
-
-use parking_lot::Mutex;
-
 use super::*;
-use crate::logging::OneLineFields;
-
-/// What a text log would have on its lines.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::logging::testing;
 
 fn written(stream: LogStream, message: &str, fields: &[(String, String)]) -> String {
-    let written = Written::default();
-    let writer = written.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(move || writer.clone())
-        .fmt_fields(OneLineFields)
-        .with_ansi(false)
-        .without_time()
-        .finish();
     let line = LogLine { plugin: "scaler", stream, level: LogLevel::Info, message, fields };
-    tracing::subscriber::with_default(subscriber, || PluginLog.line(&line));
-    String::from_utf8(written.0.lock().clone()).unwrap()
+    testing::written(false, || PluginLog.line(&line))
 }
 
 #[test]

@@ -1,0 +1,35 @@
+//! What the text log would have.
+
+use std::{io, sync::Arc};
+
+use parking_lot::Mutex;
+
+use super::OneLineFields;
+
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The lines of what is logged in this, without their times.
+pub(crate) fn written(ansi: bool, log: impl FnOnce()) -> String {
+    let written = Written::default();
+    let writer = written.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || writer.clone())
+        .fmt_fields(OneLineFields)
+        .with_ansi(ansi)
+        .without_time()
+        .finish();
+    tracing::subscriber::with_default(subscriber, log);
+    String::from_utf8(written.0.lock().clone()).unwrap()
+}
