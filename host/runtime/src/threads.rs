@@ -14,9 +14,9 @@ use crate::schedule::BESIDE;
 /// Tokio's own figures, 61 and more, are for tasks of microseconds; one of ours may take a tick.
 const LOOK_AFTER_TASKS: u32 = 2;
 
-/// An executor with a thread for each guest that may run at a time: one for each processor, and one more, on which whatever becomes
-/// ready is looked at at once instead of when the guest of some thread is interrupted. Dropping it ends the threads as soon as their guests are interrupted,
-/// and drops whatever still runs on them; it waits for nothing.
+/// An executor with a thread for each guest that may run at a time: one for each processor, and one more, on which whatever
+/// becomes ready is looked at at once instead of when the guest of some thread is interrupted. Dropping it ends the threads as
+/// soon as their guests are interrupted, and drops whatever still runs on them; it waits for nothing.
 #[derive(Debug)]
 pub struct GuestThreads {
     handle: Handle,

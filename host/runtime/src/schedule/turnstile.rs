@@ -312,28 +312,29 @@ impl Turn {
 
     /// The slice was interrupted after it took so long. The turn is over, unless the plugin is behind.
     pub(super) fn interrupt(&mut self, took: Duration) {
-        let mut state = self.turnstile.0.lock();
-        self.is_behind = state.charge(self.lane, took);
-        let goes_on = state.goes_on(self.lane);
-        drop(state);
-        if !goes_on {
-            self.leave(Duration::ZERO);
-        }
+        self.end(took, true);
     }
 
     /// The slice is over, or not wanted any more. It took so long.
     pub(super) fn leave(&mut self, took: Duration) {
-        let stage = std::mem::replace(&mut self.stage, Stage::Outside);
+        self.end(took, false);
+    }
+
+    fn end(&mut self, took: Duration, interrupted: bool) {
         let mut state = self.turnstile.0.lock();
-        let next = match stage {
+        let next = match self.stage {
             Stage::Holding => {
-                state.clock.running -= 1;
                 self.is_behind = state.charge(self.lane, took);
+                if interrupted && state.goes_on(self.lane) {
+                    return;
+                }
+                state.clock.running -= 1;
                 state.pass_on(self.lane)
             }
             Stage::Waiting(waiter) => state.forget(self.lane, waiter),
             Stage::Outside => None,
         };
+        self.stage = Stage::Outside;
         drop(state);
         if let Some(next) = next {
             next.wake();
