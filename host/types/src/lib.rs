@@ -12,13 +12,16 @@
 //! 6. What each stage decides about an object it writes to a [`Tracer`]: a [`Step`], for whoever asks why.
 //!
 //! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because both sides of the queue read objects with them.
+//! [`TokenBucket`], [`Backoff`] and [`Histogram`] are the only ones of their kind: each stage limits, waits and measures with them.
 //! [`ReadGrants`] and [`WriteGrants`] are what `[plugin.grant]` says, and `runtime` enforces.
 //! No tokio, no kube, no wasmtime: this crate has no I/O and starts nothing.
 #![forbid(unsafe_code)]
 
+mod backoff;
 mod grant;
 mod gvr;
 mod handler;
+mod histogram;
 mod json;
 mod key;
 mod notification;
@@ -29,15 +32,18 @@ mod selector;
 mod sink;
 mod source;
 mod sync;
+mod token_bucket;
 mod trace;
 mod workqueue;
 
+pub use backoff::Backoff;
 pub use grant::{
     InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
     WriteVerb, is_namespace, is_subresource,
 };
 pub use gvr::{Gvr, InvalidGvr};
 pub use handler::{Delivery, EventHandler, Failure, FailureKind, Outcome};
+pub use histogram::Histogram;
 pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate, lookup};
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Cause, Change, Notification};
@@ -48,5 +54,6 @@ pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSe
 pub use sink::NotificationSink;
 pub use source::Source;
 pub use sync::SyncToken;
+pub use token_bucket::TokenBucket;
 pub use trace::{Enqueued, KeyThen, Step, Then, TraceSink, Traced, Tracer, Version, WatchVerb};
 pub use workqueue::{AddError, Workqueue};
