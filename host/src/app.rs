@@ -3,16 +3,17 @@
 mod applier;
 mod changes;
 mod directories;
-mod explain;
+mod egress;
 mod narrowing;
 mod plan;
+mod probe;
 mod rehearsal;
 mod reload;
+mod running_plugin;
+mod running_plugins;
 mod settings;
-mod status;
 mod successor;
-mod unit;
-mod units;
+mod trace;
 
 use std::{
     net::SocketAddr,
@@ -33,26 +34,25 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use crate::egress::EgressError;
 use crate::{
     admin::{Admin, AdminBindError, Probe},
-    api_client::KubeClient,
     config::{Config, StateDir},
-    connect::{ConnectError, Connection, connect},
-    egress::http_client,
-    plugin_log::PluginLog,
+    connect::{ConnectError, Connection, KubeClient, connect},
+    logging::PluginLog,
     state::{KeyValues, State},
-    trace::Trace,
 };
 pub use changes::{Change, Report, Verdict};
+pub use egress::EgressError;
 pub use rehearsal::{check_watches, component_grants, engine_config, narrowed_watches};
 pub use reload::ReloadRefused;
-pub use unit::SubscribeError;
+pub use running_plugin::SubscribeError;
 
 use applier::Applier;
 use directories::{Directories, look};
+use egress::http_client;
+use probe::HostProbe;
 use reload::Reload;
-use status::HostProbe;
+use trace::Trace;
 
 /// How long the last requests to the admin endpoint may take although the time to stop is over.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
@@ -160,7 +160,7 @@ impl App {
         let factory = Arc::new(InformerFactory::new(connection.client, settings));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let guests = GuestThreads::start().map_err(StartError::Threads)?;
-        let parts = unit::Parts {
+        let parts = running_plugin::Parts {
             engine,
             guests: guests.handle().clone(),
             factory: Arc::clone(&factory),

@@ -1,5 +1,6 @@
 //! The client for the API server that the configuration means.
 
+mod api_client;
 mod keepalive;
 mod token_file;
 
@@ -7,6 +8,8 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
+
+pub(crate) use api_client::KubeClient;
 
 use crate::config::Access;
 

@@ -1,7 +1,9 @@
 //! The process's own log.
 
 mod filter;
+mod level;
 mod one_line_fields;
+mod plugin_log;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -20,7 +22,9 @@ use tracing_subscriber::{
 
 use filter::Filter;
 pub use filter::InvalidFilter;
+pub(crate) use level::{LEVELS, LeveledLog, PluginLevel, UnknownLevel, WrittenLevel};
 use one_line_fields::OneLineFields;
+pub use plugin_log::PluginLog;
 
 /// What all lines of plugins are logged under: filters name it `plugin`.
 pub(crate) const PLUGIN_TARGET: &str = "plugin";

@@ -6,12 +6,11 @@ use anyhow::Context;
 use clap::Parser;
 use informer::{
     app::{App, Options},
-    check,
     cli::{Cli, Command, GlobalArgs},
+    commands::{check, dead_letters, demo, dev, explain, log_level, queues, rbac, reload, status},
     config::{self, Components, Config},
-    dead_letters, demo, dev, explain, log_level, logging,
-    logging::{LogFormat, Precedence},
-    queues, rbac, reload, shutdown, status,
+    logging::{self, LogFormat, Precedence},
+    shutdown,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;

@@ -16,9 +16,9 @@ use super::{
     changes::{Report, Verdict},
     directories::Directories,
     plan::{Plan, needs_restart},
+    running_plugin::{Look, Parts, RunningPlugin, SubscribeError, Watches, off_the_workers},
+    running_plugins::RunningPlugins,
     settings,
-    unit::{Look, Parts, SubscribeError, Unit, Watches, off_the_workers},
-    units::Units,
 };
 use crate::{
     config::{Cluster, Config, Host, Plugin},
@@ -32,7 +32,7 @@ const CATCH_UP: Duration = Duration::from_secs(5);
 /// Applies one configuration after the other.
 pub(super) struct Applier {
     parts: Arc<Parts>,
-    units: Units,
+    units: RunningPlugins,
     tasks: TaskTracker,
     /// Of the configuration, if it comes from one.
     file: Option<PathBuf>,
@@ -71,7 +71,7 @@ impl Applier {
     ) -> Arc<Self> {
         Arc::new(Self {
             parts,
-            units: Units::default(),
+            units: RunningPlugins::default(),
             tasks,
             file,
             shutdown_timeout: parking_lot::Mutex::new(started.1.shutdown_timeout),
@@ -84,7 +84,7 @@ impl Applier {
         &self.parts.directories
     }
 
-    pub(super) fn units(&self) -> &Units {
+    pub(super) fn units(&self) -> &RunningPlugins {
         &self.units
     }
 
@@ -161,14 +161,14 @@ impl Applier {
     ///
     /// # Cancel safety
     /// It goes on; only nobody waits for the outcome.
-    pub(super) async fn load(&self, unit: &Arc<Unit>) -> Result<Option<VersionInfo>, String> {
+    pub(super) async fn load(&self, unit: &Arc<RunningPlugin>) -> Result<Option<VersionInfo>, String> {
         let unit = Arc::clone(unit);
         let loading = async move { unit.load(Look::Asked).await.map_err(|error| error.to_string()) };
         self.parts.guests.spawn(loading).await.unwrap_or_else(|failed| Err(failed.to_string()))
     }
 
     async fn remove(&self, plan: &Plan, report: &mut Report) {
-        let removed: Vec<Arc<Unit>> =
+        let removed: Vec<Arc<RunningPlugin>> =
             plan.plugins.removed.iter().filter_map(|name| self.units.find(name)).collect();
         let staying = self
             .units
@@ -246,7 +246,7 @@ impl Applier {
                 units.push(unit);
                 continue;
             }
-            let unit = Arc::new(Unit::new(plugin.clone(), watches, &self.parts)?);
+            let unit = Arc::new(RunningPlugin::new(plugin.clone(), watches, &self.parts)?);
             added.push(Arc::clone(&unit));
             units.push(unit);
         }
@@ -313,7 +313,7 @@ impl Applier {
     }
 
     /// Lets a plugin hear of a watch through the new informer.
-    async fn hand_over(&self, unit: &Arc<Unit>, watch: &WatchConfig) -> Result<(), SubscribeError> {
+    async fn hand_over(&self, unit: &Arc<RunningPlugin>, watch: &WatchConfig) -> Result<(), SubscribeError> {
         let claim = self.parts.factory.subscribe(watch.clone())?;
         let unit = Arc::clone(unit);
         off_the_workers(move || unit.succeed(claim)).await
@@ -331,7 +331,7 @@ impl Applier {
     }
 
     /// The plugins that use the resource of this informer, but through another one.
-    fn users_of_others(&self, informer: &SharedInformer) -> Vec<(Arc<Unit>, SharedInformer)> {
+    fn users_of_others(&self, informer: &SharedInformer) -> Vec<(Arc<RunningPlugin>, SharedInformer)> {
         let units = self.units.all();
         units.iter().filter_map(|unit| Some((Arc::clone(unit), unit.other_than(informer)?))).collect()
     }

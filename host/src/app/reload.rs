@@ -14,7 +14,7 @@ use super::{
     applier::Applier,
     changes::{Report, Verdict},
     directories::{Directories, Seen, look, settle},
-    unit::Unit,
+    running_plugin::RunningPlugin,
 };
 use crate::config::{self, Components, Config, LoadError};
 
@@ -223,7 +223,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 fn note(
-    unit: &Unit,
+    unit: &RunningPlugin,
     loaded: Option<Result<Option<informer_runtime::VersionInfo>, String>>,
     report: &mut Report,
 ) {

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use informer_types::{Gvr, ObjectKey};
 
 use crate::{
+    commands::dead_letters::Chosen,
     config::{FILE_NAME, loopback},
-    dead_letters::Chosen,
 };
 
 /// Where `cargo xtask guests` leaves the example.

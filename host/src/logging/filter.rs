@@ -2,7 +2,8 @@
 
 use tracing_subscriber::{EnvFilter, filter::Targets};
 
-use crate::{config::nearest, plugin_log::LEVELS};
+use super::level::LEVELS;
+use crate::config::nearest;
 
 /// A filter in two forms.
 pub(super) struct Filter {

@@ -9,8 +9,8 @@ use crate::{
         plugin::{Enqueue, Initial, OnExhausted, OnReload, Relist},
         watch::Compression,
     },
+    logging::LEVELS,
     logging::LogFormat,
-    plugin_log::LEVELS,
 };
 
 /// A kind of event, as listed in `events`.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use informer::{
+    commands::rbac::{Names, Rules, manifests},
     config::Config,
-    rbac::{Names, Rules, manifests},
 };
 use informer_tests::cluster::User;
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;

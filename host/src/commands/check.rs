@@ -1,0 +1,105 @@
+//! `informer check`: what is wrong with a configuration, and with what it points to.
+
+use std::{fmt, path::Path};
+
+use informer_runtime::{Component, Engine};
+use informer_types::one_line;
+use serde_json::{Value, json};
+
+use crate::{
+    app::{self, component_grants, engine_config},
+    cli::{CheckArgs, Output},
+    commands::output,
+    config::{self, Components, Config, LoadError},
+    connect::connect,
+};
+
+/// Something that the file alone does not show.
+struct Problem {
+    /// `plugin` or `watch`.
+    table: &'static str,
+    name: String,
+    message: String,
+}
+
+/// Checks, and prints the verdict. True where nothing is wrong.
+///
+/// # Errors
+/// The file cannot be read at all, or the cluster cannot be asked.
+pub async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool> {
+    let components = if args.file_only { Components::Unseen } else { Components::Present };
+    let config = match config::load(&args.config, components) {
+        Ok(config) => config,
+        Err(LoadError::Invalid(error)) => {
+            match output {
+                Output::Text => print(&error.to_string()),
+                Output::Json => print(&json!({"file": error.file, "problems": error.problems}).to_string()),
+            }
+            return Ok(false);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut problems = Vec::new();
+    if !args.file_only {
+        problems.extend(check_components(&config).await?);
+    }
+    if args.cluster {
+        let connection = connect(&config.cluster.access).await?;
+        let watches = app::check_watches(&config, connection).await;
+        problems.extend(watches.into_iter().map(|(name, message)| Problem { table: "watch", name, message }));
+    }
+    report(&args.config, &problems, &app::narrowed_watches(&config), output);
+    Ok(problems.is_empty())
+}
+
+/// Compiles every component and compares its imports with the grants.
+async fn check_components(config: &Config) -> anyhow::Result<Vec<Problem>> {
+    let engine = Engine::new(&engine_config(&config.host))?;
+    let mut problems = Vec::new();
+    for plugin in &config.plugins {
+        let loaded = Component::from_file(&engine, &plugin.source).await;
+        let checked = loaded.and_then(|component| component.check(&engine, &component_grants(plugin)));
+        if let Err(error) = checked {
+            let (name, message) = (plugin.name.clone(), error.to_string());
+            problems.push(Problem { table: "plugin", name, message });
+        }
+    }
+    Ok(problems)
+}
+
+fn report(file: &Path, problems: &[Problem], narrowed: &[(String, String)], output: Output) {
+    match output {
+        Output::Json => {
+            let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
+            let narrowed: Vec<Value> =
+                narrowed.iter().map(|(watch, by)| json!({"watch": watch, "added": by})).collect();
+            print(&json!({"file": file, "problems": problems, "narrowed": narrowed}).to_string());
+        }
+        Output::Text if problems.is_empty() => {
+            print(&format!("{}: no problems", file.display()));
+            for (watch, by) in narrowed {
+                print(&format!(
+                    "watch {watch}: the server is asked for {by} only, as every subscription demands"
+                ));
+            }
+        }
+        Output::Text => problems.iter().for_each(|problem| print(&problem.to_string())),
+    }
+}
+
+impl Problem {
+    /// As those of the file itself: an object with a `message`.
+    fn to_json(&self) -> Value {
+        json!({(self.table): self.name, "message": self.message})
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.table, self.name, one_line(&self.message))
+    }
+}
+
+fn print(line: &str) {
+    output::print(&format!("{line}\n"));
+}
