@@ -1,6 +1,10 @@
 //! What happens to a few objects, and what an informer tells of it.
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Instant,
+};
 
 use informer_types::{Body, Cause, Change, Header, Notification, Object, Source};
 use proptest::prelude::*;
@@ -38,6 +42,8 @@ pub(crate) struct History {
     versions: u64,
     lives: u64,
     steps: usize,
+    /// Every name that was ever announced.
+    announced: BTreeSet<u8>,
     told: u64,
 }
 
@@ -70,10 +76,17 @@ impl State {
 // === impl History ===
 
 impl History {
-    /// What the informer tells of it; the first few steps are the first list.
+    /// Returns the notifications that an informer sends for this step.
+    ///
+    /// The first four steps are the first list. An informer applies its first list to an empty store, and a listener that
+    /// joins late receives each cached object once. So only an addition is initial, and it is the first notification of its
+    /// object; a later object of the same name is never initial (C-11).
     pub(crate) fn play(&mut self, step: Step) -> Vec<Notification> {
         self.steps += 1;
-        let first = self.steps <= 4;
+        let initial = match step {
+            Step::Put(name, _) | Step::Replace(name, _) => self.announced.insert(name) && self.steps <= 4,
+            Step::Delete(..) | Step::Resync | Step::Replay => false,
+        };
         let changes = match step {
             Step::Put(name, state) => vec![self.put(name, state)],
             Step::Delete(name, last) => self.delete(name, last).into_iter().collect(),
@@ -96,7 +109,7 @@ impl History {
                     .tell(self.cached.values().map(|(_, object)| again(object)).collect(), Cause::Replay);
             }
         };
-        self.tell(changes, if first { Cause::Initial } else { Cause::Live })
+        self.tell(changes, if initial { Cause::Initial } else { Cause::Live })
     }
 
     /// Every object that exists, by name.

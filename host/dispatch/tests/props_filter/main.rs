@@ -10,12 +10,12 @@ mod model;
 mod tests {
     use std::collections::VecDeque;
 
-    use informer_dispatch::{Filter, FilterConfig, Queue, QueueConfig, Settlement};
+    use informer_dispatch::{Events, Filter, FilterConfig, Queue, QueueConfig, Settlement};
     use informer_types::NotificationSink;
-    use proptest::{collection::vec, prelude::*};
+    use proptest::{collection::vec, prelude::*, test_runner::TestCaseError};
 
     use crate::{
-        history::{History, step},
+        history::{History, State, Step, step},
         model::{Belief, Wish, wish},
     };
 
@@ -30,22 +30,43 @@ mod tests {
         }
     }
 
+    /// Offers each notification of the steps to a filter, and checks the handler's belief after each step.
+    fn play(wish: &Wish, steps: Vec<Step>) -> Result<(), TestCaseError> {
+        let belief = Belief::new(wish.clone());
+        let filter = Filter::new(config(wish), belief.clone());
+        let mut history = History::default();
+        for step in steps {
+            for notification in history.play(step) {
+                filter.offer(notification);
+            }
+            belief.check(&history)?;
+        }
+        let stats = filter.stats();
+        prop_assert_eq!(stats.passed + stats.suppressed.total(), history.told());
+        Ok(())
+    }
+
+    /// The new object of a replacement is not initial, so `initial = false` does not withhold it (C-11). The handler knows
+    /// the old object from a resync or an update, and its subscription omits deletions.
+    #[test]
+    fn a_replacement_during_the_first_list_is_delivered_without_initial_additions()
+    -> Result<(), TestCaseError> {
+        let wish = Wish::of_events(Events { delete: false, ..Events::ALL }, false);
+        let state = |n| State { app: 0, n: Some(n), status: 0 };
+        let (first, second) = (state(3), state(0));
+
+        play(&wish, vec![Step::Replace(3, first), Step::Resync, Step::Replace(3, second)])?;
+        play(&wish, vec![Step::Put(1, second), Step::Put(1, first), Step::Replace(1, second)])?;
+        let gone = Step::Delete(1, None);
+        play(&wish, vec![Step::Put(1, second), Step::Put(1, first), gone, Step::Put(1, second)])
+    }
+
     proptest! {
         /// Each call by itself: no update of what the handler does not know, no addition of what it does, nothing of
         /// what does not match; and after each step it believes what is true.
         #[test]
         fn a_handler_believes_in_what_matches(wish in wish(), steps in vec(step(), 1..60)) {
-            let belief = Belief::new(wish.clone());
-            let filter = Filter::new(config(&wish), belief.clone());
-            let mut history = History::default();
-            for step in steps {
-                for notification in history.play(step) {
-                    filter.offer(notification);
-                }
-                belief.check(&history)?;
-            }
-            let stats = filter.stats();
-            prop_assert_eq!(stats.passed + stats.suppressed.total(), history.told());
+            play(&wish, steps)?;
         }
 
         /// Through the queue, where what is pending merges, taken at random: when all is delivered, it believes what

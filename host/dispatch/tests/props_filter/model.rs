@@ -54,6 +54,11 @@ pub(crate) fn wish() -> impl Strategy<Value = Wish> {
 // === impl Wish ===
 
 impl Wish {
+    /// A filter without a condition on objects.
+    pub(crate) fn of_events(events: Events, initial: bool) -> Self {
+        Self { apps: None, status: None, more_than: None, only_spec: false, initial, events }
+    }
+
     pub(crate) fn labels(&self) -> String {
         self.apps.map_or_else(String::new, |[one, two]| format!("app in (a{one},a{two})"))
     }
