@@ -72,4 +72,4 @@ pub use queue::{
     Backlog, DeliveryMode, Lease, MergeCounts, Quarantine, QuarantineConfig, Queue, QueueConfig, QueueStats,
     Rate, Standing, Stands,
 };
-pub use retry::{Backoff, Fate, RetryConfig, Settled, Settlement};
+pub use retry::{Fate, RetryConfig, Settled, Settlement};

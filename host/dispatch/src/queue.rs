@@ -3,7 +3,6 @@
 //! [`Keyed`] is the queue itself, without time, threads or tasks of its own; [`Queue`] puts a lock around it and
 //! lets workers wait.
 
-mod bucket;
 mod budget;
 mod config;
 mod keyed;

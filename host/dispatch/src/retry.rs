@@ -1,18 +1,14 @@
 //! What a failure leads to: the one place where it is decided.
 
-mod backoff;
-
 use std::{num::NonZeroU32, time::Duration};
 
-use informer_types::{Failure, Outcome};
-
-pub use backoff::Backoff;
+use informer_types::{Backoff, Failure, Outcome};
 
 use crate::DeadLetter;
 
 /// A handler may ask to be called again later than any backoff, but not so late that the wait looks like a
 /// loss. It also keeps the sum of a time and a delay far from overflow.
-pub(crate) const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How often a notification is tried, how far apart, and what becomes of it then.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +124,9 @@ impl Default for RetryConfig {
     /// Ten attempts, which take about two minutes: long enough for a downstream to restart, short enough that a
     /// poisonous object is noticed.
     fn default() -> Self {
-        Self { backoff: Backoff::default(), attempts: NonZeroU32::new(10), on_exhausted: Fate::DeadLetter }
+        let (min, max) = (Duration::from_millis(200), Duration::from_secs(60));
+        let backoff = Backoff { min, max, factor: 2.0, jitter: 0.2 };
+        Self { backoff, attempts: NonZeroU32::new(10), on_exhausted: Fate::DeadLetter }
     }
 }
 
@@ -138,7 +136,7 @@ impl RetryConfig {
     /// A handler's own wish replaces the backoff, at least [`Backoff::min`] and at most a day. No object is
     /// tried again sooner than [`Backoff::min`], not even in a newer state: that is the floor.
     pub fn settle(&self, outcome: Outcome, attempt: u32, random: f64) -> Settlement {
-        let floor = self.backoff.min.min(MAX_DELAY);
+        let floor = self.backoff.min.min(MAX_RETRY_DELAY);
         match outcome {
             Outcome::Acknowledged => Settlement::Acknowledged,
             Outcome::NotCalled => Settlement::NotCalled,
@@ -148,7 +146,7 @@ impl RetryConfig {
             }
             Outcome::Retry { after, failure } => {
                 let delay = after.unwrap_or_else(|| self.backoff.delay(attempt, random));
-                Settlement::Retry { delay: delay.max(floor).min(MAX_DELAY), floor, failure }
+                Settlement::Retry { delay: delay.max(floor).min(MAX_RETRY_DELAY), floor, failure }
             }
         }
     }

@@ -16,7 +16,6 @@
 mod counts;
 mod dropped;
 mod get;
-mod histogram;
 mod keys;
 mod rate_limiter;
 mod reconcile_loop;
@@ -36,7 +35,6 @@ use tokio::{sync::Notify, time};
 
 pub use counts::WorkqueueStats;
 pub use dropped::DroppedKey;
-pub use histogram::DurationHistogram;
 pub use rate_limiter::{
     BucketRateLimiter, ItemExponentialFailureRateLimiter, ItemFastSlowRateLimiter, MaxOfRateLimiter,
     MaxWaitRateLimiter, RateLimiter, default_controller_rate_limiter,

@@ -4,12 +4,11 @@ use std::{collections::BTreeMap, num::NonZeroU64, time::Duration};
 
 use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig, WatchListMode};
 use informer_dispatch::{
-    Backoff, DeliveryMode, DispatchConfig, Fate, FilterConfig, QuarantineConfig, QueueConfig, Rate,
-    RetryConfig,
+    DeliveryMode, DispatchConfig, Fate, FilterConfig, QuarantineConfig, QueueConfig, Rate, RetryConfig,
     workqueue::{MaxOfRateLimiter, ReconcileConfig, default_controller_rate_limiter},
 };
 use informer_runtime::{EngineConfig, Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
-use informer_types::Gvr;
+use informer_types::{Backoff, Gvr};
 
 use super::narrowing::Narrowing;
 use crate::config::{
@@ -132,7 +131,10 @@ pub(super) fn queue(plugin: &Plugin) -> QueueConfig {
         },
         rate: plugin.queue.rate.map(|rate| Rate { per_second: rate.per_second, burst: rate.burst }),
         retry_budget: plugin.retry.budget,
-        quarantine: QuarantineConfig { after, backoff: Backoff { min, max, ..Backoff::default() } },
+        quarantine: QuarantineConfig {
+            after,
+            backoff: Backoff { min, max, ..QuarantineConfig::default().backoff },
+        },
         controllers: plugin.subscriptions.iter().any(|on| on.enqueue == Enqueue::Controller),
         ..QueueConfig::default()
     }

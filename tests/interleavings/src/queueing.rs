@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
 
-use informer_dispatch_interleavings::{Backoff, QuarantineConfig, Queue, QueueConfig, Settlement};
-use informer_types::{Cause, Change, Failure, FailureKind, Notification, NotificationSink, SyncToken};
+use informer_dispatch_interleavings::{QuarantineConfig, Queue, QueueConfig, Settlement};
+use informer_types::{
+    Backoff, Cause, Change, Failure, FailureKind, Notification, NotificationSink, SyncToken,
+};
 use parking_lot::Mutex;
 use shuttle::{future::block_on, thread};
 use tokio::sync::Notify;

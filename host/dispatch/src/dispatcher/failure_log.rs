@@ -1,21 +1,22 @@
-//! How many lines of the log a plugin may fill by failing.
+//! How many lines of the log the failures of one plugin may take.
 
+use informer_types::TokenBucket;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// So many at once.
+/// Lines at once.
 const BURST: f64 = 10.0;
 
-/// So many more each second.
-const A_SECOND: f64 = 1.0;
+/// Lines per second in the long run.
+const LINES_PER_SECOND: f64 = 1.0;
 
-/// Limits the lines about what became of one plugin's calls. How often these fail, and with which words, the plugin decides, and
-/// the log is everybody's; counters and dead letters have all that is left out.
-pub(crate) struct FailureLog(Mutex<Budget>);
+/// Limits the log lines about the outcome of one plugin's calls. The plugin decides how often its calls fail and with which
+/// message, but all plugins share the log. Counters and dead letters still cover every failure.
+pub(crate) struct FailureLog(Mutex<State>);
 
-struct Budget {
-    lines: f64,
-    filled: Instant,
+struct State {
+    lines: TokenBucket,
+    /// Lines left out since the last one that was written.
     left_out: u64,
 }
 
@@ -23,20 +24,18 @@ struct Budget {
 
 impl FailureLog {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Budget { lines: BURST, filled: Instant::now(), left_out: 0 }))
+        Self(Mutex::new(State { lines: TokenBucket::new(LINES_PER_SECOND, BURST), left_out: 0 }))
     }
 
-    /// Whether there may be one more: how many were left out since the last one. None: this one is.
+    /// If a line may be written now, returns the number of lines left out since the last one. Otherwise counts this line
+    /// as left out and returns `None`.
     pub(crate) fn admits(&self) -> Option<u64> {
-        let (mut budget, now) = (self.0.lock(), Instant::now());
-        let filled = budget.lines + now.duration_since(budget.filled).as_secs_f64() * A_SECOND;
-        (budget.lines, budget.filled) = (filled.min(BURST), now);
-        if budget.lines < 1.0 {
-            budget.left_out += 1;
-            return None;
+        let mut state = self.0.lock();
+        if state.lines.take(Instant::now().into_std()) {
+            return Some(std::mem::take(&mut state.left_out));
         }
-        budget.lines -= 1.0;
-        Some(std::mem::take(&mut budget.left_out))
+        state.left_out += 1;
+        None
     }
 }
 
@@ -49,7 +48,8 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_of_failures_is_ten_lines_and_one_each_second_and_none_goes_uncounted() {
+    async fn a_flood_of_failures_takes_ten_lines_and_one_per_second_and_the_next_line_counts_those_left_out()
+    {
         let log = FailureLog::new();
         let flood = || repeat_with(|| log.admits()).take(1000).flatten().collect::<Vec<_>>();
 

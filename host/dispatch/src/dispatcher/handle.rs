@@ -9,7 +9,8 @@ use tokio::{
 };
 use tokio_util::{sync::DropGuard, task::TaskTracker};
 
-use crate::{Backlog, DispatchConfig, Queue, retry::MAX_DELAY};
+use super::supervisor::MAX_DRAIN;
+use crate::{Backlog, DispatchConfig, Queue};
 
 /// The running workers of one plugin. Dropping it ends them as cancelling does; [`drain`](Self::drain) and
 /// [`remove`](Self::remove) are the orderly ways.
@@ -69,7 +70,7 @@ impl DispatcherHandle {
     /// # Cancel safety
     /// Dropping the future ends the workers at once and leaves the queue as it is.
     pub async fn drain(self, within: Duration) -> Backlog {
-        let deadline = Instant::now() + within.min(MAX_DELAY);
+        let deadline = Instant::now() + within.min(MAX_DRAIN);
         select! {
             biased;
             // Ended from outside.

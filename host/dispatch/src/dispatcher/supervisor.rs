@@ -2,7 +2,7 @@
 
 mod work;
 
-use std::{future::Future, num::NonZeroUsize};
+use std::{future::Future, num::NonZeroUsize, time::Duration};
 
 use tokio::{
     select,
@@ -13,6 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error};
 
 use work::work;
+
+/// The longest drain; it keeps the sum of an instant and a duration far from overflow.
+pub(crate) const MAX_DRAIN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a supervisor keeps running, each in a task of its own: see [`work()`].
 pub(crate) trait Work: Clone + Send + Sync + 'static {

@@ -7,14 +7,14 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use informer_types::{
-    Cause, Delivery, EventHandler, Failure, FailureKind, Notification, NotificationSink, Outcome,
+    Backoff, Cause, Delivery, EventHandler, Failure, FailureKind, Notification, NotificationSink, Outcome,
 };
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use crate::{
-    Backoff, Fate, QueueConfig, QueueStats,
+    Fate, QueueConfig, QueueStats,
     testing::{added, deleted, text, updated},
 };
 

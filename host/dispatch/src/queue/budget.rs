@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::bucket::TokenBucket;
+use informer_types::TokenBucket;
 
 /// So that a plugin with few events gets its retries too.
 const RESERVE_PER_SECOND: f64 = 10.0;

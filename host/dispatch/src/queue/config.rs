@@ -54,6 +54,14 @@ pub struct Rate {
     pub burst: NonZeroU32,
 }
 
+// === impl Rate ===
+
+impl Rate {
+    pub(super) fn tokens(&self) -> f64 {
+        f64::from(self.burst.get())
+    }
+}
+
 // === impl QueueConfig ===
 
 impl Default for QueueConfig {

@@ -9,14 +9,13 @@ use std::{
     time::Instant,
 };
 
-use informer_types::{Notification, Step, Tracer};
+use informer_types::{Notification, Step, TokenBucket, Tracer};
 
 use explain::Told;
 pub(super) use settlement::{Outcome, Wake};
 
 use super::{
     DeliveryMode, QueueConfig,
-    bucket::TokenBucket,
     budget::RetryBudget,
     lane::Lanes,
     quarantine::Circuit,
@@ -112,7 +111,8 @@ impl Keyed {
         self.delivery = config.delivery;
         self.keeps_controllers = config.controllers;
         self.behind &= self.delivery != DeliveryMode::Latest;
-        if !matches!((&self.rate, config.rate), (Some(bucket), Some(rate)) if bucket.has(rate)) {
+        if !matches!((&self.rate, config.rate), (Some(bucket), Some(rate)) if bucket.has_rate(rate.per_second, rate.tokens()))
+        {
             self.rate = bucket(config);
         }
         self.budget.set_share(config.retry_budget);
@@ -425,5 +425,5 @@ impl Keyed {
 }
 
 fn bucket(config: &QueueConfig) -> Option<TokenBucket> {
-    config.rate.map(TokenBucket::of)
+    config.rate.map(|rate| TokenBucket::new(rate.per_second, rate.tokens()))
 }

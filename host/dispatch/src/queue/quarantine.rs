@@ -23,9 +23,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Failure, FailureKind};
+use informer_types::{Backoff, Failure, FailureKind};
 
-use crate::{Backoff, dead_letter::cut};
+use crate::dead_letter::cut;
 
 /// When a plugin is left alone, and for how long.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +92,7 @@ impl Default for QuarantineConfig {
     /// After five; a second, and up to five minutes.
     fn default() -> Self {
         let (min, max) = (Duration::from_secs(1), Duration::from_secs(5 * 60));
-        Self { after: NonZeroU32::new(5), backoff: Backoff { min, max, ..Backoff::default() } }
+        Self { after: NonZeroU32::new(5), backoff: Backoff { min, max, factor: 2.0, jitter: 0.2 } }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::{ops::Deref, time::Duration};
 
-use super::DurationHistogram;
+use informer_types::Histogram;
+
 use crate::Quarantine;
 
 /// The state of a workqueue at one moment; the counters of `Counts` are its fields too.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WorkqueueStats {
     /// Keys that wait for a worker (W-6).
     pub waiting: usize,
@@ -34,6 +35,10 @@ pub struct WorkqueueStats {
     pub dropped_keys_evicted: u64,
     /// What was counted since the queue was made.
     pub counts: Counts,
+    /// How long keys were pending, from the first add until a worker took them.
+    pub latency: Histogram,
+    /// How long keys were in flight.
+    pub work_duration: Histogram,
 }
 
 /// What was counted since the queue was made, and the depth that follows from it.
@@ -60,10 +65,6 @@ pub struct Counts {
     pub discarded: u64,
     /// Calls cut short by the host, or not made as there was nothing to call; their keys were put back.
     pub put_back: u64,
-    /// How long keys waited, from their first add until they were handed out.
-    pub latency: DurationHistogram,
-    /// How long keys were in hand.
-    pub work_duration: DurationHistogram,
 }
 
 // === impl WorkqueueStats ===

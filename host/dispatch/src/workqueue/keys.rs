@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{AddError, Enqueued, KeyThen, Step, Tracer};
+use informer_types::{AddError, Enqueued, Histogram, KeyThen, Step, Tracer};
 
 use super::{
     DroppedKey,
@@ -21,13 +21,16 @@ use super::{
 use crate::{QuarantineConfig, dead_letter::Letters, queue::quarantine::Circuit};
 
 /// Longer delays are cut, so that a sum of times cannot overflow; a guest cannot ask for more than seven weeks.
-const MAX_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+const MAX_ADD_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Memory for so many keys is kept; what a burst took beyond that goes back once it is over.
 const KEPT: usize = 1024;
 
 /// Keys that were given up and are kept: as many as a queue has dead letters.
 const DROPPED: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
+
+/// The bounds of client-go's workqueue histograms in seconds: ten times the one before, from 10 ns to 1000 s (W-14).
+const DURATION_BOUNDS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
 
 /// When a delayed key is due; the number keeps two of the same moment apart, and in order.
 type Due = (Instant, u64);
@@ -47,6 +50,8 @@ pub(super) struct Keys {
     paused: bool,
     phase: Phase,
     counts: Counts,
+    latency: Histogram,
+    work_duration: Histogram,
     dropped: Letters<DroppedKey>,
     circuit: Circuit<Arc<str>>,
     tracer: Tracer,
@@ -89,6 +94,8 @@ impl Keys {
             paused: false,
             phase: Phase::Open,
             counts: Counts::default(),
+            latency: durations(),
+            work_duration: durations(),
             dropped: Letters::new(DROPPED),
             circuit: Circuit::new(QuarantineConfig { after: None, ..QuarantineConfig::default() }),
             tracer,
@@ -159,7 +166,7 @@ impl Keys {
         (slot.taken, slot.too_late) = (Some(now), false);
         self.in_hand += 1;
         self.counts.depth -= 1;
-        self.counts.latency.observe(waited);
+        self.latency.observe_duration(waited);
         self.circuit.begin(Arc::clone(&key));
         let failed = slot.failed;
         self.tracer.note_key(&key, || Step::KeyTaken { attempt: failed.saturating_add(1), waited });
@@ -295,6 +302,8 @@ impl Keys {
             dropped_keys: self.dropped.len(),
             dropped_keys_evicted: self.dropped.evicted(),
             counts: self.counts.clone(),
+            latency: self.latency.clone(),
+            work_duration: self.work_duration.clone(),
         }
     }
 
@@ -337,7 +346,7 @@ impl Keys {
             return self.mark(key, now);
         }
         let Some(slot) = self.slots.get_mut(key) else { return Enqueued::DueAlready };
-        let by = delay.min(MAX_DELAY);
+        let by = delay.min(MAX_ADD_DELAY);
         let at = now + by;
         if let Some(due) = slot.due {
             if due.0 <= at {
@@ -406,4 +415,8 @@ impl Keys {
             self.waiting.shrink_to_fit();
         }
     }
+}
+
+fn durations() -> Histogram {
+    Histogram::new(DURATION_BOUNDS)
 }

@@ -3,10 +3,8 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use informer_dispatch::{
-    Backoff, DispatchConfig, Dispatcher, Fate, Queue, QueueConfig, QueueStats, RetryConfig,
-};
-use informer_types::{Delivery, EventHandler, Failure, FailureKind, NotificationSink, Outcome};
+use informer_dispatch::{DispatchConfig, Dispatcher, Fate, Queue, QueueConfig, QueueStats, RetryConfig};
+use informer_types::{Backoff, Delivery, EventHandler, Failure, FailureKind, NotificationSink, Outcome};
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use tokio::time::sleep;

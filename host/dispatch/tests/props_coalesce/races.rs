@@ -8,9 +8,11 @@ use std::{
 
 use fastrand::Rng;
 use informer_dispatch::{
-    Backoff, DispatchConfig, Dispatcher, DispatcherHandle, Fate, Queue, QueueConfig, QueueStats, RetryConfig,
+    DispatchConfig, Dispatcher, DispatcherHandle, Fate, Queue, QueueConfig, QueueStats, RetryConfig,
 };
-use informer_types::{Cause, Delivery, EventHandler, Failure, FailureKind, NotificationSink, Outcome};
+use informer_types::{
+    Backoff, Cause, Delivery, EventHandler, Failure, FailureKind, NotificationSink, Outcome,
+};
 use parking_lot::Mutex;
 use tokio::{runtime::Builder, task::yield_now, time::timeout};
 use tokio_util::sync::CancellationToken;

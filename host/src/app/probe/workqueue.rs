@@ -1,9 +1,12 @@
 //! The workqueue of a plugin that reconciles, for the admin endpoint.
 
+use std::time::Duration;
+
 use informer_dispatch::{
     Quarantine,
-    workqueue::{DroppedKey, DurationHistogram, WorkqueueStats},
+    workqueue::{DroppedKey, WorkqueueStats},
 };
+use informer_types::Histogram;
 use serde_json::{Value, json};
 
 use super::{RunningPlugin, millis, queue::quarantine};
@@ -58,12 +61,16 @@ pub(in crate::app) fn quarantined(unit: &RunningPlugin) -> Option<Quarantine> {
 }
 
 /// Buckets by their upper bound in seconds, cumulative.
-fn durations(histogram: &DurationHistogram) -> Value {
-    let buckets = histogram.buckets().map(|(bound, count)| json!([bound, count]));
+fn durations(histogram: &Histogram) -> Value {
+    let buckets = histogram.cumulative().map(|(bound, count)| json!([bound, count]));
     json!({
-        "count": histogram.count(), "sum-ms": millis(histogram.sum()), "longest-ms": millis(histogram.longest()),
+        "count": histogram.count(), "sum-ms": seconds(histogram.sum()), "longest-ms": seconds(histogram.max()),
         "buckets": buckets.collect::<Vec<_>>(),
     })
+}
+
+fn seconds(seconds: f64) -> u64 {
+    millis(Duration::try_from_secs_f64(seconds).unwrap_or_default())
 }
 
 fn dropped(dropped: &DroppedKey) -> Value {

@@ -13,7 +13,7 @@ use crate::{
         quarantine::Verdict,
         slot::{Place, SlotId},
     },
-    retry::MAX_DELAY,
+    retry::MAX_RETRY_DELAY,
 };
 
 /// Who should look again.
@@ -206,7 +206,7 @@ impl Keyed {
     }
 
     fn wait(&mut self, id: SlotId, delay: Duration, floor: Duration, now: Instant) {
-        let (due, floor) = (now + delay.min(MAX_DELAY), now + floor.min(MAX_DELAY));
+        let (due, floor) = (now + delay.min(MAX_RETRY_DELAY), now + floor.min(MAX_RETRY_DELAY));
         if due <= now {
             return self.enter_lane(id);
         }

@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, task::Poll};
 use futures::poll;
 
 use super::*;
-use crate::Backoff;
+use informer_types::Backoff;
 
 /// After three; probes after 1, 2, 4, 8, 8, ... seconds.
 fn quarantining() -> Queue {

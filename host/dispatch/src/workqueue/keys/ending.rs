@@ -36,7 +36,7 @@ impl Keys {
         let discarded = slot.too_late && slot.added.is_none();
         if let Some(taken) = slot.taken.take() {
             self.in_hand -= 1;
-            self.counts.work_duration.observe(now.saturating_duration_since(taken));
+            self.work_duration.observe_duration(now.saturating_duration_since(taken));
             if slot.added.is_some() {
                 self.waiting.push_back(Arc::clone(key));
             }

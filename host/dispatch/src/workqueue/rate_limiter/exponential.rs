@@ -5,13 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use informer_types::Backoff;
+
 use super::{RateLimiter, failures::Failures};
 
 /// `min * 2^failures`, at most `max`, for each key by itself (W-9). A product that overflows is `max` (W-10).
 #[derive(Debug)]
 pub struct ItemExponentialFailureRateLimiter {
-    min: Duration,
-    max: Duration,
+    backoff: Backoff,
     failures: Failures,
 }
 
@@ -20,15 +21,14 @@ pub struct ItemExponentialFailureRateLimiter {
 impl ItemExponentialFailureRateLimiter {
     /// Without failures.
     pub fn new(min: Duration, max: Duration) -> Self {
-        Self { min, max, failures: Failures::default() }
+        let backoff = Backoff { min: min.min(max), max, factor: 2.0, jitter: 0.0 };
+        Self { backoff, failures: Failures::default() }
     }
 }
 
 impl RateLimiter for ItemExponentialFailureRateLimiter {
     fn when(&mut self, key: &Arc<str>, _: Instant) -> Duration {
-        let factor = 1_u32.checked_shl(self.failures.count(key));
-        let delay = factor.and_then(|factor| self.min.checked_mul(factor));
-        delay.unwrap_or(self.max).min(self.max)
+        self.backoff.delay(self.failures.count(key).saturating_add(1), 0.0)
     }
 
     fn forget(&mut self, key: &str) {

@@ -10,7 +10,7 @@ use tokio::{
 use tokio_util::{sync::DropGuard, task::TaskTracker};
 
 use super::ReconcileConfig;
-use crate::{retry::MAX_DELAY, workqueue::RateLimitingQueue};
+use crate::{dispatcher::supervisor::MAX_DRAIN, workqueue::RateLimitingQueue};
 
 /// The running workers of one workqueue. Dropping it ends them at once; [`drain`](Self::drain) and
 /// [`remove`](Self::remove) are the orderly ways.
@@ -57,7 +57,7 @@ impl ReconcileHandle {
     /// # Cancel safety
     /// Dropping the future ends the workers at once; the queue is shut down as soon as it was first polled.
     pub async fn drain(self, within: Duration) -> usize {
-        let deadline = Instant::now() + within.min(MAX_DELAY);
+        let deadline = Instant::now() + within.min(MAX_DRAIN);
         self.queue.shut_down();
         select! {
             biased;

@@ -8,7 +8,7 @@ use super::{
     reconciling::{Scripted, run, settled},
     *,
 };
-use crate::Backoff;
+use informer_types::Backoff;
 
 /// After so many failures in a row; probes after 1 s, 2 s, 4 s ... 8 s.
 fn quarantining(after: u32) -> RateLimitingQueue {
