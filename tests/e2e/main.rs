@@ -19,7 +19,6 @@
 //! | `recordings` | what a real API server sent reaches a component, whatever it contains |
 //! | `reload` | a changed component takes over under load; a bad one never does |
 //! | `state` | what plugins keep over reloads and restarts, and a state that does not work |
-//! | `tidy` | the rules of ARCHITECTURE.md and CONVENTIONS.md that a compiler cannot check |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
 mod answers;
@@ -43,4 +42,3 @@ mod quarantine;
 mod recordings;
 mod reload;
 mod state;
-mod tidy;

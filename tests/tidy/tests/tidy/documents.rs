@@ -1,0 +1,74 @@
+//! Links and file names in documents exist.
+
+use informer_tidy::tree::{self, SourceFile, root};
+
+use crate::{none_of, rust_files};
+
+/// Names that stand for any file.
+const PATTERNS: [&str; 3] = ["foo.rs", "mod.rs", "tests.rs"];
+
+fn documents() -> Vec<SourceFile> {
+    tree::read("", &["md"]).unwrap()
+}
+
+#[test]
+fn links_lead_to_files() {
+    let mut problems = Vec::new();
+    for document in documents() {
+        let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for target in links(&document.text) {
+            let path = target.split('#').next().unwrap_or_default();
+            if !path.is_empty() && !root().join(folder).join(path).exists() {
+                problems.push(format!("{} links to {target}", document.path));
+            }
+        }
+    }
+    none_of(&problems, "Mend these links.");
+}
+
+/// The targets of `[text](target)` and of `src="target"` that are no addresses.
+fn links(text: &str) -> Vec<&str> {
+    let markdown = text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
+    let html = ["src=\"", "srcset=\""]
+        .into_iter()
+        .flat_map(|key| text.split(key).skip(1).filter_map(|rest| rest.split('"').next()));
+    markdown.chain(html).filter(|target| !target.contains("://") && !target.starts_with('<')).collect()
+}
+
+/// `dispatch/src/filter.rs` names the file `host/dispatch/src/filter.rs`: the end of a path is enough.
+#[test]
+#[ignore = "the clean-up is under way"]
+fn files_that_the_documents_of_the_host_name_exist() {
+    let mut paths: Vec<String> = rust_files("").into_iter().map(|file| file.path).collect();
+    let others = tree::read("", &["md", "wit", "toml", "json", "sh", "svg", "dict"]).unwrap();
+    paths.extend(others.into_iter().map(|file| file.path));
+    let mut problems = Vec::new();
+    let ours = ["host/ARCHITECTURE.md", "host/CONVENTIONS.md", "README.md", "CONTRIBUTING.md"];
+    for document in documents()
+        .iter()
+        .filter(|file| ours.contains(&file.path.as_str()) || file.path.starts_with("host/docs/"))
+    {
+        if document.path == "host/docs/rules.md" {
+            continue;
+        }
+        for name in names(&document.text) {
+            let end = format!("/{name}");
+            if !paths.iter().any(|path| path == name || path.ends_with(&end)) {
+                problems.push(format!("{} names {name}", document.path));
+            }
+        }
+    }
+    none_of(&problems, "These files do not exist.");
+}
+
+/// What stands between backticks and looks like a file.
+fn names(text: &str) -> Vec<&str> {
+    let code = text.split('`').skip(1).step_by(2);
+    let names = code.filter(|name| {
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        ["rs", "md", "wit"].contains(&extension)
+            && name.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c))
+            && !PATTERNS.contains(name)
+    });
+    names.collect()
+}
