@@ -1,4 +1,4 @@
-//! Serves until it is interrupted; writes a kubeconfig to the path given.
+//! Serves until it is interrupted, and writes a kubeconfig to the given path.
 //!
 //! ```text
 //! cargo run -p informer-devserver --example serve -- /tmp/kubeconfig [port]

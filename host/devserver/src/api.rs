@@ -1,4 +1,4 @@
-//! What every request handler shares.
+//! The shared state of all request handlers.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ pub(crate) struct Api {
     pub(crate) config: Config,
     pub(crate) registry: Registry,
     pub(crate) storage: Storage,
-    /// Held for reading while an object is created in a namespace, for writing while a namespace is
-    /// marked as terminating: nothing can slip into a namespace that is being emptied.
+    /// Held for reading while an object is created in a namespace, and for writing while a namespace is marked as
+    /// terminating. So no object can be created in a namespace that is being emptied.
     pub(crate) namespace_gate: RwLock<()>,
-    /// Wakes the task that empties namespaces. A wake-up that nobody waits for is kept; more than one
-    /// are one, as the task looks at all namespaces.
+    /// Wakes the task that empties namespaces. A wake-up is kept while the task is busy. Several wake-ups may become
+    /// one, because the task checks all namespaces.
     pub(crate) namespace_marked: Notify,
     /// Cancelled when the server stops.
     pub(crate) shutdown: CancellationToken,
@@ -50,18 +50,18 @@ impl Api {
         self.storage.collection(&resource.id())
     }
 
-    /// A built-in resource that the server itself works with.
+    /// A built-in resource that the server itself uses.
     pub(crate) fn builtin(&self, group: &str, version: &str, plural: &str) -> ApiResult<Arc<Resource>> {
         let missing = || crate::status::ApiError::internal(format!("{plural} is not served"));
         self.registry.get(group, version, plural).ok_or_else(missing)
     }
 
-    /// Cancelled when watches that are open now are to end.
+    /// A token that is cancelled when the watches that are open now must end.
     pub(crate) fn watches_token(&self) -> CancellationToken {
         self.open_watches.lock().clone()
     }
 
-    /// Ends the watches that are open now; new ones may be opened at once.
+    /// Ends the watches that are open now. New watches can be opened at once.
     pub(crate) fn end_watches(&self) {
         let ended = std::mem::replace(&mut *self.open_watches.lock(), self.shutdown.child_token());
         ended.cancel();

@@ -1,40 +1,39 @@
-//! How a server is to behave.
+//! The configuration of a server.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
     time::Duration,
 };
 
-/// The settings of a [`DevServer`](crate::DevServer). The default serves on a free loopback port.
+/// The settings of a [`DevServer`](crate::DevServer). By default it serves on a free loopback port.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where to listen; port 0 takes a free one. Default `127.0.0.1:0`.
+    /// The address to listen on; port 0 selects a free port. Defaults to `127.0.0.1:0`.
     pub address: SocketAddr,
-    /// Permits an address other machines can reach. There is neither TLS nor authentication: whoever
-    /// reaches the server may do anything. Default `false`.
+    /// Permits an address that other machines can reach. There is neither TLS nor authentication: every client may do
+    /// everything. Defaults to `false`.
     pub allow_remote: bool,
-    /// How often an open watch that asked for bookmarks gets one. Default 60 s, as kube-apiserver.
+    /// The time between two bookmarks on a watch that requested bookmarks. Defaults to 60 s, as in kube-apiserver.
     pub bookmark_interval: Duration,
-    /// How many changes of each resource a new list or watch may go back. Default 10,000.
+    /// How many changes of each resource a new list or watch may go back. Defaults to 10,000.
     pub history_limit: usize,
-    /// How a watch from a forgotten version fails.
+    /// How a watch from a forgotten version fails. Defaults to an event in the stream.
     pub gone: GoneStyle,
-    /// How long a request for a version that is not there yet waits before it fails. Default 3 s,
-    /// as kube-apiserver.
+    /// How long a request for a future version waits before it fails. Defaults to 3 s, as in kube-apiserver.
     pub future_version_patience: Duration,
-    /// How long a namespace that is being deleted keeps its content. kube-controller-manager waits
-    /// 5 s, and `kubectl delete -f` of a namespace and what is in it relies on some wait. Zero empties
-    /// it before the deletion is answered. Default 500 ms.
+    /// How long a namespace that is being deleted keeps its objects. kube-controller-manager waits 5 s, and
+    /// `kubectl delete -f` of a namespace together with its objects relies on some wait. Zero empties the namespace
+    /// before the deletion is answered. Defaults to 500 ms.
     pub namespace_grace: Duration,
-    /// Deletes what is owned by deleted objects, as kube-controller-manager's garbage collector
-    /// does. Off by default: tests of informers want no events but their own.
+    /// Deletes the dependents of deleted objects, as the garbage collector of kube-controller-manager does. Defaults
+    /// to `false`, because tests of informers expect no other events than their own.
     pub garbage_collection: bool,
 }
 
-/// The two ways in which a real server tells a watcher that its version is forgotten.
+/// How a watch from a forgotten version fails. Real servers use both ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GoneStyle {
-    /// HTTP 200, then an `ERROR` event with the `Status`: what kube-apiserver does.
+    /// HTTP 200, then an `ERROR` event with the `Status`, as in kube-apiserver.
     #[default]
     InStream,
     /// HTTP 410.

@@ -1,10 +1,11 @@
-//! What the server says about itself: groups, versions, resources, and its version.
+//! Discovery: the groups, versions and resources that the server has, and its own version.
 
 use axum::response::Response;
 use http::{HeaderMap, Uri};
 use serde_json::{Value, json};
 
 use crate::{
+    answer,
     registry::Registry,
     status::{ApiError, ApiResult},
 };
@@ -13,11 +14,12 @@ mod aggregated;
 mod legacy;
 mod verbs;
 
-/// The Kubernetes version whose behaviour the server follows.
+/// The Kubernetes version whose behaviour the server follows: major.
 const MAJOR: &str = "1";
+/// The Kubernetes version whose behaviour the server follows: minor.
 const MINOR: &str = "36";
 
-/// `/version`.
+/// The document at `/version`.
 pub(crate) fn version() -> Value {
     json!({
         "major": MAJOR,
@@ -26,13 +28,13 @@ pub(crate) fn version() -> Value {
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": "none: this is the embedded development server of informer",
+        "goVersion": "not Go: embedded development server of informer",
         "compiler": "rustc",
         "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
     })
 }
 
-/// The discovery document at a path; `None` when the path is no discovery path.
+/// The answer with the discovery document at a path. Returns `None` if the path is not a discovery path.
 pub(crate) fn serve(
     registry: &Registry,
     path: &[&str],
@@ -52,6 +54,6 @@ pub(crate) fn serve(
         ["apis", group, version] => legacy::resources(registry, group, version),
         _ => return None,
     };
-    let answer = document.map(|document| crate::routes::json(document.to_string().into()));
+    let answer = document.map(|document| answer::json(document.to_string()));
     Some(answer.ok_or_else(ApiError::unknown_path))
 }

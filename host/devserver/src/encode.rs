@@ -1,4 +1,4 @@
-//! Objects and lists as the bytes of an answer.
+//! Encodes objects, lists and watch frames.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(crate) struct ListMeta {
     pub(crate) remaining: Option<usize>,
 }
 
-/// One object.
+/// Encodes one object.
 pub(crate) fn object(resource: &Resource, view: View, object: &Stored) -> Bytes {
     let mut out = Vec::new();
     match view {
@@ -29,7 +29,7 @@ pub(crate) fn object(resource: &Resource, view: View, object: &Stored) -> Bytes 
     out.into()
 }
 
-/// A list.
+/// Encodes a list.
 pub(crate) fn list<'a>(
     resource: &Resource,
     view: View,
@@ -53,7 +53,7 @@ pub(crate) fn list<'a>(
         }
         match view {
             View::Metadata => object.write_partial(&mut out),
-            // kube-apiserver names the type of an item only where the list does not imply it.
+            // Like kube-apiserver, write the type of an item only if the kind of the list does not imply it.
             _ if resource.custom || !resource.renames.is_empty() => object.write_document(resource, &mut out),
             _ => object.write_bare(&mut out),
         }
@@ -62,7 +62,7 @@ pub(crate) fn list<'a>(
     out.into()
 }
 
-/// A frame of a watch: the change as this kind of event.
+/// Encodes a change as a watch frame of this kind. Returns `None` if the event has no object for this kind.
 pub(crate) fn change(resource: &Resource, view: View, event: &Event, kind: EventKind) -> Option<Bytes> {
     let stored = event.object(kind)?;
     let frame = || frame(kind.as_str(), &object(resource, view, stored));
@@ -72,12 +72,12 @@ pub(crate) fn change(resource: &Resource, view: View, event: &Event, kind: Event
     })
 }
 
-/// A frame of a watch for an object that was there before the watch began.
+/// Encodes a watch frame for an object that existed before the watch began.
 pub(crate) fn initial(resource: &Resource, view: View, stored: &Stored) -> Bytes {
     frame(EventKind::Added.as_str(), &object(resource, view, stored))
 }
 
-/// A bookmark; `end` marks the end of the initial events.
+/// Encodes a bookmark. `end` marks the end of the initial events.
 pub(crate) fn bookmark(resource: &Resource, view: View, rv: u64, end: bool) -> Bytes {
     let mut metadata = json!({"resourceVersion": rv.to_string()});
     if let (true, Some(fields)) = (end, metadata.as_object_mut()) {
@@ -94,7 +94,7 @@ pub(crate) fn bookmark(resource: &Resource, view: View, rv: u64, end: bool) -> B
     frame("BOOKMARK", object.to_string().as_bytes())
 }
 
-/// The last frame of a watch that fails.
+/// Encodes the last frame of a watch that fails.
 pub(crate) fn failure(status: &Value) -> Bytes {
     frame("ERROR", status.to_string().as_bytes())
 }

@@ -1,32 +1,36 @@
-//! An API server for development and tests, embedded in the process: real clients (kubectl,
-//! client-go, kube-rs) speak HTTP to it as they would to kube-apiserver, and no cluster is needed.
+//! An embedded API server for development and tests.
+//!
+//! Real clients (kubectl, client-go, kube-rs) use it over HTTP as they use kube-apiserver. No cluster is needed.
 //!
 //! One request flows one way through the modules:
 //!
 //! ```text
 //!   server      listener, connections, shutdown
 //!     v
-//!   routes      path, query and body -> what is meant; negotiate: in which shape the answer is wanted
-//!     v  \--> discovery, openapi      documents about the server
-//!     |  \--> protobuf, schema        bodies read, their fields checked
-//!     |  \--> patch, managed_fields   what a patch or an apply makes of an object
+//!   routes      finds the handler by path and method
+//!     v  \--> negotiate               the form of the answer: object, metadata only, table
+//!     |  \--> discovery, openapi      documents about the server
+//!     |  \--> protobuf, schema        reads bodies and checks their fields
+//!     |  \--> patch, managed_fields   applies patches and server-side applies
 //!     v
-//!   rest        the life of an object: strategy, defaults, validation
-//!     v  \--> crd, gc                 what follows from a write
+//!   rest        a write together with the writes that follow from it
+//!     v  \--> write                   one write: options, defaults, validation
+//!     |  \--> consequence             empties namespaces, serves definitions, collects garbage
+//!     |  \--> namespace, crd          the rules of namespaces and definitions
+//!     v
 //!   storage     collections, history, one revision
 //!     |
-//!     +--> watch, selector            a cursor over the history, filtered
-//!     +--> encode, table              bytes of an answer
+//!     +--> watch, selector            a filtered cursor over the history
+//!     +--> encode, table, answer      the bytes of an answer
 //! ```
 //!
-//! What it does not do: authentication, authorization, TLS, admission webhooks; answers in protobuf or
-//! CBOR (protobuf requests are read); YAML bodies other than JSON; schemas of custom resources (their
-//! objects are stored as sent); conversion webhooks; validation of built-in specs beyond the names and
-//! types of their fields; controllers other than those that empty namespaces, establish definitions
-//! and, where asked, collect garbage.
+//! The server does not have: authentication, authorization, TLS, admission webhooks; answers in protobuf or CBOR (it
+//! reads protobuf requests); YAML bodies; schemas of custom resources (their objects are stored as sent); conversion
+//! webhooks; validation of built-in specs beyond the names and types of their fields; controllers, except those that
+//! empty namespaces, establish definitions and, if configured, collect garbage.
 //!
-//! It shares no code with the informer's own list and watch: the wire is all they have in common, or
-//! both would share one misunderstanding.
+//! The server shares no code with the informer's own list and watch. If they did, one misunderstanding of the
+//! protocol could hide in both.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,15 +42,16 @@
 //! # Ok(()) }
 //! ```
 
+mod answer;
 mod api;
-mod base64;
 mod config;
+mod consequence;
 mod crd;
 mod discovery;
 mod encode;
-mod gc;
 mod managed_fields;
 mod name;
+mod namespace;
 mod negotiate;
 mod object;
 mod openapi;
@@ -62,6 +67,7 @@ mod status;
 mod storage;
 mod table;
 mod watch;
+mod write;
 
 pub use config::{Config, GoneStyle};
 pub use server::{DevServer, LoadError, StartError};

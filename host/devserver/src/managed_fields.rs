@@ -1,15 +1,14 @@
-//! Who set which field: what server-side apply decides by.
+//! Field ownership: which manager set which field. Server-side apply depends on it.
 //!
-//! Follows Kubernetes' structured merge diff, with these limits: ownership is tracked from the first
-//! server-side apply of an object on (what was there before belongs to `before-first-apply`), and the
-//! lists of custom resources are atomic whatever their schema says.
+//! Follows the structured merge diff of Kubernetes with two limits. Ownership is tracked from the first server-side
+//! apply of an object; earlier fields belong to `before-first-apply`. Lists of custom resources are atomic whatever
+//! their schema declares.
 
 use serde_json::Value;
 
 use crate::{
-    object::{Fields, Object},
+    object::{Fields, Object, timestamp},
     patch::list_kind::Layout,
-    rest,
 };
 
 mod conflict;
@@ -19,26 +18,17 @@ mod path;
 mod set;
 
 pub(crate) use conflict::Conflicts;
+pub(crate) use entry::Writer;
 
 use entry::{Entry, Operation};
 use set::FieldSet;
 
-/// The owner of what was there before the first apply.
+/// The owner of the fields that existed before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
-/// What objects carry it in.
+/// The metadata field with the owners.
 const FIELD: &str = "managedFields";
 
-/// Who writes, through what.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Writer<'a> {
-    pub(crate) manager: &'a str,
-    pub(crate) api_version: &'a str,
-    /// Empty for the object itself.
-    pub(crate) subresource: &'a str,
-    pub(crate) layout: Layout,
-}
-
-/// The object a configuration makes where there is none.
+/// The new object that a configuration creates.
 pub(crate) fn apply_new(config: &Object, writer: Writer<'_>) -> Object {
     let mut object = config.clone();
     let set = owned(config, writer.layout);
@@ -46,11 +36,11 @@ pub(crate) fn apply_new(config: &Object, writer: Writer<'_>) -> Object {
     object
 }
 
-/// The live object with a configuration applied: fields of the configuration are set, fields that
-/// this manager applied before and now leaves out are removed unless somebody else owns them.
+/// The live object with a configuration applied: sets the fields of the configuration, and removes the fields that this
+/// manager applied before and now leaves out, unless another manager owns them.
 ///
 /// # Errors
-/// [`Conflicts`]: fields that others own and have set to something else, unless `force` takes them.
+/// [`Conflicts`] if other managers own fields of the configuration with other values, unless `force` is set.
 pub(crate) fn apply(
     live: &Object,
     config: &Object,
@@ -86,7 +76,7 @@ pub(crate) fn apply(
     }
     let mut applied = Object::from_value(merged).unwrap_or_default();
     let mut entry = Entry::new(Operation::Apply, writer, wanted);
-    // Applying the same again changes nothing, not even a time.
+    // Applying the same configuration again changes nothing, not even a time.
     if let Some(mine) = mine.filter(|mine| mine.set == entry.set && same_but_owners(live, &applied)) {
         entry.time = mine.time;
     }
@@ -95,13 +85,13 @@ pub(crate) fn apply(
     Ok(applied)
 }
 
-/// After a write that was no apply: what it changed is its manager's now. Does nothing to an object
-/// nobody ever applied.
+/// Gives the fields that a write other than an apply changed to the manager of that write. Does nothing if the object
+/// was never applied.
 pub(crate) fn track(old: &Object, new: &mut Object, writer: Writer<'_>) {
     let Some(mut entries) = read(old) else { return };
     match new.metadata.get(FIELD) {
         None | Some(Value::Null) => {}
-        // A client that writes the owners itself means it.
+        // If the client wrote the owners itself, keep what it wrote.
         Some(changed) if old.metadata.get(FIELD) != Some(changed) => return,
         Some(_) => {}
     }
@@ -117,7 +107,7 @@ pub(crate) fn track(old: &Object, new: &mut Object, writer: Writer<'_>) {
         match entries.iter_mut().find(|entry| entry.is_of(Operation::Update, writer)) {
             Some(entry) => {
                 entry.set = entry.set.union(&changed);
-                entry.time = rest::timestamp();
+                entry.time = timestamp();
             }
             None => entries.push(Entry::new(Operation::Update, writer, changed)),
         }
@@ -125,7 +115,7 @@ pub(crate) fn track(old: &Object, new: &mut Object, writer: Writer<'_>) {
     write(new, &entries);
 }
 
-/// The owners an object names; `None` when it names none.
+/// The owners in the metadata. Returns `None` if there are none.
 fn read(object: &Object) -> Option<Vec<Entry>> {
     let entries = object.metadata.get(FIELD)?.as_array()?;
     let entries: Vec<Entry> = entries.iter().filter_map(Entry::from_json).collect();
@@ -144,7 +134,7 @@ fn same_but_owners(one: &Object, other: &Object) -> bool {
     one.fields == other.fields && without(one) == without(other)
 }
 
-/// The fields of an object that can be owned: not its identity, not what only the server writes.
+/// The fields of an object that can be owned: all except its identity and the fields that only the server writes.
 fn owned(object: &Object, layout: Layout) -> FieldSet {
     const SERVER: [&str; 11] = [
         "name",

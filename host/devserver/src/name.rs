@@ -1,4 +1,4 @@
-//! The rules for names.
+//! Names: their rules, generated names and UIDs.
 
 use crate::registry::NameRule;
 
@@ -12,13 +12,13 @@ const DNS_LABEL_MESSAGE: &str = "a DNS-1035 label must consist of lower case alp
      start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or \
      'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
-/// The characters a generated name ends in: no vowels and no look-alikes.
+/// The characters of the suffix of a generated name: no vowels and no similar characters.
 const SUFFIX_CHARACTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_LENGTH: usize = 5;
-/// A base longer than this is cut, so that the generated name fits into a label.
+/// A longer base is cut, so that the generated name fits into a label.
 const MAX_BASE_LENGTH: usize = 63 - SUFFIX_LENGTH;
 
-/// What is wrong with a name; `None` when nothing is.
+/// The problem with a name. Returns `None` if the name is valid.
 pub(crate) fn problem(rule: NameRule, name: &str) -> Option<&'static str> {
     match rule {
         NameRule::Subdomain if name.len() > 253 => Some("must be no more than 253 characters"),
@@ -39,7 +39,7 @@ pub(crate) fn problem(rule: NameRule, name: &str) -> Option<&'static str> {
     }
 }
 
-/// RFC 1123 subdomain of at most 253 characters.
+/// Returns true for an RFC 1123 subdomain of at most 253 characters.
 pub(crate) fn is_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(is_label)
 }
@@ -49,7 +49,7 @@ fn is_label(name: &str) -> bool {
     name.starts_with(inner) && name.ends_with(inner) && name.chars().all(|c| inner(c) || c == '-')
 }
 
-/// A name from `metadata.generateName`: the base and five random characters.
+/// A name for `metadata.generateName`: the base and five random characters.
 pub(crate) fn generate(base: &str) -> String {
     let mut name: String = base.chars().take(MAX_BASE_LENGTH).collect();
     for _ in 0..SUFFIX_LENGTH {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_refuses_what_kubernetes_refuses() {
+    fn each_name_rule_matches_that_of_kubernetes() {
         assert!(problem(NameRule::Subdomain, "a.b-c").is_none());
         assert!(problem(NameRule::Subdomain, "Upper").is_some());
         assert!(problem(NameRule::Subdomain, "a..b").is_some());

@@ -1,13 +1,13 @@
-//! In which shape a client wants its answer: the Accept header.
+//! Content negotiation: the form of an answer by the `Accept` header.
 
 use http::{HeaderMap, header};
 
 use crate::status::{ApiError, ApiResult};
 
-/// The shapes an object or a list can be sent in.
+/// The forms of an object or a list in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
-    /// Whole objects.
+    /// Complete objects.
     Object,
     /// `PartialObjectMetadata`, alone or in a list.
     Metadata,
@@ -15,16 +15,16 @@ pub(crate) enum View {
     Table,
 }
 
-/// One media range of an Accept header, in lower case.
+/// One media range of an `Accept` header.
 struct MediaRange<'a> {
     media_type: &'a str,
     parameters: Vec<(&'a str, &'a str)>,
 }
 
-/// The first shape the client accepts and this server has.
+/// The first form that the client accepts and the server supports.
 ///
 /// # Errors
-/// 406 when the client accepts nothing but what this server cannot write (protobuf, CBOR, YAML).
+/// 406 if the client accepts only formats that the server cannot write (protobuf, CBOR, YAML).
 pub(crate) fn view(headers: &HeaderMap) -> ApiResult<View> {
     let ranges = accepted(headers);
     let ranges = ranges.iter().map(|text| MediaRange::parse(text));
@@ -38,14 +38,14 @@ pub(crate) fn view(headers: &HeaderMap) -> ApiResult<View> {
     if asked { Err(ApiError::not_acceptable(&["application/json"])) } else { Ok(View::Object) }
 }
 
-/// Whether the client accepts JSON with these parameters, as in `as=APIGroupDiscoveryList`.
+/// Returns true if the client accepts JSON with these parameters, such as `as=APIGroupDiscoveryList`.
 pub(crate) fn accepts(headers: &HeaderMap, parameters: &[(&str, &str)]) -> bool {
     accepted(headers).iter().map(|text| MediaRange::parse(text)).any(|range| {
         range.media_type == "application/json" && parameters.iter().all(|p| range.parameters.contains(p))
     })
 }
 
-/// The media ranges of all Accept headers, in order.
+/// The media ranges of all `Accept` headers, in order.
 fn accepted(headers: &HeaderMap) -> Vec<&str> {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim).filter(|text| !text.is_empty()).collect()
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_shape_that_can_be_served_wins() {
+    fn the_first_supported_form_wins() {
         assert_eq!(view_of("application/json"), Some(View::Object));
         assert_eq!(
             view_of("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),

@@ -1,12 +1,11 @@
-//! A decoded object: the working copy of one request.
+//! A decoded object: the working copy of a request.
 
 use serde_json::{Map, Value};
 
 /// A JSON object.
 pub(crate) type Fields = Map<String, Value>;
 
-/// An object taken apart for one request. Whatever shape a client sent, every accessor answers:
-/// a field of the wrong type reads as absent.
+/// A decoded object. Accessors never fail: a field of the wrong type counts as absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Object {
     pub(crate) metadata: Fields,
@@ -14,10 +13,15 @@ pub(crate) struct Object {
     pub(crate) fields: Fields,
 }
 
+/// The current time in the format of Kubernetes metadata.
+pub(crate) fn timestamp() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 // === impl Object ===
 
 impl Object {
-    /// `None` when the document, or its metadata, is not a JSON object.
+    /// Returns `None` if the document or its metadata is not a JSON object.
     pub(crate) fn from_value(document: Value) -> Option<Self> {
         let Value::Object(mut fields) = document else { return None };
         match fields.remove("metadata") {
@@ -107,7 +111,7 @@ impl Object {
         owners.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The value at a path of plain field names.
+    /// The value at a path of field names.
     pub(crate) fn at(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = match path {
             ["metadata", field, rest @ ..] => (self.metadata.get(*field)?, rest),
@@ -117,8 +121,8 @@ impl Object {
         rest.iter().try_fold(first, |value, field| value.get(field))
     }
 
-    /// Writes `value` at a path of plain field names outside the metadata, making the objects in
-    /// between. What is in the way and is no object is replaced.
+    /// Writes `value` at a path of field names outside the metadata. Missing objects on the path are created;
+    /// other values on the path are replaced by objects.
     pub(crate) fn set_at(&mut self, path: &[&str], value: Value) {
         let Some((last, parents)) = path.split_last() else { return };
         let mut fields = &mut self.fields;
@@ -133,7 +137,7 @@ impl Object {
         fields.insert((*last).to_owned(), value);
     }
 
-    /// Writes a default: `value` where there is nothing.
+    /// Writes `value` at the path if there is no value or `null`.
     pub(crate) fn default_at(&mut self, path: &[&str], value: Value) {
         if self.at(path).is_none_or(Value::is_null) {
             self.set_at(path, value);

@@ -1,38 +1,36 @@
-//! OpenAPI documents, as far as clients look at them.
+//! OpenAPI documents, as much of them as clients use.
 //!
-//! kubectl asks two things: does a PATCH of this kind take `fieldValidation` (then it leaves
-//! validation to the server), and what are the merge keys of a custom resource (then it falls back
-//! to JSON merge patch, which is what those take). Neither needs schemas, so there are none.
+//! kubectl looks up two things: whether a PATCH of a kind accepts `fieldValidation` (then kubectl leaves
+//! validation to the server), and the merge keys of a custom resource (without them kubectl uses a JSON merge
+//! patch, which custom resources accept). Neither needs schemas, so the documents have none.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use axum::{body::Body, response::Response};
+use axum::response::Response;
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Value, json};
 
 use crate::{
+    answer,
     api::Api,
     registry::Resource,
-    routes,
     status::{ApiError, ApiResult},
 };
 
-/// The media type in which kubectl asks for `/openapi/v2`.
+/// The media type that kubectl accepts for `/openapi/v2`.
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-/// The one it is answered in, as by kube-apiserver: with an `@` it is no media type, and Go refuses to read it.
+/// The media type of the answer, as in kube-apiserver. A media type must not contain `@`: Go refuses to parse it.
 const V2_PROTOBUF_ANSWER: HeaderValue =
     HeaderValue::from_static("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
-/// `swagger: "2.0"` and an empty `info`, in gnostic's protobuf: the least that is a document.
+/// The smallest valid document in gnostic's protobuf: `swagger: "2.0"` and an empty `info`.
 const V2_DOCUMENT: &[u8] = b"\x0a\x032.0\x12\x00";
 
-/// `/openapi/v3` and what is below it; `/openapi/v2`.
+/// Answers `/openapi/v2`, `/openapi/v3` and the paths below `/openapi/v3`.
 pub(crate) fn serve(api: &Api, path: &[&str], headers: &HeaderMap) -> ApiResult<Response> {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let document = match path {
         ["v2"] if accept.contains(V2_PROTOBUF) => {
-            let mut response = Response::new(Body::from(V2_DOCUMENT));
-            response.headers_mut().insert(header::CONTENT_TYPE, V2_PROTOBUF_ANSWER);
-            return Ok(response);
+            return Ok(answer::with_media_type(V2_DOCUMENT, V2_PROTOBUF_ANSWER));
         }
         ["v2"] => {
             let info = json!({"title": "informer development server", "version": "v1"});
@@ -44,7 +42,7 @@ pub(crate) fn serve(api: &Api, path: &[&str], headers: &HeaderMap) -> ApiResult<
         _ => None,
     };
     let document = document.ok_or_else(ApiError::unknown_path)?;
-    Ok(routes::json(document.to_string().into()))
+    Ok(answer::json(document.to_string()))
 }
 
 fn index(api: &Api) -> Option<Value> {

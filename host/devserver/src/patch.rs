@@ -1,4 +1,4 @@
-//! What a patch makes of an object. Pure functions of JSON values.
+//! Patches, as pure functions on JSON values.
 
 mod json;
 pub(crate) mod list_kind;
@@ -12,10 +12,10 @@ pub(crate) use strategic::strategic_merge;
 /// A patch that cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatchError {
-    /// The document is no patch.
+    /// The document is not a valid patch.
     #[error("the patch is malformed: {0}")]
     Malformed(String),
-    /// The patch does not fit the object.
+    /// The patch cannot be applied to the object.
     #[error("the patch does not apply: {0}")]
     Unfit(String),
 }

@@ -1,8 +1,9 @@
-//! Protobuf request bodies, as client-go's typed clients send them whatever the server prefers.
+//! Protobuf request bodies: the typed clients of client-go always send them.
 //!
-//! Only read, never written: every client that sends protobuf accepts JSON answers. The layout of
-//! the messages is data ([`schema`](crate::schema)).
+//! Answers are never in protobuf, because every client that sends protobuf accepts JSON. The layout of the messages
+//! comes from the [`schema`](crate::schema).
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use jiff::{Timestamp, fmt::temporal::DateTimePrinter};
 use serde_json::{Map, Value};
@@ -10,40 +11,40 @@ use serde_json::{Map, Value};
 mod wire;
 
 use crate::schema::{Field, Message, Schema, Shape, Type, Zero};
-use wire::{Reader, Wire};
+use wire::{Malformed, Reader, Wire};
 
-/// The media type of the bodies read here.
+/// The media type of these bodies.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// What every body begins with.
+/// The prefix of every body.
 const MAGIC: &[u8] = b"k8s\0";
-/// Deeper than any Kubernetes object, so deep nesting can only be meant badly.
+/// The deepest nesting of messages. No Kubernetes object is as deep, so deeper bodies are refused.
 const MAX_DEPTH: usize = 64;
 
 /// A body that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProtobufError {
-    /// It is no Kubernetes protobuf.
+    /// The body is not valid Kubernetes protobuf.
     #[error("the body is no Kubernetes protobuf: {0}")]
-    Malformed(&'static str),
-    /// It is an object this table does not describe.
+    Malformed(#[from] Malformed),
+    /// The schema does not have this kind.
     #[error("{kind} in {api_version:?} cannot be read as protobuf: send JSON")]
     UnknownKind {
-        /// As the envelope says.
+        /// The `apiVersion` of the envelope.
         api_version: String,
-        /// As the envelope says.
+        /// The `kind` of the envelope.
         kind: String,
     },
 }
 
-type Result<T> = std::result::Result<T, ProtobufError>;
+type Result<T> = std::result::Result<T, Malformed>;
 
-/// The object in a body, as the JSON that would have said the same.
+/// Decodes the object in a body to JSON.
 ///
 /// # Errors
-/// [`ProtobufError`].
-pub(crate) fn decode(body: &Bytes) -> Result<Value> {
-    let envelope = body.strip_prefix(MAGIC).ok_or(ProtobufError::Malformed("the prefix is missing"))?;
+/// [`ProtobufError`] if the body is not valid or its kind is unknown.
+pub(crate) fn decode(body: &Bytes) -> std::result::Result<Value, ProtobufError> {
+    let envelope = body.strip_prefix(MAGIC).ok_or(Malformed("the prefix is missing"))?;
     let (mut api_version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
     let mut reader = Reader::new(envelope);
     while let Some((number, value)) = reader.next()? {
@@ -79,12 +80,12 @@ fn decode_message(
     depth: usize,
 ) -> Result<Map<String, Value>> {
     if depth > MAX_DEPTH {
-        return Err(ProtobufError::Malformed("it is nested too deeply"));
+        return Err(Malformed("it is nested too deeply"));
     }
     let mut fields = Map::new();
     let mut reader = Reader::new(bytes);
     while let Some((number, wire)) = reader.next()? {
-        // A field of a newer Kubernetes: left out, as an older kube-apiserver would.
+        // A field of a newer Kubernetes version is left out, as an older kube-apiserver does.
         let Some(field) = message.field(number) else { continue };
         match &field.shape {
             Shape::One => {
@@ -112,7 +113,7 @@ fn decode_message(
     Ok(fields)
 }
 
-/// Writes a field, unless JSON would leave it out.
+/// Writes a field, unless JSON leaves out its zero value.
 fn put(fields: &mut Map<String, Value>, field: &Field, value: Value) {
     if field.json.is_empty() {
         if let Value::Object(inline) = value {
@@ -149,17 +150,17 @@ fn decode_entry(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) ->
     Ok((key, value.map_or_else(empty, Ok)?))
 }
 
-const MISMATCH: ProtobufError = ProtobufError::Malformed("a field is not of the type it should be");
+const MISMATCH: Malformed = Malformed("a field is not of the type it should be");
 
 fn decode_value(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) -> Result<Value> {
     Ok(match (&field.kind, wire) {
         (Type::Text, Wire::Bytes(text)) => text_of(text)?.into(),
-        // Signed integers travel as two's complement.
+        // Signed integers are encoded as two's complement.
         (Type::Integer, Wire::Varint(bits)) => i64::from_le_bytes(bits.to_le_bytes()).into(),
         (Type::Boolean, Wire::Varint(bits)) => (bits != 0).into(),
         (Type::Float, Wire::Fixed64(bits)) => f64::from_bits(bits).into(),
         (Type::Float, Wire::Fixed32(bits)) => f64::from(f32::from_bits(bits)).into(),
-        (Type::Bytes, Wire::Bytes(bytes)) => crate::base64::encode(bytes).into(),
+        (Type::Bytes, Wire::Bytes(bytes)) => BASE64_STANDARD.encode(bytes).into(),
         (Type::Time, Wire::Bytes(bytes)) => time(bytes, None)?,
         (Type::MicroTime, Wire::Bytes(bytes)) => time(bytes, Some(6))?,
         (Type::Duration, Wire::Bytes(bytes)) => duration(bytes)?,
@@ -175,11 +176,11 @@ fn decode_value(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) ->
 }
 
 fn text_of(bytes: &[u8]) -> Result<String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| ProtobufError::Malformed("a text is no UTF-8"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| Malformed("a text is no UTF-8"))?;
     Ok(text.to_owned())
 }
 
-/// The number in field `wanted` of a small message; 0 where it is not there.
+/// The number in field `wanted` of a small message; 0 if the field is missing.
 fn number_in(bytes: &[u8], wanted: u32) -> Result<i64> {
     let mut reader = Reader::new(bytes);
     let mut found = 0;
@@ -191,7 +192,7 @@ fn number_in(bytes: &[u8], wanted: u32) -> Result<i64> {
     Ok(found)
 }
 
-/// The bytes in field `wanted` of a small message; empty where it is not there.
+/// The bytes in field `wanted` of a small message; empty if the field is missing.
 fn bytes_in(bytes: &[u8], wanted: u32) -> Result<&[u8]> {
     let mut reader = Reader::new(bytes);
     let mut found = &[][..];
@@ -203,20 +204,20 @@ fn bytes_in(bytes: &[u8], wanted: u32) -> Result<&[u8]> {
     Ok(found)
 }
 
-/// An empty message is the zero time, which JSON writes as null.
+/// A time as JSON text. An empty message is the zero time, which is `null` in JSON.
 fn time(bytes: &[u8], precision: Option<u8>) -> Result<Value> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
     let nanoseconds = i32::try_from(number_in(bytes, 2)?).unwrap_or(0);
     let nanoseconds = if precision.is_some() { nanoseconds } else { 0 };
-    let time = Timestamp::new(number_in(bytes, 1)?, nanoseconds)
-        .map_err(|_| ProtobufError::Malformed("a time is out of range"))?;
+    let time =
+        Timestamp::new(number_in(bytes, 1)?, nanoseconds).map_err(|_| Malformed("a time is out of range"))?;
     let printer = DateTimePrinter::new().precision(precision.or(Some(0)));
     Ok(printer.timestamp_to_string(&time).into())
 }
 
-/// Go writes durations as text; seconds with a fraction are one of its forms.
+/// A duration in the text form of Go.
 fn duration(bytes: &[u8]) -> Result<Value> {
     let nanoseconds = number_in(bytes, 1)?;
     let seconds = nanoseconds / 1_000_000_000;
@@ -244,7 +245,7 @@ fn raw_json(bytes: &[u8]) -> Result<Value> {
     if json.is_empty() {
         return Ok(Value::Null);
     }
-    serde_json::from_slice(json).map_err(|_| ProtobufError::Malformed("embedded JSON is not valid"))
+    serde_json::from_slice(json).map_err(|_| Malformed("embedded JSON is not valid"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What the server serves: every resource of every group and version.
+//! The resources that the server serves, in all groups and versions.
 //!
-//! Built-in resources are fixed ([`builtin`]); custom ones come and go with their
-//! CustomResourceDefinitions. Readers take a snapshot and are not disturbed by either.
+//! Built-in resources are fixed ([`builtin`]). Custom resources are served as long as their CustomResourceDefinition
+//! exists. Readers get snapshots, which later changes do not affect.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +15,7 @@ pub(crate) use resource::{CollectionId, NameRule, PrinterColumn, Resource, Scale
 /// `(group, version, plural)`.
 type Address = (String, String, String);
 
-/// The resources served right now.
+/// The resources that are served now.
 #[derive(Debug)]
 pub(crate) struct Registry {
     resources: RwLock<BTreeMap<Address, Arc<Resource>>>,
@@ -35,19 +35,19 @@ impl Registry {
         self.resources.read().get(&address).cloned()
     }
 
-    /// The resource that serves `kind` in an `apiVersion`.
+    /// The resource of `kind` in an `apiVersion`.
     pub(crate) fn by_kind(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let resources = self.resources.read();
         resources.values().find(|r| r.kind == kind && r.group == group && r.version == version).cloned()
     }
 
-    /// The resource that speaks for a collection: any of its versions.
+    /// A resource of this collection, in any version.
     pub(crate) fn by_id(&self, id: &CollectionId) -> Option<Arc<Resource>> {
         self.resources.read().values().find(|r| r.is(&id.group, &id.plural)).cloned()
     }
 
-    /// Groups and their versions, the preferred version first; the core group is the empty name.
+    /// The groups and their versions, the preferred version first. The name of the core group is empty.
     pub(crate) fn groups(&self) -> Vec<(String, Vec<String>)> {
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (group, version, _) in self.resources.read().keys() {
@@ -73,7 +73,7 @@ impl Registry {
         self.resources.read().values().cloned().collect()
     }
 
-    /// Replaces the custom resources of one definition, named `plural.group`, by `served`.
+    /// Replaces the resources of the definition `plural.group` by `served`.
     pub(crate) fn replace_custom(&self, group: &str, plural: &str, served: Vec<Resource>) {
         let mut resources = self.resources.write();
         resources.retain(|_, r| !(r.custom && r.group == group && r.plural == plural));
@@ -85,7 +85,7 @@ fn address(resource: &Resource) -> Address {
     (resource.group.clone(), resource.version.clone(), resource.plural.clone())
 }
 
-/// The order of versions in discovery: `v2` over `v1` over `v1beta2` over `v1alpha1` over anything else.
+/// The priority of a version in discovery: `v2` before `v1` before `v1beta2` before `v1alpha1` before other names.
 fn priority(version: &str) -> (u8, u64, u64) {
     let read = || {
         let rest = version.strip_prefix('v')?;

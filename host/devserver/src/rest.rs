@@ -1,43 +1,76 @@
-//! The life of an object, whatever its resource: what kube-apiserver calls the generic registry.
-//!
-//! HTTP knows nothing of these rules and they know nothing of HTTP. A write reads the current state,
-//! prepares the next one outside any lock, and commits it only if nothing came in between; else it
-//! starts again from the newer state.
+//! The writes that a client can request: each includes all writes that follow from it.
 
 use std::sync::Arc;
 
 use crate::{
     api::Api,
+    consequence::settle,
+    object::Object,
     registry::Resource,
-    status::{ApiError, ApiResult},
+    status::ApiResult,
     storage::{ObjectKey, Stored},
+    write,
 };
 
-mod aftermath;
-mod create;
-mod defaults;
-mod delete;
-mod namespace;
-mod strategy;
-mod update;
-mod validate;
+pub(crate) use crate::write::{DeleteOptions, Deleted, Deletion, Part, Propagation, WriteOptions};
 
-pub(crate) use aftermath::{Done, report};
-pub(crate) use create::{create, seed};
-pub(crate) use delete::{DeleteOptions, Deleted, Deletion, Propagation, delete, delete_alone};
-pub(crate) use namespace::{INITIAL as INITIAL_NAMESPACES, run as run_namespaces};
-pub(crate) use update::{INTERNAL, Part, WriteOptions, update, update_alone};
-
-/// How often a write that others overtake is tried again. Each failed try means that another write
-/// succeeded, so only a stampede on one object reaches this.
-const MAX_TRIES: usize = 1000;
-
-fn current(api: &Api, resource: &Resource, key: &ObjectKey) -> ApiResult<Arc<Stored>> {
-    let found = api.collection(resource).get(key);
-    found.ok_or_else(|| ApiError::not_found(resource.group_resource(), &key.name))
+/// Creates the object in `namespace` (empty for a cluster-scoped resource).
+///
+/// # Errors
+/// 400 for an object of another place, 422 for an object that breaks rules, 404 or 403 if the namespace does not
+/// exist or is being deleted, 409 if the name is taken.
+pub(crate) fn create(
+    api: &Api,
+    resource: &Arc<Resource>,
+    namespace: &str,
+    object: Object,
+    dry_run: bool,
+) -> ApiResult<Arc<Stored>> {
+    let (created, change) = write::create(api, resource, namespace, object, dry_run)?;
+    settle(api, change);
+    Ok(created)
 }
 
-/// Now, as Kubernetes writes times.
-pub(crate) fn timestamp() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+/// Creates the object as it is, including its status, in the namespace that it names. A UID and times in the
+/// metadata are kept; the version is replaced.
+///
+/// # Errors
+/// Like [`create`].
+pub(crate) fn seed(api: &Api, resource: &Arc<Resource>, object: Object) -> ApiResult<Arc<Stored>> {
+    let (created, change) = write::seed(api, resource, object)?;
+    settle(api, change);
+    Ok(created)
+}
+
+/// Replaces the object by the result of `change`, which receives the current state and may be called more than
+/// once. An object that is being deleted is removed together with its last finalizer.
+///
+/// # Errors
+/// 404 if the object does not exist, 409 if the result has another version or UID than the current state, 422 for a
+/// forbidden change, and every error of `change`.
+pub(crate) fn update(
+    api: &Api,
+    resource: &Arc<Resource>,
+    key: &ObjectKey,
+    options: &WriteOptions<'_>,
+    change: impl FnMut(&Object) -> ApiResult<Object>,
+) -> ApiResult<Arc<Stored>> {
+    let (updated, change) = write::update(api, resource, key, options, change)?;
+    settle(api, change);
+    Ok(updated)
+}
+
+/// Deletes the object, or marks it for deletion if finalizers hold it.
+///
+/// # Errors
+/// 404 if the object does not exist, 409 if a precondition fails.
+pub(crate) fn delete(
+    api: &Api,
+    resource: &Arc<Resource>,
+    key: &ObjectKey,
+    options: &DeleteOptions,
+) -> ApiResult<Deleted> {
+    let (deleted, change) = write::delete(api, resource, key, options)?;
+    settle(api, change);
+    Ok(deleted)
 }

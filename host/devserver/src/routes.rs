@@ -1,24 +1,19 @@
-//! From a path and a method to what is done.
+//! Routing: finds the handler for the path and the method of a request.
 
 use std::sync::Arc;
 
 use axum::{
     Router,
-    body::Body,
     extract::{Request, State},
     response::{IntoResponse, Response},
     routing::get,
 };
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
 
-use parking_lot::Mutex;
-
 use crate::{
+    answer,
     api::Api,
     discovery, openapi,
-    registry::Resource,
-    rest::Part,
     status::{ApiError, ApiResult},
 };
 
@@ -31,6 +26,7 @@ mod list;
 mod patch;
 mod query;
 mod read;
+mod request;
 mod review;
 mod scale;
 mod target;
@@ -39,30 +35,17 @@ mod version_options;
 mod watch;
 
 use query::Query;
+use request::ApiRequest;
 use target::Target;
 
-/// A request whose path named a resource.
-struct ApiRequest {
-    api: Arc<Api>,
-    resource: Arc<Resource>,
-    namespace: Option<String>,
-    name: Option<String>,
-    subresource: Option<String>,
-    query: Query,
-    headers: HeaderMap,
-    body: Bytes,
-    /// What the client is told besides the answer.
-    warnings: Arc<Mutex<Vec<String>>>,
-}
-
-/// Everything the server answers.
+/// The routes of the whole server.
 pub(crate) fn router(api: Arc<Api>) -> Router {
     let healthy = || get(|| async { "ok" });
     Router::new()
         .route("/healthz", healthy())
         .route("/livez", healthy())
         .route("/readyz", healthy())
-        .route("/version", get(|| async { json(discovery::version().to_string().into()) }))
+        .route("/version", get(|| async { answer::json(discovery::version().to_string()) }))
         .fallback(serve)
         .with_state(api)
 }
@@ -99,9 +82,9 @@ async fn route(api: Arc<Api>, request: Request) -> ApiResult<Response> {
     };
     request.check_scope(&parts.method)?;
     let warnings = request.warnings.clone();
-    let mut response = request.dispatch(&parts.method).await?;
+    let mut response = dispatch(request, &parts.method).await?;
     for warning in warnings.lock().iter() {
-        // A field name that no header can carry goes without a warning.
+        // If the field name cannot be sent in a header, the warning is left out.
         if let Ok(value) = HeaderValue::try_from(format!("299 - \"{warning}\"")) {
             response.headers_mut().append(header::WARNING, value);
         }
@@ -109,7 +92,7 @@ async fn route(api: Arc<Api>, request: Request) -> ApiResult<Response> {
     Ok(response)
 }
 
-/// Discovery and OpenAPI: documents about the server; `None` when the path names none.
+/// A discovery or OpenAPI document. Returns `None` if the path belongs to neither.
 fn document(api: &Api, segments: &[String], headers: &HeaderMap, uri: &Uri) -> Option<ApiResult<Response>> {
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match segments.as_slice() {
@@ -119,85 +102,43 @@ fn document(api: &Api, segments: &[String], headers: &HeaderMap, uri: &Uri) -> O
     }
 }
 
-/// A JSON answer.
-pub(crate) fn json(body: Bytes) -> Response {
-    let mut response = Response::new(Body::from(body));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
-
-// === impl ApiRequest ===
-
-impl ApiRequest {
-    /// Objects of a namespaced resource are named below their namespace, others are not.
-    fn check_scope(&self, method: &Method) -> ApiResult<()> {
-        let namespaced = self.resource.namespaced;
-        if (self.namespace.is_some() && !namespaced)
-            || (self.namespace.is_none() && namespaced && self.name.is_some())
-        {
-            return Err(ApiError::unknown_path());
-        }
-        let needs_namespace = namespaced && self.namespace.is_none() && *method != Method::GET;
-        if needs_namespace { Err(ApiError::method_not_allowed()) } else { Ok(()) }
+async fn dispatch(request: ApiRequest, method: &Method) -> ApiResult<Response> {
+    if request.resource.is_review {
+        return match (request.name.as_deref(), method) {
+            (None, &Method::POST) => review::answer(&request),
+            _ => Err(ApiError::method_not_allowed()),
+        };
     }
-
-    async fn dispatch(self, method: &Method) -> ApiResult<Response> {
-        if self.resource.is_review {
-            return match (self.name.as_deref(), method) {
-                (None, &Method::POST) => review::answer(&self),
-                _ => Err(ApiError::method_not_allowed()),
-            };
-        }
-        match (self.name.as_deref(), self.subresource.as_deref()) {
-            (None, _) => match *method {
-                Method::GET if self.query.flag("watch")? == Some(true) => watch::watch(self).await,
-                Method::GET => list::list(self).await,
-                Method::POST => create::create(&self),
-                Method::DELETE => delete::delete_collection(&self),
-                _ => Err(ApiError::method_not_allowed()),
-            },
-            (Some(name), None) => match *method {
-                Method::GET if self.query.flag("watch")? == Some(true) => watch::watch(self).await,
-                Method::GET => read::get(&self, name).await,
-                Method::PUT => update::update(&self, name),
-                Method::PATCH => patch::patch(&self, name),
-                Method::DELETE => delete::delete(&self, name),
-                _ => Err(ApiError::method_not_allowed()),
-            },
-            (Some(name), Some("status")) if self.resource.status => match *method {
-                Method::GET => read::get(&self, name).await,
-                Method::PUT => update::update(&self, name),
-                Method::PATCH => patch::patch(&self, name),
-                _ => Err(ApiError::method_not_allowed()),
-            },
-            (Some(name), Some("scale")) => match self.resource.scale.clone() {
-                Some(scale) => scale::serve(&self, method, name, &scale),
-                None => Err(ApiError::unknown_path()),
-            },
-            (Some(name), Some("finalize")) if self.resource.is("", "namespaces") => match *method {
-                Method::PUT => update::finalize(&self, name),
-                _ => Err(ApiError::method_not_allowed()),
-            },
-            _ => Err(ApiError::unknown_path()),
-        }
-    }
-
-    fn namespace(&self) -> &str {
-        self.namespace.as_deref().unwrap_or_default()
-    }
-
-    fn part(&self) -> Part {
-        if self.is_status() { Part::Status } else { Part::Main }
-    }
-
-    /// Who writes: the field manager, or what the client calls itself.
-    fn manager(&self) -> &str {
-        let agent = || self.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-        let product = || agent().and_then(|agent| agent.split('/').next()).filter(|name| !name.is_empty());
-        self.query.get("fieldManager").or_else(product).unwrap_or("unknown")
-    }
-
-    fn is_status(&self) -> bool {
-        self.subresource.as_deref() == Some("status")
+    match (request.name.as_deref(), request.subresource.as_deref()) {
+        (None, _) => match *method {
+            Method::GET if request.query.flag("watch")? == Some(true) => watch::watch(request).await,
+            Method::GET => list::list(request).await,
+            Method::POST => create::create(&request),
+            Method::DELETE => delete::delete_collection(&request),
+            _ => Err(ApiError::method_not_allowed()),
+        },
+        (Some(name), None) => match *method {
+            Method::GET if request.query.flag("watch")? == Some(true) => watch::watch(request).await,
+            Method::GET => read::get(&request, name).await,
+            Method::PUT => update::update(&request, name),
+            Method::PATCH => patch::patch(&request, name),
+            Method::DELETE => delete::delete(&request, name),
+            _ => Err(ApiError::method_not_allowed()),
+        },
+        (Some(name), Some("status")) if request.resource.status => match *method {
+            Method::GET => read::get(&request, name).await,
+            Method::PUT => update::update(&request, name),
+            Method::PATCH => patch::patch(&request, name),
+            _ => Err(ApiError::method_not_allowed()),
+        },
+        (Some(name), Some("scale")) => match &request.resource.scale {
+            Some(scale) => scale::serve(&request, method, name, scale),
+            None => Err(ApiError::unknown_path()),
+        },
+        (Some(name), Some("finalize")) if request.resource.is("", "namespaces") => match *method {
+            Method::PUT => update::finalize(&request, name),
+            _ => Err(ApiError::method_not_allowed()),
+        },
+        _ => Err(ApiError::unknown_path()),
     }
 }

@@ -1,6 +1,6 @@
-//! The fields of the built-in kinds: names, types, and numbers in protobuf.
+//! The fields of the built-in kinds: names, types and protobuf numbers.
 //!
-//! Read from a table that `tools/schema` makes from `k8s.io/api`.
+//! `tools/schema` generates the table from `k8s.io/api`.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -12,7 +12,7 @@ const TABLE: &str = include_str!("schema/table.txt");
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::read(TABLE));
 
-/// Every message that can occur in a request.
+/// All messages that can occur in a request.
 #[derive(Debug, Default)]
 pub(crate) struct Schema {
     roots: HashMap<(String, String), String>,
@@ -23,22 +23,22 @@ pub(crate) struct Schema {
 #[derive(Debug, Default)]
 pub(crate) struct Message {
     fields: HashMap<u32, Field>,
-    /// From the JSON name to the number; fields of inlined messages are not among them.
+    /// Numbers by JSON name, without the fields of inlined messages.
     names: HashMap<String, u32>,
     inlined: Vec<String>,
 }
 
-/// How a field reads in JSON.
+/// A field and its form in JSON.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// Empty when the fields of the message stand in its parent.
+    /// The JSON name; empty if the message is inlined in its parent.
     pub(crate) json: String,
     pub(crate) shape: Shape,
     pub(crate) kind: Type,
     pub(crate) zero: Zero,
 }
 
-/// How many values a field has.
+/// The number of values of a field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     One,
@@ -46,7 +46,7 @@ pub(crate) enum Shape {
     Map,
 }
 
-/// Whether JSON shows a zero value.
+/// The form of a zero value in the JSON: present or left out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Zero {
     Shown,
@@ -77,7 +77,7 @@ impl Schema {
         &SCHEMA
     }
 
-    /// The message of a kind. Every group has the options of meta.
+    /// The message of a kind. Returns `None` for an unknown kind. `DeleteOptions` exist in every group.
     pub(crate) fn root(&self, api_version: &str, kind: &str) -> Option<&Message> {
         let api_version = if kind == "DeleteOptions" { "v1" } else { api_version };
         self.message(self.roots.get(&(api_version.to_owned(), kind.to_owned()))?)
@@ -87,7 +87,7 @@ impl Schema {
         self.messages.get(name)
     }
 
-    /// Lines that are not of the table's form are left out; a test says that there are none.
+    /// Parses the table. Invalid lines are skipped; a test checks that there are none.
     fn read(table: &str) -> Self {
         let mut schema = Self::default();
         for line in table.lines().filter(|line| !line.starts_with('#')) {
@@ -117,7 +117,7 @@ impl Message {
         self.fields.get(&number)
     }
 
-    /// The field of a JSON name, also when it is of an inlined message.
+    /// The field with this JSON name, in this message or in an inlined message.
     pub(crate) fn named<'s>(&'s self, schema: &'s Schema, name: &str) -> Option<&'s Field> {
         if let Some(number) = self.names.get(name) {
             return self.fields.get(number);
@@ -142,7 +142,7 @@ impl FromIterator<(u32, Field)> for Message {
     }
 }
 
-/// Reads `3:name:[]s?`.
+/// Parses a field such as `3:name:[]s?`.
 fn field(text: &str) -> Option<(u32, Field)> {
     let mut parts = text.splitn(3, ':');
     let (number, json, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_table_is_understood_and_every_name_is_defined() {
+    fn every_line_of_the_table_is_valid_and_every_name_is_defined() {
         let schema = Schema::get();
         for name in schema.roots.values() {
             assert!(schema.message(name).is_some(), "{name}");

@@ -1,4 +1,4 @@
-//! Which objects of a collection a request means: namespace, labels and fields.
+//! The selectors of a request: namespace, labels and fields.
 
 mod field;
 mod label;
@@ -8,12 +8,12 @@ pub(crate) use label::{LabelSelector, is_label_key, is_label_value};
 
 use crate::storage::Stored;
 
-/// A selector that cannot be read.
+/// A selector that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct InvalidSelector(String);
 
-/// Everything a list, watch or deletion of many selects by.
+/// All selectors of a list, a watch or a deletion of a collection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
     pub(crate) namespace: Option<String>,
@@ -30,7 +30,7 @@ impl Filter {
             && self.labels.matches(|key| object.label(key))
     }
 
-    /// Whether it selects by more than the namespace.
+    /// Returns true if the filter selects by labels or fields.
     pub(crate) fn is_selective(&self) -> bool {
         !self.labels.is_empty() || !self.fields.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The server: a listener, its connections, and how it stops.
+//! The server: its listener, its connections and its shutdown.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -12,17 +12,20 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{api::Api, config::Config, object::Object, rest, routes, status::ApiError, storage::ObjectKey};
+use crate::{
+    api::Api, config::Config, consequence, namespace, object::Object, rest, routes, status::ApiError,
+    storage::ObjectKey,
+};
 
-/// How long requests in hand may take to finish when the server stops. Watches end at once.
+/// How long requests in flight may take when the server stops. Watches end at once.
 const DRAIN: Duration = Duration::from_secs(2);
-/// How long to wait after the listener failed: the usual reason is a lack of file descriptors.
+/// The pause after the listener failed. The usual reason is a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// An API server in this process, without etcd, controllers, authentication or TLS.
 ///
-/// It keeps what real clients (kubectl, client-go, kube-rs) rely on: discovery, the verbs, optimistic
-/// concurrency, and the list and watch rules. Everything is in memory and gone with it.
+/// It provides what real clients (kubectl, client-go, kube-rs) rely on: discovery, all verbs, optimistic concurrency,
+/// and the rules of lists and watches. All objects are in memory and are lost when it stops.
 #[derive(Debug)]
 pub struct DevServer {
     address: SocketAddr,
@@ -31,44 +34,44 @@ pub struct DevServer {
     stop: CancellationToken,
 }
 
-/// Why a server did not start.
+/// The reason why a server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is not loopback, and that was not permitted.
+    /// The address is not loopback, and the configuration does not permit it.
     #[error(
         "{0} can be reached by other machines and there is no authentication: use a loopback address, or allow it"
     )]
     NotLoopback(SocketAddr),
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}")]
     Bind {
-        /// The address asked for.
+        /// The configured address.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The namespaces every cluster has could not be made.
+    /// The namespaces that every cluster has could not be created.
     #[error("the initial namespaces could not be created: {0}")]
     Bootstrap(String),
 }
 
-/// Why an object could not be loaded.
+/// The reason why an object could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[error("object {index} cannot be loaded: {problem}")]
 pub struct LoadError {
-    /// Its place in what was given, counted from 0.
+    /// The index of the object in the list, counted from 0.
     pub index: usize,
-    /// What is wrong with it.
+    /// The problem with the object.
     pub problem: String,
 }
 
 // === impl DevServer ===
 
 impl DevServer {
-    /// Starts a server with the namespaces every cluster has. It answers when this returns.
+    /// Starts a server with the namespaces that every cluster has. The server accepts requests when this returns.
     ///
     /// # Errors
-    /// [`StartError`]: an address that is not permitted or not free.
+    /// [`StartError`] if the address is not permitted or not free.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let address = config.address;
         if !address.ip().is_loopback() && !config.allow_remote {
@@ -81,19 +84,19 @@ impl DevServer {
         let api = Arc::new(Api::new(config, stop.clone()));
         create_namespaces(&api).map_err(|error| StartError::Bootstrap(error.to_json().to_string()))?;
         let connections = TaskTracker::new();
-        connections.spawn(rest::run_namespaces(api.clone()));
+        connections.spawn(consequence::empty_marked_namespaces(api.clone()));
         let router = routes::router(api.clone());
         connections.spawn(accept(listener, router, connections.clone(), stop.clone()));
         tracing::info!(%address, "development API server listens");
         Ok(Self { address, api, connections, stop })
     }
 
-    /// The address it listens on.
+    /// The address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The base URL, as `http://127.0.0.1:40123`.
+    /// The base URL, such as `http://127.0.0.1:40123`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -114,11 +117,11 @@ impl DevServer {
         self.api.storage.revision().current()
     }
 
-    /// Creates objects as they are, status and UID included; each gets a new resourceVersion, and
-    /// namespaces that are missing are made. Stops at the first that cannot be created.
+    /// Creates objects as they are, including status and UID. Each object gets a new resourceVersion, and missing
+    /// namespaces are created. Stops at the first object that cannot be created.
     ///
     /// # Errors
-    /// [`LoadError`]: which object, and the `Status` message that a client would get.
+    /// [`LoadError`] with the index of the object and the `Status` that a client would receive.
     pub fn load(&self, objects: Vec<Value>) -> Result<(), LoadError> {
         for (index, document) in objects.into_iter().enumerate() {
             self.load_one(document).map_err(|problem| LoadError { index, problem })?;
@@ -138,20 +141,20 @@ impl DevServer {
         rest::seed(&self.api, &resource, object).map(drop).map_err(status)
     }
 
-    /// Forgets the history up to `resource_version`: a watch from before it, and a page of a list
-    /// from before it, gets a 410. Open watches are not disturbed.
+    /// Forgets the history up to `resource_version`: earlier watches and pages of earlier lists fail with
+    /// 410. Open watches continue.
     pub fn compact(&self, resource_version: u64) {
         self.api.storage.compact(resource_version);
     }
 
-    /// Ends the watches that are open now, as a server that restarts or a proxy that gives up does
-    /// . New ones can be opened at once.
+    /// Ends the watches that are open now, as a restarting server or a proxy with a timeout does. New watches can
+    /// be opened at once.
     pub fn end_watches(&self) {
         self.api.end_watches();
     }
 
-    /// Stops: takes no more connections, ends open watches at once, gives requests in hand 2 s.
-    /// Dropping the server does the same without waiting.
+    /// Stops the server: accepts no more connections, ends open watches at once, and waits at most 2 s for requests in
+    /// flight. Dropping the server does the same without waiting.
     pub async fn shutdown(self) {
         self.stop.cancel();
         self.connections.close();
@@ -190,7 +193,7 @@ async fn accept(listener: TcpListener, router: Router, connections: TaskTracker,
 }
 
 async fn serve(stream: TcpStream, router: Router, stop: CancellationToken) {
-    // Watch frames are small and wanted now. A socket that cannot do it is only slower.
+    // Watch frames are small and should be sent at once. Without the option the connection is only slower.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY was not set");
     }
@@ -205,18 +208,18 @@ async fn serve(stream: TcpStream, router: Router, stop: CancellationToken) {
         }
         result = connection.as_mut() => result,
     };
-    // A client that hangs up in the middle of a watch is how watches usually end.
+    // Most errors are clients that close the connection of a watch, which is how watches usually end.
     if let Err(error) = result {
         tracing::debug!(error, "connection ended with an error");
     }
 }
 
 fn create_namespaces(api: &Api) -> Result<(), ApiError> {
-    rest::INITIAL_NAMESPACES.iter().try_for_each(|name| create_namespace(api, name))
+    namespace::INITIAL.iter().try_for_each(|name| create_namespace(api, name))
 }
 
 fn create_namespace(api: &Api, name: &str) -> Result<(), ApiError> {
-    let namespaces = api.builtin("", "v1", "namespaces")?;
+    let namespaces = namespace::resource(api)?;
     if api.collection(&namespaces).get(&ObjectKey::new("", name)).is_some() {
         return Ok(());
     }

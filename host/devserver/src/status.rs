@@ -1,21 +1,20 @@
-//! The failures a client sees: `Status` documents worded like kube-apiserver's.
+//! Failures that a client sees: `Status` documents with the words of kube-apiserver.
 
-use axum::{
-    body::Body,
-    response::{IntoResponse, Response},
-};
+use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use serde_json::{Map, Value, json};
+
+use crate::answer;
 
 pub(crate) mod cause;
 
 pub(crate) use cause::Cause;
 
-/// What every request handler returns.
+/// The result of a request handler.
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
 
-/// A failed request: becomes a `Status` document with the code as the HTTP status, or the object of
-/// an `ERROR` event when it happens inside a watch.
+/// A failed request. It becomes a `Status` document with the code as the HTTP status, or the object of an `ERROR`
+/// event if it happens inside a watch.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError(Box<Failure>);
 
@@ -29,7 +28,7 @@ struct Failure {
     continue_token: Option<String>,
 }
 
-/// The resource an error speaks of: group and plural, as in `deployments.apps`.
+/// The resource that an error is about, displayed as `deployments.apps`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GroupResource<'a> {
     pub(crate) group: &'a str,
@@ -74,7 +73,7 @@ impl ApiError {
             .about(resource, name)
     }
 
-    /// The path names nothing this server serves.
+    /// The server has nothing at this path.
     pub(crate) fn unknown_path() -> Self {
         Self::new(StatusCode::NOT_FOUND, "NotFound", "the server could not find the requested resource")
     }
@@ -84,7 +83,7 @@ impl ApiError {
             .about(resource, name)
     }
 
-    /// The write was made from an older state of the object.
+    /// The write is based on an older state of the object.
     pub(crate) fn stale(resource: GroupResource<'_>, name: &str) -> Self {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
@@ -96,12 +95,12 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "Conflict", message).about(resource, name)
     }
 
-    /// Server-side apply met fields of another manager.
+    /// A server-side apply would change fields of another manager.
     pub(crate) fn apply_conflict(message: String, causes: &[Cause]) -> Self {
         Self::new(StatusCode::CONFLICT, "Conflict", message).caused_by(causes)
     }
 
-    /// The object breaks rules; `kind` is the object's kind, not its plural.
+    /// The object breaks validation rules. `kind` is the kind, not the plural.
     pub(crate) fn invalid(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
         let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
         let problems: Vec<String> = causes.iter().map(Cause::to_string).collect();
@@ -119,7 +118,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }
 
-    /// The request is well formed and still makes no sense for this object.
+    /// The request is well formed but cannot be applied to this object.
     pub(crate) fn unprocessable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
     }
@@ -129,12 +128,12 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(resource, name).caused_by(causes)
     }
 
-    /// The history no longer reaches back to what was asked for (A-5).
+    /// The history no longer reaches back to the requested version (A-5).
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GONE, "Expired", message)
     }
 
-    /// The history no longer reaches back to the first page; `token` continues without consistency (A-7).
+    /// The history no longer reaches back to the first page. `token` continues with the current objects (A-7).
     pub(crate) fn expired_page(token: String) -> Self {
         let mut error = Self::expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a \
@@ -180,13 +179,13 @@ impl ApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
     }
 
-    /// A fault of this server, never of the request.
+    /// A fault of this server, not of the request.
     pub(crate) fn internal(message: impl std::fmt::Display) -> Self {
         let message = format!("Internal error occurred: {message}");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
-    /// The HTTP status, which is also the document's `code`.
+    /// The HTTP status, which is also the `code` of the document.
     pub(crate) fn code(&self) -> StatusCode {
         self.0.code
     }
@@ -216,12 +215,9 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut response = Response::new(Body::from(self.to_json().to_string()));
-        *response.status_mut() = self.code();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+        let mut response = answer::json_with_status(self.code(), self.to_json().to_string());
         if let Some(seconds) = self.0.retry_after_seconds {
-            headers.insert(header::RETRY_AFTER, seconds.into());
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         response
     }

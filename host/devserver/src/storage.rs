@@ -1,7 +1,7 @@
-//! The objects and their history, one [`Collection`] a resource, under one [`Revision`].
+//! The objects and their history: one [`Collection`] for each resource, and one [`Revision`] for all.
 //!
-//! A resourceVersion is one number for the whole server: every write anywhere takes the next.
-//! Each collection has its own lock, so writers of one resource do not wait for those of another.
+//! The resourceVersion is a single counter for the whole server: every write takes the next number. Each
+//! collection has its own lock, so writers of different resources do not wait for each other.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -24,7 +24,7 @@ pub(crate) use owners::Owners;
 pub(crate) use revision::Revision;
 pub(crate) use stored::{Draft, Stored};
 
-/// Every collection of the server.
+/// All collections of the server.
 #[derive(Debug)]
 pub(crate) struct Storage {
     revision: Arc<Revision>,
@@ -36,7 +36,7 @@ pub(crate) struct Storage {
 // === impl Storage ===
 
 impl Storage {
-    /// `history_limit` is the number of changes each collection remembers.
+    /// `history_limit` is the number of changes that each collection remembers.
     pub(crate) fn new(history_limit: usize) -> Self {
         Self {
             revision: Arc::default(),
@@ -54,7 +54,7 @@ impl Storage {
         &self.owners
     }
 
-    /// The collection, made on first use.
+    /// The collection; the first use creates it.
     pub(crate) fn collection(&self, id: &CollectionId) -> Arc<Collection> {
         if let Some(collection) = self.collections.read().get(id) {
             return collection.clone();
@@ -67,14 +67,14 @@ impl Storage {
         collections.entry(id.clone()).or_insert_with(made).clone()
     }
 
-    /// Forgets a collection; its open watches end.
+    /// Drops a collection and ends its open watches.
     pub(crate) fn drop_collection(&self, id: &CollectionId) {
         if let Some(collection) = self.collections.write().remove(id) {
             collection.close();
         }
     }
 
-    /// Forgets all history up to `rv`, as etcd's compaction does.
+    /// Forgets all history up to `rv`, like a compaction of etcd.
     pub(crate) fn compact(&self, rv: u64) {
         for collection in self.collections.read().values() {
             collection.compact(rv);

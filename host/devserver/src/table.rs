@@ -1,4 +1,4 @@
-//! Tables: lists as `kubectl get` prints them.
+//! Tables, which `kubectl get` prints.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ mod columns;
 
 use columns::Column;
 
-/// A list.
+/// The table of a list.
 pub(crate) fn of_list<'a>(
     resource: &Resource,
     metadata: &Value,
@@ -20,14 +20,14 @@ pub(crate) fn of_list<'a>(
     table(&columns, metadata, &rows)
 }
 
-/// One object, alone or in a watch event.
+/// The table of one object, in an answer or a watch event.
 pub(crate) fn of_object(resource: &Resource, object: &Stored) -> Value {
     let columns = columns::of(resource);
     let metadata = json!({"resourceVersion": object.rv.to_string()});
     table(&columns, &metadata, &[row(resource, &columns, object)])
 }
 
-/// A bookmark: no cells, only the object that carries the version.
+/// The table of a bookmark: no cells, only the object with the version.
 pub(crate) fn of_bookmark(resource: &Resource, object: &Value) -> Value {
     let columns = columns::of(resource);
     let metadata = object.get("metadata").cloned().unwrap_or_default();

@@ -1,8 +1,7 @@
-//! One open watch: a cursor over a collection's history.
+//! One open watch: a cursor over the history of a collection.
 //!
-//! There is no queue between writer and watcher. The history is the buffer: a watcher reads on from
-//! its own place in it, a writer never waits, and a watcher so slow that its place is forgotten gets
-//! a 410 and is ended.
+//! There is no queue between writers and watches, because the history is the buffer: each watch reads from its own
+//! position, and writers never wait. If a watch is so slow that its position is forgotten, it sends a 410 and ends.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -19,27 +18,27 @@ use crate::{
     storage::{Collection, Event, EventKind, Stored},
 };
 
-/// How many changes are taken from the history at once: enough to make the lock cheap, few enough
-/// that a watcher holds no more than this many objects beyond the history.
+/// How many changes a watch takes from the history at once. Larger batches take the lock less often, but keep more
+/// objects in memory that the history has forgotten.
 const BATCH: usize = 128;
 
-/// What a watch is opened with.
+/// The parameters of a watch.
 #[derive(Debug)]
 pub(crate) struct WatchOptions {
     pub(crate) filter: Filter,
     pub(crate) view: View,
-    /// `None` for a watcher that did not ask for bookmarks.
+    /// The time between two bookmarks. `None` means that the client did not request bookmarks.
     pub(crate) bookmark_interval: Option<Duration>,
     pub(crate) timeout: Duration,
-    /// Objects sent as ADDED before anything else.
+    /// Objects that are sent as ADDED before all changes.
     pub(crate) initial: Vec<Arc<Stored>>,
-    /// Mark the end of the initial objects with a bookmark.
+    /// If true, a bookmark marks the end of the initial objects.
     pub(crate) mark_initial_end: bool,
-    /// Changes after this version are sent.
+    /// The watch sends the changes after this version.
     pub(crate) after: u64,
 }
 
-/// An open watch; [`next`](Self::next) gives its frames one by one.
+/// An open watch. [`next`](Self::next) returns its frames one by one.
 #[derive(Debug)]
 pub(crate) struct Watch {
     resource: Arc<Resource>,
@@ -58,7 +57,7 @@ pub(crate) struct Watch {
     failed: bool,
 }
 
-/// Why a waiting watch goes on.
+/// Why a waiting watch continues.
 enum Wake {
     Ended,
     Bookmark,
@@ -97,17 +96,17 @@ impl Watch {
         }
     }
 
-    /// The next frame; `None` at the end: timeout, shutdown, the resource is served no more, or
-    /// after an `ERROR` frame.
+    /// The next frame. Returns `None` after the timeout, at shutdown, when the resource is no longer served, and after an
+    /// `ERROR` frame.
     ///
     /// # Cancel safety
-    /// Dropping it loses nothing.
+    /// Dropping the future loses no frame.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.failed || self.is_over() {
                 return None;
             }
-            // Looked at before the history is, so that the last changes are sent before the end.
+            // Check this before reading the history, so that the last changes are sent before the end.
             let closed = self.collection.closed().is_cancelled();
             if let Some(frame) = self.ready() {
                 return Some(frame);
@@ -127,7 +126,7 @@ impl Watch {
         self.ended.is_cancelled() || Instant::now() >= self.deadline
     }
 
-    /// The next frame that needs no waiting.
+    /// The next frame. Returns `None` if the watch must wait for it.
     fn ready(&mut self) -> Option<Bytes> {
         if let Some(object) = self.initial.by_ref().find(|object| self.filter.matches(object)) {
             return Some(encode::initial(&self.resource, self.view, &object));
@@ -141,13 +140,13 @@ impl Watch {
                     return Some(frame);
                 }
             }
-            // Seen before reading, so that a change while reading wakes us again.
+            // Mark the version as seen before reading, so that a concurrent change wakes the watch again.
             self.changed.borrow_and_update();
             let Some((events, complete_to)) = self.collection.changes_after(self.cursor, BATCH) else {
                 return Some(self.fall_behind());
             };
             if complete_to < self.cursor {
-                // The client asked from a version of the future: no bookmark may claim it.
+                // The client started at a future version, which no bookmark may claim yet.
                 return None;
             }
             self.cursor = complete_to;
@@ -179,7 +178,7 @@ impl Watch {
         }
     }
 
-    /// The change as this watcher sees it: by what matched before and after.
+    /// The frame of a change: its kind depends on whether the old and the new state match the selectors.
     fn frame(&self, event: &Event) -> Option<Bytes> {
         let before = event.before.as_ref().is_some_and(|object| self.filter.matches(object));
         let after = event.after.as_ref().is_some_and(|object| self.filter.matches(object));

@@ -1,16 +1,14 @@
-//! From a definition to the resources it defines.
+//! The resources that a definition defines, and its status.
 
 use serde_json::{Value, json};
 
 use crate::{
-    object::Object,
+    object::{Object, timestamp},
     registry::{NameRule, PrinterColumn, Resource, Scale},
-    rest,
 };
 
-/// One resource for each served version. A definition that does not say what it must defines none;
-/// validation has refused it before.
-pub(super) fn resources(definition: &Object) -> Vec<Resource> {
+/// One resource for each served version. An invalid definition defines no resource; validation refuses it earlier.
+pub(crate) fn resources(definition: &Object) -> Vec<Resource> {
     let versions = definition.at(&["spec", "versions"]).and_then(Value::as_array);
     let served = versions.into_iter().flatten().filter(|version| version["served"] == true);
     served.filter_map(|version| resource(definition, version)).collect()
@@ -79,17 +77,17 @@ fn columns(version: &Value) -> Vec<PrinterColumn> {
     columns.into_iter().flatten().filter_map(column).collect()
 }
 
-/// `.spec.replicas` as field names.
+/// The field names of a path such as `.spec.replicas`.
 fn path_of(path: &str) -> Vec<String> {
     path.split('.').filter(|field| !field.is_empty()).map(str::to_owned).collect()
 }
 
-/// Writes the status of a definition that is in force.
-pub(super) fn accept(definition: &mut Object) {
+/// Writes the status of a definition that is served.
+pub(crate) fn accept(definition: &mut Object) {
     let names = definition.at(&["spec", "names"]).cloned().unwrap_or_default();
     definition.set_at(&["status", "acceptedNames"], names);
     if definition.at(&["status", "conditions"]).is_none() {
-        let now = rest::timestamp();
+        let now = timestamp();
         let condition = |kind: &str, reason: &str, message: &str| {
             json!({
                 "type": kind, "status": "True", "reason": reason, "message": message,

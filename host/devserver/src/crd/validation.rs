@@ -1,8 +1,8 @@
-//! What a definition must say to define anything.
+//! The validation of definitions.
 
 use serde_json::Value;
 
-use super::{GROUP, PLURAL};
+use super::is_definition;
 use crate::{
     name,
     object::Object,
@@ -10,9 +10,9 @@ use crate::{
     status::Cause,
 };
 
-/// Adds a cause for each broken rule. Objects of other resources break none.
+/// Adds a cause for each broken rule. Does nothing for objects of other resources.
 pub(crate) fn validate(resource: &Resource, object: &Object, causes: &mut Vec<Cause>) {
-    if !resource.is(GROUP, PLURAL) {
+    if !is_definition(resource) {
         return;
     }
     let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();

@@ -1,28 +1,28 @@
-//! Aggregated discovery: everything in one document (KEP-3352).
+//! Aggregated discovery: all groups and resources in one document (KEP-3352).
 
-use axum::{body::Body, response::Response};
-use http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
 use super::verbs;
 use crate::{
-    negotiate,
+    answer, negotiate,
     registry::{Registry, Resource},
 };
 
-/// The versions of the document, the newest first.
+/// The versions of the document, newest first.
 const VERSIONS: [&str; 2] = ["v2", "v2beta1"];
 
-/// The version of the document that the client asks for.
+/// The newest version of the document that the client accepts. Returns `None` if it accepts none.
 pub(super) fn accepted(headers: &HeaderMap) -> Option<&'static str> {
-    let asks_for = |version: &&str| {
+    let is_accepted = |version: &&str| {
         let parameters = [("g", "apidiscovery.k8s.io"), ("v", *version), ("as", "APIGroupDiscoveryList")];
         negotiate::accepts(headers, &parameters)
     };
-    VERSIONS.into_iter().find(asks_for)
+    VERSIONS.into_iter().find(is_accepted)
 }
 
-/// `/api` (the core group) or `/apis` (all others).
+/// Answers `/api` (if `core`) or `/apis`.
 pub(super) fn serve(registry: &Registry, core: bool, version: &'static str) -> Response {
     let groups = registry.groups().into_iter().filter(|(name, _)| name.is_empty() == core);
     let items: Vec<Value> = groups.map(|(name, versions)| group(registry, &name, &versions)).collect();
@@ -32,13 +32,11 @@ pub(super) fn serve(registry: &Registry, core: bool, version: &'static str) -> R
         "metadata": {},
         "items": items,
     });
-    let mut response = Response::new(Body::from(document.to_string()));
     let media_type = match version {
         "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
     };
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    response
+    answer::with_media_type(document.to_string(), HeaderValue::from_static(media_type))
 }
 
 fn group(registry: &Registry, name: &str, versions: &[String]) -> Value {
@@ -61,8 +59,9 @@ fn entry(resource: &Resource) -> Value {
     let subresources: Vec<Value> = verbs::subresources(resource)
         .into_iter()
         .map(|sub| {
-            let speaks = sub.speaks.map_or(own.clone(), |(group, version, name)| kind(group, version, name));
-            json!({"subresource": sub.name, "responseKind": speaks, "verbs": sub.verbs})
+            let response_kind =
+                sub.response_kind.map_or(own.clone(), |(group, version, name)| kind(group, version, name));
+            json!({"subresource": sub.name, "responseKind": response_kind, "verbs": sub.verbs})
         })
         .collect();
     let mut entry = json!({

@@ -1,4 +1,4 @@
-//! Discovery document by document: `/api`, `/apis`, and one for each group version.
+//! Unaggregated discovery: `/api`, `/apis`, and a document for each group and group version.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::verbs;
 use crate::registry::{Registry, Resource};
 
-/// `/api`.
+/// The document at `/api`.
 pub(super) fn core_versions(uri: &Uri) -> Value {
     let address = uri.authority().map(ToString::to_string).unwrap_or_default();
     json!({
@@ -18,7 +18,7 @@ pub(super) fn core_versions(uri: &Uri) -> Value {
     })
 }
 
-/// `/apis`.
+/// The document at `/apis`.
 pub(super) fn groups(registry: &Registry) -> Value {
     let groups: Vec<Value> = registry
         .groups()
@@ -29,7 +29,7 @@ pub(super) fn groups(registry: &Registry) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// `/apis/{group}`.
+/// The document at `/apis/{group}`. Returns `None` if the group is not served.
 pub(super) fn group(registry: &Registry, group: &str) -> Option<Value> {
     let (name, versions) =
         registry.groups().into_iter().find(|(name, _)| name == group && !name.is_empty())?;
@@ -40,7 +40,7 @@ pub(super) fn group(registry: &Registry, group: &str) -> Option<Value> {
     Some(entry)
 }
 
-/// `/api/v1` or `/apis/{group}/{version}`.
+/// The document at `/api/v1` or `/apis/{group}/{version}`. Returns `None` if the version is not served.
 pub(super) fn resources(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let resources = registry.in_group_version(group, version);
     let group_version = resources.first()?.api_version();
@@ -83,10 +83,10 @@ fn resource_entries(resource: &Arc<Resource>) -> Vec<Value> {
             "name": format!("{}/{}", resource.plural, sub.name),
             "singularName": "",
             "namespaced": resource.namespaced,
-            "kind": sub.speaks.map_or(resource.kind.as_str(), |(_, _, kind)| kind),
+            "kind": sub.response_kind.map_or(resource.kind.as_str(), |(_, _, kind)| kind),
             "verbs": sub.verbs,
         });
-        if let (Some((group, version, _)), Some(fields)) = (sub.speaks, entry.as_object_mut()) {
+        if let (Some((group, version, _)), Some(fields)) = (sub.response_kind, entry.as_object_mut()) {
             fields.insert("group".into(), group.into());
             fields.insert("version".into(), version.into());
         }

@@ -1,8 +1,8 @@
-//! What can be done with a resource and its subresources.
+//! The verbs of resources and subresources.
 
 use crate::registry::Resource;
 
-/// What can be done with the resource itself.
+/// The verbs of the resource itself.
 pub(super) fn of(resource: &Resource) -> &'static [&'static str] {
     if resource.is_review {
         return &["create"];
@@ -10,11 +10,11 @@ pub(super) fn of(resource: &Resource) -> &'static [&'static str] {
     &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 }
 
-/// Something below a resource: its name, the kind it speaks, what it can do.
+/// A subresource in discovery documents.
 pub(super) struct Subresource {
     pub(super) name: &'static str,
-    /// Group, version and kind, where they are not the resource's own.
-    pub(super) speaks: Option<(&'static str, &'static str, &'static str)>,
+    /// Group, version and kind of its objects, if they differ from those of the resource.
+    pub(super) response_kind: Option<(&'static str, &'static str, &'static str)>,
     pub(super) verbs: &'static [&'static str],
 }
 
@@ -23,14 +23,14 @@ pub(super) fn subresources(resource: &Resource) -> Vec<Subresource> {
     let changes: &[&str] = &["get", "patch", "update"];
     let mut all = Vec::new();
     if resource.is("", "namespaces") {
-        all.push(Subresource { name: "finalize", speaks: None, verbs: &["update"] });
+        all.push(Subresource { name: "finalize", response_kind: None, verbs: &["update"] });
     }
     if resource.scale.is_some() {
-        let speaks = Some(("autoscaling", "v1", "Scale"));
-        all.push(Subresource { name: "scale", speaks, verbs: changes });
+        let response_kind = Some(("autoscaling", "v1", "Scale"));
+        all.push(Subresource { name: "scale", response_kind, verbs: changes });
     }
     if resource.status {
-        all.push(Subresource { name: "status", speaks: None, verbs: changes });
+        all.push(Subresource { name: "status", response_kind: None, verbs: changes });
     }
     all
 }

@@ -1,11 +1,11 @@
-//! Fields that two managers want to be different.
+//! Conflicts: fields that two managers set to different values.
 
 use serde_json::Value;
 
-use super::{Entry, FieldSet, path};
+use super::{entry::Entry, path, set::FieldSet};
 use crate::status::{ApiError, Cause};
 
-/// The fields an apply may not take without force.
+/// The fields that an apply may not change without force.
 #[derive(Debug, Default)]
 pub(crate) struct Conflicts(Vec<Conflict>);
 
@@ -16,7 +16,7 @@ struct Conflict {
     path: Vec<String>,
 }
 
-/// Fields of the configuration that others own with another value.
+/// The fields of the configuration that other managers own with other values.
 pub(super) fn find(live: &Value, config: &Value, wanted: &FieldSet, others: &[Entry]) -> Conflicts {
     let mut conflicts = Vec::new();
     for path in wanted.members() {
@@ -36,13 +36,13 @@ impl Conflicts {
         self.0.is_empty()
     }
 
-    /// The fields in conflict with this entry.
+    /// The fields that conflict with this entry.
     pub(super) fn of(&self, entry: &Entry) -> FieldSet {
         let mine = self.0.iter().filter(|one| one.manager == entry.manager);
         mine.map(|one| one.path.clone()).collect()
     }
 
-    /// The 409, worded as kube-apiserver does: kubectl shows it to people.
+    /// The answer with code 409, in the words of kube-apiserver, because kubectl shows it to users.
     pub(crate) fn to_error(&self) -> ApiError {
         let owner = |one: &Conflict| format!("with \"{}\" using {}", one.manager, one.api_version);
         let causes: Vec<Cause> = self

@@ -2,17 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::{FieldSet, Writer};
-use crate::rest;
+use super::set::FieldSet;
+use crate::{object::timestamp, patch::list_kind::Layout};
 
-/// How a manager came to own fields.
+/// The origin of a write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Writer<'a> {
+    pub(crate) manager: &'a str,
+    pub(crate) api_version: &'a str,
+    /// Empty for the object itself.
+    pub(crate) subresource: &'a str,
+    pub(crate) layout: Layout,
+}
+
+/// The kind of write through which a manager owns fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Apply,
     Update,
 }
 
-/// What one manager owns through one kind of write.
+/// The fields that one manager owns through one kind of write.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) manager: String,
@@ -32,12 +42,12 @@ impl Entry {
             operation,
             api_version: writer.api_version.to_owned(),
             subresource: writer.subresource.to_owned(),
-            time: rest::timestamp(),
+            time: timestamp(),
             set,
         }
     }
 
-    /// Whether the entry is this writer's, for this kind of write.
+    /// Returns true if the entry belongs to this writer and this kind of write.
     pub(super) fn is_of(&self, operation: Operation, writer: Writer<'_>) -> bool {
         self.operation == operation
             && self.manager == writer.manager
@@ -45,7 +55,7 @@ impl Entry {
             && self.api_version == writer.api_version
     }
 
-    /// `None` for an entry that says too little to own anything.
+    /// Returns `None` if the operation or the set of fields is missing.
     pub(super) fn from_json(json: &Value) -> Option<Self> {
         let text = |field: &str| json.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
         let operation = match text("operation").as_str() {

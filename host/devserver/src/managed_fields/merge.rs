@@ -1,11 +1,11 @@
-//! Laying a configuration over an object.
+//! Merges a configuration into an object.
 
 use serde_json::Value;
 
 use super::path;
 use crate::patch::list_kind::{Key, Layout, ListKind};
 
-/// Sets in `live` what `config` says; what `config` does not mention stays.
+/// Sets the fields of `config` in `live`. Other fields of `live` stay.
 pub(super) fn apply(live: &mut Value, config: &Value, layout: Layout) {
     merge(live, config, layout, &mut Vec::new());
 }

@@ -1,10 +1,10 @@
-//! Walking a document along the steps of a field path.
+//! Field paths: finds, removes and displays the value at a path.
 
 use serde_json::{Map, Value};
 
 use crate::patch::list_kind::Key;
 
-/// The step to an item of a list that is known by `keys`.
+/// The step to an item of a list that `keys` identify.
 pub(super) fn item_step(item: &Value, keys: &[Key]) -> String {
     let mut known: Map<String, Value> = Map::new();
     for key in keys {
@@ -14,7 +14,7 @@ pub(super) fn item_step(item: &Value, keys: &[Key]) -> String {
     format!("k:{}", Value::Object(known))
 }
 
-/// Whether an item is the one of a step; a key the item does not have is at its default.
+/// Returns true if the step leads to this item. A missing key has its default.
 fn is_item(item: &Value, step: &str) -> bool {
     if let Some(value) = step.strip_prefix("v:") {
         return serde_json::from_str::<Value>(value).is_ok_and(|value| value == *item);
@@ -35,7 +35,7 @@ pub(super) fn get<'v>(document: &'v Value, path: &[String]) -> Option<&'v Value>
     })
 }
 
-/// Removes the value at a path, and what is empty then.
+/// Removes the value at a path, and objects and lists that become empty.
 pub(super) fn remove(document: &mut Value, path: &[String]) {
     let Some((step, rest)) = path.split_first() else { return };
     match (document, step.strip_prefix("f:")) {
@@ -65,7 +65,7 @@ fn is_hollow(value: &Value) -> bool {
     }
 }
 
-/// A path as messages show it: `.spec.containers[name="c"].image`.
+/// The text of a path in messages: `.spec.containers[name="c"].image`.
 pub(super) fn display(path: &[String]) -> String {
     let step = |step: &String| {
         if let Some(field) = step.strip_prefix("f:") {

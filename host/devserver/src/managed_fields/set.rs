@@ -1,4 +1,4 @@
-//! A set of fields, as `FieldsV1` writes it.
+//! A set of fields, which `FieldsV1` encodes.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::patch::list_kind::{Layout, ListKind};
 
-/// A set of field paths. A step of a path is `f:<field>`, `k:<keys of a list item>` or `v:<value of
-/// a set>`.
+/// A set of field paths. A step of a path is `f:<field>`, `k:<keys of a list item>` or `v:<value of a set>`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FieldSet {
-    /// The path that leads here is in the set itself.
+    /// If true, the path to this node is in the set itself.
     member: bool,
     children: BTreeMap<String, FieldSet>,
 }
@@ -22,7 +21,7 @@ impl FieldSet {
         Self { member: true, children: BTreeMap::new() }
     }
 
-    /// Every field of a document.
+    /// All fields of a document.
     pub(super) fn of(document: &Value, layout: Layout) -> Self {
         match document {
             Value::Object(fields) if fields.is_empty() => Self::default(),
@@ -65,7 +64,7 @@ impl FieldSet {
         !self.member && self.children.is_empty()
     }
 
-    /// What is here and not in `other`.
+    /// The paths in this set that are not in `other`.
     pub(super) fn difference(&self, other: &Self) -> Self {
         let member = self.member && !other.member;
         let empty = Self::default();
@@ -86,23 +85,23 @@ impl FieldSet {
         union
     }
 
-    /// The members of which `keep` says so.
+    /// The members for which `keep` returns true.
     pub(super) fn filter(&self, keep: impl Fn(&[String]) -> bool) -> Self {
         self.members().into_iter().filter(|path| keep(path)).collect()
     }
 
-    /// Whether the path, or one below it, is in the set.
+    /// Returns true if the path or a path below it is in the set.
     pub(super) fn holds(&self, path: &[String]) -> bool {
         path.iter().try_fold(self, |set, step| set.children.get(step)).is_some_and(|set| !set.is_empty())
     }
 
-    /// Whether the path is in the set and nothing below it.
+    /// Returns true if the path is in the set and no path below it is.
     pub(super) fn holds_leaf(&self, path: &[String]) -> bool {
         let found = path.iter().try_fold(self, |set, step| set.children.get(step));
         found.is_some_and(|set| set.member && set.children.is_empty())
     }
 
-    /// Every path in the set, a path before those below it.
+    /// All paths in the set. A path comes before the paths below it.
     pub(super) fn members(&self) -> Vec<Vec<String>> {
         let mut members = Vec::new();
         self.collect(&mut Vec::new(), &mut members);
@@ -120,7 +119,7 @@ impl FieldSet {
         }
     }
 
-    /// Reads `FieldsV1`; what is no object counts as empty.
+    /// Reads `FieldsV1`. A value that is not an object counts as empty.
     pub(super) fn from_json(json: &Value) -> Self {
         let Value::Object(fields) = json else { return Self::default() };
         let mut set = Self::default();

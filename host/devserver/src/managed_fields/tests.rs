@@ -1,4 +1,4 @@
-//! Who owns what after which writes.
+//! Tests of field ownership after different writes.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -35,7 +35,7 @@ fn a_field_that_is_left_out_of_the_next_apply_is_removed() {
 }
 
 #[test]
-fn a_field_that_another_manager_owns_too_stays() {
+fn a_field_with_another_owner_stays() {
     let live = apply_new(&object(&json!({"spec":{"replicas":2,"paused":true}})), writer("one"));
     let live = apply_as(&live, "two", &json!({"spec":{"replicas":2}}));
 
@@ -45,7 +45,7 @@ fn a_field_that_another_manager_owns_too_stays() {
 }
 
 #[test]
-fn another_value_for_a_field_of_another_manager_is_a_conflict_that_force_resolves() {
+fn changing_a_field_of_another_manager_is_a_conflict_that_force_resolves() {
     let live = apply_new(&object(&json!({"spec":{"replicas":2}})), writer("one"));
 
     let config = object(&json!({"spec":{"replicas":3}}));
@@ -56,11 +56,11 @@ fn another_value_for_a_field_of_another_manager_is_a_conflict_that_force_resolve
     let forced = apply(&live, &config, writer("two"), true).unwrap();
     assert_eq!(forced.at(&["spec", "replicas"]), Some(&json!(3)));
     let owners = forced.metadata["managedFields"].as_array().unwrap().len();
-    assert_eq!(owners, 1, "the first manager owns nothing any more");
+    assert_eq!(owners, 1, "the first manager owns no field");
 }
 
 #[test]
-fn a_list_item_goes_with_its_only_owner() {
+fn a_list_item_is_removed_with_its_only_owner() {
     let containers = |names: &[&str]| -> Value {
         let items: Vec<Value> = names.iter().map(|name| json!({"name": name, "image": "i"})).collect();
         json!({"spec":{"template":{"spec":{"containers": items}}}})
@@ -73,14 +73,14 @@ fn a_list_item_goes_with_its_only_owner() {
 }
 
 #[test]
-fn an_object_that_was_applied_empty_may_be_filled() {
+fn an_empty_applied_object_may_be_filled_later() {
     let live = apply_new(&object(&json!({"data":{}})), writer("m"));
     let live = apply_as(&live, "m", &json!({"data":{"a":"1"}}));
     assert_eq!(live.at(&["data"]), Some(&json!({"a":"1"})));
 }
 
 #[test]
-fn what_an_update_changed_is_the_updaters() {
+fn fields_that_an_update_changed_belong_to_its_manager() {
     let old = apply_new(&object(&json!({"spec":{"replicas":2}})), writer("applier"));
     let mut new = old.clone();
     new.set_at(&["spec", "replicas"], json!(5));
@@ -92,21 +92,21 @@ fn what_an_update_changed_is_the_updaters() {
 }
 
 #[test]
-fn what_was_there_before_the_first_apply_has_an_owner() {
+fn fields_from_before_the_first_apply_have_an_owner() {
     let live = object(&json!({"spec":{"replicas":2}}));
     assert!(apply(&live, &object(&json!({"spec":{"replicas":2}})), writer("m"), false).is_ok());
     assert!(apply(&live, &object(&json!({"spec":{"replicas":3}})), writer("m"), false).is_err());
 }
 
 #[test]
-fn applying_the_same_again_changes_nothing() {
+fn applying_the_same_configuration_again_changes_nothing() {
     let config = json!({"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"a","ports":[{"containerPort":1}]}]}}}});
     let live = apply_new(&object(&config), writer("m"));
     assert_eq!(apply_as(&live, "m", &config), live);
 }
 
 #[test]
-fn the_lists_of_custom_resources_are_replaced() {
+fn lists_of_custom_resources_are_replaced() {
     let custom = Writer { layout: Layout::Custom, ..writer("m") };
     let live = apply_new(&object(&json!({"spec":{"containers":[{"name":"a"}]}})), custom);
     let next = object(&json!({"spec":{"containers":[{"name":"b"}]}}));
@@ -116,7 +116,7 @@ fn the_lists_of_custom_resources_are_replaced() {
 
 proptest! {
     #[test]
-    fn a_set_survives_its_json(fields in prop::collection::btree_map("[a-c]", prop::collection::btree_map("[a-c]", 0..3i64, 0..3), 0..4)) {
+    fn a_field_set_survives_the_json_round_trip(fields in prop::collection::btree_map("[a-c]", prop::collection::btree_map("[a-c]", 0..3i64, 0..3), 0..4)) {
         let set = FieldSet::of(&json!(fields), LAYOUT);
         prop_assert_eq!(&FieldSet::from_json(&set.to_json()), &set);
         prop_assert!(set.difference(&set).is_empty());
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn the_last_apply_of_a_sole_manager_is_the_object(
+    fn the_last_apply_of_the_only_manager_equals_the_object(
         first in prop::collection::btree_map("[a-d]", "[a-z]", 0..4),
         second in prop::collection::btree_map("[a-d]", "[a-z]", 1..4),
     ) {

@@ -5,15 +5,15 @@ use serde_json::Value;
 
 use super::PatchError;
 
-/// The most operations in one patch, as kube-apiserver's.
+/// The largest number of operations in a patch, as in kube-apiserver.
 const MAX_OPERATIONS: usize = 10_000;
-/// The most that all copies of one patch may add, as kube-apiserver's: a few copies of copies would
-/// otherwise fill the memory.
+/// The largest number of bytes that all copies in a patch may add, as in kube-apiserver. Without this limit a few
+/// copies of copies would fill the memory.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
-/// How deep an operation may build: what is read again must stay within the parser's 128.
+/// The deepest nesting that an operation may create. The parser for stored objects accepts at most 128 levels.
 const MAX_DEPTH: usize = 120;
 
-/// A list of operations; all apply or none.
+/// A list of operations. Either all of them are applied or none.
 #[derive(Debug, Clone)]
 pub(crate) struct JsonPatch(Vec<Operation>);
 
@@ -51,8 +51,10 @@ enum Operation {
 // === impl JsonPatch ===
 
 impl JsonPatch {
+    /// Parses a patch.
+    ///
     /// # Errors
-    /// [`PatchError::Malformed`] when the document is no list of operations, or too long a one.
+    /// [`PatchError::Malformed`] if the document is not a list of operations or has too many of them.
     pub(crate) fn parse(document: Value) -> Result<Self, PatchError> {
         let operations: Vec<Operation> =
             serde_json::from_value(document).map_err(|error| PatchError::Malformed(error.to_string()))?;
@@ -64,8 +66,10 @@ impl JsonPatch {
         Ok(Self(operations))
     }
 
+    /// A copy of `target` with all operations applied.
+    ///
     /// # Errors
-    /// [`PatchError::Unfit`] for a path that is not there or a test that fails.
+    /// [`PatchError::Unfit`] for a path that does not exist or a test that fails.
     pub(crate) fn apply(&self, target: &Value) -> Result<Value, PatchError> {
         let mut patched = target.clone();
         let mut copied = 0;
@@ -118,7 +122,7 @@ fn missing(path: &str) -> PatchError {
     PatchError::Unfit(format!("there is nothing at {path:?}"))
 }
 
-/// The value that holds the last step of a path, and that step, unescaped.
+/// The parent of the value at a path, and the last step of the path, unescaped.
 fn parent<'a>(document: &'a mut Value, path: &str) -> Result<(&'a mut Value, String), PatchError> {
     let (parent, step) = path.rsplit_once('/').ok_or_else(|| missing(path))?;
     let parent = document.pointer_mut(parent).ok_or_else(|| missing(path))?;
@@ -190,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_does_what_rfc_6902_says() {
+    fn every_operation_follows_rfc_6902() {
         for (target, operation, result) in [
             (json!({"a":1}), json!({"op":"add","path":"/b","value":2}), json!({"a":1,"b":2})),
             (json!({"a":[1,3]}), json!({"op":"add","path":"/a/1","value":2}), json!({"a":[1,2,3]})),
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_and_changes_nothing() {
+    fn operations_that_cannot_be_applied_are_refused() {
         for operation in [
             json!({"op":"remove","path":"/x"}),
             json!({"op":"replace","path":"/x/y","value":1}),

@@ -1,18 +1,18 @@
-//! Which lists of the built-in resources merge, and by what.
+//! Merge rules: which lists of built-in resources are merged, and by which keys.
 
-/// How two versions of a list are brought together.
+/// How two versions of a list are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListKind {
     /// The new list replaces the old one.
     Atomic,
-    /// Values, each at most once.
+    /// The list is a set of values.
     Set,
-    /// Objects, each known by these fields. Strategic merge looks at the first alone, server-side
-    /// apply at all.
+    /// The items are objects that these keys identify. Strategic merge uses only the first key, server-side apply all
+    /// keys.
     Map(&'static [Key]),
 }
 
-/// A field that tells the objects of a list apart, and what it is when it is missing.
+/// A field that identifies an item of a list, and its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) field: &'static str,
@@ -28,7 +28,7 @@ const TYPE: ListKind = ListKind::Map(&[key("type")]);
 const IP: ListKind = ListKind::Map(&[key("ip")]);
 const PROTOCOL: Key = Key { field: "protocol", default: Some("TCP") };
 
-/// The kind of the list at a path of field names (list items add nothing to the path).
+/// The kind of the list at a path of field names. Indexes of lists are not part of the path.
 pub(crate) fn of(path: &[&str]) -> ListKind {
     let Some((field, parents)) = path.split_last() else { return ListKind::Atomic };
     match *field {
@@ -67,12 +67,12 @@ fn ports(parents: &[&str]) -> ListKind {
     }
 }
 
-/// Where the shape of an object is known from.
+/// The source of the merge rules of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// From the tables of this module.
+    /// The tables of this module.
     BuiltIn,
-    /// Only its metadata is known.
+    /// The tables for the metadata only. All other lists are atomic.
     Custom,
 }
 
@@ -87,7 +87,7 @@ impl Layout {
         }
     }
 
-    /// Whether the object at a path is replaced as a whole: selectors and references.
+    /// Returns true if the object at a path is replaced as a whole, as selectors and references are.
     pub(crate) fn is_atomic_map(self, path: &[&str]) -> bool {
         let Some(field) = path.last().filter(|_| self == Self::BuiltIn) else { return false };
         let selectors = ["selector", "labelSelector", "namespaceSelector", "podSelector", "nodeSelector"];

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// `target` with `patch` merged in: objects are merged, `null` removes, anything else replaces.
+/// Merges `patch` into `target`: objects are merged, `null` removes a field, any other value replaces.
 pub(crate) fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();

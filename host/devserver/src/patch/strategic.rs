@@ -1,6 +1,6 @@
-//! Strategic merge patch: a merge patch that knows which lists merge, and how.
+//! Strategic merge patch: a merge patch that merges lists by their keys.
 //!
-//! Follows Kubernetes' `strategicpatch` with its directives `$patch`, `$retainKeys`,
+//! Follows `strategicpatch` of Kubernetes with its directives `$patch`, `$retainKeys`,
 //! `$setElementOrder/…` and `$deleteFromPrimitiveList/…`.
 
 use serde_json::{Map, Value};
@@ -17,10 +17,10 @@ const DELETE_VALUES: &str = "$deleteFromPrimitiveList/";
 
 type Fields = Map<String, Value>;
 
-/// `target` with `patch` merged in.
+/// A copy of `target` with `patch` merged into it.
 ///
 /// # Errors
-/// [`PatchError`] for a directive that is none, and for a list item without its key.
+/// [`PatchError`] for an unknown directive, and for a list item without its merge key.
 pub(crate) fn strategic_merge(target: &Value, patch: &Value) -> Result<Value, PatchError> {
     let (Value::Object(target), Value::Object(patch)) = (target, patch) else {
         return Err(PatchError::Malformed("a strategic merge patch must be a JSON object".to_owned()));
@@ -139,7 +139,7 @@ fn merge_items<'p>(
         }
     }
     for change in changes {
-        // An item that is nothing but a directive speaks of the whole list.
+        // An item with nothing but a directive applies to the whole list.
         if change.len() == 1 && change.contains_key(PATCH) {
             continue;
         }
@@ -167,7 +167,7 @@ fn merge_items<'p>(
     Ok(items)
 }
 
-/// A value of the patch where there was none: without directives and removals.
+/// A new value from the patch, without directives and removals.
 fn fresh<'p>(change: &'p Value, path: &mut Vec<&'p str>) -> Result<Value, PatchError> {
     let Value::Object(change) = change else { return Ok(change.clone()) };
     let mut item = Fields::new();
@@ -181,8 +181,8 @@ fn delete_values(target: &mut Fields, list: &str, values: &Value) {
     }
 }
 
-/// Puts the items that `order` names in its order; an item it does not name (the server's own)
-/// stays before the one it stood before.
+/// Sorts the items as in `order`. An item that is not in `order` (it is only on the server) stays before the item that
+/// it preceded.
 fn set_order(target: &mut Fields, list: &str, order: &[Value], kind: ListKind) {
     let Some(Value::Array(items)) = target.get_mut(list) else { return };
     let rank = |item: &Value| match kind {

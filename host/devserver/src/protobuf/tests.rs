@@ -1,4 +1,4 @@
-//! Bodies as client-go writes them.
+//! Tests with bodies in the form of client-go.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -18,7 +18,7 @@ fn body(api_version: &str, kind: &str, object: &[u8]) -> Bytes {
 }
 
 #[test]
-fn an_object_reads_as_the_json_that_says_the_same() {
+fn an_object_decodes_to_the_equivalent_json() {
     let metadata =
         [field(1, b"s"), field(2, b""), field(8, b""), field(11, &[field(1, b"k"), field(2, b"v")].concat())];
     let data = [field(1, b"key"), field(2, b"foo")].concat();
@@ -34,7 +34,7 @@ fn an_object_reads_as_the_json_that_says_the_same() {
 }
 
 #[test]
-fn times_quantities_and_mixed_types_read_as_text() {
+fn times_quantities_and_mixed_types_decode_to_their_json_form() {
     let of = |kind: Type| Field { json: "x".into(), shape: Shape::One, kind, zero: Zero::Shown };
     let read = |kind, bytes: &[u8]| decode_value(Schema::get(), &of(kind), Wire::Bytes(bytes), 0).unwrap();
 
@@ -48,12 +48,12 @@ fn times_quantities_and_mixed_types_read_as_text() {
 }
 
 #[test]
-fn delete_options_are_known_in_every_group() {
+fn delete_options_exist_in_every_group() {
     assert!(decode(&body("apps/v1", "DeleteOptions", b"")).is_ok());
 }
 
 #[test]
-fn what_is_no_object_is_refused() {
+fn invalid_bodies_are_refused() {
     let unknown = decode(&body("v1", "Teapot", b""));
     assert!(matches!(unknown, Err(ProtobufError::UnknownKind { .. })));
     for bytes in [&b""[..], b"k8s", b"k8s\0\x0a\xff", b"k8s\0\x0b", b"{}"] {

@@ -1,8 +1,13 @@
-//! The wire format: numbered fields, one after another.
+//! The wire format of protobuf: a sequence of numbered fields.
 
-use super::{ProtobufError, Result};
+/// A message that is not valid, with the problem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Malformed(pub(super) &'static str);
 
-/// The value of one field, as far as the wire knows it.
+type Result<T> = std::result::Result<T, Malformed>;
+
+/// The value of a field by wire type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Wire<'a> {
     Varint(u64),
@@ -11,12 +16,12 @@ pub(super) enum Wire<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The rest of a message.
+/// Reads the fields of a message one by one.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
 
-const CUT: ProtobufError = ProtobufError::Malformed("it ends in the middle of a field");
+const CUT: Malformed = Malformed("it ends in the middle of a field");
 
 // === impl Reader ===
 
@@ -25,14 +30,13 @@ impl<'a> Reader<'a> {
         Self { rest: message }
     }
 
-    /// The number and value of the next field; `None` at the end.
+    /// The number and value of the next field. Returns `None` at the end of the message.
     pub(super) fn next(&mut self) -> Result<Option<(u32, Wire<'a>)>> {
         if self.rest.is_empty() {
             return Ok(None);
         }
         let tag = self.varint()?;
-        let number =
-            u32::try_from(tag >> 3).map_err(|_| ProtobufError::Malformed("a field number is too large"))?;
+        let number = u32::try_from(tag >> 3).map_err(|_| Malformed("a field number is too large"))?;
         let value = match tag & 7 {
             0 => Wire::Varint(self.varint()?),
             1 => Wire::Fixed64(u64::from_le_bytes(self.array()?)),
@@ -41,7 +45,7 @@ impl<'a> Reader<'a> {
                 Wire::Bytes(self.take(length)?)
             }
             5 => Wire::Fixed32(u32::from_le_bytes(self.array()?)),
-            _ => return Err(ProtobufError::Malformed("a field is of an unknown wire type")),
+            _ => return Err(Malformed("a field is of an unknown wire type")),
         };
         Ok(Some((number, value)))
     }
@@ -55,7 +59,7 @@ impl<'a> Reader<'a> {
                 return Ok(value);
             }
         }
-        Err(ProtobufError::Malformed("a number is too long"))
+        Err(Malformed("a number is too long"))
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {

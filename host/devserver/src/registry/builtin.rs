@@ -1,8 +1,8 @@
-//! The built-in resources, as kube-apiserver 1.36 names them.
+//! The built-in resources with the names of kube-apiserver 1.36.
 
 use super::{CollectionId, NameRule, Resource, Scale};
 
-/// A line of the table. Everything that is rare is in `traits`, so a line stays a line.
+/// A row of the table. Rare properties are in `traits`, so that each row fits on one line.
 struct Row {
     group: &'static str,
     version: &'static str,
@@ -13,26 +13,26 @@ struct Row {
     traits: &'static [Trait],
 }
 
-/// What sets a resource apart from a plain one.
+/// A property that most resources do not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trait {
-    /// In the category `all`, so `kubectl get all` shows it.
+    /// The resource is in the category `all`, which `kubectl get all` shows.
     All,
-    /// `status` subresource.
+    /// The resource has a `status` subresource.
     Status,
-    /// `metadata.generation` counts.
+    /// The server counts changes in `metadata.generation`.
     Generation,
-    /// `scale` subresource with `.spec.replicas` and `.status.replicas`.
+    /// The resource has a `scale` subresource for `.spec.replicas` and `.status.replicas`.
     Scale,
-    /// Selectable by these fields.
+    /// Field selectors may name these fields.
     Fields(&'static [&'static str]),
-    /// A category other than `all`.
+    /// The resource is in another category than `all`.
     Category(&'static str),
-    /// Answered, not kept.
+    /// The server answers objects and does not store them.
     Review,
-    /// Shows the objects of another resource, with top-level fields `(stored, shown)` renamed.
+    /// The resource shows the objects of another resource with renamed top-level fields `(stored, shown)`.
     StoredAs(&'static str, &'static [(&'static str, &'static str)]),
-    /// Named otherwise than by a subdomain.
+    /// The names follow another rule than [`NameRule::Subdomain`].
     Name(NameRule),
 }
 
@@ -79,7 +79,7 @@ const EVENT_FIELDS: Trait = Fields(&[
     "type",
 ]);
 
-/// What `events.k8s.io` calls the fields of a core event.
+/// The fields of a core event and their names in `events.k8s.io`.
 const EVENT_RENAMES: &[(&str, &str)] = &[
     ("count", "deprecatedCount"),
     ("firstTimestamp", "deprecatedFirstTimestamp"),
@@ -206,7 +206,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// Every built-in resource.
+/// All built-in resources.
 pub(super) fn resources() -> impl Iterator<Item = Resource> {
     ROWS.iter().map(Row::resource)
 }
@@ -263,7 +263,7 @@ impl Trait {
 }
 
 impl Scale {
-    /// What every scalable built-in resource uses.
+    /// The paths of all scalable built-in resources.
     fn replicas() -> Self {
         let path = |text: &str| text.split('.').map(str::to_owned).collect();
         Self {

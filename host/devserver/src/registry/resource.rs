@@ -1,28 +1,28 @@
-//! One resource in one version: its names, and what its objects may do.
+//! One resource in one version: its names and the rules of its objects.
 
 use crate::{object::Object, patch::list_kind::Layout, status::GroupResource};
 
-/// Group and plural: versions of one resource share their objects.
+/// Group and plural of a resource. All versions of a resource share one collection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct CollectionId {
     pub(crate) group: String,
     pub(crate) plural: String,
 }
 
-/// How an object of a resource may be named.
+/// The rule for the names of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameRule {
-    /// RFC 1123 subdomain: most resources.
+    /// An RFC 1123 subdomain; used by most resources.
     Subdomain,
-    /// RFC 1123 label: namespaces.
+    /// An RFC 1123 label; used by namespaces.
     Label,
-    /// RFC 1035 label: services.
+    /// An RFC 1035 label; used by services.
     DnsLabel,
-    /// Anything that fits into one URL path segment: RBAC.
+    /// Any text that fits into one segment of a URL path; used by RBAC.
     PathSegment,
 }
 
-/// Where a resource keeps what its `scale` subresource shows, as paths of plain field names.
+/// The fields behind a `scale` subresource, as paths of field names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scale {
     pub(crate) spec_replicas: Vec<String>,
@@ -30,14 +30,14 @@ pub(crate) struct Scale {
     pub(crate) selector: Option<Vec<String>>,
 }
 
-/// A column of `kubectl get`, as a definition declares it.
+/// A column of `kubectl get` that a definition declares.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PrinterColumn {
     pub(crate) name: String,
     pub(crate) kind: String,
     pub(crate) description: String,
     pub(crate) priority: i64,
-    /// A JSONPath of plain field names and array indexes.
+    /// A JSONPath of field names and array indexes.
     pub(crate) path: String,
 }
 
@@ -54,23 +54,23 @@ pub(crate) struct Resource {
     pub(crate) short_names: Vec<String>,
     pub(crate) categories: Vec<String>,
     pub(crate) namespaced: bool,
-    /// Defined by a CustomResourceDefinition.
+    /// If true, a CustomResourceDefinition defines the resource.
     pub(crate) custom: bool,
-    /// Has a `status` subresource, so the main one ignores `.status`.
+    /// If true, the resource has a `status` subresource, and other writes ignore `.status`.
     pub(crate) status: bool,
     pub(crate) scale: Option<Scale>,
-    /// Counts changes of everything but metadata and status in `metadata.generation`.
+    /// If true, `metadata.generation` counts changes outside of the metadata and the status.
     pub(crate) generation: bool,
-    /// A question to the server, answered and not kept: it can be created and nothing else.
+    /// If true, objects can only be created: the server answers them and does not store them.
     pub(crate) is_review: bool,
     pub(crate) name_rule: NameRule,
-    /// The fields a field selector may name besides `metadata.name` and `metadata.namespace`.
+    /// The fields that a field selector may name besides `metadata.name` and `metadata.namespace`.
     pub(crate) selectable: Vec<String>,
-    /// The resource whose objects it shows, when they are not its own.
+    /// The collection of the objects, if it belongs to another resource.
     pub(crate) stored_as: Option<CollectionId>,
-    /// Top-level fields that it names otherwise than the storage: `(stored, shown)`.
+    /// Top-level fields with other names than in the collection: `(stored, shown)`.
     pub(crate) renames: &'static [(&'static str, &'static str)],
-    /// Columns of a custom resource; empty for the built-in ones.
+    /// The columns of a custom resource; empty for built-in resources.
     pub(crate) columns: Vec<PrinterColumn>,
 }
 
@@ -82,7 +82,7 @@ impl Resource {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// Where its objects are kept.
+    /// The collection of the objects.
     pub(crate) fn id(&self) -> CollectionId {
         if let Some(id) = &self.stored_as {
             return id.clone();
@@ -94,7 +94,7 @@ impl Resource {
         GroupResource { group: &self.group, plural: &self.plural }
     }
 
-    /// Where the shape of its objects is known from.
+    /// The source of the merge rules for the objects.
     pub(crate) fn layout(&self) -> Layout {
         if self.custom { Layout::Custom } else { Layout::BuiltIn }
     }
@@ -103,7 +103,7 @@ impl Resource {
         self.group == group && self.plural == plural
     }
 
-    /// From the names of this resource to those of the storage.
+    /// Renames the fields of this resource to their stored names.
     pub(crate) fn rename_for_storage(&self, object: &mut Object) {
         for (stored, shown) in self.renames {
             let value = object.fields.remove(*shown);
@@ -111,7 +111,7 @@ impl Resource {
         }
     }
 
-    /// From the names of the storage to those of this resource.
+    /// Renames stored fields to their names in this resource.
     pub(crate) fn rename_from_storage(&self, object: &mut Object) {
         for (stored, shown) in self.renames {
             let value = object.fields.remove(*stored);
@@ -119,7 +119,7 @@ impl Resource {
         }
     }
 
-    /// The name in the storage of a selectable field.
+    /// The stored name of a selectable field.
     pub(crate) fn stored_field(&self, path: &str) -> String {
         let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
         let renamed =
@@ -127,7 +127,7 @@ impl Resource {
         rest.map_or_else(|| renamed.to_owned(), |rest| format!("{renamed}.{rest}"))
     }
 
-    /// The values of the selectable fields of an object as it is stored, for its header.
+    /// The values of the selectable fields of a stored object.
     pub(crate) fn field_values(&self, object: &Object) -> Vec<(String, String)> {
         let value = |field: &String| {
             let field = self.stored_field(field);

@@ -4,21 +4,19 @@ use axum::response::Response;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{ApiRequest, body, json};
+use super::request::ApiRequest;
 use crate::{
-    encode,
     managed_fields::{self, Writer},
     negotiate,
     object::Object,
     rest::{self, WriteOptions},
     status::{ApiError, ApiResult, Cause},
-    storage::ObjectKey,
 };
 
 pub(super) const MEDIA_TYPE: &str = "application/apply-patch+yaml";
 
-/// Creates the object or applies to the one that is there. Every JSON document is YAML, and clients
-/// send JSON; other YAML is refused.
+/// Creates the object or applies the configuration to the existing one. The body must be JSON, which is also
+/// valid YAML and what clients send; other YAML is refused.
 pub(super) fn apply(request: &ApiRequest, name: &str) -> ApiResult<Response> {
     let view = negotiate::view(&request.headers)?;
     let resource = &request.resource;
@@ -28,7 +26,7 @@ pub(super) fn apply(request: &ApiRequest, name: &str) -> ApiResult<Response> {
         ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[cause])
     })?;
     let force = request.query.flag("force")? == Some(true);
-    let key = ObjectKey::new(request.namespace(), name);
+    let key = request.key(name);
     let api_version = resource.api_version();
     let writer = Writer {
         manager,
@@ -38,27 +36,23 @@ pub(super) fn apply(request: &ApiRequest, name: &str) -> ApiResult<Response> {
     };
     let dry_run = request.query.dry_run()?;
     let options = WriteOptions { part: request.part(), dry_run, manager: None };
-    let exists = request.api.collection(resource).get(&key).is_some();
+    let exists = request.collection().get(&key).is_some();
     if !exists && !request.is_status() {
         let object = managed_fields::apply_new(&config, writer);
         match rest::create(&request.api, resource, request.namespace(), object, dry_run) {
-            // Somebody else created it in between: then there is something to apply to.
+            // Another client created the object in the meantime, so apply to that object.
             Err(error) if error.code() == StatusCode::CONFLICT => {}
-            created => {
-                let mut response = json(encode::object(resource, view, &*created?));
-                *response.status_mut() = StatusCode::CREATED;
-                return Ok(response);
-            }
+            created => return Ok(request.answer_created(view, &*created?)),
         }
     }
     let applied = rest::update(&request.api, resource, &key, &options, |live| {
         managed_fields::apply(live, &config, writer, force).map_err(|conflicts| conflicts.to_error())
     })?;
-    Ok(json(encode::object(resource, view, &applied)))
+    Ok(request.answer(view, &applied))
 }
 
 fn config(request: &ApiRequest, name: &str) -> ApiResult<Object> {
-    let mut document = body::fields(&request.body)?;
+    let mut document = request.fields()?;
     drop_nulls(&mut document);
     let mut config = request.object(document)?;
     if config.metadata.contains_key("managedFields") {
@@ -75,7 +69,7 @@ fn config(request: &ApiRequest, name: &str) -> ApiResult<Object> {
     Ok(config)
 }
 
-/// A field without a value is a field the configuration does not mention.
+/// Removes fields that are `null`: a configuration does not mention them.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,12 +1,12 @@
-//! The body of a request: read within a limit, and only as what it claims to be.
+//! Request bodies: read up to a limit and parsed by their `Content-Type`.
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::{HeaderMap, header};
+use http::header;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 
-use super::ApiRequest;
+use super::request::ApiRequest;
 use crate::{
     object::Object,
     protobuf,
@@ -15,11 +15,13 @@ use crate::{
     status::{ApiError, ApiResult, Cause},
 };
 
-/// The largest body, as kube-apiserver's.
+/// The largest body in bytes, as in kube-apiserver.
 const LIMIT: usize = 3 * 1024 * 1024;
 
+/// Reads the whole body.
+///
 /// # Errors
-/// 413 beyond 3 MiB; 400 when the client breaks off.
+/// 413 if it is larger than 3 MiB, 400 if the client breaks off.
 pub(super) async fn read(body: Body) -> ApiResult<Bytes> {
     match Limited::new(body, LIMIT).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
@@ -28,46 +30,10 @@ pub(super) async fn read(body: Body) -> ApiResult<Bytes> {
     }
 }
 
-/// The media type of the body, in lower case and without parameters; empty when it is not said.
-pub(super) fn media_type(headers: &HeaderMap) -> String {
-    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-/// The document in the body, sent as JSON or protobuf.
+/// The document as an object of this resource. Its other fields are not checked.
 ///
 /// # Errors
-/// 415 when it claims to be something else, 400 when it is not what it claims.
-pub(super) fn document(headers: &HeaderMap, body: &Bytes) -> ApiResult<Value> {
-    match media_type(headers).as_str() {
-        "" | "application/json" | "*/*" => parse(body),
-        protobuf::MEDIA_TYPE => {
-            protobuf::decode(body).map_err(|error| ApiError::bad_request(error.to_string()))
-        }
-        _ => Err(ApiError::unsupported_media_type(&["application/json", protobuf::MEDIA_TYPE])),
-    }
-}
-
-pub(super) fn parse(body: &Bytes) -> ApiResult<Value> {
-    let problem = |error| ApiError::bad_request(format!("the body is no valid JSON: {error}"));
-    serde_json::from_slice(body).map_err(problem)
-}
-
-/// The body as a JSON object.
-///
-/// # Errors
-/// 400 when it is anything else.
-pub(super) fn fields(body: &Bytes) -> ApiResult<Value> {
-    match parse(body)? {
-        document @ Value::Object(_) => Ok(document),
-        _ => Err(ApiError::bad_request("the body must be a JSON object")),
-    }
-}
-
-/// An object of this resource, its fields not looked at.
-///
-/// # Errors
-/// 400 when the document is not an object of this kind and version.
+/// 400 if the document is not an object of this kind and version.
 fn untyped(resource: &Resource, document: Value) -> ApiResult<Object> {
     let kind = &resource.kind;
     let api_version = resource.api_version();
@@ -88,24 +54,60 @@ fn untyped(resource: &Resource, document: Value) -> ApiResult<Object> {
 // === impl ApiRequest ===
 
 impl ApiRequest {
-    /// An object of the request's resource. Fields that its kind does not have are dropped, and
-    /// refused or reported as `fieldValidation` asks.
+    /// The media type of the body in lower case, without parameters; empty if there is no `Content-Type`.
+    pub(super) fn media_type(&self) -> String {
+        let value = self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// The document in the body, which is JSON or protobuf.
     ///
     /// # Errors
-    /// 400 when the document is not an object of this kind and version, or its fields are not of
-    /// their types.
-    pub(super) fn object(&self, mut document: Value) -> ApiResult<Object> {
-        let strict = match self.query.get("fieldValidation") {
-            Some("Strict") => true,
-            None | Some("Warn" | "Ignore") => false,
-            Some(other) => {
-                let cause =
-                    Cause::not_supported("fieldValidation", &other.into(), &["Ignore", "Strict", "Warn"]);
-                return Err(ApiError::invalid("meta.k8s.io", "Options", "", &[cause]));
+    /// 415 for another media type, 400 if the body is not valid.
+    pub(super) fn document(&self) -> ApiResult<Value> {
+        match self.media_type().as_str() {
+            "" | "application/json" | "*/*" => self.json(),
+            protobuf::MEDIA_TYPE => {
+                protobuf::decode(&self.body).map_err(|error| ApiError::bad_request(error.to_string()))
             }
-        };
+            _ => Err(ApiError::unsupported_media_type(&["application/json", protobuf::MEDIA_TYPE])),
+        }
+    }
+
+    /// The body parsed as JSON, whatever its media type.
+    ///
+    /// # Errors
+    /// 400 if it is not valid JSON.
+    pub(super) fn json(&self) -> ApiResult<Value> {
+        let problem = |error| ApiError::bad_request(format!("the body is no valid JSON: {error}"));
+        serde_json::from_slice(&self.body).map_err(problem)
+    }
+
+    /// The body parsed as a JSON object.
+    ///
+    /// # Errors
+    /// 400 if it is anything else.
+    pub(super) fn fields(&self) -> ApiResult<Value> {
+        match self.json()? {
+            document @ Value::Object(_) => Ok(document),
+            _ => Err(ApiError::bad_request("the body must be a JSON object")),
+        }
+    }
+
+    /// The document as an object of the requested resource. Fields that the kind does not have are removed;
+    /// `fieldValidation` decides whether they are also refused or reported as warnings.
+    ///
+    /// # Errors
+    /// 400 if the document is not an object of this kind and version, or if a field has the wrong type.
+    pub(super) fn object(&self, mut document: Value) -> ApiResult<Object> {
+        let validation = self.query.get("fieldValidation").unwrap_or("Warn");
+        if !matches!(validation, "Strict" | "Warn" | "Ignore") {
+            let allowed = ["Ignore", "Strict", "Warn"];
+            let cause = Cause::not_supported("fieldValidation", &validation.into(), &allowed);
+            return Err(ApiError::invalid("meta.k8s.io", "Options", "", &[cause]));
+        }
         let resource = &self.resource;
-        // The type is checked first: fields are those of a kind.
+        // Check the kind first, because the kind determines the fields.
         untyped(resource, document.clone())?;
         let misfit = schema::conform(&resource.api_version(), &resource.kind, &mut document);
         let kind = &resource.kind;
@@ -116,12 +118,12 @@ impl ApiRequest {
             ))
         };
         match misfit {
-            Ok(unknown) if strict && !unknown.is_empty() => {
+            Ok(unknown) if validation == "Strict" && !unknown.is_empty() => {
                 let unknown: Vec<String> =
                     unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
                 return Err(refuse(&format!("strict decoding error: {}", unknown.join(", "))));
             }
-            Ok(unknown) if self.query.get("fieldValidation") != Some("Ignore") => self.warn(unknown),
+            Ok(unknown) if validation == "Warn" => self.warn(unknown),
             Ok(_) => {}
             Err(Misfit { path, expected, found }) => {
                 return Err(refuse(&format!(

@@ -1,21 +1,16 @@
-//! POST.
+//! POST: creates an object.
 
 use axum::response::Response;
-use http::StatusCode;
 
-use super::{ApiRequest, body, json};
-use crate::{encode, negotiate, rest, status::ApiResult};
+use super::request::ApiRequest;
+use crate::{negotiate, rest, status::ApiResult};
 
 pub(super) fn create(request: &ApiRequest) -> ApiResult<Response> {
     let view = negotiate::view(&request.headers)?;
-    let resource = &request.resource;
-    let document = body::document(&request.headers, &request.body)?;
-    let mut object = request.object(document)?;
-    // Owners are what this server saw, not what a client says it saw.
+    let mut object = request.object(request.document()?)?;
+    // The server tracks field owners itself and ignores what a client claims about them.
     object.metadata.remove("managedFields");
     let dry_run = request.query.dry_run()?;
-    let created = rest::create(&request.api, resource, request.namespace(), object, dry_run)?;
-    let mut response = json(encode::object(resource, view, &created));
-    *response.status_mut() = StatusCode::CREATED;
-    Ok(response)
+    let created = rest::create(&request.api, &request.resource, request.namespace(), object, dry_run)?;
+    Ok(request.answer_created(view, &created))
 }

@@ -1,23 +1,23 @@
-//! DELETE: of one object, and of all that a selector selects.
+//! DELETE: deletes one object, or every object that matches the selectors.
 
 use axum::response::Response;
 use serde_json::{Value, json as value};
 
-use super::{ApiRequest, body, json};
+use super::request::ApiRequest;
 use crate::{
+    answer,
     encode::{self, ListMeta},
     negotiate,
     rest::{self, DeleteOptions, Deleted, Deletion},
     status::{ApiError, ApiResult},
-    storage::ObjectKey,
 };
 
 pub(super) fn delete(request: &ApiRequest, name: &str) -> ApiResult<Response> {
     let view = negotiate::view(&request.headers)?;
     let resource = &request.resource;
     let options = options(request)?;
-    let key = ObjectKey::new(request.namespace(), name);
-    let answer = match rest::delete(&request.api, resource, &key, &options)? {
+    let key = request.key(name);
+    let body = match rest::delete(&request.api, resource, &key, &options)? {
         Deleted { how: Deletion::Pending, object } => encode::object(resource, view, &object),
         Deleted { how: Deletion::Done, object } => {
             let mut details = value!({"name": name, "kind": resource.plural, "uid": object.uid});
@@ -30,35 +30,35 @@ pub(super) fn delete(request: &ApiRequest, name: &str) -> ApiResult<Response> {
             status.to_string().into()
         }
     };
-    Ok(json(answer))
+    Ok(answer::json(body))
 }
 
-/// Answers with what was selected, as it was last.
+/// Answers with a list of the deleted objects in their last states.
 pub(super) fn delete_collection(request: &ApiRequest) -> ApiResult<Response> {
     let view = negotiate::view(&request.headers)?;
     let resource = &request.resource;
     let options = options(request)?;
     let filter = request.query.filter(resource, request.namespace.as_deref())?;
-    let collection = request.api.collection(resource);
+    let collection = request.collection();
     let snapshot = collection.snapshot(request.namespace.as_deref());
     let mut deleted = Vec::new();
     for object in snapshot.objects.iter().filter(|object| filter.matches(object)) {
         match rest::delete(&request.api, resource, &object.key, &options) {
             Ok(Deleted { object, .. }) => deleted.push(object),
-            // Somebody else was faster.
+            // Another request deleted the object first.
             Err(error) if error.code() == http::StatusCode::NOT_FOUND => {}
             Err(error) => return Err(error),
         }
     }
     let meta = ListMeta { rv: request.api.storage.revision().current(), ..ListMeta::default() };
-    Ok(json(encode::list(resource, view, &meta, deleted.iter().map(|object| &**object))))
+    Ok(answer::json(encode::list(resource, view, &meta, deleted.iter().map(|object| &**object))))
 }
 
-/// The options, from the body and, where that says nothing, from the query.
+/// The options of a deletion: from the body, and from the query for what the body leaves out.
 fn options(request: &ApiRequest) -> ApiResult<DeleteOptions> {
     let document = match request.body.is_empty() {
         true => Value::Null,
-        false => body::document(&request.headers, &request.body)?,
+        false => request.document()?,
     };
     if !matches!(document, Value::Null | Value::Object(_)) {
         return Err(ApiError::bad_request("the body of a deletion must be DeleteOptions"));

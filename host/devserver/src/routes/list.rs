@@ -1,16 +1,16 @@
-//! Lists, whole and by page.
+//! Lists, complete or in pages.
 
 use std::sync::Arc;
 
 use axum::response::Response;
 
 use super::{
-    ApiRequest,
     continue_token::ContinueToken,
-    json,
+    request::ApiRequest,
     version_options::{VersionMatch, VersionOptions},
 };
 use crate::{
+    answer,
     api::Api,
     encode::{self, ListMeta},
     negotiate,
@@ -31,13 +31,13 @@ pub(super) async fn list(request: ApiRequest) -> ApiResult<Response> {
     };
     let (objects, meta) = cut(page, &filter, limit);
     let objects = objects.iter().map(|object| &**object);
-    Ok(json(encode::list(&request.resource, view, &meta, objects)))
+    Ok(answer::json(encode::list(&request.resource, view, &meta, objects)))
 }
 
 /// Waits until the server has reached `rv`.
 ///
 /// # Errors
-/// 504 with the cause `ResourceVersionTooLarge` when it does not in time.
+/// 504 with the cause `ResourceVersionTooLarge` if the server does not reach it in time.
 pub(super) async fn wait_for(api: &Api, rv: u64) -> ApiResult<()> {
     let revision = api.storage.revision();
     if revision.wait_for(rv, api.config.future_version_patience).await {
@@ -47,14 +47,14 @@ pub(super) async fn wait_for(api: &Api, rv: u64) -> ApiResult<()> {
 }
 
 async fn first(request: &ApiRequest, options: VersionOptions, limited: bool) -> ApiResult<Snapshot> {
-    let collection = request.api.collection(&request.resource);
+    let collection = request.collection();
     let namespace = request.namespace.as_deref();
     let rv = options.rv.unwrap_or(0);
     if rv == 0 {
         return Ok(collection.snapshot(namespace));
     }
     wait_for(&request.api, rv).await?;
-    // Without a match, a limit asks for that very version: only so can pages fit together.
+    // Without `resourceVersionMatch`, a limit implies an exact match, so that all pages are of one version.
     let exact = match options.version_match {
         Some(wanted) => wanted == VersionMatch::Exact,
         None => limited,
@@ -70,12 +70,12 @@ async fn first(request: &ApiRequest, options: VersionOptions, limited: bool) -> 
     })
 }
 
-/// The rest of a list, after the pages that were sent.
+/// The objects after the pages that the client already has.
 fn continued(request: &ApiRequest, token: &ContinueToken) -> ApiResult<Snapshot> {
     if request.query.number("resourceVersion")?.is_some_and(|rv| rv != 0) {
         return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
     }
-    let collection = request.api.collection(&request.resource);
+    let collection = request.collection();
     let namespace = request.namespace.as_deref();
     let mut snapshot = match token.rv {
         None => collection.snapshot(namespace),
@@ -88,7 +88,7 @@ fn continued(request: &ApiRequest, token: &ContinueToken) -> ApiResult<Snapshot>
     Ok(snapshot)
 }
 
-/// What matches, up to the limit, and the token for what is left.
+/// At most `limit` objects that match, and the token for the next page.
 fn cut(snapshot: Snapshot, filter: &Filter, limit: Option<usize>) -> (Vec<Arc<Stored>>, ListMeta) {
     let mut meta = ListMeta { rv: snapshot.rv, ..ListMeta::default() };
     let mut matching = snapshot.objects.into_iter().filter(|object| filter.matches(object));
@@ -98,7 +98,7 @@ fn cut(snapshot: Snapshot, filter: &Filter, limit: Option<usize>) -> (Vec<Arc<St
     if let (1.., Some(last)) = (left, objects.last()) {
         let token = ContinueToken { rv: Some(snapshot.rv), after: last.key.clone() };
         meta.continue_token = Some(token.encode());
-        // kube-apiserver counts the rest only when no selector makes that expensive.
+        // Like kube-apiserver, count the remaining objects only if there is no selector.
         meta.remaining = (!filter.is_selective()).then_some(left);
     }
     (objects, meta)

@@ -1,22 +1,21 @@
-//! PATCH: by content type.
+//! PATCH: changes an object; the `Content-Type` selects the kind of patch.
 
 use axum::response::Response;
 use serde_json::Value;
 
-use super::{ApiRequest, apply, body, json};
+use super::{apply, request::ApiRequest};
 use crate::{
-    encode, negotiate,
+    negotiate,
     patch::{self, JsonPatch, PatchError},
-    rest::{self, WriteOptions},
+    rest,
     status::{ApiError, ApiResult},
-    storage::ObjectKey,
 };
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
-/// A patch that was read: how it changes an object.
+/// A parsed patch.
 enum Patch {
     Json(JsonPatch),
     Merge(Value),
@@ -24,32 +23,27 @@ enum Patch {
 }
 
 pub(super) fn patch(request: &ApiRequest, name: &str) -> ApiResult<Response> {
-    if body::media_type(&request.headers) == apply::MEDIA_TYPE {
+    if request.media_type() == apply::MEDIA_TYPE {
         return apply::apply(request, name);
     }
     let view = negotiate::view(&request.headers)?;
-    let resource = &request.resource;
     let patch = Patch::read(request)?;
-    let key = ObjectKey::new(request.namespace(), name);
-    let dry_run = request.query.dry_run()?;
-    let options = WriteOptions { part: request.part(), dry_run, manager: Some(request.manager()) };
-    let patched = rest::update(&request.api, resource, &key, &options, |current| {
+    let (key, options) = (request.key(name), request.write_options(request.part())?);
+    let patched = rest::update(&request.api, &request.resource, &key, &options, |current| {
         request.object(patch.apply(&current.clone().into_value())?)
     })?;
-    Ok(json(encode::object(resource, view, &patched)))
+    Ok(request.answer(view, &patched))
 }
 
 // === impl Patch ===
 
 impl Patch {
     fn read(request: &ApiRequest) -> ApiResult<Self> {
-        match body::media_type(&request.headers).as_str() {
-            JSON_PATCH => {
-                JsonPatch::parse(body::parse(&request.body)?).map(Self::Json).map_err(|error| refuse(&error))
-            }
-            MERGE_PATCH => body::fields(&request.body).map(Self::Merge),
-            // Custom resources have no merge keys, so kube-apiserver takes none for them either.
-            STRATEGIC_PATCH if !request.resource.custom => body::fields(&request.body).map(Self::Strategic),
+        match request.media_type().as_str() {
+            JSON_PATCH => JsonPatch::parse(request.json()?).map(Self::Json).map_err(|error| refuse(&error)),
+            MERGE_PATCH => request.fields().map(Self::Merge),
+            // kube-apiserver refuses strategic patches of custom resources too: they have no merge keys.
+            STRATEGIC_PATCH if !request.resource.custom => request.fields().map(Self::Strategic),
             _ if request.resource.custom => {
                 Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH, apply::MEDIA_TYPE]))
             }

@@ -1,4 +1,4 @@
-//! The parameters of a request.
+//! The query parameters of a request.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     status::{ApiError, ApiResult},
 };
 
-/// The query of a request. Of a repeated parameter the first counts.
+/// The query of a request. If a parameter is repeated, the first value wins.
 #[derive(Debug, Default)]
 pub(crate) struct Query {
     parameters: Vec<(String, String)>,
@@ -26,13 +26,13 @@ impl Query {
         Ok(Self { parameters: parameters.0 })
     }
 
-    /// A parameter that is there and not empty.
+    /// The value of a parameter. Returns `None` if the parameter is missing or empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let value = self.parameters.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str());
         value.filter(|value| !value.is_empty())
     }
 
-    /// A boolean, as Go's `ParseBool` reads it.
+    /// A boolean in one of the forms that Go's `ParseBool` accepts.
     pub(crate) fn flag(&self, name: &str) -> ApiResult<Option<bool>> {
         match self.get(name) {
             None => Ok(None),
@@ -44,7 +44,7 @@ impl Query {
         }
     }
 
-    /// An integer of at least 0.
+    /// A non-negative integer.
     pub(crate) fn number(&self, name: &str) -> ApiResult<Option<u64>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let problem =
@@ -56,7 +56,7 @@ impl Query {
         Ok(self.number("timeoutSeconds")?.filter(|seconds| *seconds > 0).map(Duration::from_secs))
     }
 
-    /// Whether the request is to change nothing (`dryRun=All`).
+    /// Returns true if the request must change nothing (`dryRun=All`).
     pub(crate) fn dry_run(&self) -> ApiResult<bool> {
         match self.get("dryRun") {
             None => Ok(false),
@@ -67,7 +67,7 @@ impl Query {
         }
     }
 
-    /// The selection of a list, watch or deletion of many.
+    /// The selectors of a list, a watch or a deletion of a collection.
     pub(crate) fn filter(&self, resource: &Resource, namespace: Option<&str>) -> ApiResult<Filter> {
         let refuse = |error: crate::selector::InvalidSelector| ApiError::bad_request(error.to_string());
         let labels = self.get("labelSelector").unwrap_or_default();

@@ -1,15 +1,14 @@
-//! "Who am I?" and "May I?": here everybody is the developer, who may do everything.
+//! Self reviews ("who am I?", "may I?"): every client is the developer, who may do everything.
 
 use axum::response::Response;
 use http::StatusCode;
 use serde_json::json as value;
 
-use super::{ApiRequest, body, json};
-use crate::status::ApiResult;
+use super::request::ApiRequest;
+use crate::{answer, status::ApiResult};
 
 pub(super) fn answer(request: &ApiRequest) -> ApiResult<Response> {
-    let document = body::document(&request.headers, &request.body)?;
-    let mut review = request.object(document)?;
+    let mut review = request.object(request.document()?)?;
     let status = match request.resource.plural.as_str() {
         "selfsubjectreviews" => {
             value!({"userInfo": {"username": "developer", "groups": ["system:masters", "system:authenticated"]}})
@@ -17,7 +16,5 @@ pub(super) fn answer(request: &ApiRequest) -> ApiResult<Response> {
         _ => value!({"allowed": true, "reason": "the development server has no authorization"}),
     };
     review.fields.insert("status".into(), status);
-    let mut response = json(review.into_value().to_string().into());
-    *response.status_mut() = StatusCode::CREATED;
-    Ok(response)
+    Ok(answer::json_with_status(StatusCode::CREATED, review.into_value().to_string()))
 }

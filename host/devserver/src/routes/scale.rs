@@ -1,18 +1,17 @@
-//! The `scale` subresource: replicas, whatever the resource keeps them in.
+//! The `scale` subresource: reads and sets the replicas of any resource that has them.
 
 use axum::response::Response;
 use http::Method;
 use serde_json::{Value, json as value};
 
-use super::{ApiRequest, body, json};
+use super::request::ApiRequest;
 use crate::{
-    negotiate,
+    answer, negotiate,
     object::Object,
     patch::{self, JsonPatch},
     registry::Scale,
-    rest::{self, Part, WriteOptions},
+    rest::{self, Part},
     status::{ApiError, ApiResult, Cause},
-    storage::ObjectKey,
 };
 
 const JSON_PATCH: &str = "application/json-patch+json";
@@ -21,33 +20,27 @@ const MERGE_PATCHES: [&str; 2] = ["application/merge-patch+json", "application/s
 pub(super) fn serve(request: &ApiRequest, method: &Method, name: &str, scale: &Scale) -> ApiResult<Response> {
     negotiate::view(&request.headers)?;
     let resource = &request.resource;
-    let key = ObjectKey::new(request.namespace(), name);
-    let stored = request.api.collection(resource).get(&key);
-    let stored = stored.ok_or_else(|| ApiError::not_found(resource.group_resource(), name))?;
+    let stored = request.stored(name)?;
     if *method == Method::GET {
         return Ok(answer(&stored.decode(resource), scale));
     }
     if *method != Method::PUT && *method != Method::PATCH {
         return Err(ApiError::method_not_allowed());
     }
-    let dry_run = request.query.dry_run()?;
-    let options = WriteOptions { part: Part::Main, dry_run, manager: Some(request.manager()) };
-    let updated = rest::update(&request.api, resource, &key, &options, |current| {
-        let wanted = if *method == Method::PUT {
-            body::document(&request.headers, &request.body)?
-        } else {
-            patched(request, of(current, scale))?
-        };
+    let options = request.write_options(Part::Main)?;
+    let updated = rest::update(&request.api, resource, &request.key(name), &options, |current| {
+        let wanted =
+            if *method == Method::PUT { request.document()? } else { patched(request, of(current, scale))? };
         scaled(request, current, scale, &wanted)
     })?;
     Ok(answer(&updated.decode(resource), scale))
 }
 
 fn answer(object: &Object, scale: &Scale) -> Response {
-    json(of(object, scale).to_string().into())
+    answer::json(of(object, scale).to_string())
 }
 
-/// The `Scale` of an object.
+/// The `Scale` document of an object.
 fn of(object: &Object, scale: &Scale) -> Value {
     let at = |path: &[String]| object.at(&path.iter().map(String::as_str).collect::<Vec<_>>()).cloned();
     let replicas = |path: &[String]| at(path).filter(Value::is_i64).or(Some(0.into()));
@@ -74,7 +67,7 @@ fn of(object: &Object, scale: &Scale) -> Value {
     })
 }
 
-/// A label selector object as text; expressions other than labels are left out.
+/// A label selector object as text; only `matchLabels` is written, not `matchExpressions`.
 fn selector_text(selector: &Value) -> String {
     let labels = selector.get("matchLabels").unwrap_or(selector).as_object();
     let terms =
@@ -83,8 +76,8 @@ fn selector_text(selector: &Value) -> String {
 }
 
 fn patched(request: &ApiRequest, mut current: Value) -> ApiResult<Value> {
-    let document = body::parse(&request.body)?;
-    match body::media_type(&request.headers).as_str() {
+    let document = request.json()?;
+    match request.media_type().as_str() {
         JSON_PATCH => JsonPatch::parse(document)
             .and_then(|patch| patch.apply(&current))
             .map_err(|error| ApiError::bad_request(error.to_string())),
@@ -96,7 +89,7 @@ fn patched(request: &ApiRequest, mut current: Value) -> ApiResult<Value> {
     }
 }
 
-/// The object with the replicas of a `Scale`.
+/// A copy of the object with the replicas of the `Scale` in `wanted`.
 fn scaled(request: &ApiRequest, current: &Object, scale: &Scale, wanted: &Value) -> ApiResult<Object> {
     let resource = &request.resource;
     let version = wanted.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();

@@ -1,6 +1,8 @@
-//! What a path names.
+//! The path of a request, split into its parts.
 
-/// The parts of the path of a resource.
+use percent_encoding::percent_decode_str;
+
+/// The parts of a path that names a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) group: String,
@@ -11,17 +13,18 @@ pub(crate) struct Target {
     pub(crate) subresource: Option<String>,
 }
 
-/// The segments of a path, percent-decoded; `None` when they are no UTF-8 or one is empty.
+/// The percent-decoded segments of a path. Returns `None` if a segment is empty, is not UTF-8 or has an invalid
+/// escape.
 pub(crate) fn segments(path: &str) -> Option<Vec<String>> {
     let path = path.strip_prefix('/').unwrap_or(path);
     let path = path.strip_suffix('/').unwrap_or(path);
-    path.split('/').map(|segment| decode(segment).filter(|text| !text.is_empty())).collect()
+    path.split('/').map(decode).collect()
 }
 
 // === impl Target ===
 
 impl Target {
-    /// Reads `/api/v1/...` and `/apis/{group}/{version}/...`; `None` for any other path.
+    /// Reads `/api/v1/...` and `/apis/{group}/{version}/...`. Returns `None` for any other path.
     pub(crate) fn parse(segments: &[String]) -> Option<Self> {
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
         let (group, version, rest) = match segments.as_slice() {
@@ -53,20 +56,9 @@ impl Target {
 }
 
 fn decode(segment: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.bytes();
-    while let Some(byte) = rest.next() {
-        let decoded = match byte {
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let value = digit(rest.next())? * 16 + digit(rest.next())?;
-                u8::try_from(value).ok()?
-            }
-            byte => byte,
-        };
-        bytes.push(decoded);
-    }
-    String::from_utf8(bytes).ok()
+    let text = percent_decode_str(segment).decode_utf8().ok()?;
+    // No name contains `%`, so a `%` in the result comes from an invalid escape.
+    (!text.is_empty() && !text.contains('%')).then(|| text.into_owned())
 }
 
 #[cfg(test)]
@@ -82,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_path_is_understood() {
+    fn every_form_of_path_is_parsed() {
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(parse("/api/v1/pods"), Some(("/v1/pods".into(), None, None, None)));
         assert_eq!(
@@ -103,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_paths_name_nothing() {
+    fn invalid_paths_are_refused() {
         for path in
             ["/", "/api", "/apis/apps", "/api/v1//pods", "/api/v1/pods/%zz", "/api/v1/pods/a/b/c/d", "/x"]
         {

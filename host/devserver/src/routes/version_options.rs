@@ -1,21 +1,21 @@
-//! Which state of a collection a list or watch asks for: `resourceVersion` and its match.
+//! The requested state of a collection: `resourceVersion` and its match for lists and watches.
 
 use serde_json::Value;
 
 use super::query::Query;
 use crate::status::{ApiError, ApiResult, Cause};
 
-/// How `resourceVersion` is meant.
+/// How the server matches `resourceVersion`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VersionMatch {
     Exact,
     NotOlderThan,
 }
 
-/// The version parameters of a list or watch, valid together.
+/// The version parameters of a list or watch. They form a valid combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct VersionOptions {
-    /// `None` when unset; 0 for any.
+    /// `None` if unset; 0 accepts any state.
     pub(crate) rv: Option<u64>,
     pub(crate) version_match: Option<VersionMatch>,
     pub(crate) send_initial_events: Option<bool>,
@@ -25,7 +25,7 @@ pub(crate) struct VersionOptions {
 
 impl VersionOptions {
     /// # Errors
-    /// 400 for a version that is no number, 422 for parameters that exclude one another.
+    /// 400 for a version that is not a number, 422 for parameters that exclude one another.
     pub(crate) fn parse(query: &Query, is_watch: bool) -> ApiResult<Self> {
         let rv = query.get("resourceVersion").map(parse_version).transpose()?;
         let version_match = match query.get("resourceVersionMatch") {

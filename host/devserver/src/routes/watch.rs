@@ -1,14 +1,15 @@
-//! Opening a watch.
+//! Opening a watch: where it starts, whether it begins with the existing objects, and how it
+//! fails if its version is forgotten.
 
 use std::{convert::Infallible, time::Duration};
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use futures::stream;
-use http::{HeaderValue, header};
 
-use super::{ApiRequest, list, version_options::VersionOptions};
+use super::{list, request::ApiRequest, version_options::VersionOptions};
 use crate::{
+    answer,
     config::GoneStyle,
     encode, negotiate,
     selector::FieldSelector,
@@ -16,7 +17,7 @@ use crate::{
     watch::{Watch, WatchOptions},
 };
 
-/// Without `timeoutSeconds` a watch lasts between this and twice as long, as with kube-apiserver.
+/// Without `timeoutSeconds` a watch ends after a random time between this and twice this, as in kube-apiserver.
 const MIN_TIMEOUT: Duration = Duration::from_secs(1800);
 
 pub(super) async fn watch(request: ApiRequest) -> ApiResult<Response> {
@@ -30,9 +31,9 @@ pub(super) async fn watch(request: ApiRequest) -> ApiResult<Response> {
     let timeout = request.query.timeout()?.unwrap_or_else(|| MIN_TIMEOUT.mul_f64(1.0 + fastrand::f64()));
 
     let api = &request.api;
-    // Taken before the state is looked at: what ends watches from here on ends this one too.
+    // Take the token before reading the state: a later `end_watches` then ends this watch too.
     let ended = api.watches_token();
-    let collection = api.collection(&request.resource);
+    let collection = request.collection();
     let asks_initial = versions.send_initial_events == Some(true);
     let rv = versions.rv.unwrap_or(0);
     let mut options = WatchOptions {
@@ -55,7 +56,7 @@ pub(super) async fn watch(request: ApiRequest) -> ApiResult<Response> {
         let error = ApiError::expired(format!("too old resource version: {rv} ({})", forgotten.oldest));
         return match api.config.gone {
             GoneStyle::HttpStatus => Err(error),
-            GoneStyle::InStream => Ok(stream_of(Body::from(encode::failure(&error.to_json())))),
+            GoneStyle::InStream => Ok(answer::json(encode::failure(&error.to_json()))),
         };
     }
     let watch = Watch::open(request.resource.clone(), collection, options, ended);
@@ -63,11 +64,5 @@ pub(super) async fn watch(request: ApiRequest) -> ApiResult<Response> {
         let frame = watch.next().await?;
         Some((Ok::<Bytes, Infallible>(frame), watch))
     });
-    Ok(stream_of(Body::from_stream(frames)))
-}
-
-fn stream_of(body: Body) -> Response {
-    let mut response = Response::new(body);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    Ok(answer::json(Body::from_stream(frames)))
 }

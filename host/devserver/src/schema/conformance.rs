@@ -1,23 +1,22 @@
-//! Holding a JSON document against the fields of its kind, as Go's typed decoding does.
+//! Checks a JSON document against the fields of its kind, as Go's typed decoding does.
 
 use serde_json::Value;
 
 use super::{Field, Message, Schema, Shape, Type};
 
-/// A value of another type than its field has.
+/// A value with another type than its field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Misfit {
-    /// As in `spec.template.spec.containers[0].image`.
+    /// The path of the field, such as `spec.template.spec.containers[0].image`.
     pub(crate) path: String,
     pub(crate) expected: &'static str,
     pub(crate) found: &'static str,
 }
 
-/// Drops the fields that the kind does not have, and names them. A kind that is not in the table
-/// (a custom one) has every field.
+/// Removes fields that the kind does not have, and returns their paths. A custom kind may have any field.
 ///
 /// # Errors
-/// [`Misfit`]: the first value that is of the wrong type.
+/// [`Misfit`] for the first value with the wrong type.
 pub(crate) fn conform(api_version: &str, kind: &str, document: &mut Value) -> Result<Vec<String>, Misfit> {
     let schema = Schema::get();
     let mut check = Check { schema, path: Vec::new(), unknown: Vec::new() };
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kind_does_not_have_is_dropped_and_named() {
+    fn unknown_fields_are_removed_and_returned() {
         let (unknown, rest) = check(json!({
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "colour": "red"},
             "spec": {"replica": 1, "template": {"spec": {"containers": [{"name": "c", "imag": "i"}]}}},
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_wrong_type_is_named() {
+    fn a_value_of_the_wrong_type_is_reported_with_its_path() {
         for (document, path, expected, found) in [
             (json!({"spec": {"replicas": "1"}}), "spec.replicas", "integer", "string"),
             (json!({"spec": {"replicas": 1.5}}), "spec.replicas", "integer", "number"),
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_is_not_in_the_table_may_have_any_field() {
+    fn a_custom_kind_may_have_any_field() {
         let mut document = json!({"spec": {"anything": [1, "two"]}});
         assert_eq!(conform("example.com/v1", "Widget", &mut document), Ok(vec![]));
     }

@@ -18,11 +18,11 @@ struct Requirement {
 // === impl FieldSelector ===
 
 impl FieldSelector {
-    /// Reads `path=value`, `path==value` and `path!=value`, separated by commas; in a value `\`
-    /// escapes a comma, an equals sign or itself.
+    /// Parses `path=value`, `path==value` and `path!=value`, separated by commas. In a value, `\` escapes a comma, an
+    /// equals sign or itself.
     ///
     /// # Errors
-    /// [`InvalidSelector`] for anything else, and for a field that `selectable` does not name.
+    /// [`InvalidSelector`] for any other form, and for a field that `selectable` does not contain.
     pub(crate) fn parse(text: &str, selectable: &[String]) -> Result<Self, InvalidSelector> {
         let mut requirements = Vec::new();
         for term in split_terms(text) {
@@ -41,13 +41,13 @@ impl FieldSelector {
         Ok(Self { requirements })
     }
 
-    /// Selects the one object of a name.
+    /// Selects the object with this name.
     pub(crate) fn named(name: &str) -> Self {
         let path = "metadata.name".to_owned();
         Self { requirements: vec![Requirement { path, equal: true, value: name.to_owned() }] }
     }
 
-    /// The same selector over fields of other names.
+    /// The same selector with other names of the fields.
     pub(crate) fn renamed(mut self, name: impl Fn(&str) -> String) -> Self {
         for requirement in &mut self.requirements {
             requirement.path = name(&requirement.path);
@@ -55,7 +55,7 @@ impl FieldSelector {
         self
     }
 
-    /// Both this and `other`.
+    /// Selects objects that match both selectors.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.requirements.extend(other.requirements);
         self
@@ -74,7 +74,7 @@ impl FieldSelector {
 
 impl Requirement {
     fn parse(term: &str) -> Result<Self, InvalidSelector> {
-        // `!=` before `==` before `=`: the first operator of the term decides.
+        // The first operator of the term counts; `!=` and `==` take precedence over `=`.
         let at = term.find('=').ok_or_else(|| {
             InvalidSelector(format!("invalid selector: '{term}'; can't understand '{term}'"))
         })?;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operator_is_understood() {
+    fn every_field_operator_is_supported() {
         assert!(matches("status.phase=Running", "Running"));
         assert!(matches("status.phase==Running", "Running"));
         assert!(matches("status.phase!=Running", "Pending"));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_and_unknown_fields_are_refused() {
+    fn invalid_selectors_and_unknown_fields_are_refused() {
         assert!(parse("status.phase").is_err());
         assert!(parse("spec.color=red").unwrap_err().to_string().contains("field label not supported"));
         assert!(parse(r"status.phase=a\b").is_err());

@@ -32,11 +32,11 @@ enum Operator {
 // === impl LabelSelector ===
 
 impl LabelSelector {
-    /// Reads a selector as `kubectl -l` writes it: `k`, `!k`, `k=v`, `k==v`, `k!=v`, `k in (v,w)`,
-    /// `k notin (v,w)`, `k>1`, `k<1`, separated by commas.
+    /// Parses a selector in the form of `kubectl -l`: `k`, `!k`, `k=v`, `k==v`, `k!=v`, `k in (v,w)`, `k notin (v,w)`,
+    /// `k>1`, `k<1`, separated by commas.
     ///
     /// # Errors
-    /// [`InvalidSelector`] says what was found and what was expected.
+    /// [`InvalidSelector`] with the found token and the expected one.
     pub(crate) fn parse(text: &str) -> Result<Self, InvalidSelector> {
         let mut parser = Parser { lexer: Lexer::new(text) };
         let mut requirements = Vec::new();
@@ -143,7 +143,7 @@ impl Parser<'_> {
         }
         let mut values = Vec::new();
         loop {
-            // `(a,)` and `()` name the empty value, as in client-go.
+            // `(a,)` and `()` contain the empty value, as in client-go.
             let value = match self.lexer.peek() {
                 Token::Comma | Token::Close => String::new(),
                 _ => self.value()?,
@@ -162,7 +162,7 @@ fn unexpected(found: &Token<'_>, expected: &str) -> InvalidSelector {
     InvalidSelector(format!("unable to parse requirement: found {found}, expected: {expected}"))
 }
 
-/// `[prefix/]name`: the prefix a DNS subdomain, the name at most 63 characters.
+/// Returns true for `[prefix/]name` with a DNS subdomain as prefix and at most 63 characters in the name.
 pub(crate) fn is_label_key(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => crate::name::is_subdomain(prefix) && is_qualified_name(name),
@@ -174,8 +174,8 @@ fn is_qualified_name(name: &str) -> bool {
     !name.is_empty() && is_label_value(name)
 }
 
-/// Empty, or at most 63 characters of letters, digits, `-`, `_` and `.`, with a letter or digit at
-/// both ends.
+/// Returns true for an empty text, and for at most 63 letters, digits, `-`, `_` and `.` with a letter or digit at both
+/// ends.
 pub(crate) fn is_label_value(value: &str) -> bool {
     let ends = |c: Option<char>| c.is_none_or(|c| c.is_ascii_alphanumeric());
     value.len() <= 63

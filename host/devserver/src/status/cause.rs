@@ -1,4 +1,4 @@
-//! One reason of a failure: which field, what is wrong with it.
+//! One cause of a failure: a field and what is wrong with it.
 
 use serde_json::{Value, json};
 
@@ -17,24 +17,24 @@ impl Cause {
         Self { reason, field: field.into(), message: message.into() }
     }
 
-    /// A field whose value breaks a rule.
+    /// The value of a field breaks a rule.
     pub(crate) fn invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
         Self::new("FieldValueInvalid", field, format!("Invalid value: {value}: {why}"))
     }
 
-    /// A field that has to be there.
+    /// A required field is missing.
     pub(crate) fn required(field: impl Into<String>, why: &str) -> Self {
         let message =
             if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
         Self::new("FieldValueRequired", field, message)
     }
 
-    /// A field, or a change of it, that is not allowed.
+    /// The field, or a change of the field, is not allowed.
     pub(crate) fn forbidden(field: impl Into<String>, why: &str) -> Self {
         Self::new("FieldValueForbidden", field, format!("Forbidden: {why}"))
     }
 
-    /// A value outside its fixed set.
+    /// The value is not one of the allowed values.
     pub(crate) fn not_supported(field: impl Into<String>, value: &Value, allowed: &[&str]) -> Self {
         let allowed: Vec<String> = allowed.iter().map(|v| format!("\"{v}\"")).collect();
         let message = format!("Unsupported value: {value}: supported values: {}", allowed.join(", "));

@@ -1,4 +1,4 @@
-//! The objects of one resource, and their history.
+//! The objects of one resource and their history.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Draft, Event, ObjectKey, Owners, Revision, Stored, history::History};
 use crate::registry::CollectionId;
 
-/// The objects of one resource. Reads see one moment; a list at a version and a watch from that
-/// version together miss nothing and repeat nothing.
+/// The objects of one resource. Each read sees a consistent state. A list at a version and a watch from that version
+/// together miss no change and repeat none.
 #[derive(Debug)]
 pub(crate) struct Collection {
     id: CollectionId,
@@ -31,21 +31,21 @@ struct State {
     history: History,
 }
 
-/// The object is not what the write was made from.
+/// The object changed after the write had read it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stale;
 
-/// The objects of a namespace, or all, from one moment.
+/// A consistent state of all objects, or of those in a namespace.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) rv: u64,
     pub(crate) objects: Vec<Arc<Stored>>,
 }
 
-/// History does not reach back to the version asked for.
+/// The history does not reach back to the requested version.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Forgotten {
-    /// The oldest version that can be asked for.
+    /// The oldest version that can be requested.
     pub(crate) oldest: u64,
 }
 
@@ -81,7 +81,7 @@ impl Collection {
         self.state.read().in_namespace(Some(namespace)).next().is_some()
     }
 
-    /// The objects now, in key order; those of one namespace when one is given.
+    /// The current objects in key order. `None` means all namespaces.
     pub(crate) fn snapshot(&self, namespace: Option<&str>) -> Snapshot {
         let state = self.state.read();
         let objects = state.in_namespace(namespace).map(|(_, object)| object.clone()).collect();
@@ -97,21 +97,20 @@ impl Collection {
             .in_namespace(namespace)
             .filter_map(|(key, now)| was.remove(key).unwrap_or_else(|| Some(now.clone())))
             .collect();
-        // What is left existed then and does not now.
+        // The remaining objects existed at `rv` and are deleted now.
         let gone = was.into_values().flatten();
         objects.extend(gone.filter(|object| namespace.is_none_or(|ns| object.key.namespace == ns)));
         objects.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Snapshot { rv, objects })
     }
 
-    /// Whether a watch may start from `rv`.
+    /// Checks that a watch may start from `rv`.
     pub(crate) fn check_reach(&self, rv: u64) -> Result<(), Forgotten> {
         self.state.read().check_reach(rv)
     }
 
-    /// Up to `max` changes after `rv`, and the version up to which they are complete. `None` when
-    /// the reader is so slow that what it needs next is forgotten. For a version of the future, that
-    /// version is yet to come and the answer stays below it.
+    /// At most `max` changes after `rv`, and the version up to which they are complete. Returns `None` if the next change
+    /// is already forgotten. If `rv` is in the future, the returned version is lower than `rv`.
     pub(crate) fn changes_after(&self, rv: u64, max: usize) -> Option<(Vec<Arc<Event>>, u64)> {
         let state = self.state.read();
         let events = state.history.after(rv, max)?;
@@ -122,12 +121,12 @@ impl Collection {
         Some((events, complete_to))
     }
 
-    /// Wakes on every change of this collection.
+    /// A receiver that wakes on every change of this collection.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// Cancelled when the resource is served no more.
+    /// A token that is cancelled when the resource is no longer served.
     pub(crate) fn closed(&self) -> &CancellationToken {
         &self.closed
     }
@@ -140,7 +139,7 @@ impl Collection {
         self.state.write().history.compact(rv.min(self.revision.current()));
     }
 
-    /// Adds an object; `None` when its key is taken.
+    /// Adds an object. Returns `None` if its key is taken.
     pub(crate) fn insert(&self, draft: Draft) -> Option<Arc<Stored>> {
         let mut state = self.state.write();
         if state.objects.contains_key(draft.key()) {
@@ -151,8 +150,7 @@ impl Collection {
         Some(stored)
     }
 
-    /// Puts `draft` in the place of `expected`; writing what is there already changes nothing, not
-    /// even the version.
+    /// Replaces `expected` by `draft`. A draft that equals `expected` changes nothing, not even the version.
     pub(crate) fn replace(&self, expected: &Arc<Stored>, draft: Draft) -> Result<Arc<Stored>, Stale> {
         if draft.is_same(expected) {
             return self.still(expected).then(|| expected.clone()).ok_or(Stale);
@@ -164,7 +162,7 @@ impl Collection {
         Ok(stored)
     }
 
-    /// Takes `expected` out. `last` is the state watchers are shown.
+    /// Removes `expected`. Watches send `last` as the last state.
     pub(crate) fn remove(&self, expected: &Arc<Stored>, last: Draft) -> Result<Arc<Stored>, Stale> {
         let mut state = self.state.write();
         state.check_current(expected)?;

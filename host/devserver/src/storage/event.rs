@@ -1,4 +1,4 @@
-//! One change of one object, as history keeps it.
+//! One change of one object in the history.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,16 +14,16 @@ pub(crate) enum EventKind {
     Deleted,
 }
 
-/// A change. The frame a plain watcher sees is encoded once, by the first that needs it, and shared.
+/// A change. The frame of each kind is encoded once, by the first watch that needs it, and shared.
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) rv: u64,
-    /// The state before; `None` when the object was created.
+    /// The state before the change. `None` means that the object was created.
     pub(crate) before: Option<Arc<Stored>>,
-    /// The state after; `None` when the object was deleted.
+    /// The state after the change. `None` means that the object was deleted.
     pub(crate) after: Option<Arc<Stored>>,
     last_state: OnceLock<Arc<Stored>>,
-    /// For each kind, the frame and the `apiVersion` it is written in.
+    /// The encoded frame of each kind and its `apiVersion`.
     frames: [OnceLock<(String, Bytes)>; 3],
 }
 
@@ -47,15 +47,15 @@ impl Event {
         Self { rv, before, after: Some(after), last_state: OnceLock::new(), frames: Default::default() }
     }
 
-    /// `last` is the state watchers are shown, under the version of the deletion.
+    /// `last` is the state that watches send, with the version of the deletion.
     pub(super) fn deleted(before: Arc<Stored>, last: Arc<Stored>) -> Self {
         let rv = last.rv;
         let last_state = OnceLock::from(last);
         Self { rv, before: Some(before), after: None, last_state, frames: Default::default() }
     }
 
-    /// The state to send with an event of this kind: for a deletion (or an object that left the
-    /// selection, A-9) what it was last, under the version of the change.
+    /// The state to send with an event of this kind. For a deletion, or an object that no longer matches the selectors
+    /// this is the last state with the version of the change.
     pub(crate) fn object(&self, kind: EventKind) -> Option<&Arc<Stored>> {
         match (kind, &self.after, &self.before) {
             (EventKind::Added | EventKind::Modified, Some(after), _) => Some(after),
@@ -66,8 +66,8 @@ impl Event {
         }
     }
 
-    /// The frame of this kind, encoded once and shared by all who watch in the version that was
-    /// asked for first; whoever watches in another version encodes its own.
+    /// The frame of this kind. It is encoded once for the first requested `apiVersion` and shared; watches in another
+    /// version encode their own frames.
     pub(crate) fn frame(&self, kind: EventKind, api_version: &str, encode: impl Fn() -> Bytes) -> Bytes {
         let [added, modified, deleted] = &self.frames;
         let slot = match kind {

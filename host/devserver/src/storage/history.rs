@@ -1,4 +1,4 @@
-//! The changes a collection remembers: a ring in version order.
+//! The changes that a collection remembers, in version order.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -7,14 +7,14 @@ use std::{
 
 use super::{Event, ObjectKey, Stored};
 
-/// Changes kept for watches that are already open, whatever the limit: a watcher is ended for being
-/// slow only when it is this far behind.
+/// The number of changes kept for open watches even if the limit is lower. An open watch is ended as too slow only
+/// when it is further behind.
 const OPEN_WATCH_REACH: usize = 4096;
 
 /// The last changes of a collection.
 ///
-/// Two reaches: a *new* request may go back to the floor, which the limit and compaction raise; an
-/// *open* watch may go back as far as the ring does. When the ring is full the oldest change goes.
+/// A *new* request may go back to the floor, which the limit and compaction raise. An *open* watch may go back to the
+/// oldest change in the ring. When the ring is full, the oldest change is dropped.
 #[derive(Debug)]
 pub(crate) struct History {
     ring: VecDeque<Arc<Event>>,
@@ -43,7 +43,7 @@ impl History {
         }
     }
 
-    /// Refuses new requests for what was before `rv`.
+    /// Refuses new requests for versions before `rv`.
     pub(super) fn compact(&mut self, rv: u64) {
         self.floor = self.floor.max(rv);
     }
@@ -53,7 +53,7 @@ impl History {
         self.floor.max(self.forgotten)
     }
 
-    /// Up to `max` changes after `rv`, oldest first; `None` when some of them are forgotten.
+    /// At most `max` changes after `rv`, oldest first. Returns `None` if some of them are forgotten.
     pub(super) fn after(&self, rv: u64, max: usize) -> Option<Vec<Arc<Event>>> {
         if rv < self.forgotten {
             return None;
@@ -62,7 +62,7 @@ impl History {
         Some(self.ring.iter().skip(start).take(max).cloned().collect())
     }
 
-    /// What each object that changed after `rv` was at `rv`.
+    /// The state at `rv` of each object that changed after `rv`. `None` means that the object did not exist.
     pub(super) fn undo_to(&self, rv: u64) -> HashMap<ObjectKey, Option<Arc<Stored>>> {
         let mut was = HashMap::new();
         for event in self.ring.iter().rev().take_while(|event| event.rv > rv) {

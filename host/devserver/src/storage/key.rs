@@ -1,6 +1,6 @@
-//! The place of an object in its collection.
+//! The key of an object in its collection.
 
-/// Namespace and name, in list order. The namespace of a cluster-scoped object is empty.
+/// Namespace and name, ordered as in lists. The namespace of a cluster-scoped object is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ObjectKey {
     pub(crate) namespace: String,

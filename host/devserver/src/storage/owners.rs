@@ -1,4 +1,4 @@
-//! Who owns whom: from the UID of an owner to the objects that name it.
+//! The dependents of each owner.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,10 +7,11 @@ use parking_lot::Mutex;
 use super::{ObjectKey, Stored};
 use crate::registry::CollectionId;
 
-/// The place of an object: its collection and its key there.
+/// The collection and the key of an object.
 pub(crate) type Place = (CollectionId, ObjectKey);
 
-/// Kept under each collection's lock, so it always agrees with the collections.
+/// The dependents of each owner by its UID. It is updated while the lock of the collection is held, so it always
+/// agrees with the collections.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     dependents: Mutex<HashMap<String, HashSet<Place>>>,
@@ -41,7 +42,7 @@ impl Owners {
         }
     }
 
-    /// The objects that name this UID as an owner.
+    /// The objects that name the owner with this UID.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<Place> {
         self.dependents.lock().get(uid).into_iter().flatten().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! The server's clock: the last resourceVersion given out.
+//! The counter of resourceVersions.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::watch;
 
-/// A counter of writes. 1 is the empty server: "0" is never a live version.
+/// A counter of writes. It starts at 1, because "0" is never the version of an object.
 #[derive(Debug)]
 pub(crate) struct Revision {
     last: AtomicU64,
@@ -23,13 +23,13 @@ impl Default for Revision {
 }
 
 impl Revision {
-    /// Takes the next version. Call it under the collection's lock, so that versions and history
-    /// have one order.
+    /// Takes the next version. Call this while you hold the lock of the collection, so that its history is in version
+    /// order.
     pub(super) fn next(&self) -> u64 {
         self.last.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Tells the waiting that the write of `rv` is in its collection.
+    /// Wakes tasks that wait for `rv`, after the write is in its collection.
     pub(super) fn announce(&self, rv: u64) {
         self.reached.send_if_modified(|last| {
             let newer = rv > *last;
@@ -42,10 +42,10 @@ impl Revision {
         self.last.load(Ordering::SeqCst)
     }
 
-    /// Waits until `rv` was given out; `false` when it was not within `patience`.
+    /// Waits until the server reaches `rv`. Returns false if that takes longer than `patience`.
     ///
     /// # Cancel safety
-    /// Dropping it loses nothing.
+    /// Dropping the future has no effect.
     pub(crate) async fn wait_for(&self, rv: u64, patience: Duration) -> bool {
         if self.current() >= rv {
             return true;

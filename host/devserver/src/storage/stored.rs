@@ -1,4 +1,4 @@
-//! An object at rest: its JSON, cut where the wire needs it cut, and what selectors look at.
+//! A stored object: its JSON in the parts that answers need, and the values that selectors need.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use crate::{
     registry::Resource,
 };
 
-/// An object as it was written at one resourceVersion. Never changes.
+/// An immutable object at one resourceVersion.
 ///
-/// The JSON is kept without `apiVersion` and `kind`, which depend on the version a client asks in,
-/// and with the metadata apart, which some clients want alone.
+/// The JSON has no `apiVersion` and `kind`, because they depend on the version that a client requests. The metadata is
+/// separate, because some clients request only the metadata.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) key: ObjectKey,
     pub(crate) rv: u64,
     pub(crate) uid: String,
     metadata: Bytes,
-    /// Everything else: empty, or `,"spec":{...},"status":{...}`.
+    /// All other fields: empty, or `,"spec":{...},"status":{...}`.
     rest: Bytes,
     header: Arc<Header>,
 }
 
-/// What is known of an object without reading its JSON.
+/// Values that are read without parsing the JSON.
 #[derive(Debug)]
 struct Header {
     /// Sorted by key.
@@ -36,7 +36,7 @@ struct Header {
     deleting: bool,
 }
 
-/// An object about to be written: complete but for its resourceVersion.
+/// An object before it is written: it only lacks its resourceVersion.
 #[derive(Debug)]
 pub(crate) struct Draft {
     key: ObjectKey,
@@ -65,7 +65,7 @@ impl Header {
 // === impl Draft ===
 
 impl Draft {
-    /// Takes the object apart, outside of any lock.
+    /// Encodes the object, before any lock is taken.
     pub(crate) fn new(resource: &Resource, mut object: Object) -> Self {
         resource.rename_for_storage(&mut object);
         let header = Arc::new(Header::of(resource, &object));
@@ -84,17 +84,17 @@ impl Draft {
         &self.key
     }
 
-    /// The length of everything but the metadata, as JSON.
+    /// The size in bytes of the JSON without the metadata.
     pub(crate) fn len(&self) -> usize {
         self.rest.len()
     }
 
-    /// Whether writing this over `current` would change nothing but the version.
+    /// Returns true if the draft differs from `current` at most in the version.
     pub(super) fn is_same(&self, current: &Stored) -> bool {
         self.rest == current.rest && self.metadata == current.metadata_fields()
     }
 
-    /// Stamps the version on it.
+    /// Completes the object with its version.
     pub(crate) fn store(mut self, rv: u64) -> Stored {
         self.metadata.insert("resourceVersion".into(), rv.to_string().into());
         let uid = self.metadata.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -116,19 +116,18 @@ impl Stored {
         serde_json::from_slice(&self.metadata).unwrap_or_default()
     }
 
-    /// A working copy, spoken of in the version of `resource`.
+    /// Decodes a working copy in the version of `resource`.
     pub(crate) fn decode(&self, resource: &Resource) -> Object {
         let mut document = Vec::new();
         self.write_stored(&resource.api_version(), &resource.kind, &mut document);
-        // These bytes were serialised by this module; an empty object is the harmless answer should
-        // that ever be wrong.
+        // This module serialised the bytes. An empty object is a harmless fallback.
         let object: Option<Object> = serde_json::from_slice(&document).ok().and_then(Object::from_value);
         let mut object = object.unwrap_or_default();
         resource.rename_from_storage(&mut object);
         object
     }
 
-    /// Appends the whole document, in the version of `resource`.
+    /// Appends the whole document in the version of `resource`.
     pub(crate) fn write_document(&self, resource: &Resource, out: &mut Vec<u8>) {
         if resource.renames.is_empty() {
             self.write_stored(&resource.api_version(), &resource.kind, out);
@@ -148,7 +147,7 @@ impl Stored {
         out.push(b'}');
     }
 
-    /// Appends the document without `kind` and `apiVersion`, as items of a built-in list are sent.
+    /// Appends the document without `kind` and `apiVersion`, which is the form of items in built-in lists.
     pub(crate) fn write_bare(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"metadata\":");
         out.extend_from_slice(&self.metadata);
@@ -165,7 +164,7 @@ impl Stored {
         out.push(b'}');
     }
 
-    /// The same object under another version: how a watch shows the last state of one that went.
+    /// The same object with another version: a watch sends it as the last state of an object that is gone.
     pub(crate) fn at_version(&self, rv: u64) -> Self {
         let mut metadata = self.metadata_fields();
         metadata.insert("resourceVersion".into(), rv.to_string().into());
@@ -185,7 +184,7 @@ impl Stored {
         labels.get(at).map(|(_, value)| value.as_str())
     }
 
-    /// The value of a selectable field; a field without a value is empty.
+    /// The value of a selectable field; empty if the field has no value.
     pub(crate) fn field(&self, path: &str) -> &str {
         match path {
             "metadata.name" => &self.key.name,
@@ -201,7 +200,7 @@ impl Stored {
         found.cloned()
     }
 
-    /// The UIDs of its owners.
+    /// The UIDs of the owners.
     pub(crate) fn owners(&self) -> &[String] {
         &self.header.owners
     }

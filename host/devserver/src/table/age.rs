@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-/// How long ago a Kubernetes time was; `<unknown>` for what is none.
+/// The time since a Kubernetes timestamp; `<unknown>` if the text is not a timestamp.
 pub(super) fn since(time: &str) -> String {
     match time.parse::<Timestamp>() {
         Ok(then) => human(Timestamp::now().as_second().saturating_sub(then.as_second())),
@@ -10,7 +10,7 @@ pub(super) fn since(time: &str) -> String {
     }
 }
 
-/// Two units where the larger one alone says too little.
+/// Formats with two units if the larger unit alone is too coarse.
 fn human(seconds: i64) -> String {
     let seconds = seconds.max(0);
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_read_as_kubectl_prints_them() {
+    fn ages_have_the_form_of_kubectl() {
         for (seconds, text) in [
             (-5, "0s"),
             (119, "119s"),

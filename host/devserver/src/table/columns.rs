@@ -1,14 +1,15 @@
-//! The columns of each resource.
+//! The table columns of each resource.
 
 use serde_json::{Value, json};
 
 use super::age;
 use crate::{
+    crd,
     object::Object,
     registry::{PrinterColumn, Resource},
 };
 
-/// One column: its heading, and how its cell is read from an object.
+/// One column: its heading and the source of its cells.
 pub(super) struct Column {
     name: String,
     kind: &'static str,
@@ -16,18 +17,18 @@ pub(super) struct Column {
     cell: Cell,
 }
 
-/// Computes a cell.
+/// Computes a cell from an object.
 type Compute = fn(&Object) -> Value;
 
-/// Where a cell comes from.
+/// The source of a cell.
 enum Cell {
     /// Computed by this server.
     Computed(Compute),
-    /// Read at the path that a definition gives.
+    /// Read at the path in a definition.
     Path(PrinterColumn),
 }
 
-/// A column as the table below writes it: heading, priority, cell.
+/// A row of the tables below: heading, priority, cell.
 type Row = (&'static str, i64, Compute);
 
 /// The columns of a resource, in order.
@@ -47,7 +48,7 @@ pub(super) fn of(resource: &Resource) -> Vec<Column> {
     columns
 }
 
-/// What comes after the name.
+/// The columns after the name.
 fn rows(resource: &Resource) -> &'static [Row] {
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "pods") => POD,
@@ -63,9 +64,7 @@ fn rows(resource: &Resource) -> &'static [Row] {
         ("", "namespaces") => &[("Status", 0, |o| text(o, &["status", "phase"])), AGE],
         ("batch", "jobs") => &[("Completions", 0, completions), AGE],
         ("coordination.k8s.io", "leases") => &[("Holder", 0, |o| text(o, &["spec", "holderIdentity"])), AGE],
-        (crate::crd::GROUP, crate::crd::PLURAL) => {
-            &[("Created At", 0, |o| text(o, &["metadata", "creationTimestamp"]))]
-        }
+        (crd::GROUP, crd::PLURAL) => &[("Created At", 0, |o| text(o, &["metadata", "creationTimestamp"]))],
         _ => &[AGE],
     }
 }
@@ -133,7 +132,7 @@ impl Column {
     pub(super) fn definition(&self) -> Value {
         let (kind, description) = match &self.cell {
             Cell::Computed(_) => (self.kind, ""),
-            // The server sends dates as ages already.
+            // The cells of dates are ages, which are strings.
             Cell::Path(column) if column.kind == "date" => ("string", column.description.as_str()),
             Cell::Path(column) => (column.kind.as_str(), column.description.as_str()),
         };

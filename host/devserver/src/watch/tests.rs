@@ -1,4 +1,4 @@
-//! What a watch does with readers that are slow.
+//! Tests of watches with slow readers.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ async fn next(watch: &mut Watch) -> Option<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_that_is_too_slow_is_ended_with_a_410_and_writers_never_wait() {
+async fn a_watch_that_is_too_slow_ends_with_a_410_and_writers_never_wait() {
     let (resource, collection) = config_maps();
     let mut watch = open(&resource, &collection, Duration::from_secs(60));
 
@@ -54,7 +54,7 @@ async fn a_watcher_that_is_too_slow_is_ended_with_a_410_and_writers_never_wait()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_that_is_slow_within_the_history_misses_nothing() {
+async fn a_slow_watch_within_the_history_misses_nothing() {
     let (resource, collection) = config_maps();
     let mut watch = open(&resource, &collection, Duration::from_secs(60));
     for number in 0..1000 {
@@ -66,7 +66,7 @@ async fn a_watcher_that_is_slow_within_the_history_misses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn watchers_share_the_bytes_of_a_frame() {
+async fn watches_share_the_bytes_of_a_frame() {
     let (resource, collection) = config_maps();
     let mut one = open(&resource, &collection, Duration::from_secs(60));
     let mut other = open(&resource, &collection, Duration::from_secs(60));
@@ -76,7 +76,7 @@ async fn watchers_share_the_bytes_of_a_frame() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_ends_at_its_timeout_even_when_there_is_always_something_to_say() {
+async fn a_watch_ends_at_its_timeout_even_if_frames_are_ready() {
     let (resource, collection) = config_maps();
     let mut watch = open(&resource, &collection, Duration::from_secs(5));
     insert(&resource, &collection, 0);

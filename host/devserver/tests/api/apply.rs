@@ -16,7 +16,7 @@ fn path(manager: &str) -> String {
 }
 
 #[tokio::test]
-async fn applying_creates_then_updates_then_removes_what_is_left_out() {
+async fn applying_creates_updates_and_removes_fields_that_are_left_out() {
     let cluster = Cluster::start().await;
 
     let created = cluster.patch(&path("m"), APPLY, &config(&json!({"x": "1", "y": "2"}))).await;
@@ -29,7 +29,7 @@ async fn applying_creates_then_updates_then_removes_what_is_left_out() {
 }
 
 #[tokio::test]
-async fn a_field_of_another_manager_is_a_conflict_unless_forced() {
+async fn changing_a_field_of_another_manager_is_a_conflict_unless_forced() {
     let cluster = Cluster::start().await;
     cluster.patch(&path("one"), APPLY, &config(&json!({"x": "1"}))).await;
 
@@ -44,7 +44,7 @@ async fn a_field_of_another_manager_is_a_conflict_unless_forced() {
 }
 
 #[tokio::test]
-async fn what_a_patch_changed_belongs_to_who_patched() {
+async fn fields_that_a_patch_changed_belong_to_its_manager() {
     let cluster = Cluster::start().await;
     cluster.patch(&path("one"), APPLY, &config(&json!({"x": "1"}))).await;
     cluster.patch(&path("editor"), MERGE, &json!({"data": {"x": "2"}})).await;
@@ -68,7 +68,7 @@ async fn applying_over_defaults_and_status_is_stable() {
 }
 
 #[tokio::test]
-async fn an_apply_that_says_too_little_or_too_much_is_refused() {
+async fn an_apply_with_missing_or_forbidden_parts_is_refused() {
     let cluster = Cluster::start().await;
     let object = config(&json!({"x": "1"}));
     cluster.patch(&format!("{CONFIG_MAPS}/a"), APPLY, &object).await.failure(422, "Invalid");

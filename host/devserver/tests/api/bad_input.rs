@@ -1,4 +1,4 @@
-//! Whatever is sent, the answer is a `Status` and the server goes on.
+//! Bad input: the answer is always a `Status`, and the server continues.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn paths_that_name_nothing_are_404() {
+async fn unknown_paths_are_404() {
     let cluster = Cluster::start().await;
     for path in [
         "/",
@@ -30,7 +30,7 @@ async fn paths_that_name_nothing_are_404() {
 }
 
 #[tokio::test]
-async fn methods_that_make_no_sense_are_405() {
+async fn unsupported_methods_are_405() {
     let cluster = Cluster::start().await;
     for (method, path) in [
         ("PUT", CONFIG_MAPS),
@@ -47,7 +47,7 @@ async fn methods_that_make_no_sense_are_405() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_object_of_the_kind_are_400() {
+async fn bodies_without_an_object_of_the_kind_are_400() {
     let cluster = Cluster::start().await;
     for body in [
         &b""[..],
@@ -69,7 +69,7 @@ async fn bodies_that_are_no_object_of_the_kind_are_400() {
 }
 
 #[tokio::test]
-async fn objects_that_break_rules_are_422_with_a_cause_for_each() {
+async fn objects_that_break_rules_are_422_with_a_cause_for_each_rule() {
     let cluster = Cluster::start().await;
     let object = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
@@ -96,7 +96,7 @@ async fn objects_that_break_rules_are_422_with_a_cause_for_each() {
 }
 
 #[tokio::test]
-async fn fields_a_kind_does_not_have_are_dropped_reported_or_refused() {
+async fn unknown_fields_are_dropped_reported_or_refused() {
     let cluster = Cluster::start().await;
     let mut object = config_map("a");
     object["dat"] = json!({"typo": "x"});
@@ -128,7 +128,7 @@ async fn values_of_the_wrong_type_are_400_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_limit_is_413_and_one_below_is_not() {
+async fn a_body_is_413_only_beyond_the_limit() {
     let cluster = Cluster::start().await;
     let mut object = config_map("big");
     object["data"]["a"] = json!("x".repeat(2 * 1024 * 1024));
@@ -139,7 +139,7 @@ async fn a_body_beyond_the_limit_is_413_and_one_below_is_not() {
 }
 
 #[tokio::test]
-async fn bodies_and_answers_of_other_types_are_refused() {
+async fn unsupported_media_types_of_bodies_and_answers_are_refused() {
     let cluster = Cluster::start().await;
     let answer = cluster.send("POST", CONFIG_MAPS, "application/yaml", &config_map("a")).await;
     answer.failure(415, "UnsupportedMediaType");
@@ -155,7 +155,7 @@ async fn bodies_and_answers_of_other_types_are_refused() {
 }
 
 #[tokio::test]
-async fn a_put_must_name_what_the_path_names() {
+async fn a_put_must_have_the_name_and_namespace_of_its_path() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let path = format!("{CONFIG_MAPS}/a");
@@ -166,7 +166,7 @@ async fn a_put_must_name_what_the_path_names() {
 }
 
 #[tokio::test]
-async fn no_http_at_all_disturbs_nobody() {
+async fn a_connection_without_http_does_not_disturb_the_server() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let cluster = Cluster::start().await;
     let mut stream = tokio::net::TcpStream::connect(cluster.server.address()).await.unwrap();
@@ -177,7 +177,7 @@ async fn no_http_at_all_disturbs_nobody() {
 }
 
 #[tokio::test]
-async fn patches_cannot_build_what_no_body_could_bring() {
+async fn patches_cannot_build_objects_larger_than_a_body() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let path = format!("{CONFIG_MAPS}/a");
@@ -189,7 +189,7 @@ async fn patches_cannot_build_what_no_body_could_bring() {
 }
 
 #[tokio::test]
-async fn json_that_is_nested_without_end_is_refused() {
+async fn deeply_nested_json_is_refused() {
     let cluster = Cluster::start().await;
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let answer = cluster.raw("POST", CONFIG_MAPS, "", deep.as_bytes()).await;

@@ -1,4 +1,4 @@
-//! A client so plain that it can share no bug with the server: HTTP/1.0, one connection a request.
+//! A minimal client that shares no code with the server: HTTP/1.0, one connection for each request.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// How long a test waits for what must come.
+/// The deadline for each expected answer or event.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
 
 pub(crate) const JSON: &str = "application/json";
@@ -18,12 +18,12 @@ pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// A server and how to speak to it.
+/// A server and a client for it.
 pub(crate) struct Cluster {
     pub(crate) server: DevServer,
 }
 
-/// An answer that is complete.
+/// A complete answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,
@@ -37,7 +37,7 @@ pub(crate) struct Watch {
     reader: BufReader<TcpStream>,
 }
 
-/// The default, but for what happens later: tests want it now.
+/// The default configuration, but namespaces are emptied at once.
 pub(crate) fn at_once() -> Config {
     Config { namespace_grace: Duration::ZERO, ..Config::default() }
 }
@@ -57,7 +57,7 @@ impl Cluster {
         let mut stream = TcpStream::connect(self.server.address()).await.unwrap();
         let head = format!("{request}Host: test\r\nContent-Length: {}\r\n\r\n", body.len());
         stream.write_all(head.as_bytes()).await.unwrap();
-        // A server that refuses a large body may answer before it has read it all.
+        // A server that refuses a large body may answer before it has read the whole body.
         let _ = stream.write_all(body).await;
         let mut reader = BufReader::new(stream);
         let mut head = String::new();
@@ -78,7 +78,7 @@ impl Cluster {
         let exchange = async {
             let (mut reader, code, head) = self.connect(&request, body).await;
             let mut text = Vec::new();
-            // The reset that may follow an early refusal comes after the answer.
+            // An early refusal may be followed by a reset, but only after the answer.
             let _ = reader.read_to_end(&mut text).await;
             let body = serde_json::from_slice(&text)
                 .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&text).into_owned()));
@@ -100,7 +100,7 @@ impl Cluster {
         self.raw("GET", path, &format!("Accept: {accept}\r\n"), b"").await
     }
 
-    /// Creates, and expects that it works.
+    /// Creates an object and expects success.
     pub(crate) async fn create(&self, path: &str, object: &Value) -> Value {
         let answer = self.send("POST", path, JSON, object).await;
         assert_eq!(answer.code, 201, "{}", answer.body);
@@ -129,7 +129,7 @@ impl Cluster {
 // === impl Answer ===
 
 impl Answer {
-    /// Expects a `Status` of this code and reason; gives its message.
+    /// Expects a `Status` with this code and reason. Returns the message.
     pub(crate) fn failure(&self, code: u16, reason: &str) -> String {
         assert_eq!(self.code, code, "{}", self.body);
         assert_eq!(self.body["kind"], "Status");
@@ -140,7 +140,7 @@ impl Answer {
         self.body["message"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The names of a list.
+    /// The names of the objects in a list.
     pub(crate) fn names(&self) -> Vec<String> {
         let items = self.body["items"].as_array().unwrap_or_else(|| panic!("no list: {}", self.body));
         items.iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
@@ -154,7 +154,7 @@ impl Answer {
 // === impl Watch ===
 
 impl Watch {
-    /// The next event; `None` at the end of the stream.
+    /// The next event. Returns `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = self.reader.read_line(&mut line);
@@ -162,14 +162,14 @@ impl Watch {
         (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
     }
 
-    /// The next event as type and name, which may not be the end.
+    /// The type and name of the next event. Panics at the end of the stream.
     pub(crate) async fn event(&mut self) -> (String, String) {
         let event = self.next().await.expect("an event, not the end");
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         (text(&event["type"]), text(&event["object"]["metadata"]["name"]))
     }
 
-    /// Reads up to the first bookmark; gives the events before it and the bookmark.
+    /// Reads up to the first bookmark. Returns the events before the bookmark, and the bookmark.
     pub(crate) async fn until_bookmark(&mut self) -> (Vec<Value>, Value) {
         let mut events = Vec::new();
         loop {
@@ -182,7 +182,7 @@ impl Watch {
     }
 }
 
-/// The resourceVersion of an object or list.
+/// The resourceVersion of an object or a list.
 pub(crate) fn version(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().expect("a version").parse().expect("a decimal number")
 }

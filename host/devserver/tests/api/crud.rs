@@ -1,4 +1,4 @@
-//! Create, read, replace: versions, generations and what only the server may write.
+//! Create, read and replace: versions, generations and fields that only the server may write.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_created_object_gets_what_the_server_adds() {
+async fn a_created_object_gets_the_fields_that_the_server_sets() {
     let cluster = Cluster::start().await;
     let mut object = deployment("web");
     object["metadata"]["uid"] = json!("mine");
@@ -41,7 +41,7 @@ async fn a_generated_name_ends_in_five_random_characters() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_named_as_kube_apiserver_names_it() {
+async fn a_missing_object_is_reported_in_the_words_of_kube_apiserver() {
     let cluster = Cluster::start().await;
 
     let answer = cluster.get(&format!("{DEPLOYMENTS}/web")).await;
@@ -53,7 +53,7 @@ async fn what_is_not_there_is_named_as_kube_apiserver_names_it() {
 }
 
 #[tokio::test]
-async fn a_name_is_taken_once() {
+async fn a_name_can_be_used_only_once() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let answer = cluster.send("POST", CONFIG_MAPS, JSON, &config_map("a")).await;
@@ -79,7 +79,7 @@ async fn a_write_from_an_old_version_is_a_conflict_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn of_concurrent_writers_of_one_version_one_wins() {
+async fn exactly_one_of_several_concurrent_writers_of_one_version_wins() {
     let cluster = Cluster::start().await;
     let old = cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let path = format!("{CONFIG_MAPS}/a");
@@ -97,7 +97,7 @@ async fn of_concurrent_writers_of_one_version_one_wins() {
 }
 
 #[tokio::test]
-async fn writing_what_is_there_changes_not_even_the_version() {
+async fn writing_the_current_state_does_not_change_the_version() {
     let cluster = Cluster::start().await;
     let old = cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let answer = cluster.send("PUT", &format!("{CONFIG_MAPS}/a"), JSON, &old).await;
@@ -105,7 +105,7 @@ async fn writing_what_is_there_changes_not_even_the_version() {
 }
 
 #[tokio::test]
-async fn the_generation_counts_changes_of_the_spec_alone() {
+async fn the_generation_counts_only_changes_of_the_spec() {
     let cluster = Cluster::start().await;
     let path = format!("{DEPLOYMENTS}/web");
     let mut object = cluster.create(DEPLOYMENTS, &deployment("web")).await;
@@ -120,7 +120,7 @@ async fn the_generation_counts_changes_of_the_spec_alone() {
 }
 
 #[tokio::test]
-async fn spec_and_status_are_written_apart() {
+async fn spec_and_status_are_written_separately() {
     let cluster = Cluster::start().await;
     let mut object = cluster.create(DEPLOYMENTS, &deployment("web")).await;
     object["spec"]["replicas"] = json!(5);
@@ -155,7 +155,7 @@ async fn a_scale_reads_and_writes_the_replicas() {
 }
 
 #[tokio::test]
-async fn a_dry_run_answers_and_changes_nothing() {
+async fn a_dry_run_answers_without_changing_anything() {
     let cluster = Cluster::start().await;
     let before = cluster.server.resource_version();
     let answer = cluster.send("POST", &format!("{CONFIG_MAPS}?dryRun=All"), JSON, &config_map("a")).await;
@@ -165,14 +165,14 @@ async fn a_dry_run_answers_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn objects_need_a_namespace_that_is_there() {
+async fn objects_need_an_existing_namespace() {
     let cluster = Cluster::start().await;
     let answer = cluster.send("POST", "/api/v1/namespaces/nowhere/configmaps", JSON, &config_map("a")).await;
     assert_eq!(answer.failure(404, "NotFound"), "namespaces \"nowhere\" not found");
 }
 
 #[tokio::test]
-async fn loaded_objects_keep_status_and_uid_and_bring_their_namespace() {
+async fn loaded_objects_keep_status_and_uid_and_create_their_namespace() {
     let cluster = Cluster::start().await;
     let mut object = pod("p", "n1");
     object["metadata"]["namespace"] = json!("shop");
@@ -189,7 +189,7 @@ async fn loaded_objects_keep_status_and_uid_and_bring_their_namespace() {
 }
 
 #[tokio::test]
-async fn a_secret_takes_plain_texts_and_keeps_base64() {
+async fn a_secret_stores_string_data_as_base64() {
     let cluster = Cluster::start().await;
     let path = "/api/v1/namespaces/default/secrets";
     let secret =

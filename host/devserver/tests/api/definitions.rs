@@ -14,7 +14,7 @@ async fn with_widgets() -> Cluster {
 }
 
 #[tokio::test]
-async fn a_definition_serves_at_once_and_says_so() {
+async fn a_definition_is_served_and_established_at_once() {
     let cluster = with_widgets().await;
 
     let established = cluster.get(&format!("{DEFINITIONS}/widgets.example.com")).await.body;
@@ -74,7 +74,7 @@ async fn custom_objects_have_generation_status_and_selectable_fields() {
 }
 
 #[tokio::test]
-async fn a_definition_goes_with_its_objects_and_ends_their_watches() {
+async fn a_deleted_definition_deletes_its_objects_and_ends_their_watches() {
     let cluster = with_widgets().await;
     let rv = version(&cluster.create(WIDGETS, &widget("w")).await);
     let mut watch = cluster.watch(&format!("{WIDGETS}?watch=1&resourceVersion={rv}")).await;
@@ -92,7 +92,7 @@ async fn a_definition_goes_with_its_objects_and_ends_their_watches() {
 }
 
 #[tokio::test]
-async fn a_definition_waits_for_finalizers_of_its_objects_and_takes_nothing_new() {
+async fn a_terminating_definition_waits_for_finalizers_and_refuses_new_objects() {
     let cluster = with_widgets().await;
     let mut held = widget("w");
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
@@ -107,7 +107,7 @@ async fn a_definition_waits_for_finalizers_of_its_objects_and_takes_nothing_new(
 }
 
 #[tokio::test]
-async fn a_definition_that_defines_nothing_is_refused() {
+async fn an_invalid_definition_is_refused() {
     let cluster = Cluster::start().await;
     let broken = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

@@ -13,7 +13,7 @@ async fn delete_with(cluster: &Cluster, path: &str, options: &Value) -> crate::c
 }
 
 #[tokio::test]
-async fn a_deleted_object_is_gone_and_the_answer_names_it() {
+async fn a_deletion_removes_the_object_and_answers_with_its_name() {
     let cluster = Cluster::start().await;
     let created = cluster.create(DEPLOYMENTS, &deployment("web")).await;
     let path = format!("{DEPLOYMENTS}/web");
@@ -29,7 +29,7 @@ async fn a_deleted_object_is_gone_and_the_answer_names_it() {
 }
 
 #[tokio::test]
-async fn finalizers_hold_an_object_until_the_last_is_gone() {
+async fn an_object_is_removed_with_its_last_finalizer() {
     let cluster = Cluster::start().await;
     let mut object = config_map("a");
     object["metadata"]["finalizers"] = json!(["example.com/one", "example.com/two"]);
@@ -58,7 +58,7 @@ async fn finalizers_hold_an_object_until_the_last_is_gone() {
 }
 
 #[tokio::test]
-async fn preconditions_protect_another_object_of_the_same_name() {
+async fn preconditions_protect_another_object_with_the_same_name() {
     let cluster = Cluster::start().await;
     let created = cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let path = format!("{CONFIG_MAPS}/a");
@@ -75,7 +75,7 @@ async fn preconditions_protect_another_object_of_the_same_name() {
 }
 
 #[tokio::test]
-async fn a_selection_is_deleted_at_once() {
+async fn a_deletion_with_a_selector_deletes_all_matching_objects() {
     let cluster = Cluster::start().await;
     for (name, app) in [("a", "web"), ("b", "db"), ("c", "web")] {
         cluster.create(CONFIG_MAPS, &labelled(name, &json!({"app": app}))).await;
@@ -86,7 +86,7 @@ async fn a_selection_is_deleted_at_once() {
 }
 
 #[tokio::test]
-async fn a_namespace_goes_with_all_that_is_in_it() {
+async fn a_deleted_namespace_is_removed_with_its_objects() {
     let cluster = Cluster::start().await;
     cluster.create(NAMESPACES, &namespace("shop")).await;
     cluster.create("/api/v1/namespaces/shop/configmaps", &config_map("a")).await;
@@ -100,7 +100,7 @@ async fn a_namespace_goes_with_all_that_is_in_it() {
 }
 
 #[tokio::test]
-async fn a_namespace_waits_for_finalizers_in_it_and_takes_nothing_new() {
+async fn a_terminating_namespace_waits_for_finalizers_and_refuses_new_objects() {
     let cluster = Cluster::start().await;
     cluster.create(NAMESPACES, &namespace("shop")).await;
     let config_maps = "/api/v1/namespaces/shop/configmaps";
@@ -120,7 +120,7 @@ async fn a_namespace_waits_for_finalizers_in_it_and_takes_nothing_new() {
 }
 
 #[tokio::test]
-async fn within_the_grace_what_is_in_a_namespace_can_still_be_deleted() {
+async fn objects_of_a_terminating_namespace_can_be_deleted_within_the_grace() {
     let grace = std::time::Duration::from_millis(300);
     let cluster = Cluster::with(Config { namespace_grace: grace, ..Config::default() }).await;
     let config_maps = "/api/v1/namespaces/shop/configmaps";
@@ -155,7 +155,7 @@ async fn collecting() -> Cluster {
 }
 
 #[tokio::test]
-async fn what_is_owned_goes_with_its_last_owner() {
+async fn a_dependent_is_deleted_with_its_last_owner() {
     let cluster = collecting().await;
     let first = cluster.create(CONFIG_MAPS, &config_map("first")).await;
     let second = cluster.create(CONFIG_MAPS, &config_map("second")).await;
@@ -169,7 +169,7 @@ async fn what_is_owned_goes_with_its_last_owner() {
 }
 
 #[tokio::test]
-async fn orphans_stay_without_an_owner() {
+async fn orphaned_dependents_stay_without_an_owner() {
     let cluster = collecting().await;
     let owner = cluster.create(CONFIG_MAPS, &config_map("owner")).await;
     cluster.create(CONFIG_MAPS, &owned_by("child", &[&owner])).await;
@@ -182,7 +182,7 @@ async fn orphans_stay_without_an_owner() {
 }
 
 #[tokio::test]
-async fn in_the_foreground_an_owner_goes_after_what_it_owns() {
+async fn a_foreground_deletion_removes_the_owner_after_its_dependents() {
     let cluster = collecting().await;
     let owner = cluster.create(CONFIG_MAPS, &config_map("owner")).await;
     let mut held = owned_by("held", &[&owner]);
@@ -199,7 +199,7 @@ async fn in_the_foreground_an_owner_goes_after_what_it_owns() {
 }
 
 #[tokio::test]
-async fn a_chain_of_owners_may_be_long_and_owners_may_form_a_circle() {
+async fn long_chains_and_circles_of_owners_are_collected() {
     let cluster = collecting().await;
     let owned = |n: usize| {
         let mut object = config_map(&format!("n{n}"));
@@ -223,7 +223,7 @@ async fn a_chain_of_owners_may_be_long_and_owners_may_form_a_circle() {
 }
 
 #[tokio::test]
-async fn without_the_collector_what_is_owned_stays() {
+async fn without_garbage_collection_dependents_stay() {
     let cluster = Cluster::start().await;
     let owner = cluster.create(CONFIG_MAPS, &config_map("owner")).await;
     cluster.create(CONFIG_MAPS, &owned_by("child", &[&owner])).await;
@@ -232,7 +232,7 @@ async fn without_the_collector_what_is_owned_stays() {
 }
 
 #[tokio::test]
-async fn nonsensical_options_are_refused() {
+async fn invalid_delete_options_are_refused() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let path = format!("{CONFIG_MAPS}/a");

@@ -1,4 +1,4 @@
-//! What the server says about itself.
+//! Discovery, OpenAPI, reviews and addresses.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn find<'a>(list: &'a Value, field: &str, value: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn legacy_discovery_names_groups_versions_and_resources() {
+async fn unaggregated_discovery_lists_groups_versions_and_resources() {
     let cluster = Cluster::start().await;
 
     assert_eq!(cluster.get("/api").await.body["versions"], json!(["v1"]));
@@ -42,7 +42,7 @@ async fn legacy_discovery_names_groups_versions_and_resources() {
 }
 
 #[tokio::test]
-async fn aggregated_discovery_says_it_all_in_one_document() {
+async fn aggregated_discovery_lists_all_resources_in_one_document() {
     let cluster = Cluster::start().await;
     let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
@@ -85,7 +85,7 @@ async fn every_listed_resource_can_be_listed() {
 }
 
 #[tokio::test]
-async fn openapi_tells_kubectl_that_the_server_validates() {
+async fn openapi_declares_field_validation_for_kubectl() {
     let cluster = Cluster::start().await;
     let index = cluster.get("/openapi/v3").await.body;
     let url = index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_str().unwrap();
@@ -97,7 +97,7 @@ async fn openapi_tells_kubectl_that_the_server_validates() {
 }
 
 #[tokio::test]
-async fn version_and_health_answer() {
+async fn version_and_health_endpoints_answer() {
     let cluster = Cluster::start().await;
     assert_eq!(cluster.get("/version").await.body["major"], "1");
     for path in ["/healthz", "/livez", "/readyz"] {
@@ -106,7 +106,7 @@ async fn version_and_health_answer() {
 }
 
 #[tokio::test]
-async fn a_client_may_ask_who_it_is_and_what_it_may_do() {
+async fn self_reviews_are_answered() {
     let cluster = Cluster::start().await;
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     let review = json!({
@@ -122,7 +122,7 @@ async fn a_client_may_ask_who_it_is_and_what_it_may_do() {
 }
 
 #[tokio::test]
-async fn the_kubeconfig_names_the_server() {
+async fn the_kubeconfig_contains_the_address_of_the_server() {
     let cluster = Cluster::start().await;
     let kubeconfig = cluster.server.kubeconfig();
     assert!(kubeconfig.contains(&format!("server: {}\n", cluster.server.url())), "{kubeconfig}");
@@ -130,7 +130,7 @@ async fn the_kubeconfig_names_the_server() {
 }
 
 #[tokio::test]
-async fn an_address_that_others_reach_has_to_be_allowed() {
+async fn an_address_that_is_not_loopback_must_be_allowed() {
     let mut config =
         informer_devserver::Config { address: "0.0.0.0:0".parse().unwrap(), ..Default::default() };
     let refused = informer_devserver::DevServer::start(config.clone()).await.unwrap_err();
@@ -140,7 +140,7 @@ async fn an_address_that_others_reach_has_to_be_allowed() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_is_an_error() {
+async fn an_address_in_use_is_an_error() {
     let cluster = Cluster::start().await;
     let config = informer_devserver::Config { address: cluster.server.address(), ..Default::default() };
     let refused = informer_devserver::DevServer::start(config).await.unwrap_err();
@@ -149,7 +149,7 @@ async fn an_address_that_is_taken_is_an_error() {
 }
 
 #[tokio::test]
-async fn openapi_v2_is_answered_in_a_media_type_that_go_can_read() {
+async fn openapi_v2_has_a_media_type_that_go_can_parse() {
     let cluster = Cluster::start().await;
     let asked = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     let headers = format!("accept: {asked}\r\n");

@@ -1,4 +1,4 @@
-//! The smallest objects that will do.
+//! Small objects for the tests.
 
 use serde_json::{Value, json};
 

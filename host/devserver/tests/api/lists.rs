@@ -1,4 +1,4 @@
-//! Lists: selectors, pages, and which state of the collection they show.
+//! Lists: selectors, pages, and the state that a version selects.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn with_config_maps(names: &[&str]) -> Cluster {
 }
 
 #[tokio::test]
-async fn a_list_carries_the_version_of_the_last_write_anywhere() {
+async fn a_list_has_the_version_of_the_last_write_to_any_resource() {
     let cluster = with_config_maps(&["b", "a"]).await;
     cluster.create(NAMESPACES, &namespace("other")).await;
 
@@ -32,7 +32,7 @@ async fn a_list_carries_the_version_of_the_last_write_anywhere() {
 }
 
 #[tokio::test]
-async fn namespaces_and_selectors_select() {
+async fn namespaces_and_selectors_filter_a_list() {
     let cluster = Cluster::start().await;
     cluster.create(NAMESPACES, &namespace("other")).await;
     cluster.create(CONFIG_MAPS, &labelled("a", &json!({"app": "web", "tier": "front"}))).await;
@@ -56,7 +56,7 @@ async fn namespaces_and_selectors_select() {
 }
 
 #[tokio::test]
-async fn pages_show_one_state_while_the_collection_changes() {
+async fn all_pages_show_one_state_while_the_collection_changes() {
     let cluster = with_config_maps(&["a", "b", "c", "d", "e"]).await;
 
     let first = cluster.get(&format!("{CONFIG_MAPS}?limit=2")).await;
@@ -79,7 +79,7 @@ async fn pages_show_one_state_while_the_collection_changes() {
 }
 
 #[tokio::test]
-async fn a_page_from_a_forgotten_version_is_410_with_a_token_for_the_rest() {
+async fn a_page_of_a_forgotten_version_is_410_with_a_token_for_the_rest() {
     let cluster = with_config_maps(&["a", "b", "c"]).await;
     let first = cluster.get(&format!("{CONFIG_MAPS}?limit=1")).await;
     let token = first.body["metadata"]["continue"].as_str().unwrap();
@@ -121,7 +121,7 @@ async fn a_list_at_an_exact_version_shows_that_version() {
 }
 
 #[tokio::test]
-async fn a_version_of_the_future_is_waited_for_and_then_refused() {
+async fn a_list_waits_for_a_future_version_and_is_refused_after_the_patience() {
     let config = Config { future_version_patience: Duration::from_millis(50), ..Config::default() };
     let cluster = Cluster::with(config).await;
 
@@ -141,7 +141,7 @@ async fn a_version_of_the_future_is_waited_for_and_then_refused() {
 }
 
 #[tokio::test]
-async fn parameters_that_exclude_one_another_are_refused() {
+async fn contradictory_parameters_of_a_list_are_refused() {
     let cluster = with_config_maps(&["a", "b"]).await;
     for query in [
         "resourceVersionMatch=Exact",

@@ -1,4 +1,4 @@
-//! The server as a client sees it: everything here speaks HTTP.
+//! Tests of the server over HTTP.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! The kinds of patches, by content type.
+//! Patches of each content type.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn each_kind_of_patch_does_what_it_is_for() {
+async fn each_kind_of_patch_is_applied_by_its_own_rules() {
     let cluster = Cluster::start().await;
     cluster.create(DEPLOYMENTS, &deployment("web")).await;
     let path = format!("{DEPLOYMENTS}/web");
@@ -31,7 +31,7 @@ async fn each_kind_of_patch_does_what_it_is_for() {
 }
 
 #[tokio::test]
-async fn custom_resources_take_no_strategic_patch() {
+async fn custom_resources_refuse_strategic_patches() {
     let cluster = Cluster::start().await;
     cluster.create(DEFINITIONS, &definition()).await;
     cluster.create(WIDGETS, &widget("w")).await;
@@ -42,7 +42,7 @@ async fn custom_resources_take_no_strategic_patch() {
 }
 
 #[tokio::test]
-async fn metadata_that_a_patch_empties_is_gone_as_where_go_omits_it() {
+async fn metadata_collections_that_a_patch_empties_are_removed() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let path = format!("{CONFIG_MAPS}/a");
@@ -54,7 +54,7 @@ async fn metadata_that_a_patch_empties_is_gone_as_where_go_omits_it() {
 }
 
 #[tokio::test]
-async fn a_patch_may_demand_a_version() {
+async fn a_patch_with_an_old_resource_version_is_a_conflict() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let patch = json!({"metadata": {"resourceVersion": "1"}, "data": {"a": "2"}});
@@ -78,7 +78,7 @@ async fn concurrent_patches_all_take_effect() {
 }
 
 #[tokio::test]
-async fn a_patch_that_does_not_fit_changes_nothing() {
+async fn a_patch_that_cannot_be_applied_changes_nothing() {
     let cluster = Cluster::start().await;
     let created = cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let path = format!("{CONFIG_MAPS}/a");

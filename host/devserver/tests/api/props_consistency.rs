@@ -1,4 +1,4 @@
-//! Whatever is written while it happens: a list and a watch from its version are the collection.
+//! A list and a watch from its version always lead to the collection, whatever is written meanwhile.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ enum Step {
     Create(u8),
     Change(u8, u8),
     Delete(u8),
-    /// Take a list, and watch from it.
+    /// Start an observer: a list, and a watch from its version.
     Observe,
 }
 
@@ -30,7 +30,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// Objects by name, as one observer knows them.
+/// The versions of the objects that one observer has seen, by name.
 type Known = BTreeMap<String, Value>;
 
 fn known(list: &Value) -> Known {
@@ -39,7 +39,7 @@ fn known(list: &Value) -> Known {
 }
 
 async fn write(cluster: &Cluster, step: &Step) {
-    // Steps that hit nothing (a second creation, a deletion of nothing) are part of the game.
+    // A step may fail, for example a second creation or a deletion without an object.
     match step {
         Step::Create(name) => {
             cluster.send("POST", CONFIG_MAPS, JSON, &config_map(&format!("n{name}"))).await;
@@ -55,7 +55,7 @@ async fn write(cluster: &Cluster, step: &Step) {
     }
 }
 
-/// Plays the events up to the end mark into what the list showed.
+/// Applies the events up to the end mark to the objects of the list.
 async fn replay(mut watch: Watch, mut known: Known, mut last: u64) -> Known {
     loop {
         let mut event = watch.next().await.expect("the end mark before the end");
@@ -102,13 +102,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_list_and_a_watch_from_it_are_the_collection(steps in steps()) {
+    fn a_list_and_its_watch_lead_to_the_collection(steps in steps()) {
         tokio::runtime::Runtime::new().unwrap().block_on(check(steps));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writers_that_never_pause_are_seen_completely() {
+async fn concurrent_writers_are_observed_completely() {
     let cluster = Cluster::start().await;
     let writer = async {
         for round in 0..60u8 {

@@ -1,4 +1,4 @@
-//! Lists as kubectl prints them.
+//! Tables, which kubectl prints.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn headings(table: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_table_has_columns_that_fit_the_resource() {
+async fn a_table_has_the_columns_of_its_resource() {
     let cluster = Cluster::start().await;
     cluster.create(DEPLOYMENTS, &deployment("web")).await;
     let status = json!({"status": {"readyReplicas": 1, "updatedReplicas": 1}});
@@ -47,7 +47,7 @@ async fn a_definition_chooses_the_columns_of_its_resource() {
 }
 
 #[tokio::test]
-async fn a_watch_can_be_of_tables_too() {
+async fn a_watch_can_send_tables() {
     let cluster = Cluster::start().await;
     let rv = cluster.server.resource_version();
     let mut watch = cluster.watch_as(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={rv}"), TABLE).await;

@@ -1,4 +1,5 @@
-//! Watches.
+//! Watches: where they start, streaming lists, forgotten versions, bookmarks and selectors
+//!
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ const STREAMING_LIST: &str =
     "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
 #[tokio::test]
-async fn a_watch_from_a_version_sees_what_came_after_it_and_nothing_else() {
+async fn a_watch_from_a_version_sends_exactly_the_later_changes() {
     let cluster = Cluster::start().await;
     let before = cluster.create(CONFIG_MAPS, &config_map("before")).await;
     let rv = version(&before);
@@ -40,7 +41,7 @@ async fn a_watch_from_a_version_sees_what_came_after_it_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_watch_from_no_version_or_zero_begins_with_what_is_there() {
+async fn a_watch_without_a_version_or_from_zero_starts_with_the_current_objects() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     for query in ["watch=1", "watch=1&resourceVersion=0"] {
@@ -50,7 +51,7 @@ async fn a_watch_from_no_version_or_zero_begins_with_what_is_there() {
 }
 
 #[tokio::test]
-async fn a_streaming_list_ends_with_a_mark_and_goes_on_as_a_watch() {
+async fn a_streaming_list_ends_with_a_mark_and_continues_as_a_watch() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     cluster.create(CONFIG_MAPS, &config_map("b")).await;
@@ -66,7 +67,7 @@ async fn a_streaming_list_ends_with_a_mark_and_goes_on_as_a_watch() {
 }
 
 #[tokio::test]
-async fn a_streaming_list_of_an_empty_collection_is_only_the_mark() {
+async fn a_streaming_list_of_an_empty_collection_has_only_the_mark() {
     let cluster = Cluster::start().await;
     let mut watch = cluster.watch(&format!("{CONFIG_MAPS}?{STREAMING_LIST}&resourceVersion=0")).await;
     let (events, mark) = watch.until_bookmark().await;
@@ -75,7 +76,7 @@ async fn a_streaming_list_of_an_empty_collection_is_only_the_mark() {
 }
 
 #[tokio::test]
-async fn send_initial_events_false_begins_now() {
+async fn send_initial_events_false_starts_with_live_changes() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let query = "watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
@@ -85,7 +86,7 @@ async fn send_initial_events_false_begins_now() {
 }
 
 #[tokio::test]
-async fn bookmarks_come_to_those_who_ask_and_carry_versions_of_writes_elsewhere() {
+async fn requested_bookmarks_carry_versions_of_writes_to_other_resources() {
     let config = Config { bookmark_interval: Duration::from_millis(20), ..Config::default() };
     let cluster = Cluster::with(config).await;
     let rv = cluster.server.resource_version();
@@ -109,7 +110,7 @@ async fn bookmarks_come_to_those_who_ask_and_carry_versions_of_writes_elsewhere(
 }
 
 #[tokio::test]
-async fn with_a_selector_objects_come_and_go_as_they_match() {
+async fn objects_that_enter_or_leave_a_selector_are_added_or_deleted() {
     let cluster = Cluster::start().await;
     let rv = cluster.server.resource_version();
     let mut watch =
@@ -133,7 +134,7 @@ async fn with_a_selector_objects_come_and_go_as_they_match() {
 }
 
 #[tokio::test]
-async fn a_forgotten_version_is_an_error_event_or_an_http_status() {
+async fn a_watch_from_a_forgotten_version_fails_in_the_configured_way() {
     for gone in [GoneStyle::InStream, GoneStyle::HttpStatus] {
         let cluster = Cluster::with(Config { gone, ..Config::default() }).await;
         let old = version(&cluster.create(CONFIG_MAPS, &config_map("a")).await);
@@ -165,7 +166,7 @@ async fn a_forgotten_version_is_an_error_event_or_an_http_status() {
 }
 
 #[tokio::test]
-async fn a_short_history_forgets_for_new_watches_and_not_for_open_ones() {
+async fn a_short_history_limits_new_watches_but_not_open_ones() {
     let cluster = Cluster::with(Config { history_limit: 2, ..Config::default() }).await;
     let rv = cluster.server.resource_version();
     let mut open = cluster.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={rv}")).await;
@@ -183,7 +184,7 @@ async fn a_short_history_forgets_for_new_watches_and_not_for_open_ones() {
 }
 
 #[tokio::test]
-async fn watches_end_at_their_timeout_when_told_and_at_shutdown() {
+async fn watches_end_at_their_timeout_at_end_watches_and_at_shutdown() {
     let cluster = Cluster::start().await;
     let rv = cluster.server.resource_version();
     let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={rv}");
@@ -201,7 +202,7 @@ async fn watches_end_at_their_timeout_when_told_and_at_shutdown() {
 }
 
 #[tokio::test]
-async fn a_watch_of_one_name_sees_one_object() {
+async fn a_watch_of_one_name_sends_only_that_object() {
     let cluster = Cluster::start().await;
     let rv = cluster.server.resource_version();
     let field = format!("{CONFIG_MAPS}?watch=1&resourceVersion={rv}&fieldSelector=metadata.name%3Db");
@@ -214,7 +215,7 @@ async fn a_watch_of_one_name_sees_one_object() {
 }
 
 #[tokio::test]
-async fn metadata_watchers_get_metadata() {
+async fn a_watch_for_metadata_sends_only_metadata() {
     let cluster = Cluster::start().await;
     cluster.create(CONFIG_MAPS, &config_map("a")).await;
     let accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -229,7 +230,7 @@ async fn metadata_watchers_get_metadata() {
 }
 
 #[tokio::test]
-async fn parameters_a_watch_cannot_have_are_refused() {
+async fn invalid_parameters_of_a_watch_are_refused() {
     let cluster = Cluster::start().await;
     for query in [
         "watch=1&resourceVersionMatch=NotOlderThan",
@@ -242,7 +243,7 @@ async fn parameters_a_watch_cannot_have_are_refused() {
 }
 
 #[tokio::test]
-async fn a_write_that_changes_nothing_is_no_event() {
+async fn a_write_that_changes_nothing_sends_no_event() {
     let cluster = Cluster::start().await;
     let rv = version(&cluster.create(CONFIG_MAPS, &config_map("a")).await);
     let mut watch = cluster.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={rv}")).await;
@@ -253,7 +254,7 @@ async fn a_write_that_changes_nothing_is_no_event() {
 }
 
 #[tokio::test]
-async fn a_watch_from_the_future_is_silent_until_the_future_has_come() {
+async fn a_watch_from_a_future_version_is_silent_until_the_server_reaches_it() {
     let config = Config { bookmark_interval: Duration::from_millis(10), ..Config::default() };
     let cluster = Cluster::with(config).await;
     let future = cluster.server.resource_version() + 2;

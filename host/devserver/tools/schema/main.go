@@ -1,6 +1,6 @@
-// Command schema writes the table by which the development server reads protobuf bodies and checks
-// JSON ones: for each message that can occur in a request, its fields with their numbers, JSON names
-// and types.
+// Command schema writes the table with which the development server reads protobuf bodies and checks
+// JSON bodies. For each message that can occur in a request, the table has the fields with their
+// numbers, JSON names and types.
 //
 //	go run . > ../../src/schema/table.txt
 //
@@ -10,9 +10,9 @@
 //	T Time   U MicroTime   D Duration   Q Quantity   I IntOrString   R raw JSON   F raw JSON of FieldsV1
 //	<name> another message
 //
-// with a prefix `[]` for lists and `{}` for maps with string keys, and a suffix: `?` when a zero
-// value is left out of the JSON, `*` when absence and zero differ. An empty JSON name means that the
-// fields of the message stand in its parent.
+// with a prefix `[]` for lists and `{}` for maps with string keys, and a suffix: `?` if the JSON leaves
+// out a zero value, `*` if absence and zero differ. An empty JSON name means that the message is
+// inlined in its parent.
 package main
 
 import (
@@ -94,7 +94,7 @@ func (s *schema) message(t reflect.Type) string {
 		field := t.Field(i)
 		tag := strings.Split(field.Tag.Get("protobuf"), ",")
 		if len(tag) < 2 {
-			continue // TypeMeta travels in the envelope
+			continue // TypeMeta is in the envelope
 		}
 		json := strings.Split(field.Tag.Get("json"), ",")
 		fields = append(fields, tag[1]+":"+json[0]+":"+s.typ(field.Type, strings.Join(json[1:], ",")))

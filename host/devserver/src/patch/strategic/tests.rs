@@ -1,4 +1,4 @@
-//! What strategic merge does with each kind of list and each directive.
+//! Tests of strategic merge with each kind of list and each directive.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -14,7 +14,7 @@ fn merge(target: &Value, patch: &Value) -> Value {
 }
 
 #[test]
-fn containers_merge_by_name_and_their_lists_by_theirs() {
+fn containers_and_their_lists_merge_by_their_keys() {
     let target = pod(&json!([
         {"name":"a","image":"a:1","env":[{"name":"X","value":"1"}],"args":["1"]},
         {"name":"b","image":"b:1"},
@@ -63,7 +63,7 @@ fn items_and_objects_are_deleted_and_replaced_by_directive() {
 }
 
 #[test]
-fn retained_keys_drop_the_rest() {
+fn retain_keys_removes_all_other_fields() {
     let target = json!({"spec":{"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}}});
     let patch = json!({"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}});
     assert_eq!(merge(&target, &patch), json!({"spec":{"strategy":{"type":"Recreate"}}}));
@@ -77,7 +77,7 @@ fn finalizers_are_a_set() {
 }
 
 #[test]
-fn the_order_is_set_and_what_it_does_not_name_stays_where_it_was() {
+fn set_element_order_sorts_named_items_and_keeps_others_in_place() {
     let target = pod(&json!([{"name":"sidecar"},{"name":"a"},{"name":"b"}]));
     let patch = json!({"spec":{"$setElementOrder/containers":[{"name":"b"},{"name":"a"}]}});
     let merged = merge(&target, &patch);
@@ -94,7 +94,7 @@ fn tolerations_are_replaced_as_a_whole() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn invalid_directives_are_refused() {
     let target = pod(&json!([{"name":"a"}]));
     for patch in [
         pod(&json!([{"image":"x"}])),

@@ -1,4 +1,4 @@
-//! Cuts a label selector into tokens.
+//! Splits a label selector into tokens.
 
 use std::fmt;
 
@@ -17,13 +17,13 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// The rest of a selector.
+/// The remaining text of a selector.
 #[derive(Clone, Copy)]
 pub(super) struct Lexer<'a> {
     rest: &'a str,
 }
 
-/// Symbols, the longer before those they begin with.
+/// All symbols. A symbol comes before its own prefixes.
 const SYMBOLS: &[(&str, Token<'static>)] = &[
     ("!=", Token::NotEqual),
     ("==", Token::Equal),

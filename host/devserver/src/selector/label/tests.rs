@@ -1,4 +1,4 @@
-//! What label selectors accept and refuse.
+//! Tests of valid and invalid label selectors.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn matches(text: &str) -> bool {
 }
 
 #[test]
-fn every_operator_is_understood() {
+fn every_label_operator_is_supported() {
     for yes in [
         "",
         "app",
@@ -41,7 +41,7 @@ fn every_operator_is_understood() {
 }
 
 #[test]
-fn nonsense_is_refused_with_what_was_expected() {
+fn invalid_selectors_are_refused_with_the_expected_token() {
     for bad in
         ["app=web,", ",", "app in web", "app in (web", "=web", "app web", "a b c", "build>x", "-a", "(", "!"]
     {

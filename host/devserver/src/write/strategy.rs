@@ -1,15 +1,15 @@
-//! Who may change what: the server's fields, `.spec` against `.status`, and the generation.
+//! What an update may change: the server's own fields, `.spec` or `.status`, and the generation.
 
 use serde_json::Value;
 
-use super::Part;
+use super::options::Part;
 use crate::{
     object::{Fields, Object},
     registry::Resource,
     status::{ApiError, ApiResult, Cause},
 };
 
-/// Metadata that no write changes.
+/// Metadata that no update changes.
 const FIXED: [&str; 6] = [
     "uid",
     "creationTimestamp",
@@ -19,17 +19,17 @@ const FIXED: [&str; 6] = [
     "generateName",
 ];
 
-/// A new object has no status yet, where status is written apart.
+/// Removes the status of a new object if the resource has a `status` subresource.
 pub(super) fn before_create(resource: &Resource, object: &mut Object) {
     if resource.status {
         object.fields.remove("status");
     }
 }
 
-/// The next state of an object: of `new` what this part may change, of `old` the rest.
+/// The next state of an object: takes from `new` the fields that this part may change, and the rest from `old`.
 ///
 /// # Errors
-/// 400 and 409 for an object that is another one, 422 for a forbidden change.
+/// 400 or 409 if `new` is another object or version, 422 for a forbidden change.
 pub(super) fn before_update(
     resource: &Resource,
     part: Part,
@@ -56,7 +56,7 @@ pub(super) fn before_update(
     Ok(new)
 }
 
-/// Counts the change, where changes are counted.
+/// Increments the generation if the resource has one and the spec changed.
 pub(super) fn count_generation(resource: &Resource, old: &Object, new: &mut Object) {
     if !resource.generation {
         return;
@@ -101,7 +101,7 @@ fn check_identity(resource: &Resource, old: &Object, new: &Object) -> ApiResult<
     Ok(())
 }
 
-/// The old object with the new one's status.
+/// The old object with the status of the new one.
 fn with_status_of(old: &Object, new: &Object) -> Object {
     let mut object = old.clone();
     copy(&new.fields, &mut object.fields, "status");
@@ -128,7 +128,7 @@ fn check_finalizers(resource: &Resource, old: &Object, new: &Object) -> ApiResul
     Err(ApiError::invalid(&resource.group, &resource.kind, old.name(), &[cause]))
 }
 
-/// Makes `field` of `to` what it is in `from`, also when it is not there.
+/// Copies `field`, or removes it from `to` if `from` does not have it.
 fn copy(from: &Fields, to: &mut Fields, field: &str) {
     match from.get(field) {
         Some(value) => {

@@ -1,63 +1,23 @@
-//! Bringing an object into being.
+//! Creates an object.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{
-    aftermath::{self, Done, What},
-    defaults, namespace, strategy, timestamp, validate,
-};
+use super::{Change, ChangeKind, defaults, strategy, validate};
 use crate::{
     api::Api,
-    crd, name,
-    object::Object,
+    crd, name, namespace,
+    object::{Object, timestamp},
     registry::Resource,
     status::{ApiError, ApiResult, Cause},
     storage::{Draft, Stored},
 };
 
-/// How many generated names are tried before giving up, as in kube-apiserver.
+/// How many generated names are tried, as in kube-apiserver.
 const NAME_TRIES: usize = 8;
 
-/// Creates the object in `namespace` (empty for a cluster-scoped one).
-///
-/// # Errors
-/// 400 for an object that belongs elsewhere, 422 for one that breaks rules, 404 and 403 for a
-/// namespace that is not there or on its way out, 409 for a name that is taken.
-pub(crate) fn create(
-    api: &Api,
-    resource: &Arc<Resource>,
-    namespace: &str,
-    mut object: Object,
-    dry_run: bool,
-) -> ApiResult<Arc<Stored>> {
-    place(resource, namespace, &mut object)?;
-    if !object.resource_version().is_empty() {
-        return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
-    }
-    object.metadata.retain(|field, _| !SERVER_FIELDS.contains(&field.as_str()));
-    strategy::before_create(resource, &mut object);
-    insert(api, resource, object, dry_run)
-}
-
-/// Creates the object as it is, status and all, in the namespace it names. What only a server may
-/// write (UID, times, version) is kept where it is given, but for the version.
-///
-/// # Errors
-/// As [`create`].
-pub(crate) fn seed(api: &Api, resource: &Arc<Resource>, mut object: Object) -> ApiResult<Arc<Stored>> {
-    let namespace = match (resource.namespaced, object.namespace()) {
-        (false, _) => String::new(),
-        (true, "") => "default".to_owned(),
-        (true, namespace) => namespace.to_owned(),
-    };
-    place(resource, &namespace, &mut object)?;
-    object.metadata.remove("resourceVersion");
-    insert(api, resource, object, false)
-}
-
-/// What a client cannot say about a new object.
+/// Metadata that a client cannot set in a new object.
 const SERVER_FIELDS: [&str; 7] = [
     "uid",
     "creationTimestamp",
@@ -68,7 +28,42 @@ const SERVER_FIELDS: [&str; 7] = [
     "selfLink",
 ];
 
-fn insert(api: &Api, resource: &Arc<Resource>, mut object: Object, dry_run: bool) -> ApiResult<Arc<Stored>> {
+/// A new object and its change, which is `None` for a dry run.
+type Created = (Arc<Stored>, Option<Change>);
+
+/// Creates the object and makes none of the writes that follow from it.
+///
+/// # Errors
+/// Like [`rest::create`](crate::rest::create).
+pub(crate) fn create(
+    api: &Api,
+    resource: &Arc<Resource>,
+    namespace: &str,
+    mut object: Object,
+    dry_run: bool,
+) -> ApiResult<Created> {
+    place(resource, namespace, &mut object)?;
+    if !object.resource_version().is_empty() {
+        return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+    }
+    object.metadata.retain(|field, _| !SERVER_FIELDS.contains(&field.as_str()));
+    strategy::before_create(resource, &mut object);
+    insert(api, resource, object, dry_run)
+}
+
+/// Like [`create`], but keeps the status, UID and times of the object: see [`rest::seed`](crate::rest::seed).
+pub(crate) fn seed(api: &Api, resource: &Arc<Resource>, mut object: Object) -> ApiResult<Created> {
+    let namespace = match (resource.namespaced, object.namespace()) {
+        (false, _) => String::new(),
+        (true, "") => "default".to_owned(),
+        (true, namespace) => namespace.to_owned(),
+    };
+    place(resource, &namespace, &mut object)?;
+    object.metadata.remove("resourceVersion");
+    insert(api, resource, object, false)
+}
+
+fn insert(api: &Api, resource: &Arc<Resource>, mut object: Object, dry_run: bool) -> ApiResult<Created> {
     stamp(resource, &mut object);
     defaults::apply(resource, &mut object);
     let generated = object.name().is_empty() && !object.generate_name().is_empty();
@@ -80,17 +75,15 @@ fn insert(api: &Api, resource: &Arc<Resource>, mut object: Object, dry_run: bool
         }
         validate::created(resource, &object)?;
         if let Some(created) = commit(api, resource, &object, dry_run)? {
-            if !dry_run {
-                let (resource, object) = (resource.clone(), created.clone());
-                aftermath::settle(api, vec![Done { what: What::Written, resource, object }]);
-            }
-            return Ok(created);
+            let change =
+                Change { kind: ChangeKind::Written, resource: resource.clone(), object: created.clone() };
+            return Ok((created, (!dry_run).then_some(change)));
         }
     }
     Err(ApiError::already_exists(resource.group_resource(), object.name()))
 }
 
-/// `None` when the name is taken.
+/// Stores the object. Returns `None` if the name is taken.
 fn commit(api: &Api, resource: &Resource, object: &Object, dry_run: bool) -> ApiResult<Option<Arc<Stored>>> {
     let draft = Draft::new(resource, object.clone());
     let collection = api.collection(resource);
@@ -106,7 +99,7 @@ fn commit(api: &Api, resource: &Resource, object: &Object, dry_run: bool) -> Api
     Ok(collection.insert(draft))
 }
 
-/// Says where the object belongs, or refuses one that says otherwise.
+/// Writes the namespace into the object, or refuses an object that names another namespace.
 fn place(resource: &Resource, namespace: &str, object: &mut Object) -> ApiResult<()> {
     if !resource.namespaced {
         if object.namespace().is_empty() {
@@ -125,7 +118,7 @@ fn place(resource: &Resource, namespace: &str, object: &mut Object) -> ApiResult
     Ok(())
 }
 
-/// Writes what the server adds, where it is not there.
+/// Writes the fields that the server adds, unless the object already has them.
 fn stamp(resource: &Resource, object: &mut Object) {
     object.fields.insert("apiVersion".into(), resource.api_version().into());
     object.fields.insert("kind".into(), resource.kind.as_str().into());

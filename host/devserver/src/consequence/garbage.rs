@@ -1,44 +1,31 @@
-//! The garbage collector: what is owned goes with its last owner.
+//! The garbage collector: an object is deleted with its last owner.
 //!
-//! Follows kube-controller-manager's rules, except that objects whose owners never existed are left
-//! alone, and that objects that own one another in a circle wait for ever when one of them is deleted
-//! in the foreground.
+//! Follows the rules of kube-controller-manager with two exceptions: objects whose owners never existed are left
+//! alone, and objects that own one another in a circle wait for ever if one of them is deleted in the foreground.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::follow_up;
 use crate::{
     api::Api,
-    object::Object,
     registry::Resource,
-    rest::{self, DeleteOptions, Done, Propagation},
     storage::{ObjectKey, Stored},
+    write::{Change, DeleteOptions, FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Propagation},
 };
 
-const FOREGROUND: &str = "foregroundDeletion";
-const ORPHAN: &str = "orphan";
-
-/// Holds an object whose dependents have to be dealt with before it goes.
-pub(crate) fn before_delete(object: &mut Object, propagation: Propagation) {
-    match propagation {
-        Propagation::Background => {}
-        Propagation::Foreground => object.add_finalizer(FOREGROUND),
-        Propagation::Orphan => object.add_finalizer(ORPHAN),
-    }
-}
-
-/// After an object was marked for deletion: orphans its dependents or deletes them first.
-pub(crate) fn marked(api: &Api, resource: &Arc<Resource>, stored: &Arc<Stored>) -> Vec<Done> {
+/// Orphans or deletes the dependents of an object that was marked for deletion, if its finalizers say so.
+pub(super) fn marked(api: &Api, resource: &Arc<Resource>, stored: &Arc<Stored>) -> Vec<Change> {
     let object = stored.decode(resource);
     let finalizers = object.finalizers();
     let mut work = Vec::new();
-    if finalizers.contains(&ORPHAN) {
+    if finalizers.contains(&ORPHAN_FINALIZER) {
         for (dependent, object) in dependents(api, &stored.uid) {
             work.extend(disown(api, &dependent, &object.key, &stored.uid));
         }
-        work.extend(release(api, resource, &stored.key, ORPHAN));
-    } else if finalizers.contains(&FOREGROUND) {
+        work.extend(release(api, resource, &stored.key, ORPHAN_FINALIZER));
+    } else if finalizers.contains(&FOREGROUND_FINALIZER) {
         for (dependent, object) in dependents(api, &stored.uid) {
             work.extend(collect(api, &dependent, &object, &stored.uid, Propagation::Foreground));
         }
@@ -47,8 +34,8 @@ pub(crate) fn marked(api: &Api, resource: &Arc<Resource>, stored: &Arc<Stored>) 
     work
 }
 
-/// After an object is gone: deletes what it alone owned, and lets an owner go that waited for it.
-pub(crate) fn removed(api: &Api, gone: &Stored) -> Vec<Done> {
+/// Deletes the objects that only the removed object owned, and removes owners that waited for the removed object.
+pub(super) fn removed(api: &Api, gone: &Stored) -> Vec<Change> {
     let mut work = Vec::new();
     for (dependent, object) in dependents(api, &gone.uid) {
         work.extend(collect(api, &dependent, &object, &gone.uid, Propagation::Background));
@@ -61,56 +48,48 @@ pub(crate) fn removed(api: &Api, gone: &Stored) -> Vec<Done> {
     work
 }
 
-/// Deletes a dependent, or only takes this owner from it when it has others that live.
+/// Deletes a dependent. If it has other existing owners, only removes the reference to this owner.
 fn collect(
     api: &Api,
     resource: &Arc<Resource>,
     stored: &Arc<Stored>,
     owner: &str,
     propagation: Propagation,
-) -> Option<Done> {
+) -> Option<Change> {
     let mut others = stored.owners().iter().filter(|uid| *uid != owner);
     if others.any(|uid| find_owner(api, stored, uid).is_some()) {
         return disown(api, resource, &stored.key, owner);
     }
     let options = DeleteOptions { propagation, uid: Some(stored.uid.clone()), ..DeleteOptions::default() };
-    rest::report(rest::delete_alone(api, resource, &stored.key, &options).map(|(_, done)| done))
+    follow_up::delete(api, resource, &stored.key, &options)
 }
 
-/// Lets an object go that waited for its dependents, if they are gone.
-fn release_foreground(api: &Api, resource: &Arc<Resource>, stored: &Stored) -> Option<Done> {
+/// Removes an object that waits for its dependents, if all of them are gone.
+fn release_foreground(api: &Api, resource: &Arc<Resource>, stored: &Stored) -> Option<Change> {
     let object = stored.decode(resource);
-    let waits = object.is_deleting() && object.finalizers().contains(&FOREGROUND);
+    let waits = object.is_deleting() && object.finalizers().contains(&FOREGROUND_FINALIZER);
     if waits && dependents(api, &stored.uid).is_empty() {
-        return release(api, resource, &stored.key, FOREGROUND);
+        return release(api, resource, &stored.key, FOREGROUND_FINALIZER);
     }
     None
 }
 
-fn release(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, finalizer: &str) -> Option<Done> {
-    let released = rest::update_alone(api, resource, key, &rest::INTERNAL, |current| {
-        let mut released = current.clone();
-        released.remove_finalizer(finalizer);
-        Ok(released)
-    });
-    rest::report(released.map(|(_, done)| done))
+fn release(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, finalizer: &str) -> Option<Change> {
+    follow_up::update(api, resource, key, |released| released.remove_finalizer(finalizer))
 }
 
-fn disown(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, owner: &str) -> Option<Done> {
-    let disowned = rest::update_alone(api, resource, key, &rest::INTERNAL, |current| {
-        let mut changed = current.clone();
+fn disown(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, owner: &str) -> Option<Change> {
+    follow_up::update(api, resource, key, |changed| {
         if let Some(Value::Array(owners)) = changed.metadata.get_mut("ownerReferences") {
             owners.retain(|reference| reference.get("uid").and_then(Value::as_str) != Some(owner));
             if owners.is_empty() {
                 changed.metadata.remove("ownerReferences");
             }
         }
-        Ok(changed)
-    });
-    rest::report(disowned.map(|(_, done)| done))
+    })
 }
 
-/// An object and how it is served.
+/// An object and its resource.
 type Found = (Arc<Resource>, Arc<Stored>);
 
 fn dependents(api: &Api, uid: &str) -> Vec<Found> {
@@ -123,7 +102,7 @@ fn dependents(api: &Api, uid: &str) -> Vec<Found> {
     found.collect()
 }
 
-/// The living owner of this UID that an object names.
+/// The owner with this UID that an object names. Returns `None` if the owner does not exist.
 fn find_owner(api: &Api, dependent: &Stored, uid: &str) -> Option<Found> {
     let reference = dependent.owner_reference(uid)?;
     let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or_default();

@@ -1,15 +1,17 @@
-//! The rules every object keeps: names, labels, owner references. Specs are taken as they are.
+//! The rules for every object: names, labels, annotations, finalizers and owner references. Specs are not checked.
 
 use serde_json::Value;
 
 use crate::{
-    name,
+    crd, name,
     object::Object,
     registry::Resource,
     selector::{is_label_key, is_label_value},
     status::{ApiError, ApiResult, Cause},
 };
 
+/// Checks a new object.
+///
 /// # Errors
 /// 422 with a cause for each broken rule.
 pub(super) fn created(resource: &Resource, object: &Object) -> ApiResult<()> {
@@ -20,16 +22,18 @@ pub(super) fn created(resource: &Resource, object: &Object) -> ApiResult<()> {
         causes.push(Cause::invalid("metadata.name", &Value::from(object.name()), problem));
     }
     metadata(object, &mut causes);
-    crate::crd::validate(resource, object, &mut causes);
+    crd::validate(resource, object, &mut causes);
     refuse(resource, object, &causes)
 }
 
+/// Checks the next state of an existing object.
+///
 /// # Errors
 /// 422 with a cause for each broken rule.
 pub(super) fn updated(resource: &Resource, old: &Object, new: &Object) -> ApiResult<()> {
     let mut causes = Vec::new();
     metadata(new, &mut causes);
-    crate::crd::validate(resource, new, &mut causes);
+    crd::validate(resource, new, &mut causes);
     if old.at(&["immutable"]) == Some(&Value::Bool(true)) && resource.group.is_empty() {
         for field in ["data", "binaryData"] {
             if old.fields.get(field) != new.fields.get(field) {
@@ -75,7 +79,7 @@ fn metadata(object: &Object, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks a map of texts in the metadata.
+/// Checks a map of strings in the metadata.
 fn texts(
     object: &Object,
     map: &str,

@@ -1,17 +1,21 @@
-//! The defaults that show: what `kubectl get` and controllers of the kind expect to find.
+//! The defaults that `kubectl get` and controllers rely on. kube-apiserver has many more.
 //!
-//! Only these; a full set would be kube-apiserver. Defaults are written on every write, as there.
+//! Defaults are applied to every write, as in kube-apiserver.
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use crate::{base64, object::Object, registry::Resource};
+use crate::{crd, object::Object, registry::Resource};
 
-/// The collections of `ObjectMeta` that are `omitempty`: without items they are not there.
+/// The collections of `ObjectMeta` that are `omitempty`: an empty collection is left out.
 const NEVER_EMPTY: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
-/// Fills in what the client left out.
+/// Fills in fields that the client left out.
 pub(super) fn apply(resource: &Resource, object: &mut Object) {
     omit_empty(object);
+    if crd::is_definition(resource) {
+        crd::defaults(object);
+    }
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "namespaces") => namespace(object),
         ("", "pods") => {
@@ -25,7 +29,6 @@ pub(super) fn apply(resource: &Resource, object: &mut Object) {
             object.default_at(&["spec", "replicas"], 1.into());
             pod_spec(object, &["spec", "template", "spec"]);
         }
-        (crate::crd::GROUP, crate::crd::PLURAL) => crate::crd::defaults(object),
         ("apps", "daemonsets") => pod_spec(object, &["spec", "template", "spec"]),
         ("batch", "jobs") => {
             object.default_at(&["spec", "parallelism"], 1.into());
@@ -74,7 +77,7 @@ fn deployment(object: &mut Object) {
     pod_spec(object, &["spec", "template", "spec"]);
 }
 
-/// Only where there is a spec: an object without one stays as wrong as it was sent.
+/// Does nothing if there is no spec: such an object stays as invalid as it was sent.
 fn pod_spec(object: &mut Object, path: &[&str]) {
     if !object.at(path).is_some_and(Value::is_object) {
         return;
@@ -99,13 +102,13 @@ fn service(object: &mut Object) {
     }
 }
 
-/// `stringData` is for writing only: it moves to `data`, encoded.
+/// Moves the write-only field `stringData` to `data`, in base64.
 fn secret(object: &mut Object) {
     object.default_at(&["type"], "Opaque".into());
     let Some(Value::Object(texts)) = object.fields.remove("stringData") else { return };
     for (key, value) in texts {
         if let Some(text) = value.as_str() {
-            object.set_at(&["data", &key], base64::encode(text.as_bytes()).into());
+            object.set_at(&["data", &key], BASE64_STANDARD.encode(text).into());
         }
     }
 }
