@@ -1,11 +1,11 @@
-//! What a good server answers.
+//! The answers of a server without faults.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::{Call, Change, Collection, Request, Status, continue_token::ContinueToken};
 
-/// What resources there are.
+/// The discovery document of the core group.
 pub(crate) fn discovery() -> Bytes {
     let pods = json!({
         "name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod",
@@ -17,8 +17,8 @@ pub(crate) fn discovery() -> Bytes {
     list.to_string().into()
 }
 
-/// One page, at the version that `resourceVersion`, `resourceVersionMatch` and `continue` mean. A
-/// limit counts whatever the version, as on a server without a watch cache.
+/// One page of a list, at the version that `resourceVersion`, `resourceVersionMatch` and `continue` select (A-2,
+/// A limit applies at every version, as on a server without a watch cache.
 pub(crate) fn list(collection: &Collection, request: &Request) -> Result<Bytes, Status> {
     let refused = |code, message: &str| Status::of(code).with_message(message);
     if request.call == Call::List && request.get("sendInitialEvents") == "true" {
@@ -58,7 +58,7 @@ pub(crate) fn list(collection: &Collection, request: &Request) -> Result<Bytes, 
     Ok(list.to_string().into())
 }
 
-/// A `Table`, as a server sends it to a client it takes for kubectl.
+/// A `Table`, as a server sends it to kubectl.
 pub(crate) fn table(collection: &Collection) -> Value {
     let rows: Vec<Value> = collection
         .state_at(u64::MAX)
@@ -75,19 +75,19 @@ pub(crate) fn table(collection: &Collection) -> Value {
 
 fn version(collection: &Collection, request: &Request) -> Result<u64, Status> {
     let current = collection.version();
-    let asked = match request.resource_version() {
+    let requested = match request.resource_version() {
         "" | "0" => return Ok(current),
-        asked => {
-            asked.parse::<u64>().map_err(|_| Status::of(400).with_message("invalid resource version"))?
+        requested => {
+            requested.parse::<u64>().map_err(|_| Status::of(400).with_message("invalid resource version"))?
         }
     };
-    if asked > current {
-        return Err(Status::too_large(asked, current));
+    if requested > current {
+        return Err(Status::too_large(requested, current));
     }
     if request.get("resourceVersionMatch") != "Exact" {
         return Ok(current);
     }
-    if collection.is_expired(asked) { Err(Status::of(410)) } else { Ok(asked) }
+    if collection.is_expired(requested) { Err(Status::of(410)) } else { Ok(requested) }
 }
 
 fn is_about(request: &Request, change: &Change) -> bool {

@@ -1,4 +1,4 @@
-//! The body of an answer, piece by piece.
+//! The body of an answer, sent in pieces.
 
 use std::{
     pin::Pin,
@@ -15,31 +15,31 @@ use crate::{Cut, wire::Control};
 /// One piece of a body.
 #[derive(Debug)]
 pub(crate) enum Piece {
-    /// Goes out as a chunk of its own.
+    /// Bytes that are sent as a separate chunk.
     Chunk(Bytes),
-    /// Breaks the answer off; after [`Cut::GoAway`] more may come.
+    /// Breaks off the answer. After [`Cut::GoAway`] more pieces may follow.
     Cut(Cut),
 }
 
-/// A body that its outlet writes while it goes out.
+/// A body that is sent while its outlet still writes it.
 #[derive(Debug)]
 pub(crate) struct Body {
     pieces: mpsc::Receiver<Piece>,
     control: Arc<Control>,
-    /// Nothing more comes.
+    /// If true, no more pieces are sent.
     silent: bool,
 }
 
 // === impl Body ===
 
 impl Body {
-    /// One piece waits in the channel at most: a slow reader slows its writer.
+    /// At most one piece waits in the channel, so a slow reader slows the writer down.
     pub(crate) fn new(control: Arc<Control>) -> (mpsc::Sender<Piece>, Self) {
         let (sender, pieces) = mpsc::channel(1);
         (sender, Self { pieces, control, silent: false })
     }
 
-    /// None where the answer is silent from now on.
+    /// The next result of `poll_frame`. Returns `None` if the cut does not end the body itself.
     fn cut(&mut self, cut: Cut) -> Option<Option<Result<http_body::Frame<Bytes>, h2::Error>>> {
         match cut {
             Cut::End => return Some(None),

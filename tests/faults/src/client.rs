@@ -1,4 +1,4 @@
-//! Clients of the server.
+//! Clients for the server.
 
 use std::time::Duration;
 
@@ -10,31 +10,31 @@ use kube::client::{Body, ClientBuilder, ConfigExt};
 
 use crate::FaultServer;
 
-/// The version of HTTP a client speaks.
+/// The version of HTTP that a client uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpVersion {
-    /// One request at a time on a connection.
+    /// HTTP/1.1: one request at a time on a connection.
     Http1,
-    /// Any number of requests on one connection; no HTTP/1.1 is spoken before (prior knowledge).
+    /// HTTP/2 with prior knowledge: any number of requests on one connection.
     Http2,
 }
 
 // === impl HttpVersion ===
 
 impl HttpVersion {
-    /// Both.
+    /// Both versions.
     pub const ALL: [Self; 2] = [Self::Http1, Self::Http2];
 }
 
 // === impl FaultServer ===
 
 impl FaultServer {
-    /// A client of this server, the way the host makes its own: without retries and without a read timeout.
+    /// A client for this server with the settings of the host's own client: no retries and no read timeout.
     ///
-    /// `kube` by itself speaks HTTP/1.1 only; the client for HTTP/2 has the same HTTP library under it.
+    /// `kube` itself only supports HTTP/1.1. The client for HTTP/2 uses the same HTTP library.
     ///
     /// # Errors
-    /// `kube` does not like the address.
+    /// `kube` rejects the address.
     pub fn client(&self, version: HttpVersion) -> kube::Result<kube::Client> {
         match version {
             HttpVersion::Http1 => kube::Client::try_from(self.client_config()),
@@ -42,8 +42,8 @@ impl FaultServer {
         }
     }
 
-    /// A client that speaks HTTP/2, and asks for a sign of life after `ping` of silence, as long as an answer is
-    /// open. Where none comes for as long again it gives the connection up.
+    /// A client for HTTP/2 that sends a ping after a silence of `ping` while a request is open. If no answer to the
+    /// ping arrives within another `ping`, the client closes the connection.
     #[must_use]
     pub fn pinging_client(&self, ping: Duration) -> kube::Client {
         let mut builder = http2();
@@ -60,7 +60,7 @@ impl FaultServer {
     }
 
     fn client_config(&self) -> kube::Config {
-        // An address and a port always make a URL.
+        // An address and a port are always a valid URL.
         let url = format!("http://{}", self.address()).parse().unwrap_or_default();
         let mut config = kube::Config::new(url);
         config.default_retry = false;

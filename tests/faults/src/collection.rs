@@ -1,4 +1,4 @@
-//! The pods the server has, and everything that ever happened to them.
+//! The pods of the server and their whole history.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,37 +6,37 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
-/// Something else happened in this cluster before.
+/// The version of the empty collection: greater than 0 because other things happened in the cluster before.
 const FIRST_VERSION: u64 = 10;
 
-/// What happened to an object.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It was created.
+    /// The object was created.
     Added,
-    /// It got another state.
+    /// The object was updated.
     Modified,
-    /// It was deleted.
+    /// The object was deleted.
     Deleted,
 }
 
 /// One change of one object.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The resource version the change made.
+    /// The resource version of the change.
     pub version: u64,
-    /// What happened.
+    /// The kind of the change.
     pub kind: ChangeKind,
     /// `namespace/name`.
     pub key: String,
-    /// The new state, or the last one with the version of the deletion; the way it goes over the wire.
+    /// The object as it is sent: the new state, or the last state with the version of the deletion.
     pub object: Arc<Value>,
-    /// True where no watch ever tells it: only a list shows what it did.
+    /// If true, no watch sends this change; only lists show its effect.
     pub hidden: bool,
 }
 
-/// A collection of pods. Cheap to clone; all clones are the same collection. Each change has a resource
-/// version of its own, the next integer.
+/// A collection of pods. Clones are cheap and share the same pods. Each change gets the next integer as its
+/// resource version.
 #[derive(Clone, Debug)]
 pub struct Collection(Arc<Inner>);
 
@@ -49,17 +49,17 @@ struct Inner {
 #[derive(Debug)]
 struct History {
     changes: Vec<Change>,
-    /// Of what is there, by key.
+    /// UIDs of the existing pods by key.
     uids: BTreeMap<String, String>,
     version: u64,
-    /// Watches and continue tokens from before this version are expired.
+    /// Watches and continue tokens from versions before this one are expired.
     forgotten: u64,
 }
 
 // === impl Collection ===
 
 impl Default for Collection {
-    /// Empty.
+    /// An empty collection.
     fn default() -> Self {
         let uids = BTreeMap::new();
         let history = History { changes: Vec::new(), uids, version: FIRST_VERSION, forgotten: 0 };
@@ -68,71 +68,71 @@ impl Default for Collection {
 }
 
 impl Collection {
-    /// Creates the pod, or gives it a new state. `key` is `namespace/name`. Answers the resource version.
+    /// Creates or updates the pod. `key` is `namespace/name`. Returns the resource version.
     pub fn put(&self, key: &str) -> u64 {
         self.change(key, Some(Map::new()), false)
     }
 
-    /// The same, with this field beside its metadata.
+    /// Like [`put`](Self::put), with an additional top-level field.
     pub fn put_with(&self, key: &str, field: &str, value: Value) -> u64 {
         self.change(key, Some(Map::from_iter([(field.to_owned(), value)])), false)
     }
 
-    /// The same, and no watch tells it.
+    /// Like [`put`](Self::put), but no watch sends the change.
     pub fn put_hidden(&self, key: &str) -> u64 {
         self.change(key, Some(Map::new()), true)
     }
 
-    /// Deletes the pod, if it is there. Answers the resource version.
+    /// Deletes the pod if it exists. Returns the resource version.
     pub fn delete(&self, key: &str) -> u64 {
         self.change(key, None, false)
     }
 
-    /// The same, and no watch tells it.
+    /// Like [`delete`](Self::delete), but no watch sends the change.
     pub fn delete_hidden(&self, key: &str) -> u64 {
         self.change(key, None, true)
     }
 
-    /// Something happens to another collection: a new resource version, and no change here.
+    /// Takes a resource version without a change, as if another collection had changed.
     pub fn pass_time(&self) -> u64 {
         let version = self.0.history.lock().next_version();
         self.0.version.send_replace(version);
         version
     }
 
-    /// Compaction: from now on, what happened so far is forgotten. Watches that start before are expired, and
-    /// so are continue tokens given out before; open watches go on.
+    /// Forgets all changes so far (compaction). Watches that start before this version and earlier continue tokens
+    /// are expired; open watches continue.
     pub fn compact(&self) {
         let mut history = self.0.history.lock();
-        // A watch may still start at this very version: what it would be told comes after it.
+        // A watch may still start at exactly this version: it needs only later changes.
         history.forgotten = history.version;
     }
 
-    /// The last resource version given out.
+    /// The newest resource version.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.0.history.lock().version
     }
 
-    /// Keys and resource versions of what is there, in order of their keys: `shop/a@12`.
+    /// Keys and resource versions of the existing pods, sorted by key: `shop/a@12`.
     #[must_use]
     pub fn state(&self) -> Vec<String> {
         let changes = self.state_at(u64::MAX);
         changes.iter().map(|change| format!("{}@{}", change.key, change.version)).collect()
     }
 
-    /// Everything that ever happened, in order, the hidden and the forgotten included.
+    /// All changes in order, including hidden and forgotten ones.
     #[must_use]
     pub fn history(&self) -> Vec<Change> {
         self.0.history.lock().changes.clone()
     }
 
-    /// True where a watch that starts at this version would miss what is forgotten.
+    /// Returns true if a watch that starts at this version would miss forgotten changes.
     pub(crate) fn is_expired(&self, version: u64) -> bool {
         version < self.0.history.lock().forgotten
     }
 
-    /// The last change of each object there was at this version, in order of their keys.
+    /// The last change of each object that existed at this version, sorted by key.
     pub(crate) fn state_at(&self, version: u64) -> Vec<Change> {
         let mut state = BTreeMap::new();
         for change in self.0.history.lock().changes.iter().take_while(|change| change.version <= version) {
@@ -145,19 +145,19 @@ impl Collection {
         state.into_values().collect()
     }
 
-    /// What watches tell of what happened after one version and up to another.
-    pub(crate) fn told_between(&self, after: u64, until: u64) -> Vec<Change> {
+    /// The changes after one version and up to another that watches send.
+    pub(crate) fn visible_between(&self, after: u64, until: u64) -> Vec<Change> {
         let history = self.0.history.lock();
         let between = |change: &&Change| after < change.version && change.version <= until && !change.hidden;
         history.changes.iter().filter(between).cloned().collect()
     }
 
-    /// The resource version, as it grows.
+    /// Receives every new resource version.
     pub(crate) fn versions(&self) -> watch::Receiver<u64> {
         self.0.version.subscribe()
     }
 
-    /// `fields`: the new state; none: a deletion.
+    /// Makes a change: `fields` are the new state; `None` deletes.
     fn change(&self, key: &str, fields: Option<Map<String, Value>>, hidden: bool) -> u64 {
         let version = self.0.history.lock().change(key, fields, hidden);
         self.0.version.send_replace(version);

@@ -1,4 +1,4 @@
-//! One connection, from its acceptance to its end.
+//! The life of one connection.
 
 use std::{
     future::{Future, poll_fn},
@@ -17,10 +17,10 @@ use crate::{
     wire::{Control, Wire},
 };
 
-/// Serves HTTP/1.1 or HTTP/2, whichever the client begins with, until the client closes, a fault ends it, or
-/// the server stops.
+/// Serves HTTP/1.1 or HTTP/2, whichever the client starts with. Ends when the client closes the connection, a
+/// fault cuts it, or the server stops.
 pub(crate) async fn serve(stream: TcpStream, number: usize, server: Arc<Service>) {
-    // As a network would, not gathering what was sent apart. Without it chunks only come later.
+    // Send each chunk at once. If the option cannot be set, chunks only arrive later.
     let _ = stream.set_nodelay(true);
     let (control, mut cuts) = Control::new();
     let service = {
@@ -37,7 +37,7 @@ pub(crate) async fn serve(stream: TcpStream, number: usize, server: Arc<Service>
         tokio::select! {
             biased;
             () = server.stopped() => return,
-            // The connection holds a sender: there is always one more cut to wait for.
+            // The connection itself holds a sender, so `recv` never returns `None`.
             Some(cut) = cuts.recv() => {
                 flush(connection.as_mut(), &control).await;
                 match cut {
@@ -52,7 +52,7 @@ pub(crate) async fn serve(stream: TcpStream, number: usize, server: Arc<Service>
     }
 }
 
-/// Goes on with the connection until what was written so far has left.
+/// Drives the connection until everything written so far has been sent.
 async fn flush(mut connection: Pin<&mut impl Future>, control: &Control) {
     let before = control.flushes();
     poll_fn(|cx| {

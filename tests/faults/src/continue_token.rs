@@ -1,13 +1,13 @@
-//! Where the next page of a list begins.
+//! The place at which the next page of a list begins.
 
 use std::fmt;
 
-/// A page of the list at one resource version. Opaque to clients, so its text may be readable.
+/// Identifies a page of a list. Clients treat the text as opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContinueToken {
-    /// The version of the whole list.
+    /// The resource version of the whole list.
     pub(crate) version: u64,
-    /// From 1; no token is for the first.
+    /// The number of the page. The first page is 1 and has no token.
     pub(crate) page: usize,
     /// The last key of the page before.
     pub(crate) after: String,
@@ -16,7 +16,7 @@ pub(crate) struct ContinueToken {
 // === impl ContinueToken ===
 
 impl ContinueToken {
-    /// None where it is no token of this server.
+    /// Returns `None` if the text is not a token of this server.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, '.');
         let version = parts.next()?.parse().ok()?;

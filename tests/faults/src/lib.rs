@@ -1,14 +1,13 @@
 //! A Kubernetes API server that fails on demand, over real HTTP/1.1 and HTTP/2, for tests of the informer.
 //!
-//! [`FaultServer`] holds one small [`Collection`] of pods with growing resource versions and a history. Asked
-//! for nothing else, it behaves: lists in pages, watches from a resource version, bookmarks, streaming lists,
-//! 410 and 504 where Kubernetes answers so. A test then says which request is to meet which [`Fault`], with
-//! [`FaultServer::plan`], or strikes at what is open now, with [`FaultServer::cut`] and [`FaultServer::send`].
-//! Every [`Request`] is recorded.
+//! [`FaultServer`] holds one small [`Collection`] of pods with growing resource versions and a history. By default it
+//! behaves correctly: lists in pages, watches from a resource version, bookmarks, streaming lists, and 410 and 504
+//! in the cases in which Kubernetes sends them. A test assigns a [`Fault`] to a request with [`FaultServer::plan`], or
+//! disturbs open watches with [`FaultServer::cut`] and [`FaultServer::send`]. Every [`Request`] is recorded.
 //!
-//! Where the in-memory script of `host/cache/tests/server` says what each answer is, this server knows the
-//! right answer and spoils it: on the wire, where the client's HTTP library has its say. The TCP proxy of
-//! `informer-tests` knows nothing of HTTP; this server does.
+//! There are two other test servers. The script of `host/cache/tests/server` is in memory and defines each answer
+//! completely, whereas this server spoils correct answers on the wire and thereby also tests the client's HTTP
+//! library. The TCP proxy of `informer-tests` does not understand HTTP.
 #![forbid(unsafe_code)]
 
 mod answer;

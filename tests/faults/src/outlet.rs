@@ -1,4 +1,4 @@
-//! Where an answer's body is spoiled.
+//! Spoils the body of an answer.
 
 use bytes::{Bytes, BytesMut};
 use tokio::sync::mpsc;
@@ -9,20 +9,20 @@ use crate::{
     fault::{After, Spoil},
 };
 
-/// Takes the good body, gives the spoiled one.
+/// Receives the good body and sends the spoiled body.
 pub(crate) struct Outlet {
     pieces: mpsc::Sender<Piece>,
     spoil: Spoil,
-    /// Good frames so far.
+    /// The number of good frames received so far.
     frames: usize,
-    /// Frames that were let out, waiting ones included.
+    /// The number of frames sent so far, including waiting frames.
     frames_out: usize,
-    /// Frames that wait for their chunk to be full, and how many they are.
+    /// The frames that wait until their chunk is full, and their number.
     waiting: (BytesMut, usize),
     bytes_out: usize,
 }
 
-/// Nobody reads the answer any more, or it was cut off: whoever writes it can stop.
+/// The client stopped reading the answer, or the answer was cut off. Its writer stops.
 #[derive(Debug)]
 pub(crate) struct Over;
 
@@ -33,7 +33,7 @@ impl Outlet {
         Self { pieces, spoil, frames: 0, frames_out: 0, waiting: (BytesMut::new(), 0), bytes_out: 0 }
     }
 
-    /// Lets out the frames that come before what is right, or cuts before them.
+    /// Sends the first frames of the fault, or cuts before them.
     pub(crate) async fn begin(&mut self) -> Result<(), Over> {
         self.cut_if_due(0).await?;
         for frame in std::mem::take(&mut self.spoil.first) {
@@ -42,7 +42,7 @@ impl Outlet {
         Ok(())
     }
 
-    /// A frame that is right.
+    /// Sends a good frame, spoiled as the fault demands.
     pub(crate) async fn frame(&mut self, frame: Frame) -> Result<(), Over> {
         self.frames += 1;
         let frames = match &self.spoil.edit {
@@ -55,23 +55,23 @@ impl Outlet {
         Ok(())
     }
 
-    /// A body without frames.
+    /// Sends a body without frames.
     pub(crate) async fn whole(mut self, body: Bytes) {
         if self.begin().await.is_ok() && self.chunks(body).await.is_ok() {
             self.cut(Cut::End).await;
         }
     }
 
-    /// Breaks the answer off, after what waits.
+    /// Sends the waiting frames and breaks off the answer.
     pub(crate) async fn cut(&mut self, cut: Cut) {
         let (waiting, _) = std::mem::take(&mut self.waiting);
         if self.chunks(waiting.freeze()).await.is_ok() {
-            // Where nobody reads it is cut off already.
+            // If the client stopped reading, the answer is already cut off.
             let _ = self.pieces.send(Piece::Cut(cut)).await;
         }
     }
 
-    /// Waits until nobody reads the answer any more.
+    /// Waits until the client stops reading the answer.
     pub(crate) async fn closed(&self) {
         self.pieces.closed().await;
     }
@@ -112,7 +112,7 @@ impl Outlet {
         Ok(())
     }
 
-    /// Cuts after so many frames, where that is what the fault says.
+    /// Cuts if the fault cuts after this number of frames.
     async fn cut_if_due(&mut self, frames: usize) -> Result<(), Over> {
         match self.spoil.cut {
             Some((After::Frames(due), cut)) if due == frames => {
@@ -128,7 +128,7 @@ impl Outlet {
     async fn strike(&mut self, cut: Cut) -> Result<(), Over> {
         self.spoil.cut = None;
         self.pieces.send(Piece::Cut(cut)).await.map_err(|_| Over)?;
-        // After a GOAWAY the answer goes on.
+        // After a GOAWAY the answer continues.
         if cut == Cut::GoAway { Ok(()) } else { Err(Over) }
     }
 }

@@ -1,10 +1,10 @@
-//! Which request meets which fault.
+//! Assigns faults to requests.
 
 use parking_lot::Mutex;
 
 use crate::{Call, Fault, Request};
 
-/// Which requests a fault is for. Without more being said: the next one of its kind, once.
+/// Selects the requests that meet a fault. Defaults to the next request of a kind, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct On {
     call: Call,
@@ -14,7 +14,7 @@ pub struct On {
     times: usize,
 }
 
-/// Every rule made so far.
+/// All rules in the order in which they were added.
 #[derive(Debug, Default)]
 pub(crate) struct Plan(Mutex<Vec<Rule>>);
 
@@ -28,49 +28,49 @@ struct Rule {
 // === impl On ===
 
 impl On {
-    /// Pages of lists.
+    /// Any page of a list.
     #[must_use]
     pub fn list() -> Self {
         Self::call(Call::List)
     }
 
-    /// This page of lists, from 1.
+    /// This page of a list, counted from 1.
     #[must_use]
     pub fn page(page: usize) -> Self {
         Self { page: Some(page), ..Self::list() }
     }
 
-    /// Watches that are no streaming lists.
+    /// Watches that are not streaming lists.
     #[must_use]
     pub fn watch() -> Self {
         Self { initial_events: Some(false), ..Self::call(Call::Watch) }
     }
 
-    /// Streaming lists: watches that ask for initial events.
+    /// Streaming lists: watches that request initial events.
     #[must_use]
     pub fn streaming_list() -> Self {
         Self { initial_events: Some(true), ..Self::call(Call::Watch) }
     }
 
-    /// Requests for what resources there are.
+    /// Discovery requests.
     #[must_use]
     pub fn discovery() -> Self {
         Self::call(Call::Discovery)
     }
 
-    /// Not the next one but the `nth`, from 1, counted from when the rule is made.
+    /// Starts with the `nth` request after the rule was added, counted from 1.
     #[must_use]
     pub fn nth(self, nth: usize) -> Self {
         Self { skip: nth.saturating_sub(1), ..self }
     }
 
-    /// So many in a row.
+    /// Applies to `times` requests in a row.
     #[must_use]
     pub fn times(self, times: usize) -> Self {
         Self { times, ..self }
     }
 
-    /// All that follow.
+    /// Applies to all following requests.
     #[must_use]
     pub fn always(self) -> Self {
         self.times(usize::MAX)
@@ -94,8 +94,8 @@ impl Plan {
         self.0.lock().push(Rule { on, fault, seen: 0 });
     }
 
-    /// The fault this request meets: that of the first rule that has its turn. Rules behind it wait: they do
-    /// not count this request.
+    /// The fault for this request: that of the oldest rule that applies to it. Later rules do not count the request.
+    /// Returns `None` if no rule applies.
     pub(crate) fn take(&self, request: &Request) -> Option<Fault> {
         let mut rules = self.0.lock();
         for rule in rules.iter_mut().filter(|rule| rule.on.is_about(request)) {

@@ -1,4 +1,4 @@
-//! A port that stays ours while nothing listens on it.
+//! A port that stays reserved while nothing listens on it.
 
 use std::{
     io,
@@ -7,14 +7,14 @@ use std::{
 
 use tokio::net::{TcpListener, TcpSocket};
 
-/// Connections that may wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: u32 = 128;
 
-/// A loopback port, taken by a bound socket that never listens.
+/// A loopback port, reserved by a bound socket that never listens.
 ///
-/// Servers that bind with `SO_REUSEPORT` (etcd and kube-apiserver can) come and go on it; nobody else gets it meanwhile,
-/// and while none of them listens, the kernel refuses connections. That leaves no race between finding a free port
-/// and using it, nor between two lives of a server.
+/// Servers that bind with `SO_REUSEPORT` (as etcd and kube-apiserver can) may start and stop on the port. No other
+/// process gets the port meanwhile, and while no server listens, the kernel refuses connections. So there is no race
+/// between finding and using a free port, or between two runs of a server.
 #[derive(Debug)]
 pub struct ReservedPort {
     address: SocketAddr,
@@ -24,25 +24,25 @@ pub struct ReservedPort {
 // === impl ReservedPort ===
 
 impl ReservedPort {
-    /// Takes a free one.
+    /// Reserves a free port.
     ///
     /// # Errors
-    /// The kernel has none.
+    /// The kernel has no free port.
     pub fn reserve() -> io::Result<Self> {
-        // Without `SO_REUSEADDR`: that alone would let others bind a port on which nobody listens.
+        // Do not set `SO_REUSEADDR`: it alone would let other processes bind a port on which nothing listens.
         let socket = TcpSocket::new_v4()?;
         socket.set_reuseport(true)?;
         socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
         Ok(Self { address: socket.local_addr()?, _reservation: socket })
     }
 
-    /// The port, with the loopback address.
+    /// The loopback address with the port.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Listens on the port from within this process.
+    /// Listens on the port in this process.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -51,7 +51,7 @@ impl ReservedPort {
     /// Outside a tokio runtime.
     pub fn listen(&self) -> io::Result<TcpListener> {
         let socket = TcpSocket::new_v4()?;
-        // Connections of an earlier listener may still be closing.
+        // Connections of an earlier listener may still be in the process of closing.
         socket.set_reuseaddr(true)?;
         socket.set_reuseport(true)?;
         socket.bind(self.address)?;

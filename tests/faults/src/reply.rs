@@ -1,4 +1,4 @@
-//! An answer whose body is known from the start.
+//! An answer with a complete body.
 
 use bytes::Bytes;
 use http::{
@@ -27,7 +27,7 @@ impl Reply {
         Self::ok("application/json", body)
     }
 
-    /// A code that HTTP does not know goes out as 500, with the body saying which it was.
+    /// A refusal. A code that is not a valid HTTP status is sent as 500; the body still has the code.
     pub(crate) fn refusal(status: &Status) -> Self {
         let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self { code, ..Self::json(status.to_json().to_string()) }

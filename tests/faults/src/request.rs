@@ -1,39 +1,39 @@
-//! What the server was asked.
+//! Recorded requests.
 
 use std::{collections::BTreeMap, time::Instant};
 
 use crate::continue_token::ContinueToken;
 
-/// The collection's path, and the end of its path in a namespace.
+/// The path of the collection over all namespaces.
 const COLLECTION: &str = "/api/v1/pods";
 
-/// What a request is for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// What resources there are.
+    /// Discovery.
     Discovery,
     /// A page of a list.
     List,
     /// A watch.
     Watch,
-    /// Something this server does not have.
+    /// A path that this server does not have.
     Other,
 }
 
-/// One request, as it came.
+/// One received request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What it is for.
+    /// The kind of the request.
     pub call: Call,
-    /// When it came.
+    /// The time at which the request arrived.
     pub at: Instant,
-    /// The version of HTTP it came by.
+    /// The HTTP version of the connection.
     pub http: http::Version,
-    /// The connection it came by: 1 is the first one accepted.
+    /// The number of the connection; the first accepted connection is 1.
     pub connection: usize,
     /// The path.
     pub path: String,
-    /// The query, decoded.
+    /// The decoded query.
     pub query: BTreeMap<String, String>,
 }
 
@@ -54,31 +54,31 @@ impl Request {
         request
     }
 
-    /// A parameter; empty where it was not sent.
+    /// The value of a parameter; empty if it was not sent.
     #[must_use]
     pub fn get(&self, parameter: &str) -> &str {
         self.query.get(parameter).map_or("", String::as_str)
     }
 
-    /// The resource version asked for; empty where none was sent.
+    /// The requested resource version; empty if none was sent.
     #[must_use]
     pub fn resource_version(&self) -> &str {
         self.get("resourceVersion")
     }
 
-    /// The page of a list it asks for, from 1.
+    /// The requested page of a list, counted from 1.
     #[must_use]
     pub fn page(&self) -> usize {
         ContinueToken::parse(self.get("continue")).map_or(1, |token| token.page)
     }
 
-    /// True where it asks for a streaming list.
+    /// Returns true if the request is for a streaming list.
     #[must_use]
     pub fn wants_initial_events(&self) -> bool {
         self.call == Call::Watch && self.get("sendInitialEvents") == "true"
     }
 
-    /// The one namespace it is about; none: all.
+    /// The namespace of the request. `None` means all namespaces.
     pub(crate) fn namespace(&self) -> Option<&str> {
         self.path.strip_prefix("/api/v1/namespaces/")?.strip_suffix("/pods")
     }

@@ -1,4 +1,4 @@
-//! The server: its port, its connections, its record.
+//! The server: its port, its open watches and its recorded requests.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -11,8 +11,8 @@ use crate::{
     watch::Deed,
 };
 
-/// A Kubernetes API server on a loopback port of its own, with one collection of pods and as many faults as a
-/// test wants. It ends, with all its connections and without a word, when dropped.
+/// A Kubernetes API server on its own loopback port, with one collection of pods and the faults that a test plans.
+/// Dropping the server ends it and all of its connections at once.
 #[derive(Debug)]
 pub struct FaultServer {
     port: ReservedPort,
@@ -20,7 +20,7 @@ pub struct FaultServer {
     listening: Mutex<Option<Listening>>,
 }
 
-/// The task that accepts.
+/// The task that accepts connections.
 #[derive(Debug)]
 struct Listening {
     stop: CancellationToken,
@@ -30,10 +30,10 @@ struct Listening {
 // === impl FaultServer ===
 
 impl FaultServer {
-    /// Listens on a free port, with an empty collection.
+    /// Starts a server with an empty collection on a free port.
     ///
     /// # Errors
-    /// No port can be had.
+    /// No port is free.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -44,72 +44,70 @@ impl FaultServer {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// The address of the server.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.port.address()
     }
 
-    /// What it has.
+    /// The pods of the server.
     #[must_use]
     pub fn collection(&self) -> &Collection {
         &self.service.collection
     }
 
-    /// The requests that `on` means meet this fault. Of several rules for one request the oldest that has its
-    /// turn counts.
+    /// Assigns a fault to the requests that `on` selects. If several rules apply to a request, the oldest wins.
     pub fn plan(&self, on: On, fault: Fault) {
         self.service.plan.add(on, fault);
     }
 
-    /// How it meets requests for streaming lists from now on.
+    /// Sets how the server answers requests for streaming lists from now on.
     pub fn set_streaming_lists(&self, streaming: StreamingLists) {
         *self.service.streaming_lists.lock() = streaming;
     }
 
-    /// Cuts every watch that is open, after what happened so far was told. Answers how many those were.
+    /// Cuts every open watch after it has sent all changes so far. Returns the number of watches.
     pub fn cut(&self, cut: Cut) -> usize {
         self.service.order(&Deed::Cut(cut))
     }
 
-    /// Sends this frame on every watch that is open, after what happened so far was told. Answers how many those
-    /// were. They stay open, whatever the frame says.
+    /// Sends this frame on every open watch after all changes so far. The watches stay open whatever the frame
+    /// contains. Returns the number of watches.
     pub fn send(&self, frame: Frame) -> usize {
         self.service.order(&Deed::Send(frame))
     }
 
-    /// Ends every watch that is open with this ERROR event, after what happened so far was told. Answers how many
-    /// those were.
+    /// Ends every open watch with this ERROR event after all changes so far. Returns the number of watches.
     pub fn fail(&self, status: &Status) -> usize {
         self.send(Frame::error(status));
         self.cut(Cut::End)
     }
 
-    /// Sends a bookmark on every watch that is open and asked for bookmarks. Answers how many are open.
+    /// Sends a bookmark on every open watch that requested bookmarks. Returns the number of open watches.
     pub fn send_bookmark(&self) -> usize {
         self.service.order(&Deed::Bookmark)
     }
 
-    /// How many watches are open and follow the collection; one that was cut does not.
+    /// The number of open watches. A watch that was cut is no longer open.
     #[must_use]
     pub fn open_watches(&self) -> usize {
         self.service.open_watches()
     }
 
-    /// Stops listening: on return, connections are refused. The open ones go on.
+    /// Stops listening. Afterwards new connections are refused; open connections continue.
     ///
     /// # Cancel safety
-    /// The port closes nevertheless.
+    /// The port is closed even if the future is dropped.
     pub async fn close_port(&self) {
         let listening = self.listening.lock().take();
         if let Some(Listening { stop, task }) = listening {
             stop.cancel();
-            // It cannot fail but by a panic, which a test sees anyway.
+            // The task fails only by a panic, which the test reports anyway.
             let _ = task.await;
         }
     }
 
-    /// Listens again, on the same port. Does nothing where it listens already.
+    /// Listens again on the same port. Does nothing if the server already listens.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -124,7 +122,7 @@ impl FaultServer {
         Ok(())
     }
 
-    /// Every request so far, in the order they came.
+    /// All requests so far in order of arrival.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.service.requests.lock().clone()

@@ -1,4 +1,4 @@
-//! What the server's tasks share, and how each request is answered.
+//! The shared state of the server's tasks, and the answer to each request.
 
 use std::{
     future::pending,
@@ -33,18 +33,18 @@ pub(crate) struct Service {
     pub(crate) plan: Plan,
     pub(crate) streaming_lists: Mutex<StreamingLists>,
     pub(crate) requests: Mutex<Vec<Request>>,
-    /// To the watches that are open.
+    /// The order channels of the open watches.
     watches: Mutex<Vec<mpsc::UnboundedSender<Order>>>,
     connections: AtomicUsize,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
 }
 
-/// Runs what HTTP/2 needs beside its connection.
+/// Runs the background tasks of HTTP/2 connections.
 #[derive(Clone)]
 pub(crate) struct Executor(TaskTracker);
 
-/// The answer of a good server.
+/// An answer before it is spoiled.
 enum Good {
     Reply(Reply),
     Watch(Watch),
@@ -62,10 +62,10 @@ impl Service {
         self.stop.cancelled().await;
     }
 
-    /// Accepts connections until `stop`; those accepted go on.
+    /// Accepts connections until `stop`. Accepted connections continue.
     pub(crate) async fn accept(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
         while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
-            // A failed accept concerns a client that is gone already.
+            // A failed accept means that the client is already gone.
             if let Ok((stream, _)) = accepted {
                 let number = self.connections.fetch_add(1, Ordering::SeqCst) + 1;
                 self.tasks.spawn(connection::serve(stream, number, Arc::clone(&self)));
@@ -73,7 +73,7 @@ impl Service {
         }
     }
 
-    /// Records the request and answers it; an error resets its stream, or on HTTP/1.1 its connection.
+    /// Records the request and answers it. An error resets the stream, or the connection on HTTP/1.1.
     pub(crate) async fn answer(
         self: Arc<Self>,
         request: Request,
@@ -94,15 +94,15 @@ impl Service {
         Ok(self.respond(good, spoil, control))
     }
 
-    /// The number of watches that are open.
+    /// The number of open watches.
     pub(crate) fn open_watches(&self) -> usize {
         let mut watches = self.watches.lock();
         watches.retain(|watch| !watch.is_closed());
         watches.len()
     }
 
-    /// Has it done to every watch that is open, once that has told what happened so far; answers how many those
-    /// were. A watch that is cut counts as open no more.
+    /// Sends an order to every open watch. A watch executes the order after it has sent all changes so far. A watch
+    /// that is cut no longer counts as open. Returns the number of watches.
     pub(crate) fn order(&self, deed: &Deed) -> usize {
         let order = Order { version: self.collection.version(), deed: deed.clone() };
         let mut watches = self.watches.lock();
@@ -149,7 +149,7 @@ impl Service {
         response
     }
 
-    /// Writes a body until it is whole, nobody reads it, or the server stops.
+    /// Writes a body until it is complete, the client stops reading, or the server stops.
     fn write(&self, writing: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
@@ -169,7 +169,7 @@ where
     }
 }
 
-/// No answer. The request's future is dropped where its connection ends.
+/// Sends no answer. The future of the request is dropped when its connection ends.
 async fn never(cut: Cut, control: &Control) -> Result<Response<Body>, h2::Error> {
     match cut {
         Cut::Stream(reason) => return Err(reason.into()),

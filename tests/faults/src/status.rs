@@ -1,25 +1,25 @@
-//! The `Status` an API server answers with where it has nothing better.
+//! The `Status` with which an API server refuses a request.
 
 use serde_json::{Value, json};
 
-/// `meta/v1 Status` of a failure.
+/// A `meta/v1 Status` that reports a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// The HTTP code, also where it comes inside a stream.
+    /// The HTTP code, also for a `Status` inside a stream.
     pub code: u16,
-    /// The machine-readable reason; empty: unknown.
+    /// The machine-readable reason; empty if unknown.
     pub reason: String,
     /// The text for people.
     pub message: String,
-    /// The type of the one cause in the details; empty: none.
+    /// The reason of the only cause in the details; empty for no cause.
     pub cause: String,
 }
 
 // === impl Status ===
 
 impl Status {
-    /// The status kube-apiserver sends with this code, its usual reason included; a code without one has an
-    /// empty reason.
+    /// The status that kube-apiserver sends with this code, with its usual reason. The reason is empty if the code has
+    /// no usual reason.
     #[must_use]
     pub fn of(code: u16) -> Self {
         let (reason, message) = match code {
@@ -38,26 +38,26 @@ impl Status {
         Self { code, reason: reason.to_owned(), message: message.to_owned(), cause: String::new() }
     }
 
-    /// The resource version asked for is in the server's future.
+    /// The refusal of a resource version that is newer than the server's.
     #[must_use]
-    pub fn too_large(asked: u64, current: u64) -> Self {
-        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+    pub fn too_large(requested: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
         Self { message, cause: "ResourceVersionTooLarge".to_owned(), ..Self::of(504) }
     }
 
-    /// With another reason.
+    /// The same status with another reason.
     #[must_use]
     pub fn with_reason(self, reason: &str) -> Self {
         Self { reason: reason.to_owned(), ..self }
     }
 
-    /// With another text.
+    /// The same status with another message.
     #[must_use]
     pub fn with_message(self, message: &str) -> Self {
         Self { message: message.to_owned(), ..self }
     }
 
-    /// The way it goes over the wire.
+    /// The status as JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let details = (!self.cause.is_empty())

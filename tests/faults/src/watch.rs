@@ -1,4 +1,4 @@
-//! A watch, from its opening to its end.
+//! The life of one watch.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use crate::{
     outlet::{Outlet, Over},
 };
 
-/// How the server meets requests for streaming lists.
+/// How the server answers requests for streaming lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamingLists {
-    /// It serves them.
+    /// The server serves them.
     #[default]
     Served,
-    /// The feature is off: 422.
+    /// The server refuses them with 422 because the feature is off.
     Refused,
-    /// It is older than the feature, or a proxy before it is: a plain watch, with no initial events.
+    /// The server, or a proxy before it, is older than the feature and serves a plain watch without initial events.
     Unknown,
-    /// It sends the initial events and never says that they were all (D-3).
+    /// The server sends the initial events but never the bookmark that ends them (D-3).
     Unmarked,
 }
 
-/// What a test does to a watch that is open, once it has told everything up to this version.
+/// What a test does to an open watch after the watch has sent all changes up to `version`.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     pub(crate) version: u64,
@@ -40,7 +40,7 @@ pub(crate) enum Deed {
     Cut(Cut),
 }
 
-/// One watch that will be served.
+/// The parameters and the position of one watch.
 pub(crate) struct Watch {
     collection: Collection,
     namespace: Option<String>,
@@ -50,20 +50,20 @@ pub(crate) struct Watch {
     timeout: Duration,
 }
 
-/// What comes before what happens.
+/// What a watch sends before live changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Initial {
     Nothing,
     /// The current state.
     State,
-    /// The same, and a bookmark that says so.
+    /// The current state, and a bookmark that marks its end.
     MarkedState,
 }
 
 // === impl Watch ===
 
 impl Watch {
-    /// The watch asked for, or why there is none.
+    /// Prepares the requested watch, or returns the refusal.
     pub(crate) fn new(
         collection: &Collection,
         request: &Request,
@@ -79,10 +79,12 @@ impl Watch {
         if initial_events && request.get("resourceVersionMatch") != "NotOlderThan" {
             return Err(invalid("sendInitialEvents needs resourceVersionMatch=NotOlderThan"));
         }
-        let asked = request.resource_version();
-        let position = match asked {
+        let requested = request.resource_version();
+        let position = match requested {
             "" => 0,
-            asked => asked.parse().map_err(|_| Status::of(400).with_message("invalid resource version"))?,
+            requested => {
+                requested.parse().map_err(|_| Status::of(400).with_message("invalid resource version"))?
+            }
         };
         if position > collection.version() {
             return Err(Status::too_large(position, collection.version()));
@@ -103,15 +105,15 @@ impl Watch {
         })
     }
 
-    /// Serves until the timeout asked for, an order to end, or the client's going away.
+    /// Serves the watch until its timeout, an order to end it, or the end of the client.
     pub(crate) async fn serve(mut self, mut outlet: Outlet, mut orders: mpsc::UnboundedReceiver<Order>) {
-        // Over: there is nobody to tell.
-        if self.tell(&mut outlet, &mut orders).await.is_ok() {
+        // After `Over` the client no longer reads, so there is nothing to cut.
+        if self.send(&mut outlet, &mut orders).await.is_ok() {
             outlet.cut(Cut::End).await;
         }
     }
 
-    async fn tell(
+    async fn send(
         &mut self,
         outlet: &mut Outlet,
         orders: &mut mpsc::UnboundedReceiver<Order>,
@@ -122,7 +124,7 @@ impl Watch {
         if self.initial == Initial::Nothing && self.collection.is_expired(self.position) {
             return outlet.frame(Frame::error(&Status::of(410))).await;
         }
-        self.tell_state(outlet).await?;
+        self.send_initial(outlet).await?;
         loop {
             tokio::select! {
                 biased;
@@ -145,12 +147,12 @@ impl Watch {
     }
 
     async fn is_behind(&self, versions: &mut Versions<u64>) {
-        // It fails where the collection is gone, and the server with it.
+        // It fails only if the collection is gone, and then the server is gone too.
         let _ = versions.wait_for(|version| *version > self.position).await;
     }
 
-    /// The initial events, if any.
-    async fn tell_state(&mut self, outlet: &mut Outlet) -> Result<(), Over> {
+    /// Sends the initial events, if the watch has any.
+    async fn send_initial(&mut self, outlet: &mut Outlet) -> Result<(), Over> {
         if self.initial == Initial::Nothing {
             return Ok(());
         }
@@ -166,9 +168,9 @@ impl Watch {
         Ok(())
     }
 
-    /// What happened since, up to `version`.
+    /// Sends the changes since the last position, up to `version`.
     async fn catch_up(&mut self, version: u64, outlet: &mut Outlet) -> Result<(), Over> {
-        let changes = self.collection.told_between(self.position, version);
+        let changes = self.collection.visible_between(self.position, version);
         self.position = self.position.max(version);
         for change in changes.into_iter().filter(|change| self.is_about(change)) {
             let kind = match change.kind {

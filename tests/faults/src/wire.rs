@@ -1,4 +1,4 @@
-//! A TCP connection that knows when what was written has left, and how it is to end.
+//! A TCP connection that counts completed flushes and can end in a reset.
 
 use std::{
     io,
@@ -18,7 +18,7 @@ use tokio::{
 
 use crate::Cut;
 
-/// What answers ask of their connection. One for each.
+/// The requests of answers to their connection. Each connection has one.
 #[derive(Debug)]
 pub(crate) struct Control {
     cuts: mpsc::UnboundedSender<Cut>,
@@ -35,24 +35,24 @@ pub(crate) struct Wire {
 // === impl Control ===
 
 impl Control {
-    /// The receiver is the connection's.
+    /// The receiver belongs to the connection.
     pub(crate) fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Cut>) {
         let (cuts, received) = mpsc::unbounded_channel();
         (Arc::new(Self { cuts, flushes: AtomicU64::new(0), reset: AtomicBool::new(false) }), received)
     }
 
-    /// Cuts the connection, as soon as what was written before has left.
+    /// Cuts the connection as soon as everything written before has been sent.
     pub(crate) fn cut(&self, cut: Cut) {
         // A connection that has ended needs no cut.
         let _ = self.cuts.send(cut);
     }
 
-    /// So many times everything written had left.
+    /// How many times everything written so far had been sent.
     pub(crate) fn flushes(&self) -> u64 {
         self.flushes.load(Ordering::SeqCst)
     }
 
-    /// The connection ends in a reset, not in an orderly close.
+    /// Ends the connection in a reset instead of an orderly close.
     pub(crate) fn end_in_reset(&self) {
         self.reset.store(true, Ordering::SeqCst);
     }
@@ -69,7 +69,7 @@ impl Wire {
 impl Drop for Wire {
     fn drop(&mut self) {
         if self.control.reset.load(Ordering::SeqCst) {
-            // Without it the connection ends in order, which a test would notice.
+            // If this fails, the connection ends in an orderly close, which a test would detect.
             let _ = self.stream.set_zero_linger();
         }
     }

@@ -1,4 +1,4 @@
-//! Without faults: lists, watches, and the refusals Kubernetes has for bad requests.
+//! The server without faults: lists, watches, and the refusals of bad requests.
 
 use informer_faults::{FaultServer, HttpVersion, StreamingLists};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::caller::{Answer, call, json, name};
 const WATCH: &str = "/api/v1/pods?watch=true&allowWatchBookmarks=true&resourceVersion=";
 const STREAM: &str = "/api/v1/pods?watch=true&sendInitialEvents=true&allowWatchBookmarks=true";
 
-/// With pods a, b, c at 11, 12, 13.
+/// A server with pods at versions 11, 12 and 13.
 fn server() -> FaultServer {
     let server = FaultServer::start().unwrap();
     for key in ["shop/a", "shop/b", "ship/c"] {
@@ -30,7 +30,7 @@ async fn watch(server: &FaultServer, version: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_list_has_everything_at_the_latest_version_and_a_namespace_its_part() {
+async fn a_list_has_all_pods_and_a_namespaced_list_those_of_its_namespace() {
     let server = server();
 
     let all = json(&server, "/api/v1/pods?resourceVersion=0").await;
@@ -41,8 +41,9 @@ async fn a_list_has_everything_at_the_latest_version_and_a_namespace_its_part() 
     assert_eq!(names(&shop), ["shop/a", "shop/b"]);
 }
 
+/// All pages show the state at the version of the first page.
 #[tokio::test]
-async fn pages_are_all_of_the_first_ones_version_a7() {
+async fn all_pages_have_the_version_of_the_first_page() {
     let server = server();
 
     let first = json(&server, "/api/v1/pods?limit=2").await;
@@ -65,8 +66,9 @@ async fn pages_are_all_of_the_first_ones_version_a7() {
     assert_eq!(get(&server, &format!("/api/v1/pods?continue={token}")).await.code, 410);
 }
 
+/// A list with an exact match answers with that version, or 410 if it is forgotten.
 #[tokio::test]
-async fn an_exact_version_is_that_version_or_gone_a2() {
+async fn an_exact_list_has_the_requested_version_or_fails_with_410() {
     let server = server();
     let target = "/api/v1/pods?resourceVersionMatch=Exact&resourceVersion=12";
 
@@ -76,8 +78,9 @@ async fn an_exact_version_is_that_version_or_gone_a2() {
     assert_eq!(get(&server, target).await.code, 410);
 }
 
+/// A version that the server has not reached yet is refused.
 #[tokio::test]
-async fn versions_of_the_future_are_too_large_a6() {
+async fn a_version_newer_than_the_server_is_too_large() {
     let server = server();
 
     for target in [format!("{WATCH}14"), "/api/v1/pods?resourceVersion=14".to_owned()] {
@@ -88,8 +91,9 @@ async fn versions_of_the_future_are_too_large_a6() {
     }
 }
 
+/// A watch from a version sends all later changes, and bookmarks if they were requested.
 #[tokio::test]
-async fn a_watch_tells_what_happened_after_its_version_and_what_happens_a3_a8() {
+async fn a_watch_sends_past_and_live_changes_after_its_version_and_bookmarks() {
     let server = server();
     let mut watch = watch(&server, "12").await;
     assert_eq!(watch.event().await, "ADDED ship/c@13");
@@ -105,8 +109,9 @@ async fn a_watch_tells_what_happened_after_its_version_and_what_happens_a3_a8() 
     assert_eq!(server.collection().state(), ["ship/c@13", "shop/b@15"]);
 }
 
+/// A watch without a version starts with an ADDED event for each object.
 #[tokio::test]
-async fn a_watch_without_a_version_begins_with_the_state_a3() {
+async fn a_watch_without_a_version_starts_with_the_current_state() {
     let server = server();
     let mut watch = watch(&server, "").await;
 
@@ -117,8 +122,9 @@ async fn a_watch_without_a_version_begins_with_the_state_a3() {
     assert_eq!(watch.event().await, "MODIFIED shop/b@14");
 }
 
+/// The refusal of a forgotten version is an ERROR event in the stream.
 #[tokio::test]
-async fn a_watch_from_before_a_compaction_is_told_410_in_the_stream_and_ends_a5() {
+async fn a_watch_from_a_compacted_version_gets_410_in_the_stream_and_ends() {
     let server = server();
     server.collection().compact();
 
@@ -131,7 +137,7 @@ async fn a_watch_from_before_a_compaction_is_told_410_in_the_stream_and_ends_a5(
 }
 
 #[tokio::test]
-async fn a_watch_ends_after_the_timeout_asked_for() {
+async fn a_watch_ends_after_the_requested_timeout() {
     let server = server();
 
     let mut watch = get(&server, &format!("{WATCH}13&timeoutSeconds=0")).await;
@@ -139,8 +145,9 @@ async fn a_watch_ends_after_the_timeout_asked_for() {
     assert_eq!(watch.chunk().await.unwrap(), None);
 }
 
+/// A bookmark with an annotation ends the initial events.
 #[tokio::test]
-async fn a_streaming_list_ends_its_initial_events_with_the_mark_r43_a4() {
+async fn a_streaming_list_marks_the_end_of_its_initial_events() {
     let server = server();
     let mut stream = get(&server, &format!("{STREAM}&resourceVersionMatch=NotOlderThan")).await;
 
@@ -151,8 +158,9 @@ async fn a_streaming_list_ends_its_initial_events_with_the_mark_r43_a4() {
     assert_eq!(stream.event().await, "ADDED shop/d@14");
 }
 
+/// Servers without the feature answer a streaming list in three ways.
 #[tokio::test]
-async fn servers_without_streaming_lists_refuse_them_or_take_them_for_watches_or_never_end_them_a4() {
+async fn servers_without_streaming_lists_refuse_ignore_or_never_complete_them() {
     let server = server();
     let target = format!("{STREAM}&resourceVersionMatch=NotOlderThan&resourceVersion=12");
     assert_eq!(get(&server, STREAM).await.code, 422);
@@ -172,7 +180,7 @@ async fn servers_without_streaming_lists_refuse_them_or_take_them_for_watches_or
 }
 
 #[tokio::test]
-async fn what_the_server_does_not_have_is_refused() {
+async fn unknown_paths_and_selectors_are_refused() {
     let server = server();
 
     for (target, code) in [

@@ -1,4 +1,4 @@
-//! Calls the server and reads what comes.
+//! Calls the server and reads its answers.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use informer_faults::{FaultServer, HttpVersion};
 use kube::client::Body;
 use serde_json::Value;
 
-/// No step of these tests takes longer, except where something is broken.
+/// The deadline of each step.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 
-/// An answer, read chunk by chunk.
+/// An answer that is read chunk by chunk.
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) retry_after: Option<String>,
     body: Body,
-    /// What was read beyond the last whole line.
+    /// The bytes after the last complete line.
     rest: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) async fn call_by(client: &kube::Client, target: &str) -> Result<Answe
     Ok(Answer { code: response.status().as_u16(), retry_after, body: response.into_body(), rest: Vec::new() })
 }
 
-/// The page at `target`, which is a good one.
+/// The JSON document at `target`.
 pub(crate) async fn json(server: &FaultServer, target: &str) -> Value {
     let mut answer = call(server, HttpVersion::Http1, target).await.unwrap();
     let text = answer.text().await.unwrap();
@@ -46,7 +46,7 @@ pub(crate) async fn json(server: &FaultServer, target: &str) -> Value {
 }
 
 impl Answer {
-    /// The next chunk that is not empty; none at the end. HTTP/2 ends a body with an empty one.
+    /// The next chunk that is not empty. Returns `None` at the end. HTTP/2 ends a body with an empty chunk.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Broken> {
         loop {
             let Some(frame) = tokio::time::timeout(SOON, self.body.frame()).await.expect("a chunk") else {
@@ -59,7 +59,7 @@ impl Answer {
         }
     }
 
-    /// All the rest.
+    /// The rest of the body.
     pub(crate) async fn text(&mut self) -> Result<String, Broken> {
         while let Some(chunk) = self.chunk().await? {
             self.rest.extend(chunk);
@@ -79,7 +79,7 @@ impl Answer {
         }
     }
 
-    /// True where nothing comes within a moment.
+    /// Returns true if nothing arrives within a short time.
     pub(crate) async fn is_silent(&mut self) -> bool {
         tokio::time::timeout(Duration::from_millis(100), self.body.frame()).await.is_err()
     }
@@ -99,7 +99,7 @@ fn describe(event: &Value) -> String {
     }
 }
 
-/// `shop/a` of an object.
+/// The namespace and name of an object: `shop/a`.
 pub(crate) fn name(object: &Value) -> String {
     let metadata = &object["metadata"];
     format!("{}/{}", metadata["namespace"].as_str().unwrap(), metadata["name"].as_str().unwrap())

@@ -1,4 +1,4 @@
-//! Each fault as the client sees it, on both versions of HTTP.
+//! Each fault as a client sees it, on both versions of HTTP.
 
 use std::{
     error::Error,
@@ -22,7 +22,7 @@ fn server(on: On, fault: Fault) -> FaultServer {
     server
 }
 
-/// True where the client was told so by its kernel.
+/// Returns true if the error was caused by an I/O error of this kind.
 fn is(error: &kube::Error, kind: io::ErrorKind) -> bool {
     let mut next: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = next {
@@ -35,7 +35,7 @@ fn is(error: &kube::Error, kind: io::ErrorKind) -> bool {
 }
 
 #[tokio::test]
-async fn a_closed_port_refuses_until_it_is_open_again() {
+async fn a_closed_port_refuses_connections_until_it_is_opened_again() {
     let server = FaultServer::start().unwrap();
     server.close_port().await;
 
@@ -47,7 +47,7 @@ async fn a_closed_port_refuses_until_it_is_open_again() {
 }
 
 #[tokio::test]
-async fn without_an_answer_the_connection_is_closed_reset_or_silent() {
+async fn a_request_without_an_answer_is_closed_reset_or_silent() {
     for http in HttpVersion::ALL {
         for (cut, reset) in
             [(Cut::Close, false), (Cut::Reset, true), (Cut::Stream(Reason::REFUSED_STREAM), false)]
@@ -70,7 +70,7 @@ async fn without_an_answer_the_connection_is_closed_reset_or_silent() {
 }
 
 #[tokio::test]
-async fn a_body_comes_up_to_the_very_byte_it_is_cut_after() {
+async fn a_body_is_cut_after_exactly_the_planned_byte() {
     for http in HttpVersion::ALL {
         for cut in [Cut::End, Cut::Close, Cut::Reset, Cut::Stall, Cut::HalfOpen, Cut::Stream(Reason::CANCEL)]
         {
@@ -92,7 +92,7 @@ async fn a_body_comes_up_to_the_very_byte_it_is_cut_after() {
 }
 
 #[tokio::test]
-async fn a_watch_that_is_open_is_cut_after_what_happened_before() {
+async fn an_open_watch_sends_earlier_changes_before_it_is_cut() {
     for http in HttpVersion::ALL {
         let server = FaultServer::start().unwrap();
         let mut watch = call(&server, http, WATCH).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_watch_that_is_open_is_cut_after_what_happened_before() {
 }
 
 #[tokio::test]
-async fn on_http2_one_stream_breaks_off_and_the_connection_goes_on() {
+async fn on_http2_a_cut_stream_leaves_its_connection_open() {
     for cut in [Cut::Stall, Cut::Stream(Reason::INTERNAL_ERROR)] {
         let server = server(On::list(), Fault::good().cut_after_bytes(10, cut));
         let client = server.client(HttpVersion::Http2).unwrap();
@@ -121,7 +121,7 @@ async fn on_http2_one_stream_breaks_off_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn after_goaway_open_answers_go_on_and_new_requests_go_elsewhere() {
+async fn after_goaway_open_answers_continue_and_new_requests_use_a_new_connection() {
     let server = FaultServer::start().unwrap();
     let client = server.client(HttpVersion::Http2).unwrap();
     let mut watch = call_by(&client, WATCH).await.unwrap();
@@ -129,10 +129,11 @@ async fn after_goaway_open_answers_go_on_and_new_requests_go_elsewhere() {
     server.cut(Cut::GoAway);
     assert_eq!(watch.event().await, "ADDED shop/a@11");
 
-    // The client need not have read the GOAWAY when it sends again; then it is refused, and tries elsewhere.
+    // The client may not have read the GOAWAY yet when it sends again. Then the request is refused and the client
+    // opens another connection.
     let started = Instant::now();
     while server.requests().last().unwrap().connection == 1 {
-        assert!(started.elapsed() < SOON, "every request came by the first connection");
+        assert!(started.elapsed() < SOON, "every request used the first connection");
         call_by(&client, LIST).await.unwrap().text().await.unwrap();
     }
     server.collection().put("shop/b");
@@ -140,8 +141,9 @@ async fn after_goaway_open_answers_go_on_and_new_requests_go_elsewhere() {
     assert_eq!(watch.event().await, "ADDED shop/b@12");
 }
 
+/// A client that sends pings notices that its connection is dead.
 #[tokio::test]
-async fn a_ping_finds_a_half_open_connection_a14() {
+async fn a_ping_detects_a_half_open_connection() {
     let server = server(On::list(), Fault::good().cut_after_bytes(10, Cut::HalfOpen));
     let client = server.pinging_client(Duration::from_millis(50));
     let mut answer = call_by(&client, LIST).await.unwrap();
@@ -151,7 +153,7 @@ async fn a_ping_finds_a_half_open_connection_a14() {
 }
 
 #[tokio::test]
-async fn chunks_are_as_long_as_asked_and_as_far_apart() {
+async fn chunks_have_the_planned_size_and_pause() {
     for http in HttpVersion::ALL {
         let pause = Duration::from_millis(2);
         let server = server(On::list(), Fault::good().chunks(7).pause(pause));
@@ -171,7 +173,7 @@ async fn chunks_are_as_long_as_asked_and_as_far_apart() {
 }
 
 #[tokio::test]
-async fn frames_can_be_joined_doubled_swapped_put_first_and_left_out() {
+async fn frames_can_be_joined_doubled_swapped_prepended_and_left_out() {
     let reverse = Fault::good().edit(|number, frame| if number == 1 { Vec::new() } else { vec![frame] });
     let first = Fault::error_event(&Status::of(500));
     for (fault, expected) in [
@@ -195,7 +197,7 @@ async fn frames_can_be_joined_doubled_swapped_put_first_and_left_out() {
 }
 
 #[tokio::test]
-async fn a_rule_has_its_turn_and_then_the_server_is_good_again() {
+async fn each_rule_applies_as_often_as_planned_and_then_the_server_behaves() {
     let server = FaultServer::start().unwrap();
     server.plan(On::list().nth(2).times(2), Fault::status(429).retry_after(7));
     server.plan(On::list(), Fault::status(503));
@@ -206,12 +208,12 @@ async fn a_rule_has_its_turn_and_then_the_server_is_good_again() {
         codes.push(answer.code);
     }
 
-    // The second rule does not count what the first one took.
+    // The second rule does not count the requests of the first rule.
     assert_eq!(codes, [503, 429, 429, 200, 200]);
 }
 
 #[tokio::test]
-async fn answers_can_be_anything() {
+async fn answers_can_have_any_body() {
     let server = server(On::list(), Fault::table());
     server.plan(On::list(), Fault::body("text/html", "<html>"));
     server.plan(On::discovery(), Fault::refusal(&Status::of(403).with_reason("x").with_message("y")));

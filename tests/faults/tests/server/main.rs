@@ -1,4 +1,4 @@
-//! What the server itself promises, seen by the HTTP client that the informer has.
+//! Tests of the server itself, with the HTTP client of the informer.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

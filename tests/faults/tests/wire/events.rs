@@ -1,4 +1,4 @@
-//! What watches say that is not simply true: ERROR events, garbage, repetitions, gaps.
+//! Faulty events on watches: ERROR events, garbage, repetitions and gaps.
 
 use std::time::Duration;
 
@@ -8,8 +8,9 @@ use serde_json::json;
 
 use crate::world::{BACKOFF, World, at_once, gaps, server, server_with};
 
+/// An ERROR event ends the stream and leads to a list.
 #[tokio::test]
-async fn an_error_event_relists_at_the_last_version_seen_r22() {
+async fn an_error_event_leads_to_a_list_at_the_last_version() {
     let storage = Status::of(500).with_message("unable to transform key: object not decryptable");
     for (status, class) in [
         (Status::of(410), ErrorClass::Expired),
@@ -30,15 +31,16 @@ async fn an_error_event_relists_at_the_last_version_seen_r22() {
             world.settles().await;
 
             assert!(text.contains("cannot watch v1/pods"), "{text}");
-            let asked = world.asked();
-            assert_eq!(asked[..3], ["list 0", "watch 12", "list 13"], "{status:?}");
-            assert_eq!(asked.len(), 4, "{asked:?}");
+            let requested = world.requested();
+            assert_eq!(requested[..3], ["list 0", "watch 12", "list 13"], "{status:?}");
+            assert_eq!(requested.len(), 4, "{requested:?}");
         }
     }
 }
 
+/// The list after the ERROR event removes an object that the server could not read.
 #[tokio::test]
-async fn an_object_that_a_store_read_error_hides_is_removed_by_the_list_r34() {
+async fn an_unreadable_deleted_object_is_removed_by_the_next_list() {
     let world = World::start(server(), HttpVersion::Http1);
     world.watches().await;
     world.server.collection().delete_hidden("shop/a");
@@ -48,11 +50,12 @@ async fn an_object_that_a_store_read_error_hides_is_removed_by_the_list_r34() {
 
     world.settles().await;
 
-    assert_eq!(world.history.told()[2], "delete shop/a@11 relist?");
+    assert_eq!(world.history.received()[2], "delete shop/a@11 relist?");
 }
 
+/// After 429 in the stream the watch is reopened at the last version.
 #[tokio::test]
-async fn a_429_in_the_stream_reopens_where_it_was_without_a_list_r22() {
+async fn a_429_event_reopens_the_watch_without_a_list() {
     let world = World::start(server(), HttpVersion::Http1);
     world.watches().await;
     world.server.collection().put("shop/c");
@@ -61,12 +64,13 @@ async fn a_429_in_the_stream_reopens_where_it_was_without_a_list_r22() {
     world.fails(ErrorClass::Throttled).await;
     world.settles().await;
 
-    assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"]);
+    assert_eq!(world.requested(), ["list 0", "watch 12", "watch 13"]);
     assert!(gaps(&world.requests(Call::Watch, 2).await)[0] >= BACKOFF);
 }
 
+/// An ERROR event without a `Status` leads to a list, and so does a frame that cannot be decoded.
 #[tokio::test]
-async fn an_error_without_a_status_and_frames_that_are_none_relist_r22_a11() {
+async fn invalid_error_events_and_invalid_frames_lead_to_a_list() {
     let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "x", "resourceVersion": "99"}});
     for frame in [
         Frame::event("ERROR", &pod),
@@ -84,12 +88,13 @@ async fn an_error_without_a_status_and_frames_that_are_none_relist_r22_a11() {
         world.requests(Call::List, 2).await;
         world.settles().await;
 
-        assert_eq!(world.asked(), ["list 0", "watch 12", "list 13", "watch 13"], "{frame:?}");
+        assert_eq!(world.requested(), ["list 0", "watch 12", "list 13", "watch 13"], "{frame:?}");
     }
 }
 
+/// If each watch starts with an ERROR event, each run waits for the backoff.
 #[tokio::test]
-async fn a_watch_that_begins_with_an_error_again_and_again_is_not_asked_without_pause_r1_r22() {
+async fn repeated_error_events_are_retried_with_a_backoff() {
     for code in [410, 500] {
         let fault = Fault::error_event(&Status::of(code));
         let world = World::start(server_with(On::watch().times(4), fault), HttpVersion::Http1);
@@ -105,8 +110,9 @@ async fn a_watch_that_begins_with_an_error_again_and_again_is_not_asked_without_
     }
 }
 
+/// An update between equal versions is not notified (P-6).
 #[tokio::test]
-async fn events_that_come_twice_are_told_once_p6() {
+async fn repeated_events_are_notified_once() {
     let world = World::start(server_with(On::watch(), Fault::good().twice()), HttpVersion::Http1);
     world.watches().await;
     world.server.collection().put("shop/a");
@@ -114,23 +120,24 @@ async fn events_that_come_twice_are_told_once_p6() {
 
     world.settles().await;
 
-    let told = world.history.told();
-    assert_eq!(told[2..], ["update shop/a@11->13 live", "add shop/c@14 live", "add shop/last@15 live"]);
+    let received = world.history.received();
+    assert_eq!(received[2..], ["update shop/a@11->13 live", "add shop/c@14 live", "add shop/last@15 live"]);
 }
 
+/// The deletion of an object that is not cached is delivered too (D-11).
 #[tokio::test]
-async fn a_deletion_that_comes_twice_is_told_twice_d11() {
+async fn a_repeated_deletion_is_notified_twice() {
     let world = World::start(server_with(On::watch(), Fault::good().twice()), HttpVersion::Http1);
     world.watches().await;
     world.server.collection().delete("shop/a");
     world.catches_up().await;
 
-    let told = || world.history.told_by("live");
-    world.eventually("both", || told() == ["delete shop/a@13 live", "delete shop/a@13 live"]).await;
+    let received = || world.history.received_by_cause("live");
+    world.eventually("both", || received() == ["delete shop/a@13 live", "delete shop/a@13 live"]).await;
 }
 
 #[tokio::test]
-async fn events_of_two_objects_in_the_wrong_order_do_no_harm() {
+async fn swapped_events_of_two_objects_do_no_harm() {
     let world = World::start(server_with(On::watch(), Fault::good().swapped()), HttpVersion::Http1);
     world.watches().await;
     world.server.collection().put("shop/c");
@@ -140,12 +147,14 @@ async fn events_of_two_objects_in_the_wrong_order_do_no_harm() {
 
     world.settles().await;
 
-    assert_eq!(world.history.told()[2..4], ["delete shop/a@14 live", "add shop/c@13 live"]);
-    assert_eq!(world.asked(), ["list 0", "watch 12"]);
+    assert_eq!(world.history.received()[2..4], ["delete shop/a@14 live", "add shop/c@13 live"]);
+    assert_eq!(world.requested(), ["list 0", "watch 12"]);
 }
 
+/// Versions are not compared, so swapped events are applied as they arrive. The resumed watch sends the
+/// newer state again.
 #[tokio::test]
-async fn events_of_one_object_in_the_wrong_order_are_taken_as_they_come_and_mended_by_resuming_r28() {
+async fn swapped_events_of_one_object_are_corrected_when_the_watch_resumes() {
     let fault = Fault::good().swapped().cut_after_frames(2, Cut::End);
     let server = server_with(On::watch(), fault);
     let world = World::start(server, HttpVersion::Http1);
@@ -156,20 +165,21 @@ async fn events_of_one_object_in_the_wrong_order_are_taken_as_they_come_and_mend
     world.requests(Call::Watch, 2).await;
     world.catches_up().await;
 
-    // 14 came before 13, so 13 was the last seen: the resumed watch tells 14 again.
-    assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"]);
+    // 14 arrived before 13, so 13 is the last version and the resumed watch sends 14 again.
+    assert_eq!(world.requested(), ["list 0", "watch 12", "watch 13"]);
     assert_eq!(world.cached(), ["shop/a@14", "shop/b@12"]);
 }
 
+/// A list after a gap yields deletions, updates and additions.
 #[tokio::test]
-async fn changes_that_no_watch_tells_are_found_by_the_next_list_r33() {
+async fn changes_that_no_watch_sends_are_found_by_the_next_list() {
     let world = World::start(server(), HttpVersion::Http2);
     world.watches().await;
     let collection = world.server.collection();
     collection.delete_hidden("shop/a");
     collection.put_hidden("shop/b");
     collection.put_hidden("shop/c");
-    // The same name, another object (D-6).
+    // Another object with the same name (D-6).
     collection.delete_hidden("shop/c");
     collection.put_hidden("shop/c");
     collection.put("shop/d");
@@ -179,14 +189,15 @@ async fn changes_that_no_watch_tells_are_found_by_the_next_list_r33() {
 
     world.settles().await;
 
-    assert_eq!(world.asked(), ["list 0", "watch 12", "list 18", "watch 18"]);
-    let mut relisted = world.history.told_by("relist");
+    assert_eq!(world.requested(), ["list 0", "watch 12", "list 18", "watch 18"]);
+    let mut relisted = world.history.received_by_cause("relist");
     relisted.sort();
     assert_eq!(relisted, ["add shop/c@17 relist", "delete shop/a@11 relist?", "update shop/b@12->14 relist"]);
 }
 
+/// An object that was deleted and created again unseen is a deletion and an addition (D-6).
 #[tokio::test]
-async fn an_object_that_was_replaced_unseen_is_told_as_deleted_and_added_d6() {
+async fn an_object_replaced_unseen_is_notified_as_deleted_and_added() {
     let world = World::start(server(), HttpVersion::Http1);
     world.watches().await;
     world.server.collection().delete_hidden("shop/a");
@@ -195,12 +206,12 @@ async fn an_object_that_was_replaced_unseen_is_told_as_deleted_and_added_d6() {
 
     world.settles().await;
 
-    assert_eq!(world.history.told()[2..4], ["delete shop/a@11 relist?", "add shop/a@14 relist"]);
+    assert_eq!(world.history.received()[2..4], ["delete shop/a@11 relist?", "add shop/a@14 relist"]);
 }
 
-/// Scenario 116.
+/// A bookmark advances the last version. Scenario 116.
 #[tokio::test]
-async fn a_bookmark_moves_the_place_a_watch_is_resumed_at_r30() {
+async fn a_bookmark_advances_the_version_at_which_a_watch_resumes() {
     at_once(HttpVersion::ALL, async |http| {
         let world = World::start(server(), http);
         world.watches().await;
@@ -209,23 +220,24 @@ async fn a_bookmark_moves_the_place_a_watch_is_resumed_at_r30() {
         world.server.send_bookmark();
         let applied = || world.informer.status().reflectors[0].applied_version == version.to_string();
         world.eventually("the bookmark", applied).await;
-        // Without the bookmark this would be an expired watch, and a list.
+        // Without the bookmark the watch would be expired and a list would follow.
         world.server.collection().compact();
         world.server.cut(Cut::Reset);
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["list 0", "watch 12", "watch 14"]);
-        assert_eq!(world.history.told().len(), 3);
-        // A watch that brought no object is not reopened sooner.
+        assert_eq!(world.requested(), ["list 0", "watch 12", "watch 14"]);
+        assert_eq!(world.history.received().len(), 3);
+        // A watch that brought no object is reopened at most once a second.
         let opened = gaps(&world.requests(Call::Watch, 2).await)[0];
         assert!(opened >= Duration::from_millis(900), "{opened:?}");
     })
     .await;
 }
 
+/// On a plain watch the end mark of a streaming list is a bookmark.
 #[tokio::test]
-async fn bookmarks_with_the_end_mark_of_a_streaming_list_are_bookmarks_on_a_plain_watch_r30_r43() {
+async fn an_end_mark_on_a_plain_watch_is_a_bookmark() {
     let world = World::start(server(), HttpVersion::Http1);
     world.watches().await;
     for value in ["true", "false", ""] {
@@ -237,11 +249,12 @@ async fn bookmarks_with_the_end_mark_of_a_streaming_list_are_bookmarks_on_a_plai
 
     world.settles().await;
 
-    assert_eq!(world.asked(), ["list 0", "watch 12", "watch 15"]);
+    assert_eq!(world.requested(), ["list 0", "watch 12", "watch 15"]);
 }
 
+/// Events with objects of another kind and tables do not advance the version.
 #[tokio::test]
-async fn objects_of_another_kind_and_tables_are_skipped_and_move_nothing_r26_r27() {
+async fn objects_of_another_kind_and_tables_are_skipped() {
     let world = World::start(server(), HttpVersion::Http1);
     world.watches().await;
     let node =
@@ -258,6 +271,6 @@ async fn objects_of_another_kind_and_tables_are_skipped_and_move_nothing_r26_r27
 
     world.settles().await;
 
-    assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"]);
+    assert_eq!(world.requested(), ["list 0", "watch 12", "watch 13"]);
     assert_eq!(world.informer.status().counters.skipped, 3);
 }

@@ -1,4 +1,4 @@
-//! Where frames, chunks and objects begin and end is nobody's business but the decoder's.
+//! The boundaries of chunks do not matter: the decoder finds frames and objects.
 
 use std::time::{Duration, Instant};
 
@@ -22,13 +22,13 @@ async fn lists_and_frames_may_be_split_anywhere() {
 
             world.settles().await;
 
-            assert_eq!(world.asked(), ["list 0", "watch 13"], "{http:?} {bytes}");
+            assert_eq!(world.requested(), ["list 0", "watch 13"], "{http:?} {bytes}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_chunk_may_hold_many_frames() {
+async fn a_chunk_may_contain_many_frames() {
     for http in HttpVersion::ALL {
         let world = World::start(server_with(On::watch(), Fault::good().joined(7)), http);
         world.watches().await;
@@ -38,16 +38,16 @@ async fn a_chunk_may_hold_many_frames() {
             }
         }
 
-        // 21 frames with the one that this puts: three chunks.
+        // With the pod that `settles` adds there are 21 frames in three chunks.
         world.settles().await;
 
-        assert_eq!(world.history.told().len(), 23);
-        assert_eq!(world.asked(), ["list 0", "watch 12"]);
+        assert_eq!(world.history.received().len(), 23);
+        assert_eq!(world.requested(), ["list 0", "watch 12"]);
     }
 }
 
 #[tokio::test]
-async fn a_slow_server_is_waited_for_as_long_as_bytes_come() {
+async fn a_slow_answer_is_read_to_its_end_if_bytes_keep_arriving() {
     at_once(HttpVersion::ALL, async |http| {
         let slowly = Fault::good().chunks(8).pause(Duration::from_millis(25));
         let server = server_with(On::list(), slowly.clone());
@@ -59,17 +59,18 @@ async fn a_slow_server_is_waited_for_as_long_as_bytes_come() {
         assert!(started.elapsed() > PATIENCE, "the list took {:?}", started.elapsed());
         world.settles().await;
 
-        assert_eq!(world.asked(), ["list 0", "watch 12"], "{http:?}: {:?}", world.informer.status());
+        assert_eq!(world.requested(), ["list 0", "watch 12"], "{http:?}: {:?}", world.informer.status());
         assert_eq!(world.informer.status().counters.failures, 0);
     })
     .await;
 }
 
+/// A stream that ends within a frame is a normal end of the watch.
 #[tokio::test]
-async fn a_frame_that_the_stream_ends_in_is_not_an_error_and_not_lost_a11() {
+async fn a_stream_that_ends_within_a_frame_is_no_error_and_loses_nothing() {
     for http in HttpVersion::ALL {
         for cut in [Cut::End, Cut::Close, Cut::Reset] {
-            // Into the second of two events.
+            // Cut within the second of two events.
             let server = server_with(On::watch(), Fault::good().joined(2).cut_after_bytes(200, cut));
             let world = World::start(server, http);
             world.watches().await;
@@ -78,17 +79,17 @@ async fn a_frame_that_the_stream_ends_in_is_not_an_error_and_not_lost_a11() {
 
             world.settles().await;
 
-            assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"], "{http:?} {cut:?}");
+            assert_eq!(world.requested(), ["list 0", "watch 12", "watch 13"], "{http:?} {cut:?}");
             assert_eq!(world.informer.status().counters.failures, 0);
         }
     }
 }
 
 #[tokio::test]
-async fn huge_objects_come_through_in_lists_and_on_watches() {
+async fn huge_objects_arrive_in_lists_and_on_watches() {
     for http in HttpVersion::ALL {
         let server = server();
-        // Beyond the windows of HTTP/2 and the buffers of the kernel.
+        // Larger than the windows of HTTP/2 and the buffers of the kernel.
         let huge = json!("x".repeat(3 << 20));
         server.collection().put_with("shop/listed", "text", huge.clone());
         let world = World::start(server, http);
@@ -97,12 +98,12 @@ async fn huge_objects_come_through_in_lists_and_on_watches() {
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["list 0", "watch 13"]);
+        assert_eq!(world.requested(), ["list 0", "watch 13"]);
     }
 }
 
 #[tokio::test]
-async fn an_object_beyond_the_limit_is_an_error_and_the_rest_stays() {
+async fn an_object_beyond_the_limit_is_an_error_and_keeps_the_cache() {
     for http in HttpVersion::ALL {
         let config = FactoryConfig { max_object_bytes: 10_000, ..config() };
         let world = World::start_with(server(), http, config);

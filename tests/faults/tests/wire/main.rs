@@ -1,5 +1,5 @@
-//! The informer, over real connections to a server that fails. What it asks for next is what the rules say, and
-//! in the end its cache is the server's collection and its listeners know.
+//! The informer over real connections to a faulty server. Each test checks the requests that follow a fault, and that
+//! the cache and the listeners end in the state of the server's collection.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Any sequence of changes and faults ends well.
+//! Random sequences of changes and faults: the informer always recovers.
 
 use std::panic::AssertUnwindSafe;
 
@@ -20,7 +20,7 @@ fn any<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
     of[rng.usize(..of.len())]
 }
 
-/// An answer that fails, or takes long, and tells nothing that is not true.
+/// A random fault that delays or breaks off an answer but never sends false events.
 fn fault(rng: &mut Rng) -> Fault {
     let cut = any(rng, &CUTS);
     match rng.u8(..7) {
@@ -63,12 +63,12 @@ async fn step(rng: &mut Rng, world: &World) {
     tokio::task::yield_now().await;
 }
 
-/// What was hidden shows in a list, and in nothing else.
+/// Makes the informer list again, because only a list shows hidden changes.
 async fn list_again(world: &World) {
-    let lists = || world.asked().iter().filter(|asked| !asked.starts_with("watch")).count();
+    let lists = || world.requested().iter().filter(|requested| !requested.starts_with("watch")).count();
     world.watches().await;
     let before = lists();
-    // The event that leads to a list may itself be cut off by a fault.
+    // A fault may cut off the event that leads to the list.
     while lists() == before {
         world.server.fail(&Status::of(410));
         world.watches().await;
@@ -91,12 +91,12 @@ async fn play(seed: u64, http: HttpVersion) {
 }
 
 #[tokio::test]
-async fn any_script_of_changes_and_faults_leaves_cache_and_listeners_with_what_the_server_has() {
+async fn after_any_script_of_changes_and_faults_cache_and_listeners_match_the_server() {
     let scripts = (0..SCRIPTS).flat_map(|seed| HttpVersion::ALL.map(|http| (seed, http)));
     at_once(scripts, async |(seed, http)| {
-        // Many run at once: the panic alone would not say which of them failed.
+        // Many scripts run at once, and the panic alone does not name the script that failed.
         let ended = AssertUnwindSafe(play(seed, http)).catch_unwind().await;
-        assert!(ended.is_ok(), "script {seed} over {http:?} failed as told above");
+        assert!(ended.is_ok(), "script {seed} over {http:?} failed; see the panic above");
     })
     .await;
 }

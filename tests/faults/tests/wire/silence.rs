@@ -1,4 +1,4 @@
-//! Servers that say nothing: stalls and half-open connections.
+//! Silent servers: stalled answers and half-open connections.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use informer_faults::{Call, Cut, Fault, HttpVersion, On};
 
 use crate::world::{PATIENCE, World, at_once, config, gaps, server, server_with};
 
-/// On HTTP/2 only a ping can tell a half-open connection from a quiet one, and without it the next request goes
-/// the same way: see `http2`.
+/// The cuts that silence an answer. On HTTP/2 a half-open connection needs pings to be detected, or the next request
+/// uses the same connection: the module `http2` tests that.
 const SILENCES: [(HttpVersion, Cut); 3] =
     [(HttpVersion::Http1, Cut::Stall), (HttpVersion::Http1, Cut::HalfOpen), (HttpVersion::Http2, Cut::Stall)];
 
@@ -16,13 +16,14 @@ fn impatient() -> FactoryConfig {
     FactoryConfig { request_timeout: PATIENCE, idle_watch_timeout: Duration::from_secs(60), ..config() }
 }
 
-/// Watches are given up after [`PATIENCE`] too, so they do not stay open.
+/// Like [`impatient`], with the same timeout for idle watches.
 fn restless() -> FactoryConfig {
     FactoryConfig { idle_watch_timeout: PATIENCE, ..impatient() }
 }
 
+/// A list without an answer, or whose answer stops, fails and is retried.
 #[tokio::test]
-async fn a_list_whose_answer_does_not_come_or_stops_is_given_up_and_retried_r16() {
+async fn a_silent_list_is_abandoned_and_retried() {
     let faults =
         |(http, cut)| [(http, Fault::no_answer(cut)), (http, Fault::good().cut_after_bytes(250, cut))];
     at_once(SILENCES.into_iter().flat_map(faults), async |(http, fault)| {
@@ -33,28 +34,29 @@ async fn a_list_whose_answer_does_not_come_or_stops_is_given_up_and_retried_r16(
         world.settles().await;
 
         assert!(text.contains("was silent for 1 s"), "{text}");
-        assert_eq!(world.asked(), ["list 0", "list 0", "watch 12"], "{name}");
-        // The client's patience begins before the server has the request.
+        assert_eq!(world.requested(), ["list 0", "list 0", "watch 12"], "{name}");
+        // The client's timeout starts before the server receives the request.
         assert!(gaps(&world.requests(Call::List, 2).await)[0] >= PATIENCE / 2);
     })
     .await;
 }
 
+/// A watch that cannot be opened, except by a refusal, leads to a list.
 #[tokio::test]
-async fn a_watch_whose_headers_do_not_come_is_given_up_and_leads_to_a_list_r21() {
+async fn a_watch_without_response_headers_is_abandoned_and_leads_to_a_list() {
     at_once(SILENCES, async |(http, cut)| {
         let world = World::start_with(server_with(On::watch(), Fault::no_answer(cut)), http, impatient());
 
         world.fails(ErrorClass::Silent).await;
         world.settles().await;
 
-        assert_eq!(world.asked(), ["list 0", "watch 12", "list 12", "watch 12"], "{http:?} {cut:?}");
+        assert_eq!(world.requested(), ["list 0", "watch 12", "list 12", "watch 12"], "{http:?} {cut:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_error_answer_whose_body_does_not_come_is_an_error_nevertheless() {
+async fn an_error_status_without_a_body_is_still_an_error() {
     let fault = Fault::status(403).cut_after_bytes(10, Cut::Stall);
     let world = World::start_with(server_with(On::list(), fault), HttpVersion::Http1, impatient());
 
@@ -62,30 +64,35 @@ async fn an_error_answer_whose_body_does_not_come_is_an_error_nevertheless() {
     world.settles().await;
 }
 
+/// A watch that is silent for too long is reopened at the last version without a list.
 #[tokio::test]
-async fn a_watch_that_falls_silent_is_resumed_where_it_was_r18() {
+async fn a_silent_watch_is_resumed_at_its_last_version() {
     at_once(SILENCES, async |(http, cut)| {
         let world = World::start_with(server(), http, restless());
         world.watches().await;
         world.server.collection().put("shop/c");
         world.catches_up().await;
         assert_eq!(world.server.cut(cut), 1);
-        // The old connection will never tell.
+        // The old connection never delivers this change.
         world.server.collection().delete("shop/a");
 
         world.catches_up().await;
 
         world.history.check(world.server.collection());
-        let asked = world.asked();
-        assert_eq!(asked[..2], ["list 0", "watch 12"], "{http:?} {cut:?}");
-        assert!(asked[2..].iter().all(|asked| asked == "watch 13" || asked == "watch 14"), "{asked:?}");
-        assert!(asked.contains(&"watch 13".to_owned()), "{asked:?}");
+        let requested = world.requested();
+        assert_eq!(requested[..2], ["list 0", "watch 12"], "{http:?} {cut:?}");
+        assert!(
+            requested[2..].iter().all(|requested| requested == "watch 13" || requested == "watch 14"),
+            "{requested:?}"
+        );
+        assert!(requested.contains(&"watch 13".to_owned()), "{requested:?}");
     })
     .await;
 }
 
+/// An event that was cut off arrives again after the watch is resumed.
 #[tokio::test]
-async fn a_watch_that_falls_silent_in_the_middle_of_an_event_loses_nothing_r18() {
+async fn a_watch_that_stalls_within_an_event_loses_no_event() {
     at_once(SILENCES, async |(http, cut)| {
         let fault = Fault::good().joined(2).cut_after_bytes(200, cut);
         let world = World::start_with(server_with(On::watch(), fault), http, restless());
@@ -96,7 +103,7 @@ async fn a_watch_that_falls_silent_in_the_middle_of_an_event_loses_nothing_r18()
         world.catches_up().await;
 
         world.history.check(world.server.collection());
-        assert_eq!(world.asked()[..3], ["list 0", "watch 12", "watch 13"], "{http:?} {cut:?}");
+        assert_eq!(world.requested()[..3], ["list 0", "watch 12", "watch 13"], "{http:?} {cut:?}");
     })
     .await;
 }

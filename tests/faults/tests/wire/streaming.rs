@@ -1,5 +1,5 @@
-//! Streaming lists over a wire that fails. What takes more patience than a test has (D-3, R-48) is
-//! tested on a clock that stands still, in `host/cache/tests/informer/streaming`.
+//! Streaming lists over a faulty wire. Rules with long waits (D-3, R-48) are tested with a paused
+//! clock in `host/cache/tests/informer/streaming`.
 
 use std::time::Duration;
 
@@ -13,29 +13,31 @@ fn start(server: FaultServer, http: HttpVersion) -> World {
     World::start_with(server, http, FactoryConfig { watch_list: WatchListMode::Auto, ..config() })
 }
 
-/// Streaming lists meet this fault, once.
+/// The first streaming list meets this fault.
 fn start_with(fault: Fault, http: HttpVersion) -> World {
     start(server_with(On::streaming_list(), fault), http)
 }
 
+/// A streaming list is a watch for initial events that goes on as the watch.
 #[tokio::test]
-async fn one_request_brings_the_state_and_what_follows_r41_r44() {
+async fn one_request_delivers_the_state_and_the_live_changes() {
     for http in HttpVersion::ALL {
         let world = start(server(), http);
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["stream "], "{http:?}");
+        assert_eq!(world.requested(), ["stream "], "{http:?}");
         let request = world.server.requests().pop().unwrap();
         assert_eq!(request.get("resourceVersionMatch"), "NotOlderThan");
         assert_eq!(request.get("allowWatchBookmarks"), "true");
         assert!((300..=600).contains(&request.get("timeoutSeconds").parse().unwrap()));
-        assert_eq!(world.history.told_by("initial").len(), 2);
+        assert_eq!(world.history.received_by_cause("initial").len(), 2);
     }
 }
 
+/// If the connection breaks after the mark, the next request is a plain watch.
 #[tokio::test]
-async fn a_connection_that_breaks_after_the_mark_is_followed_by_a_plain_watch_r44() {
+async fn after_a_broken_streaming_list_with_mark_a_plain_watch_follows() {
     let cuts =
         |http| [Cut::End, Cut::Close, Cut::Reset, Cut::Stream(Reason::INTERNAL_ERROR)].map(|cut| (http, cut));
     at_once(HttpVersion::ALL.into_iter().flat_map(cuts), async |(http, cut)| {
@@ -46,16 +48,18 @@ async fn a_connection_that_breaks_after_the_mark_is_followed_by_a_plain_watch_r4
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["stream ", "watch 12"], "{http:?} {cut:?}");
+        assert_eq!(world.requested(), ["stream ", "watch 12"], "{http:?} {cut:?}");
     })
     .await;
 }
 
+/// Events before the mark change a temporary store only. A stream without a mark is requested again
+///
 #[tokio::test]
-async fn a_connection_that_breaks_before_the_mark_leaves_nothing_behind_r42_r47() {
+async fn a_streaming_list_that_breaks_before_the_mark_changes_nothing() {
     for http in HttpVersion::ALL {
         for cut in [Cut::End, Cut::Close, Cut::Reset, Cut::Stream(Reason::CANCEL)] {
-            // An object that is gone by the next try, whole, and half of the one after it.
+            // A complete object that is gone at the next attempt, and half of another one.
             let ghost = json!({"kind": "Pod", "apiVersion": "v1", "metadata":
                 {"namespace": "shop", "name": "ghost", "uid": "uid-5", "resourceVersion": "5"}});
             let ghost = Frame::event("ADDED", &ghost);
@@ -64,31 +68,33 @@ async fn a_connection_that_breaks_before_the_mark_leaves_nothing_behind_r42_r47(
 
             world.settles().await;
 
-            assert_eq!(world.asked(), ["stream ", "stream "], "{http:?} {cut:?}");
-            assert!(!world.history.told().iter().any(|told| told.contains("ghost")));
+            assert_eq!(world.requested(), ["stream ", "stream "], "{http:?} {cut:?}");
+            assert!(!world.history.received().iter().any(|received| received.contains("ghost")));
         }
     }
 }
 
+/// After two streaming lists without a mark the informer uses plain lists (R-47, D-3).
 #[tokio::test]
-async fn two_streams_that_end_before_their_mark_give_way_to_a_plain_list_r47_d3() {
+async fn two_streams_without_a_mark_lead_to_a_plain_list() {
     for cut in [Cut::End, Cut::Reset] {
         let fault = Fault::good().cut_after_frames(2, cut);
         let world = start(server_with(On::streaming_list().times(2), fault), HttpVersion::Http2);
 
         world.settles().await;
-        assert_eq!(world.asked(), ["stream ", "stream ", "list 0", "watch 12"], "{cut:?}");
+        assert_eq!(world.requested(), ["stream ", "stream ", "list 0", "watch 12"], "{cut:?}");
 
-        // And it is remembered.
+        // The informer remembers that this server does not complete streaming lists.
         world.server.fail(&Status::of(410));
         world.settles().await;
-        assert_eq!(world.asked()[4..], ["list 13", "watch 13"], "{cut:?}");
+        assert_eq!(world.requested()[4..], ["list 13", "watch 13"], "{cut:?}");
     }
 }
 
-/// Scenario 111.
+/// A refused streaming list leads to a plain list in the same run, and later runs list plainly too
+/// (D-3). Scenario 111.
 #[tokio::test]
-async fn a_server_that_refuses_streaming_lists_is_listed_in_the_same_run_and_not_asked_again_r45_d3() {
+async fn a_refused_streaming_list_leads_to_plain_lists_from_then_on() {
     for http in HttpVersion::ALL {
         let server = server();
         server.set_streaming_lists(StreamingLists::Refused);
@@ -99,12 +105,13 @@ async fn a_server_that_refuses_streaming_lists_is_listed_in_the_same_run_and_not
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["stream ", "list 0", "watch 12", "list 13", "watch 13"], "{http:?}");
+        assert_eq!(world.requested(), ["stream ", "list 0", "watch 12", "list 13", "watch 13"], "{http:?}");
     }
 }
 
+/// Any failure other than an unavailable version or 429 leads to a plain list in the same run.
 #[tokio::test]
-async fn other_failures_lead_to_a_plain_list_in_the_same_run_r45() {
+async fn other_failures_of_a_streaming_list_lead_to_a_plain_list_in_the_same_run() {
     let failures = [
         Fault::status(400),
         Fault::status(403),
@@ -124,25 +131,28 @@ async fn other_failures_lead_to_a_plain_list_in_the_same_run_r45() {
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["stream ", "list 0", "watch 12"], "{name}");
+        assert_eq!(world.requested(), ["stream ", "list 0", "watch 12"], "{name}");
     }
 }
 
+/// 429 waits one delay and starts a new streaming list.
 #[tokio::test]
-async fn a_stream_that_is_throttled_is_asked_for_again_after_the_wait_r46() {
+async fn a_throttled_streaming_list_is_requested_again_after_the_wait() {
     let world = start_with(Fault::status(429).retry_after(1), HttpVersion::Http2);
 
     world.fails(ErrorClass::Throttled).await;
     world.settles().await;
 
-    assert_eq!(world.asked(), ["stream ", "stream "]);
+    assert_eq!(world.requested(), ["stream ", "stream "]);
     let requests = world.server.requests();
     let streams: Vec<_> = requests.iter().filter(|request| request.wants_initial_events()).collect();
     assert!(streams[1].at - streams[0].at >= Duration::from_secs(1));
 }
 
+/// After a gap a streaming list at the last version follows; if that version expired, one at no version (R-7,
+/// The result yields the missed deletions.
 #[tokio::test]
-async fn a_gap_is_closed_by_a_stream_at_the_last_version_and_then_at_the_newest_r7_r33_r45() {
+async fn after_a_gap_a_stream_at_the_last_version_and_then_at_the_newest_recovers() {
     for refusal in
         [Fault::status(410), Fault::refusal(&Status::too_large(13, 5)), Fault::error_event(&Status::of(410))]
     {
@@ -156,20 +166,21 @@ async fn a_gap_is_closed_by_a_stream_at_the_last_version_and_then_at_the_newest_
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["stream ", "stream 13", "stream "]);
-        assert_eq!(world.history.told_by("relist"), ["delete shop/a@11 relist?"]);
+        assert_eq!(world.requested(), ["stream ", "stream 13", "stream "]);
+        assert_eq!(world.history.received_by_cause("relist"), ["delete shop/a@11 relist?"]);
     }
 }
 
+/// Events before the mark change a temporary store, which replaces the cache at the mark.
 #[tokio::test]
-async fn until_the_mark_only_the_last_state_counts_r42_r43() {
+async fn before_the_mark_only_the_last_state_of_each_object_counts() {
     let pod = |version: &str| {
         json!({"kind": "Pod", "apiVersion": "v1", "metadata":
             {"namespace": "shop", "name": "brief", "uid": "uid-5", "resourceVersion": version}})
     };
     let before = [
         Frame::event("ADDED", &pod("5")),
-        // No mark: the value is not "true".
+        // This bookmark is not the end mark, because its value is not "true".
         Frame::end_mark(6, "false"),
         Frame::event("MODIFIED", &pod("7")),
         Frame::bookmark(8),
@@ -180,37 +191,39 @@ async fn until_the_mark_only_the_last_state_counts_r42_r43() {
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["stream "]);
-        assert!(!world.history.told().iter().any(|told| told.contains("brief")));
+        assert_eq!(world.requested(), ["stream "]);
+        assert!(!world.history.received().iter().any(|received| received.contains("brief")));
     }
 }
 
+/// Initial events only change the temporary store. A mark after the first one is a plain bookmark
+///
 #[tokio::test]
-async fn what_comes_twice_counts_once_and_a_second_mark_is_a_bookmark_r30_r42() {
+async fn repeated_initial_events_count_once_and_a_second_mark_is_a_bookmark() {
     let world = start_with(Fault::good().twice(), HttpVersion::Http2);
     world.watches().await;
     world.server.collection().put("shop/a");
 
     world.settles().await;
 
-    assert_eq!(world.asked(), ["stream "]);
-    assert_eq!(world.history.told().len(), 4);
+    assert_eq!(world.requested(), ["stream "]);
+    assert_eq!(world.history.received().len(), 4);
 }
 
 #[tokio::test]
-async fn chunks_and_slowness_make_no_difference() {
+async fn chunk_sizes_and_pauses_do_not_change_a_streaming_list() {
     let slowly = Fault::good().chunks(50).pause(Duration::from_millis(5));
     for fault in [Fault::good().chunks(1), Fault::good().joined(3), slowly] {
         for http in HttpVersion::ALL {
             let world = start_with(fault.clone(), http);
             world.watches().await;
             world.server.collection().delete("shop/b");
-            // With the one that settling adds: chunks of three are full.
+            // Together with the pod that `settles` adds, chunks of three are full.
             world.server.collection().put("shop/c");
 
             world.settles().await;
 
-            assert_eq!(world.asked(), ["stream "], "{http:?} {fault:?}");
+            assert_eq!(world.requested(), ["stream "], "{http:?} {fault:?}");
         }
     }
 }

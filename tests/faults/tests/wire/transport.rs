@@ -1,21 +1,22 @@
-//! Connections that are refused, closed, reset: what is a normal end of a watch and what is a failure.
+//! Refused, closed and reset connections: some are a normal end of a watch, others are failures.
 
 use informer_cache::ErrorClass;
 use informer_faults::{Call, Cut, Fault, Frame, HttpVersion, On, Reason};
 
 use crate::world::{BACKOFF, World, gaps, server, server_with};
 
-/// Cuts after which the client knows at once that nothing more comes.
+/// The cuts that the client notices at once.
 const BREAKS: [Cut; 3] = [Cut::Close, Cut::Reset, Cut::Stream(Reason::INTERNAL_ERROR)];
 
+/// The first list requests version "0", and the watch starts at the version of the list.
 #[tokio::test]
-async fn without_faults_it_lists_once_and_watches_from_there_r5_r19() {
+async fn without_faults_there_is_one_list_and_one_watch_from_its_version() {
     for http in HttpVersion::ALL {
         let world = World::start(server(), http);
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["list 0", "watch 12"], "{http:?}");
+        assert_eq!(world.requested(), ["list 0", "watch 12"], "{http:?}");
         let requests = world.server.requests();
         let (list, watch) = (&requests[requests.len() - 2], &requests[requests.len() - 1]);
         assert_eq!((list.get("limit"), watch.get("limit")), ("500", ""));
@@ -26,8 +27,9 @@ async fn without_faults_it_lists_once_and_watches_from_there_r5_r19() {
     }
 }
 
+/// A list is retried after a growing backoff delay, without limit.
 #[tokio::test]
-async fn a_port_where_nobody_listens_is_asked_again_with_growing_delays_r16() {
+async fn a_closed_port_is_retried_with_growing_delays() {
     let server = server();
     server.close_port().await;
     let world = World::start(server, HttpVersion::Http1);
@@ -39,11 +41,12 @@ async fn a_port_where_nobody_listens_is_asked_again_with_growing_delays_r16() {
     world.settles().await;
 
     assert!(text.contains("is it running?"), "{text}");
-    assert_eq!(world.asked(), ["list 0", "watch 12"]);
+    assert_eq!(world.requested(), ["list 0", "watch 12"]);
 }
 
+/// A failed list is retried whatever the error is.
 #[tokio::test]
-async fn a_list_whose_connection_breaks_before_the_answer_is_retried_r16() {
+async fn a_list_whose_connection_breaks_before_the_answer_is_retried() {
     for http in HttpVersion::ALL {
         for cut in BREAKS {
             let world = World::start(server_with(On::list().times(2), Fault::no_answer(cut)), http);
@@ -51,7 +54,7 @@ async fn a_list_whose_connection_breaks_before_the_answer_is_retried_r16() {
             world.fails(ErrorClass::Unreachable).await;
             world.settles().await;
 
-            assert_eq!(world.asked(), ["list 0", "list 0", "list 0", "watch 12"], "{http:?} {cut:?}");
+            assert_eq!(world.requested(), ["list 0", "list 0", "list 0", "watch 12"], "{http:?} {cut:?}");
             let lists = world.requests(Call::List, 3).await;
             let gaps = gaps(&lists);
             assert!(gaps[0] >= BACKOFF && gaps[1] >= 2 * BACKOFF, "{gaps:?}");
@@ -59,11 +62,12 @@ async fn a_list_whose_connection_breaks_before_the_answer_is_retried_r16() {
     }
 }
 
+/// A list that breaks off is a failed list.
 #[tokio::test]
-async fn a_list_that_breaks_off_is_no_list_r16() {
+async fn a_list_that_breaks_off_is_discarded_and_retried() {
     for http in HttpVersion::ALL {
         for cut in [Cut::End, Cut::Close, Cut::Reset, Cut::Stream(Reason::CANCEL)] {
-            // In the middle of the second object: nothing of the first may be seen.
+            // Cut within the second object. The first object must not become visible.
             let fault = Fault::good().cut_after_bytes(250, cut);
             let world = World::start(server_with(On::list(), fault), http);
 
@@ -71,13 +75,14 @@ async fn a_list_that_breaks_off_is_no_list_r16() {
             world.settles().await;
 
             assert!(text.contains("broke off its answer after 250 bytes"), "{http:?} {cut:?} {text}");
-            assert_eq!(world.asked(), ["list 0", "list 0", "watch 12"], "{http:?} {cut:?}");
+            assert_eq!(world.requested(), ["list 0", "list 0", "watch 12"], "{http:?} {cut:?}");
         }
     }
 }
 
+/// The cache stays readable until the next list succeeds.
 #[tokio::test]
-async fn a_relist_that_breaks_off_leaves_the_cache_as_it_was_r32() {
+async fn a_relist_that_breaks_off_keeps_the_cache() {
     let server = server_with(On::watch(), Fault::error_event(&informer_faults::Status::of(500)));
     server.plan(On::list().nth(2).times(3), Fault::good().cut_after_bytes(250, Cut::Reset));
     let world = World::start(server, HttpVersion::Http1);
@@ -87,8 +92,10 @@ async fn a_relist_that_breaks_off_leaves_the_cache_as_it_was_r32() {
     world.settles().await;
 }
 
+/// A broken connection is a normal end of a watch, which is reopened at the last version without a list
+///
 #[tokio::test]
-async fn a_watch_whose_connection_breaks_is_resumed_where_it_was_a11_r18() {
+async fn a_watch_whose_connection_breaks_is_resumed_at_its_last_version() {
     for http in HttpVersion::ALL {
         for cut in [Cut::End, Cut::Close, Cut::Reset, Cut::Stream(Reason::NO_ERROR)] {
             let world = World::start(server(), http);
@@ -100,17 +107,17 @@ async fn a_watch_whose_connection_breaks_is_resumed_where_it_was_a11_r18() {
 
             world.settles().await;
 
-            assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"], "{http:?} {cut:?}");
+            assert_eq!(world.requested(), ["list 0", "watch 12", "watch 13"], "{http:?} {cut:?}");
             assert_eq!(world.informer.status().counters.failures, 0, "{http:?} {cut:?}");
         }
     }
 }
 
-/// Scenario 114.
+/// A break within an event is a normal end too. Scenario 114.
 #[tokio::test]
-async fn a_watch_may_break_after_any_byte_of_an_event_a11() {
+async fn a_watch_may_break_after_any_byte_of_an_event() {
     let server = server();
-    // Versions of three digits: all events are of one length.
+    // With versions of three digits all events have the same length.
     while server.collection().pass_time() < 100 {}
     server.collection().put("shop/a");
     let object = server.collection().history().pop().unwrap().object;
@@ -131,8 +138,9 @@ async fn a_watch_may_break_after_any_byte_of_an_event_a11() {
     assert_eq!(world.informer.status().counters.failures, 0);
 }
 
+/// A failure to open a watch, other than a refused connection or 429, leads to a list.
 #[tokio::test]
-async fn a_watch_that_cannot_be_opened_but_by_refusal_leads_to_a_list_r21() {
+async fn a_watch_that_breaks_while_it_opens_leads_to_a_list() {
     for http in HttpVersion::ALL {
         for cut in BREAKS {
             let world = World::start(server_with(On::watch(), Fault::no_answer(cut)), http);
@@ -141,13 +149,14 @@ async fn a_watch_that_cannot_be_opened_but_by_refusal_leads_to_a_list_r21() {
             world.settles().await;
 
             assert!(text.contains("cannot watch v1/pods"), "{text}");
-            assert_eq!(world.asked(), ["list 0", "watch 12", "list 12", "watch 12"], "{http:?} {cut:?}");
+            assert_eq!(world.requested(), ["list 0", "watch 12", "list 12", "watch 12"], "{http:?} {cut:?}");
         }
     }
 }
 
+/// A watch whose connection is refused is opened again at the same version.
 #[tokio::test]
-async fn a_watch_that_is_refused_is_reopened_where_it_was_without_a_list_r21() {
+async fn a_watch_whose_connection_is_refused_is_reopened_without_a_list() {
     let world = World::start(server(), HttpVersion::Http1);
     world.watches().await;
     world.server.collection().put("shop/c");
@@ -160,12 +169,12 @@ async fn a_watch_that_is_refused_is_reopened_where_it_was_without_a_list_r21() {
     world.server.open_port().unwrap();
     world.settles().await;
 
-    assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13"]);
+    assert_eq!(world.requested(), ["list 0", "watch 12", "watch 13"]);
 }
 
-/// Scenario 13.
+/// A watch that ends within a second and without an event is a failure. Scenario 13.
 #[tokio::test]
-async fn a_watch_that_ends_at_once_and_empty_is_a_failure_and_relists_r20() {
+async fn a_watch_that_ends_at_once_without_events_is_a_failure_and_leads_to_a_list() {
     for http in HttpVersion::ALL {
         for cut in [Cut::End, Cut::Close, Cut::Reset] {
             let fault = Fault::good().cut_after_bytes(0, cut);
@@ -175,13 +184,14 @@ async fn a_watch_that_ends_at_once_and_empty_is_a_failure_and_relists_r20() {
             world.settles().await;
 
             let expected = ["list 0", "watch 12", "list 12", "watch 12", "list 12", "watch 12"];
-            assert_eq!(world.asked(), expected, "{http:?} {cut:?}");
+            assert_eq!(world.requested(), expected, "{http:?} {cut:?}");
         }
     }
 }
 
+/// The list after a gap yields deletions, updates and additions.
 #[tokio::test]
-async fn a_restart_of_the_server_that_forgot_is_made_up_for_by_a_list_r33() {
+async fn after_a_restart_that_lost_the_history_a_list_closes_the_gap() {
     for http in HttpVersion::ALL {
         let world = World::start(server(), http);
         world.watches().await;
@@ -199,8 +209,8 @@ async fn a_restart_of_the_server_that_forgot_is_made_up_for_by_a_list_r33() {
 
         world.settles().await;
 
-        assert_eq!(world.asked(), ["list 0", "watch 12", "watch 13", "list 13", "watch 16"], "{http:?}");
-        let mut relisted = world.history.told_by("relist");
+        assert_eq!(world.requested(), ["list 0", "watch 12", "watch 13", "list 13", "watch 16"], "{http:?}");
+        let mut relisted = world.history.received_by_cause("relist");
         relisted.sort();
         let expected = ["add shop/c@16 relist", "delete shop/a@11 relist?", "update shop/b@13->15 relist"];
         assert_eq!(relisted, expected);

@@ -1,4 +1,4 @@
-//! One informer, its server, and what it tells.
+//! One informer, its server, and the notifications it sends.
 
 use std::{
     sync::Arc,
@@ -15,14 +15,14 @@ use informer_types::{Gvr, LabelSelector};
 
 use crate::history::History;
 
-/// The first delay of the backoff.
+/// The first delay of the informer's backoff.
 pub(crate) const BACKOFF: Duration = Duration::from_millis(20);
-/// How long the informer bears silence before and in an answer, and on a watch.
+/// The idle timeout of the informer in tests of silent servers.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
-/// How long a condition is waited for.
+/// How long a test waits for a condition.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// An informer of pods with two listeners: one from the start, one that joins at the end.
+/// An informer for pods with one listener from the start; another listener joins at the end.
 pub(crate) struct World {
     pub(crate) server: FaultServer,
     pub(crate) informer: SharedInformer,
@@ -30,7 +30,7 @@ pub(crate) struct World {
     factory: InformerFactory,
 }
 
-/// Plain lists, short waits, and patience: a test that waits for silence takes less of it.
+/// Plain lists, short backoff and long timeouts. Tests of silent servers shorten the timeouts.
 pub(crate) fn config() -> FactoryConfig {
     FactoryConfig {
         server: "http://faulty".to_owned(),
@@ -42,12 +42,12 @@ pub(crate) fn config() -> FactoryConfig {
     }
 }
 
-/// Every pod.
+/// A watch of all pods.
 pub(crate) fn pods() -> WatchConfig {
     WatchConfig::new(Gvr::new("", "v1", "pods"))
 }
 
-/// A server with pods a and b of the namespace shop, at 11 and 12.
+/// A server with the pods shop/a at version 11 and shop/b at version 12.
 pub(crate) fn server() -> FaultServer {
     let server = FaultServer::start().unwrap();
     server.collection().put("shop/a");
@@ -55,7 +55,7 @@ pub(crate) fn server() -> FaultServer {
     server
 }
 
-/// The same; the requests that `on` means meet the fault.
+/// Like [`server`], with a fault for the requests that `on` selects.
 pub(crate) fn server_with(on: On, fault: Fault) -> FaultServer {
     let server = server();
     server.plan(on, fault);
@@ -90,25 +90,25 @@ impl World {
         Self { server, informer, history, factory }
     }
 
-    /// Names and resource versions of the cache, in order.
+    /// Keys and resource versions in the cache, in order.
     pub(crate) fn cached(&self) -> Vec<String> {
         let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
         let objects = self.informer.lister().list(&query).unwrap();
         objects.iter().map(|object| format!("{}@{}", object.key(), object.resource_version())).collect()
     }
 
-    /// Waits until the cache is the server's collection.
+    /// Waits until the cache equals the server's collection.
     pub(crate) async fn catches_up(&self) {
         let caught_up = || self.informer.has_synced() && self.cached() == self.server.collection().state();
         self.eventually("the cache to be the collection", caught_up).await;
     }
 
-    /// Waits until the cache is the collection and a watch is open; then all that the listeners were told must be
-    /// a history the collection may have had, up to its present state, and a listener that joins now must be told
-    /// that state.
+    /// Waits until a watch is open and the cache equals the collection. Then checks that the notifications are a
+    /// possible history of the collection up to its current state, and that a listener that joins now receives the
+    /// current state.
     pub(crate) async fn settles(&self) {
         self.watches().await;
-        // Whatever is told from now on comes over the watch that is open.
+        // From now on all notifications come from the open watch.
         self.server.collection().put("shop/last");
         self.catches_up().await;
         self.history.check(self.server.collection());
@@ -117,14 +117,14 @@ impl World {
         late.check(self.server.collection());
     }
 
-    /// Waits until a watch is open, the only one and the last thing asked for, and the informer has synced.
+    /// Waits until the informer has synced and its last request is the only open watch.
     pub(crate) async fn watches(&self) {
         let last_is_watch = || self.server.requests().last().is_some_and(|last| last.call == Call::Watch);
         let open = || self.informer.has_synced() && self.server.open_watches() == 1 && last_is_watch();
         self.eventually("one open watch", open).await;
     }
 
-    /// Waits for so many requests of this kind, and returns those so far.
+    /// Waits for `count` requests of this kind and returns all of this kind.
     pub(crate) async fn requests(&self, call: Call, count: usize) -> Vec<Request> {
         let requests = || -> Vec<Request> {
             self.server.requests().into_iter().filter(|request| request.call == call).collect()
@@ -133,15 +133,15 @@ impl World {
         requests()
     }
 
-    /// Waits for a failure of this class and returns its text.
+    /// Waits until the informer reports a failure of this class, and returns the text.
     pub(crate) async fn fails(&self, class: ErrorClass) -> String {
         let error = || self.informer.status().reflectors[0].last_error.clone();
         self.eventually(&format!("{class:?}"), || error().is_some_and(|error| error.class == class)).await;
         error().unwrap().text
     }
 
-    /// Lists and watches so far: `list 0`, `list 12 page 2`, `watch 12`.
-    pub(crate) fn asked(&self) -> Vec<String> {
+    /// The lists and watches that the server received: `list 0`, `list page 2`, `watch 12`.
+    pub(crate) fn requested(&self) -> Vec<String> {
         self.server.requests().iter().filter_map(describe).collect()
     }
 
@@ -152,10 +152,10 @@ impl World {
             let status = self.informer.status();
             assert!(
                 start.elapsed() < DEADLINE,
-                "waited in vain for {what}; {status}; cached {:?}, there is {:?}; asked {:?}",
+                "no {what} within the deadline; {status}; cached {:?}, on the server {:?}; requests {:?}",
                 self.cached(),
                 self.server.collection().state(),
-                self.asked(),
+                self.requested(),
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -163,9 +163,10 @@ impl World {
 }
 
 impl Drop for World {
-    /// Stops the informer, which would otherwise go on for as long as the test and ask whoever gets the port next.
+    /// Stops the informer. Otherwise it would run until the end of the test and send requests to the next server on
+    /// its port.
     fn drop(&mut self) {
-        // Its first poll asks everything to stop; nobody need wait.
+        // The first poll of the shutdown cancels all tasks; there is no need to wait for their end.
         let _ = self.factory.shutdown().now_or_never();
     }
 }
@@ -185,7 +186,7 @@ fn describe(request: &Request) -> Option<String> {
     }
 }
 
-/// Tries all cases at the same time: most of a test is waiting.
+/// Runs all cases concurrently, because a test mostly waits.
 pub(crate) async fn at_once<T, F: Future<Output = ()>>(
     cases: impl IntoIterator<Item = T>,
     test: impl Fn(T) -> F,
@@ -193,7 +194,7 @@ pub(crate) async fn at_once<T, F: Future<Output = ()>>(
     join_all(cases.into_iter().map(test)).await;
 }
 
-/// The time between one request and the next.
+/// The time between each request and the next.
 pub(crate) fn gaps(requests: &[Request]) -> Vec<Duration> {
     requests.windows(2).map(|pair| pair[1].at - pair[0].at).collect()
 }
