@@ -5,10 +5,7 @@ use std::{
     process::{ExitStatus, Stdio},
 };
 
-use informer_tests::{
-    cluster::{Skip, kubectl, require_kubectl},
-    host::PATIENCE,
-};
+use informer_tests::{cluster::kubectl, host::PATIENCE};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
@@ -16,13 +13,13 @@ use tokio::{
     time::timeout,
 };
 
-/// A kubectl with a home of its own, which knows one cluster.
+/// A kubectl with its own home directory and a kubeconfig for one cluster.
 pub(crate) struct Kubectl {
     program: PathBuf,
     home: TempDir,
 }
 
-/// How a kubectl ended.
+/// The result of a kubectl command.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -30,7 +27,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// A kubectl that goes on printing. Dropping it kills it.
+/// A kubectl that keeps running and printing. Dropping this kills the process.
 pub(crate) struct Watching {
     _child: Child,
     rows: Lines<BufReader<ChildStdout>>,
@@ -44,16 +41,15 @@ pub(crate) fn manifest(name: &str) -> String {
 // === impl Kubectl ===
 
 impl Kubectl {
-    /// Builds kubectl where the machine has none yet.
-    pub(crate) async fn new(kubeconfig: &str) -> Result<Self, Skip> {
-        require_kubectl()?;
+    /// Builds kubectl first if it is not in the cache.
+    pub(crate) async fn new(kubeconfig: &str) -> Self {
         let program = tokio::task::spawn_blocking(kubectl).await.unwrap().unwrap();
         let home = TempDir::new().unwrap();
         std::fs::write(home.path().join("kubeconfig"), kubeconfig).unwrap();
-        Ok(Self { program, home })
+        Self { program, home }
     }
 
-    /// Runs it to its end, whatever that is.
+    /// Runs kubectl to its end, whether it succeeds or not.
     pub(crate) async fn run(&self, arguments: &[&str]) -> Ended {
         let output = self.command(arguments).output();
         let output = timeout(PATIENCE, output).await.expect("kubectl hangs").unwrap();
@@ -61,27 +57,27 @@ impl Kubectl {
         Ended { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// What it prints; it must succeed.
+    /// Runs kubectl, which must succeed, and returns its standard output.
     pub(crate) async fn prints(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments).await;
         assert!(ended.status.success(), "kubectl {}: {ended:?}", arguments.join(" "));
         ended.stdout
     }
 
-    /// What it complains about; it must fail.
+    /// Runs kubectl, which must fail, and returns its standard error.
     pub(crate) async fn complains(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments).await;
         assert!(!ended.status.success(), "kubectl {} succeeded: {ended:?}", arguments.join(" "));
         ended.stderr
     }
 
-    /// What a JSONPath finds in a deployment of the namespace `default`.
+    /// The value at a JSONPath in a deployment of the namespace `default`.
     pub(crate) async fn field(&self, deployment: &str, path: &str) -> String {
         let path = format!("-o=jsonpath={{{path}}}");
         self.prints(&["get", "deployment", deployment, &path]).await
     }
 
-    /// Starts one that is to go on printing.
+    /// Starts a kubectl that keeps printing.
     pub(crate) fn watches(&self, arguments: &[&str]) -> Watching {
         let mut child = self.command(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let rows = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -92,7 +88,7 @@ impl Kubectl {
         let mut command = Command::new(&self.program);
         command
             .env("KUBECONFIG", self.home.path().join("kubeconfig"))
-            // Its caches are this test's own, and so is what it prefers.
+            // Do not share caches and preferences with the user or other tests.
             .env("HOME", self.home.path())
             .args(arguments)
             .stdin(Stdio::null())
@@ -104,14 +100,14 @@ impl Kubectl {
 // === impl Watching ===
 
 impl Watching {
-    /// The words of its next row.
+    /// The words of the next row.
     pub(crate) async fn row(&mut self) -> Vec<String> {
         let row = timeout(PATIENCE, self.rows.next_line()).await.expect("kubectl prints no more rows");
         let row = row.unwrap().expect("kubectl ended");
         row.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// That its next row begins with these words; the age, which is last, is nobody's business.
+    /// Checks that the next row begins with these words. The age at the end of the row is ignored.
     pub(crate) async fn shows(&mut self, words: &[&str]) {
         let row = self.row().await;
         assert!(row.iter().zip(words).all(|(found, wanted)| found == wanted), "{row:?} is not {words:?}");

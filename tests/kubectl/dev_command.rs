@@ -1,4 +1,4 @@
-//! The binary itself, as a person starts it: `informer dev`.
+//! The binary `informer dev`, started as a user starts it.
 
 use std::process::Stdio;
 
@@ -28,7 +28,7 @@ impl Dev {
         let mut child = Command::new(binary::informer().await)
             .args(["dev", "--output", "json", "--log-format", "json", "--log", "info", "--config"])
             .arg(file)
-            // There it leaves its kubeconfig.
+            // The binary writes its kubeconfig to this directory.
             .env("TMPDIR", directory.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -41,15 +41,14 @@ impl Dev {
         Self { child, answer, log }
     }
 
-    /// The one line that it prints for programs.
+    /// The line of JSON that the binary prints.
     async fn answer(&mut self) -> Value {
-        let line =
-            timeout(PATIENCE, self.answer.next_line()).await.expect("it does not say where it listens");
-        serde_json::from_str(&line.unwrap().expect("it ended")).unwrap()
+        let line = timeout(PATIENCE, self.answer.next_line()).await.expect("the binary prints no address");
+        serde_json::from_str(&line.unwrap().expect("the binary ended")).unwrap()
     }
 
-    /// Waits until the plugin says this.
-    async fn hears(&mut self, wanted: &str) {
+    /// Waits until the plugin logs this line.
+    async fn logs(&mut self, wanted: &str) {
         let search = async {
             while let Some(line) = self.log.next_line().await.unwrap() {
                 let line: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
@@ -60,16 +59,16 @@ impl Dev {
             }
             false
         };
-        let found = timeout(PATIENCE, search).await.unwrap_or_else(|_| panic!("nobody said {wanted:?}"));
-        assert!(found, "it ended before somebody said {wanted:?}");
+        let found = timeout(PATIENCE, search).await.unwrap_or_else(|_| panic!("no log line {wanted:?}"));
+        assert!(found, "the binary ended before the log line {wanted:?}");
     }
 
-    /// Sends SIGTERM. It must end with status 0, and have printed nothing more.
+    /// Sends SIGTERM. The binary must end with status 0 and print nothing more.
     async fn stop(mut self) {
         let process = self.child.id().unwrap();
         let kill = Command::new("sh").args(["-c", &format!("kill -TERM {process}")]).status().await.unwrap();
         assert!(kill.success());
-        let status = timeout(PATIENCE, self.child.wait()).await.expect("it does not stop").unwrap();
+        let status = timeout(PATIENCE, self.child.wait()).await.expect("the binary does not stop").unwrap();
         let mut log = String::new();
         self.log.into_inner().read_to_string(&mut log).await.unwrap();
         assert_eq!(status.code(), Some(0), "{log}");
@@ -79,6 +78,7 @@ impl Dev {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs kubectl, built with Go: run by cargo xtask test --all"]
 async fn informer_dev_serves_kubectl_and_ends_at_sigterm() {
     let component = tokio::task::spawn_blocking(deployments_rust).await.unwrap();
     let directory = TempDir::new().unwrap();
@@ -108,13 +108,13 @@ async fn informer_dev_serves_kubectl_and_ends_at_sigterm() {
     assert!(answer["url"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{answer}");
     assert!(answer["admin"].is_string(), "{answer}");
     let kubeconfig = std::fs::read_to_string(answer["kubeconfig"].as_str().unwrap()).unwrap();
-    let Ok(kubectl) = Kubectl::new(&kubeconfig).await else { return };
+    let kubectl = Kubectl::new(&kubeconfig).await;
 
     kubectl.prints(&["create", "deployment", "hello", "--image=nginx"]).await;
     let version = kubectl.field("hello", ".metadata.resourceVersion").await;
-    dev.hears(&format!("added default/hello (rv {version}, live)")).await;
+    dev.logs(&format!("added default/hello (rv {version}, live)")).await;
     kubectl.prints(&["scale", "deployment", "hello", "--replicas=3"]).await;
     let scaled = kubectl.field("hello", ".metadata.resourceVersion").await;
-    dev.hears(&format!("updated default/hello (rv {version} -> {scaled}, live)")).await;
+    dev.logs(&format!("updated default/hello (rv {version} -> {scaled}, live)")).await;
     dev.stop().await;
 }

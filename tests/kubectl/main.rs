@@ -1,15 +1,15 @@
-//! The real kubectl against the embedded API server, with the host and the Rust example behind it.
+//! The real kubectl with the embedded API server, the host and the Rust example.
 //!
-//! Each change that kubectl makes must be in the component's words at once: how long it took from kubectl's exit is
-//! printed, and the last line printed is about all changes of the run. Run by `cargo xtask test --all`.
+//! The component must log each change by kubectl at once. The tests print how long that takes after kubectl exits; the
+//! last line summarises all changes of the run. `cargo xtask test --all` runs these tests.
 //!
 //! | module | what it shows |
 //! |---|---|
 //! | `changes` | create, label, annotate, scale, set image, patch, delete |
-//! | `applied` | apply on either side removes what the manifest no longer has |
-//! | `reads` | get in its shapes, describe, get -w |
+//! | `applied` | client-side and server-side apply remove what the manifest no longer has |
+//! | `reads` | get in all output formats, describe, get -w |
 //! | `definitions` | namespaces, custom resources, api-resources |
-//! | `dev_command` | the same through the binary: `informer dev` |
+//! | `dev_command` | the binary `informer dev` with kubectl |
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

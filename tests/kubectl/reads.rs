@@ -1,11 +1,12 @@
-//! What kubectl shows.
+//! The output of `kubectl get` and `kubectl describe`.
 
 use crate::stage::Stage;
 use serde_json::Value;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deployment_is_shown_in_every_shape() {
-    let Ok(mut stage) = Stage::set().await else { return };
+#[ignore = "needs kubectl, built with Go: run by cargo xtask test --all"]
+async fn get_and_describe_show_a_deployment_in_every_format() {
+    let mut stage = Stage::start().await;
     let create = ["create", "deployment", "nginx", "--image=nginx:1.29", "--replicas=2"];
     stage.creates("nginx", &create, "deployment.apps/nginx created\n").await;
     let kubectl = &stage.kubectl;
@@ -46,8 +47,9 @@ async fn a_deployment_is_shown_in_every_shape() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn get_w_prints_a_row_for_each_change() {
-    let Ok(mut stage) = Stage::set().await else { return };
+#[ignore = "needs kubectl, built with Go: run by cargo xtask test --all"]
+async fn get_with_watch_prints_a_row_for_each_change() {
+    let mut stage = Stage::start().await;
     let mut rows = stage.kubectl.watches(&["get", "deployments", "-w"]);
     let mut events = stage.kubectl.watches(&["get", "deployments", "-w", "--output-watch-events"]);
     rows.shows(&["NAME", "READY"]).await;

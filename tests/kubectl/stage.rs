@@ -8,43 +8,43 @@ use std::{
 
 use informer_devserver::{Config, DevServer};
 use informer_guests::deployments_rust;
-use informer_tests::{cluster::Skip, host::TestHost};
+use informer_tests::host::TestHost;
 use parking_lot::Mutex;
 
 use crate::client::Kubectl;
 
 const PLUGIN: &str = "deployments";
 
-/// The changes of all tests of this run so far.
+/// The figures of all changes in this run so far.
 static FIGURES: Mutex<Figures> = Mutex::new(Figures { changes: 0, at_once: 0, slowest: Duration::ZERO });
 
-/// How soon the component spoke of kubectl's changes.
+/// How fast the component logged the changes by kubectl.
 struct Figures {
     changes: usize,
-    /// Of so many it had spoken when kubectl was seen to have ended: there is nothing to measure.
+    /// The number of changes that the component had already logged when kubectl exited.
     at_once: usize,
-    /// From kubectl's exit until the component spoke.
+    /// The longest time from the exit of kubectl to the component's log line.
     slowest: Duration,
 }
 
-/// The three, and what the component said so far.
+/// A server, a host and kubectl, and the part of the component's log that was checked.
 pub(crate) struct Stage {
     pub(crate) kubectl: Kubectl,
     server: DevServer,
     host: TestHost,
-    /// How many of the component's lines were compared with what they had to be.
+    /// The number of the component's lines that were compared with the expected lines.
     compared: usize,
-    /// The version of each deployment that the component spoke of last.
+    /// The last version of each deployment that the component logged.
     versions: HashMap<String, String>,
 }
 
 // === impl Stage ===
 
 impl Stage {
-    /// Starts all of them. There is a deployment `resident` before the host starts.
-    pub(crate) async fn set() -> Result<Self, Skip> {
+    /// Starts everything. A deployment `resident` exists before the host starts.
+    pub(crate) async fn start() -> Self {
         let server = DevServer::start(Config::default()).await.unwrap();
-        let kubectl = Kubectl::new(&server.kubeconfig()).await?;
+        let kubectl = Kubectl::new(&server.kubeconfig()).await;
         kubectl.prints(&["create", "deployment", "resident", "--image=resident:1"]).await;
         let component = tokio::task::spawn_blocking(deployments_rust).await.unwrap();
         let host = TestHost::start(&server.url(), &configuration(&component)).await.unwrap();
@@ -54,10 +54,10 @@ impl Stage {
         let initial = format!("added default/resident (rv {version}, initial)");
         stage.compare(&[&initial, "deployments in default: 1", "1 -> resident"]).await;
         stage.versions.insert("resident".to_owned(), version);
-        Ok(stage)
+        stage
     }
 
-    /// kubectl creates a deployment, says so, and the component speaks of it.
+    /// Runs a kubectl command that creates a deployment and prints `said`. The component must log the addition.
     pub(crate) async fn creates(&mut self, name: &str, arguments: &[&str], said: &str) {
         self.acts(arguments, said).await;
         let version = self.version_of(name).await;
@@ -65,7 +65,7 @@ impl Stage {
         self.versions.insert(name.to_owned(), version);
     }
 
-    /// kubectl changes a deployment, says so, and the component speaks of this one change.
+    /// Runs a kubectl command that changes a deployment and prints `said`. The component must log exactly this change.
     pub(crate) async fn changes(&mut self, name: &str, arguments: &[&str], said: &str) {
         self.acts(arguments, said).await;
         let version = self.version_of(name).await;
@@ -73,41 +73,41 @@ impl Stage {
         self.compare(&[&format!("updated default/{name} (rv {old} -> {version}, live)")]).await;
     }
 
-    /// kubectl deletes a deployment, says so, and the component speaks of the version that the deletion made.
+    /// Runs a kubectl command that deletes a deployment. The component must log the version of the deletion.
     pub(crate) async fn deletes(&mut self, name: &str, arguments: &[&str]) {
         let said = format!("deployment.apps \"{name}\" deleted from default namespace\n");
         self.acts(arguments, &said).await;
-        // kubectl has nobody left to ask for a version; nothing else was written since.
+        // The deleted object has no version to read, but the deletion was the last write.
         let version = self.server.resource_version();
         self.compare(&[&format!("deleted default/{name} (rv {version})")]).await;
         self.versions.remove(name);
     }
 
-    /// kubectl succeeds, says this, and changes nothing: whatever the component says next is not about it.
+    /// Runs a kubectl command that prints `said` and changes nothing.
     pub(crate) async fn changes_nothing(&mut self, arguments: &[&str], said: &str) {
         let before = self.server.resource_version();
         assert_eq!(self.kubectl.prints(arguments).await, said);
         assert_eq!(self.server.resource_version(), before, "kubectl {}", arguments.join(" "));
     }
 
-    /// That the component said nothing but what was expected; prints the figures.
+    /// Checks that the component logged only the expected lines, and prints the figures.
     pub(crate) async fn leave(mut self) {
-        // A line too many would come before this one.
+        // An unexpected line would come before the line of this deletion.
         self.deletes("resident", &["delete", "deployment", "resident"]).await;
         let report = self.host.stop().await;
         assert!(report.undelivered.is_empty(), "{report:?}");
         self.server.shutdown().await;
         let Figures { changes, at_once, slowest } = *FIGURES.lock();
-        // Past the test harness's capture: these are the figures that people want to read. Nobody can be told
-        // that standard error is closed.
+        // Print the figures even though the test harness captures output. If standard error is closed, there is no
+        // other place for them.
         let _ = writeln!(
             io::stderr(),
-            "==> {changes} changes by kubectl; the component had spoken of {at_once} when kubectl ended, of each \
-             within {slowest:?} of it"
+            "==> {changes} changes by kubectl; the component had logged {at_once} when kubectl exited, and all \
+             within {slowest:?} of its exit"
         );
     }
 
-    /// Runs kubectl, and measures from its exit until the component says one line more.
+    /// Runs kubectl and measures the time from its exit until the component logs one more line.
     async fn acts(&mut self, arguments: &[&str], said: &str) {
         assert_eq!(self.kubectl.prints(arguments).await, said);
         let exit = Instant::now();
@@ -123,7 +123,7 @@ impl Stage {
         figures.slowest = figures.slowest.max(took);
     }
 
-    /// The component's next lines.
+    /// Compares the next lines of the component.
     async fn compare(&mut self, expected: &[&str]) {
         let end = self.compared + expected.len();
         self.host.lines.until(PLUGIN, &format!("{expected:?}"), |lines| lines.len() >= end).await;

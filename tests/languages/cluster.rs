@@ -1,4 +1,4 @@
-//! The embedded API server and its deployments.
+//! The embedded API server and a client for deployments.
 
 use informer_devserver::{Config, DevServer};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -8,7 +8,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-/// A server, and a client of its own.
+/// A server and a client.
 pub(crate) struct Cluster {
     pub(crate) server: DevServer,
     deployments: Api<Deployment>,
@@ -24,7 +24,7 @@ impl Cluster {
         Self { server, deployments }
     }
 
-    /// Creates a deployment, and answers its resource version.
+    /// Creates a deployment and returns its resource version.
     pub(crate) async fn create(&self, name: &str) -> String {
         let labels = json!({"app": name});
         let deployment = serde_json::from_value(json!({
@@ -41,21 +41,21 @@ impl Cluster {
         created.metadata.resource_version.unwrap()
     }
 
-    /// Patches a deployment, and answers its new resource version.
+    /// Patches a deployment and returns its new resource version.
     pub(crate) async fn patch(&self, name: &str, patch: Value) -> String {
         let patch = Patch::Merge(patch);
         let patched = self.deployments.patch(name, &PatchParams::default(), &patch).await.unwrap();
         patched.metadata.resource_version.unwrap()
     }
 
-    /// Deletes a deployment, and answers the version that the deletion made.
+    /// Deletes a deployment and returns the version of the deletion.
     pub(crate) async fn delete(&self, name: &str) -> String {
         self.deployments.delete(name, &DeleteParams::default()).await.unwrap();
         self.server.resource_version().to_string()
     }
 }
 
-/// The table of one plugin that hears of deployments.
+/// The configuration of a plugin that subscribes to deployments.
 pub(crate) fn plugin(name: &str, source: &std::path::Path, subscription: &str) -> String {
     format!(
         r#"
@@ -73,5 +73,5 @@ pub(crate) fn plugin(name: &str, source: &std::path::Path, subscription: &str) -
     )
 }
 
-/// What all of them need.
+/// The watch that all plugins need.
 pub(crate) const WATCH: &str = "[[watch]]\ngvr = \"apps/v1/deployments\"\n";

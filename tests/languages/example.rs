@@ -1,4 +1,4 @@
-//! The examples' components.
+//! Builds the components of the examples.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-/// An example that a script builds.
+/// An example with a build script.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scripted {
     JavaScript,
@@ -25,7 +25,7 @@ fn examples() -> PathBuf {
 // === impl Scripted ===
 
 impl Scripted {
-    /// The name of its folder.
+    /// The name of the example's folder.
     pub(crate) fn folder(self) -> &'static str {
         match self {
             Self::JavaScript => "deployments-js",
@@ -34,8 +34,8 @@ impl Scripted {
         }
     }
 
-    /// The component, built now by the example's own script unless it was built from the same sources before: two
-    /// builds differ in some bytes, and the host would compile the 18 MB of Python anew. Blocks.
+    /// The component. The example's script builds it unless it was already built from the same sources. Two builds differ
+    /// in some bytes, and the host would compile the 18 MB of Python again. Blocks.
     pub(crate) fn component(self) -> PathBuf {
         let directory = examples().join(self.folder());
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("languages");
@@ -43,7 +43,7 @@ impl Scripted {
         if component.is_file() {
             return component;
         }
-        // Renamed when complete, so that a killed build leaves no half component.
+        // Rename the file when it is complete, so that a killed build leaves no partial component.
         let partial = component.with_extension(format!("{}.partial", std::process::id()));
         let output =
             Command::new(directory.join("build.sh")).arg(&partial).stdin(Stdio::null()).output().unwrap();
@@ -53,7 +53,7 @@ impl Scripted {
     }
 }
 
-/// Of all that goes into a component: the example, what builds it, and the contract.
+/// A digest of all sources of a component: the example, its build tools and the WIT files.
 fn digest(directory: &Path) -> String {
     let mut sources = Vec::new();
     for directory in [directory, &examples().join("../plugins/sdk/javascript"), &examples().join("../wit")] {
@@ -64,7 +64,7 @@ fn digest(directory: &Path) -> String {
     let mut hash = Sha256::new();
     for source in sources {
         let text = fs::read(&source).unwrap();
-        // The length keeps two files apart from their concatenation.
+        // With the lengths, two files have another digest than their concatenation.
         hash.update(text.len().to_le_bytes());
         hash.update(text);
     }

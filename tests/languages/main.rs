@@ -1,13 +1,13 @@
-//! The JavaScript and Python examples: the same story as the Rust examples, the same lines.
+//! The JavaScript and Python examples: the same changes lead to the same lines as in the Rust examples.
 //!
-//! Builds the components with the scripts that the examples' READMEs name, once for each state of their sources. Run
-//! by `cargo xtask test --all`.
+//! The tests build the components with the scripts of the examples, once for each state of their sources.
+//! `cargo xtask test --all` runs them.
 //!
 //! | module | what it shows |
 //! |---|---|
-//! | `controller` | a component in JavaScript that exports `reconciler` alone gets keys, reads the cache and is retried |
-//! | `same_lines` | one host, one plugin a language, one story: they say the same |
-//! | `resync` | each deployment comes again, unchanged, with the cause `resync` |
+//! | `controller` | a component in JavaScript that only exports `reconciler` receives keys, reads the cache and is retried |
+//! | `same_lines` | a plugin in each language logs the same lines for the same changes |
+//! | `resync` | each deployment is delivered again, unchanged, with the cause `resync` |
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends by panicking")]
 
 mod cluster;
@@ -17,4 +17,3 @@ mod example;
 mod pods;
 mod resync;
 mod same_lines;
-mod toolchain;

@@ -1,4 +1,5 @@
-//! Resync: what did not change comes again, and says so (P-16, D-5).
+//! Resync: unchanged objects are delivered again with the cause `resync`. This is no relist (D-5), and it starts after the
+//! subscriber has synced (P-16).
 
 use informer_guests::deployments_rust;
 use informer_tests::host::TestHost;
@@ -6,7 +7,7 @@ use informer_tests::host::TestHost;
 use crate::cluster::{Cluster, WATCH, plugin};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_deployment_comes_again_as_an_update_that_changed_nothing() {
+async fn each_deployment_is_delivered_again_as_an_unchanged_update() {
     let component = tokio::task::spawn_blocking(deployments_rust).await.unwrap();
     let cluster = Cluster::start().await;
     let nginx = cluster.create("nginx").await;

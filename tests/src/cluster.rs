@@ -1,7 +1,8 @@
 //! A real kube-apiserver on a real etcd, for tests that must not take our own word for what Kubernetes does.
 //!
-//! Both are built from the Go modules in `tests/cluster` and kept in the user's cache. A test begins with [`require()`],
-//! then starts a [`RealCluster`] of its own: it shares no port, no file and no process with any other.
+//! Both are built from the Go modules in `tests/cluster` and kept in the user's cache. Each test starts its own
+//! [`RealCluster`], which shares no port, file or process with others. A test fails if a program is neither in the cache
+//! nor can be built, so mark it with `#[ignore = "needs Go: run by cargo xtask test --all"]`.
 //!
 //! There is no kubelet and no scheduler: with [`Options::controllers`], pods appear and stay pending. Without, nothing
 //! follows from what a test writes; even the roles `view`, `edit` and `admin` are empty, as a controller fills them.
@@ -16,12 +17,10 @@ mod build;
 pub(crate) mod port;
 mod process;
 mod program;
-mod require;
 mod site;
 mod user;
 
-pub use build::Unavailable;
-pub use require::{Skip, kubectl, oracle, require, require_kubectl, require_oracle};
+pub use build::{Unavailable, kubectl, oracle};
 pub use user::User;
 
 use process::{POLL, Process};
@@ -77,8 +76,7 @@ impl RealCluster {
     /// Starts a cluster and waits until `/readyz` of its API server says so. Builds missing programs first.
     ///
     /// # Errors
-    /// A program cannot be had ([`require()`] tells beforehand), ended early, or was not ready in time; the error shows
-    /// the end of the logs.
+    /// A program is not available, ended early, or was not ready in time. The error shows the end of the logs.
     ///
     /// # Cancel safety
     /// A dropped call leaves no process behind; a build that began runs to its end.

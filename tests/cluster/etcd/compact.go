@@ -10,8 +10,8 @@ import (
 
 const compactTimeout = 30 * time.Second
 
-// compact makes every revision before the current one unreadable, and returns only when it is (a physical
-// compaction), so that a watch from an older revision is refused from now on.
+// compact makes all revisions before the current one unreadable. The compaction is physical: when compact returns, a
+// watch from an older revision is refused.
 func compact(address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), compactTimeout)
 	defer cancel()

@@ -1,4 +1,5 @@
-// Command etcd is what a kube-apiserver under test needs of etcd: one member without TLS on loopback, and two chores.
+// Command etcd has the parts of etcd that a kube-apiserver under test needs: one member without TLS on loopback, and two
+// tools.
 //
 //	etcd serve <data directory> <client address>   until standard input ends, or SIGTERM
 //	etcd compact <client address>                  compacts at the current revision and prints it

@@ -16,13 +16,13 @@ func serve(dataDir, address string) error {
 	config.Dir = dataDir
 	config.ListenClientUrls = []url.URL{{Scheme: "http", Host: address}}
 	config.AdvertiseClientUrls = config.ListenClientUrls
-	// A single member has no peers, but etcd insists on listening for them: any free port will do.
+	// A single member has no peers, but etcd always listens for them, so use any free port.
 	config.ListenPeerUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	config.AdvertisePeerUrls = config.ListenPeerUrls
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
-	// The launcher holds the port reserved by a socket of its own that never listens.
+	// The launcher reserves the port with its own socket, which never listens.
 	config.SocketOpts.ReusePort = true
-	// The data need to survive this process, not the machine.
+	// The data must survive this process, but not a crash of the machine.
 	config.UnsafeNoFsync = true
 	config.LogLevel = "warn"
 
@@ -40,8 +40,8 @@ func serve(dataDir, address string) error {
 	return nil
 }
 
-// parentEnded is closed when standard input ends. The parent holds the other end of that pipe and never writes to it,
-// so the end comes when the parent closes it or dies, however it dies.
+// parentEnded is closed when standard input ends. The parent holds the other end of the pipe and never writes to it, so
+// the pipe ends when the parent closes it or ends for any reason.
 func parentEnded() <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {

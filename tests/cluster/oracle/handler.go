@@ -5,7 +5,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// handler prints each call it gets.
+// handler prints each of its calls.
 type handler struct {
 	gvr  string
 	late bool

@@ -19,13 +19,13 @@ type informer struct {
 	cache.SharedIndexInformer
 }
 
-// start makes one shared informer a resource, as a controller would, and runs them until ctx is done.
+// start creates one shared informer for each resource, as a controller does, and runs them until ctx is done.
 func start(ctx context.Context, options options, out *lines) ([]informer, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", options.kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", options.kubeconfig, err)
 	}
-	// The faults are to be met by the informers, not by a limit of the client.
+	// Disable the client's own rate limit, so that only the faults delay the informers.
 	config.QPS = -1
 	config.Wrap(observe(out))
 	client, err := dynamic.NewForConfig(config)

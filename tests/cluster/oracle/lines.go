@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// lines prints values as JSON, each on a line of its own, from many goroutines.
+// lines prints values from many goroutines as JSON, one value on each line.
 type lines struct {
 	lock sync.Mutex
 }
 
-// called is one call of a handler. For an update the state before is told too.
+// called is one call of a handler. An update also has the old state.
 type called struct {
 	Call      string `json:"call"`
 	Late      bool   `json:"late,omitempty"`
@@ -33,7 +33,7 @@ type requested struct {
 	Gvr     string `json:"gvr"`
 }
 
-// cached is everything in one informer's cache, by key.
+// cached has all objects in the cache of one informer by key.
 type cached struct {
 	Cache   string                       `json:"cache"`
 	Synced  bool                         `json:"synced"`
@@ -49,7 +49,7 @@ func (l *lines) print(value any) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	if _, err := os.Stdout.Write(append(text, '\n')); err != nil {
-		// Nobody listens any more.
+		// The reader of standard output is gone.
 		os.Exit(1)
 	}
 }

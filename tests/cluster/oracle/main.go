@@ -1,13 +1,13 @@
-// Command oracle runs client-go's shared informers and says what they do, for ours to be compared with.
+// Command oracle runs client-go's shared informers and prints what they do, so that ours can be compared with them.
 //
 //	oracle -kubeconfig <file> -namespace <name> -selector <labels> -namespaced <gvr>... -cluster <gvr>...
 //
 // A gvr is written group/version/resource, or version/resource for the core group. Namespaced resources are watched in
 // the namespace, cluster-scoped ones by the selector.
 //
-// Each call of a handler, and each list or watch requested, is one JSON line on standard output. The line "join" on
-// standard input registers a late handler with each informer, "dump" asks for the caches, one JSON line a resource; the
-// end of standard input ends the process.
+// Each call of a handler, and each requested list or watch, is one JSON line on standard output. The line "join" on
+// standard input registers a late handler with each informer. The line "dump" prints the caches, one JSON line for each
+// resource. The end of standard input ends the process.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// observe prints the requests of the reflectors: which handler calls follow from a list is not said by the calls.
+// observe prints the requests of the reflectors, because the handler calls do not show which of them come from a list.
 func observe(out *lines) transport.WrapperFunc {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return observer{next: next, out: out}
@@ -28,7 +28,7 @@ func (o observer) RoundTrip(request *http.Request) (*http.Response, error) {
 	case query.Get("watch") == "true":
 		verb = "watch"
 	}
-	// A further page is part of its list.
+	// Later pages belong to the same list.
 	if query.Get("continue") == "" {
 		out := requested{Request: verb, Gvr: collection(request.URL.Path)}
 		o.out.print(out)
@@ -36,7 +36,7 @@ func (o observer) RoundTrip(request *http.Request) (*http.Response, error) {
 	return o.next.RoundTrip(request)
 }
 
-// collection is the resource of a path such as /api/v1/namespaces/shop/pods or /apis/apps/v1/deployments.
+// collection returns the resource of a path such as /api/v1/namespaces/shop/pods or /apis/apps/v1/deployments.
 func collection(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	group := parts[1]

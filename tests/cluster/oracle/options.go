@@ -49,7 +49,7 @@ func appendTo(list *[]schema.GroupVersionResource) func(string) error {
 	}
 }
 
-// name is the form in which a resource is given and printed.
+// name returns a resource in the form of the options and the output.
 func name(gvr schema.GroupVersionResource) string {
 	if gvr.Group == "" {
 		return gvr.Version + "/" + gvr.Resource

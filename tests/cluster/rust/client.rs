@@ -1,10 +1,10 @@
-//! A component makes requests to the real kube-apiserver (issue 4): its own field manager, server-side apply, dry runs,
-//! preconditions, subresources, and what the server refuses, by code.
+//! A component sends requests to the real kube-apiserver: with its own field manager, server-side apply, dry runs,
+//! preconditions and subresources. The server's refusals become error codes.
 
 use informer::connect::Connection;
 use informer_guests::guest;
 use informer_tests::{
-    cluster::{Options, RealCluster, User, require},
+    cluster::{Options, RealCluster, User},
     host::TestHost,
     writer::Writer,
 };
@@ -19,7 +19,8 @@ use crate::support::{config_maps, create};
 
 const DEPLOYMENTS: &str = "apps/v1/deployments";
 
-/// What the plugin says of each step; it begins once the ConfigMap `trigger` is there.
+/// Runs the steps in the plugin and returns its log line for each step. The plugin starts when the ConfigMap `trigger`
+/// exists.
 async fn run(cluster: &RealCluster, grant: &str, steps: Value) -> Vec<String> {
     let count = steps.as_array().unwrap().len();
     let writer = Writer { on: "v1/configmaps", grant, steps };
@@ -57,10 +58,8 @@ async fn deployment(client: Client) -> Api<Deployment> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_patches_what_it_was_granted_as_its_own_field_manager_and_is_refused_elsewhere() {
-    if require().is_err() {
-        return;
-    }
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_plugin_patches_granted_resources_as_its_own_field_manager_and_is_refused_others() {
     let cluster = RealCluster::start(Options::default()).await.unwrap();
     let admin = cluster.client(User::Admin).await.unwrap();
     let deployments = deployment(admin.clone()).await;
@@ -114,14 +113,12 @@ async fn a_plugin_patches_what_it_was_granted_as_its_own_field_manager_and_is_re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn apply_meets_other_managers_and_takes_over_by_force_alone() {
-    if require().is_err() {
-        return;
-    }
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn an_apply_conflicts_with_other_managers_unless_forced() {
     let cluster = RealCluster::start(Options::default()).await.unwrap();
     let maps = config_maps(cluster.client(User::Admin).await.unwrap());
     let object = |value: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "target"}, "data": {"a": value}});
-    let other = PatchParams::apply("somebody-else");
+    let other = PatchParams::apply("other-manager");
     maps.patch("target", &other, &Patch::Apply(object("1"))).await.unwrap();
     create(&maps, "trigger").await;
     let apply =
@@ -150,7 +147,7 @@ async fn apply_meets_other_managers_and_takes_over_by_force_alone() {
     assert_starts(
         &lines,
         &[
-            "apply error conflict: Apply failed with 1 conflict: conflict with \"somebody-else\"",
+            "apply error conflict: Apply failed with 1 conflict: conflict with \"other-manager\"",
             "apply ok \"2\"",
             "get ok \"1\"",
             "apply ok \"2\"",
@@ -174,10 +171,8 @@ async fn apply_meets_other_managers_and_takes_over_by_force_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_real_server_refuses_is_a_code() {
-    if require().is_err() {
-        return;
-    }
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn refusals_of_the_real_server_become_error_codes() {
     let cluster = RealCluster::start(Options::default()).await.unwrap();
     let maps = config_maps(cluster.client(User::Admin).await.unwrap());
     create(&maps, "trigger").await;
@@ -187,7 +182,7 @@ async fn what_the_real_server_refuses_is_a_code() {
         &cluster,
         "read = [\"v1/configmaps\"]\nwrite = [\"* v1/configmaps\", \"* v1/pods\", \"* shop.example.com/v1/nothing\"]",
         json!([
-            {"do": "get", "name": "nobody"},
+            {"do": "get", "name": "missing"},
             {"do": "create", "body": new, "dry-run": true},
             {"do": "create", "body": new},
             {"do": "create", "body": new},
@@ -198,7 +193,7 @@ async fn what_the_real_server_refuses_is_a_code() {
             {"do": "merge", "gvr": "shop.example.com/v1/nothing", "name": "x", "body": {}},
             {"do": "json", "name": "new", "body": [{"op": "test", "path": "/data/x", "value": "other"}]},
             {"do": "strategic", "name": "new", "body": {"data": {"x": "z"}}, "pointer": "/data/x"},
-            {"do": "delete", "name": "new", "uid": "somebody-else"},
+            {"do": "delete", "name": "new", "uid": "other-manager"},
             {"do": "delete", "name": "new", "resource-version": "1"},
             {"do": "delete", "name": "new", "dry-run": true},
             {"do": "delete", "name": "new"},
@@ -212,7 +207,7 @@ async fn what_the_real_server_refuses_is_a_code() {
     assert_starts(
         &lines,
         &[
-            "get error not-found: configmaps \"nobody\" not found",
+            "get error not-found: configmaps \"missing\" not found",
             "create ok",
             "create ok",
             "create error already-exists: configmaps \"new\" already exists",

@@ -1,5 +1,5 @@
-//! What the real kube-apiserver, etcd and kubectl do when our launcher runs them: the ground other conformance tests
-//! stand on. Needs Go once; `cargo xtask test --all` runs it.
+//! Tests with the real kube-apiserver, etcd, kubectl and client-go. They need Go to build these programs once on each
+//! machine. `cargo xtask test --all` runs them.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

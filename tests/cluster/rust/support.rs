@@ -1,4 +1,4 @@
-//! What the tests here share.
+//! Shared helpers of these tests.
 
 use std::{path::Path, pin::pin, time::Duration};
 
@@ -11,14 +11,14 @@ use kube::{
 };
 use tokio::{process::Command, time::timeout};
 
-/// No wait of these tests takes longer, except where something is broken.
+/// The deadline of each wait.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 pub(crate) fn config_maps(client: Client) -> Api<ConfigMap> {
     Api::namespaced(client, "default")
 }
 
-/// Creates a config map and answers its resource version.
+/// Creates a ConfigMap and returns its resource version.
 pub(crate) async fn create(api: &Api<ConfigMap>, name: &str) -> String {
     let metadata = ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() };
     let object = ConfigMap { metadata, ..ConfigMap::default() };
@@ -26,25 +26,25 @@ pub(crate) async fn create(api: &Api<ConfigMap>, name: &str) -> String {
     created.metadata.resource_version.unwrap()
 }
 
-/// The status code with which a watch from `version` is refused; none if it begins.
+/// The status code with which a watch from `version` is refused. Returns `None` if the watch begins.
 pub(crate) async fn refusal(api: &Api<ConfigMap>, version: &str) -> Option<u16> {
     let watch = match api.watch(&WatchParams::default(), version).await {
         Ok(watch) => watch,
         Err(kube::Error::Api(status)) => return Some(status.code),
-        Err(error) => panic!("the watch failed otherwise: {error}"),
+        Err(error) => panic!("the watch failed in another way: {error}"),
     };
     match next(&mut pin!(watch)).await {
         Some(Ok(WatchEvent::Error(status))) => Some(status.code),
         Some(Ok(_)) => None,
-        end => panic!("the watch ended otherwise: {end:?}"),
+        end => panic!("the watch ended in another way: {end:?}"),
     }
 }
 
 pub(crate) async fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
-    timeout(SOON, stream.next()).await.expect("nothing came")
+    timeout(SOON, stream.next()).await.expect("no event within the deadline")
 }
 
-/// A kubectl for the cluster's administrator.
+/// A kubectl with the rights of the cluster's administrator.
 pub(crate) struct Kubectl<'a> {
     program: std::path::PathBuf,
     directory: &'a Path,
@@ -57,11 +57,11 @@ impl<'a> Kubectl<'a> {
         Self { program, directory: cluster.directory() }
     }
 
-    /// What it prints.
+    /// Runs kubectl, which must succeed, and returns its output.
     pub(crate) async fn run(&self, arguments: &[&str]) -> String {
         let output = Command::new(&self.program)
             .env("KUBECONFIG", self.directory.join("kubeconfig"))
-            // Its caches go where the cluster goes.
+            // The caches of kubectl are removed with the cluster.
             .env("HOME", self.directory)
             .args(arguments)
             .kill_on_drop(true)

@@ -74,11 +74,6 @@ impl Builder {
         Self { go: go.into(), directory: directory.into() }
     }
 
-    /// That `obtain` has a chance: the program is there, or a Go that its module accepts is.
-    pub(super) fn check(&self, program: Program) -> Result<(), Unavailable> {
-        if self.path(program)?.is_file() { Ok(()) } else { self.check_go(program) }
-    }
-
     /// The program, built now if it is not in the cache. Blocks, for minutes on a machine that never built it.
     ///
     /// Of several callers, in this process or in others, one builds and the rest wait for it.
@@ -144,6 +139,25 @@ impl Builder {
             .stdin(Stdio::null());
         go
     }
+}
+
+/// The real kubectl of the API server's release. Builds it first if it is not in the cache.
+///
+/// Blocks while Go builds it, which takes a few minutes once on each machine. In async code use `spawn_blocking`.
+///
+/// # Errors
+/// Go is missing or too old, the build failed, or the cache is not usable.
+pub fn kubectl() -> Result<PathBuf, Unavailable> {
+    Builder::from_env()?.obtain(Program::Kubectl)
+}
+
+/// The program that runs client-go's shared informers and prints what they do (`tests/cluster/oracle`). Builds it first
+/// if it is not in the cache. Blocks like [`kubectl()`].
+///
+/// # Errors
+/// The same as [`kubectl()`].
+pub fn oracle() -> Result<PathBuf, Unavailable> {
+    Builder::from_env()?.obtain(Program::Oracle)
 }
 
 /// Writes a line to the terminal even while the test harness captures what a test prints.

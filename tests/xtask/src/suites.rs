@@ -1,22 +1,54 @@
 //! The test suites.
 
+use std::process::{Command, Stdio};
+
 use crate::{
     command::{Step, cargo},
     guests,
 };
 
-/// Test binaries of `tests/` that need more than Rust. Each says itself what it needs: under `CI=true` a missing
-/// toolchain is a failure, elsewhere a printed skip.
-const MORE_THAN_RUST: [(&str, &str); 3] = [
-    ("cluster", "against a real kube-apiserver, etcd and client-go, built from their Go modules"),
-    ("kubectl", "the embedded API server with the real kubectl"),
-    ("languages", "the JavaScript and Python examples"),
+/// A test binary of `tests/` that needs more than Rust. Its tests are ignored unless this suite runs them, and fail if
+/// a tool is missing.
+struct Suite {
+    test: &'static str,
+    shows: &'static str,
+    tools: &'static [Tool],
+}
+
+/// A program that a suite needs on the search path.
+struct Tool {
+    program: &'static str,
+    /// The argument with which the program prints its version.
+    version: &'static str,
+    install: &'static str,
+}
+
+const GO: Tool =
+    Tool { program: "go", version: "version", install: "install Go 1.26 or newer from https://go.dev/dl" };
+const NODE: Tool = Tool {
+    program: "node",
+    version: "--version",
+    install: "install Node.js with npm from https://nodejs.org",
+};
+const NPM: Tool = Tool { program: "npm", ..NODE };
+const PYTHON: Tool =
+    Tool { program: "python3", version: "--version", install: "install Python 3.9 or newer with pip" };
+
+const MORE_THAN_RUST: [Suite; 3] = [
+    Suite {
+        test: "cluster",
+        shows: "against a real kube-apiserver, etcd and client-go, built from their Go modules",
+        tools: &[GO],
+    },
+    Suite { test: "kubectl", shows: "the embedded API server with the real kubectl", tools: &[GO] },
+    Suite { test: "languages", shows: "the JavaScript and Python examples", tools: &[NODE, NPM, PYTHON] },
 ];
 
 /// `test [--all]`.
 ///
 /// # Errors
-/// A suite failed; or, under `CI=true`, a suite's toolchain is missing.
+/// A suite failed; or `CI` is set and a tool of a suite is missing. Without `CI` such a suite is left out and a line says
+/// so.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let all = match arguments {
         [] => false,
@@ -28,12 +60,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     if !all {
         return Ok(());
     }
-    MORE_THAN_RUST.iter().try_for_each(|(test, shows)| run_suite(test, shows))?;
+    MORE_THAN_RUST.iter().try_for_each(Suite::run)?;
     time_hostile_plugins()
 }
 
-/// The suite of hostile plugins once more, which then judges the neighbour's 99th percentile too. A step of its own, one case at a time,
-/// after everything else: other work on the machine changes that figure more than any host does.
+/// Runs the suite of hostile plugins again, now also with limits for the neighbour's 99th percentile. It runs alone, one
+/// case at a time, because other work on the machine changes this figure more than any host does.
 fn time_hostile_plugins() -> Result<(), String> {
     let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", "runtime", "hostile::"];
     cargo(&[suite.as_slice(), &["--", "--test-threads=1"]].concat())
@@ -41,8 +73,33 @@ fn time_hostile_plugins() -> Result<(), String> {
         .run(&Step::new("time what a neighbour notices of hostile plugins"))
 }
 
-fn run_suite(test: &str, shows: &str) -> Result<(), String> {
-    // All members, so that nothing is built again with other features.
-    cargo(&["test", "--workspace", "--exclude", "informer-bench", "--test", test])
-        .run(&Step::new(format!("test {shows}")))
+// === impl Suite ===
+
+impl Suite {
+    fn run(&self) -> Result<(), String> {
+        if let Some(Tool { program, install, .. }) = self.tools.iter().find(|tool| !tool.runs()) {
+            let problem =
+                format!("the suite `{}` needs `{program}`, which does not run: {install}", self.test);
+            if std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false") {
+                return Err(problem);
+            }
+            println!("==> SKIPPED: {problem}");
+            return Ok(());
+        }
+        // Test all members together: another set of members would compile dependencies again with other features.
+        let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", self.test];
+        cargo(&[suite.as_slice(), &["--", "--include-ignored"]].concat())
+            .run(&Step::new(format!("test {}", self.shows)))
+    }
+}
+
+// === impl Tool ===
+
+impl Tool {
+    fn runs(&self) -> bool {
+        let mut command = Command::new(self.program);
+        let silent =
+            command.arg(self.version).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        silent.status().is_ok_and(|status| status.success())
+    }
 }

@@ -1,4 +1,4 @@
-// Command kube-apiserver is k8s.io/kubernetes/cmd/kube-apiserver, ended with the process that started it.
+// Command kube-apiserver is k8s.io/kubernetes/cmd/kube-apiserver. It ends together with the process that started it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command kube-controller-manager is k8s.io/kubernetes/cmd/kube-controller-manager, ended with the process that
-// started it.
+// Command kube-controller-manager is k8s.io/kubernetes/cmd/kube-controller-manager. It ends together with the process
+// that started it.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package parent ties the life of a server to that of the process that started it.
+// Package parent ends a server together with the process that started it.
 package parent
 
 import (
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A server that ignores its signal for this long is ended without manners.
+// patience is how long a server may take after the signal before it is killed.
 const grace = 15 * time.Second
 
-// EndWith sends this process SIGTERM when standard input ends. The parent holds the other end of that pipe and never
-// writes to it, so the end comes when the parent closes it or dies, however it dies; no process outlives its test.
+// EndWith sends SIGTERM to this process when standard input ends. The parent holds the other end of the pipe and never
+// writes to it, so the pipe ends when the parent closes it or ends for any reason. So no server outlives its test.
 func EndWith() {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -1,8 +1,8 @@
-//! What the component said of each object, read back from its lines.
+//! The notifications of each object that the component received, parsed from its log lines.
 
 use std::collections::BTreeMap;
 
-/// By object name, in the order it was said.
+/// The notifications by object name, in order.
 pub(crate) struct History(BTreeMap<String, Vec<Said>>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,21 +23,21 @@ impl History {
         Self(history)
     }
 
-    /// True where the last word on every object is its final state.
+    /// Returns true if the last notification of each object has its final state.
     pub(crate) fn ends_as(&self, finals: &BTreeMap<String, Option<u64>>) -> bool {
         finals.iter().all(|(name, version)| {
             let last = self.0.get(name).and_then(|said| said.last());
             match (last, version) {
                 (Some(Said::Added(said) | Said::Updated(_, said)), Some(version)) => said == version,
-                // What came and went unseen is not told.
+                // An object that existed only between two lists is never notified.
                 (Some(Said::Deleted(_)) | None, None) => true,
                 _ => false,
             }
         })
     }
 
-    /// Per object: an addition first and after each deletion, updates from the state told before, versions that only
-    /// grow, and every state told one that the server had.
+    /// Checks each object: the first notification and the one after each deletion are additions, each update starts from
+    /// the state before it, versions only grow, and the server had each state.
     pub(crate) fn check(&self, versions: &BTreeMap<String, Vec<u64>>) {
         for (name, said) in &self.0 {
             let real = &versions[name];
@@ -71,7 +71,8 @@ impl History {
     }
 }
 
-/// `added default/web (rv 12, live)`, `updated default/web (rv 12 -> 15, live)`, `deleted default/web (rv 20)`.
+/// Parses `added default/web (rv 12, live)`, `updated default/web (rv 12 -> 15, live)` or
+/// `deleted default/web (rv 20)`.
 fn read(line: &str) -> Option<(String, Said)> {
     let (verb, rest) = line.split_once(" default/")?;
     let (name, rest) = rest.split_once(" (rv ")?;

@@ -1,4 +1,4 @@
-//! Changes deployments, and remembers every version the server gave them.
+//! Changes deployments and records their versions.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-/// The only one who writes: no controller runs.
+/// The only client that writes: no controller runs.
 pub(crate) struct Writer {
     api: Api<Deployment>,
     versions: BTreeMap<String, Vec<u64>>,
-    /// The last version of each, or none where it is deleted.
+    /// The last version of each deployment. `None` means deleted.
     finals: BTreeMap<String, Option<u64>>,
 }
 
@@ -22,7 +22,7 @@ impl Writer {
         Self { api: Api::namespaced(client, "default"), versions: BTreeMap::new(), finals: BTreeMap::new() }
     }
 
-    /// Goes on with a client of the restarted server.
+    /// Continues with a client of the restarted server.
     pub(crate) fn reconnect(&mut self, client: Client) {
         self.api = Api::namespaced(client, "default");
     }
@@ -53,13 +53,13 @@ impl Writer {
         self.finals.insert(name.to_owned(), None);
     }
 
-    /// Another object of the same name.
+    /// Replaces the deployment by another object with the same name.
     pub(crate) async fn recreate(&mut self, name: &str) {
         self.delete(name).await;
         self.create(name).await;
     }
 
-    /// Every version of every object, oldest first; those of deletions are not known.
+    /// All versions of each object, oldest first, without the unknown versions of deletions.
     pub(crate) fn versions(&self) -> &BTreeMap<String, Vec<u64>> {
         &self.versions
     }
@@ -68,7 +68,7 @@ impl Writer {
         self.finals.clone()
     }
 
-    /// A fresh list, sorted by name, without what the cache leaves out.
+    /// A fresh list, sorted by name, without the fields that the cache drops.
     pub(crate) async fn list(&self) -> Vec<Value> {
         let list = self.api.list(&ListParams::default()).await.unwrap();
         let mut items: Vec<Value> =
@@ -85,7 +85,7 @@ impl Writer {
     }
 }
 
-/// Without `managedFields`, which the cache drops, and with the type that items of a list omit.
+/// Removes `managedFields`, which the cache drops, and adds the type, which items of a list lack.
 pub(crate) fn plain(object: &mut Value) {
     object["metadata"].as_object_mut().unwrap().remove("managedFields");
     object["apiVersion"] = json!("apps/v1");

@@ -1,4 +1,4 @@
-//! The other side: client-go's shared informers, in a process of their own (`tests/cluster/oracle`).
+//! client-go's side: its shared informers in a separate process (`tests/cluster/oracle`).
 
 use std::{collections::BTreeMap, fs::File, path::Path, process::Stdio, sync::Arc};
 
@@ -19,7 +19,7 @@ use super::{
     resource::{RUN_LABEL, Resource},
 };
 
-/// Killed when dropped.
+/// The process with client-go's informers. Dropping this kills the process.
 pub(super) struct ClientGo {
     process: Child,
     commands: ChildStdin,
@@ -28,17 +28,17 @@ pub(super) struct ClientGo {
     reading: JoinHandle<()>,
 }
 
-/// What one of its informers holds, and whether it has synced.
+/// The objects in the cache of one informer, and whether the informer has synced.
 pub(super) struct Cache {
     pub(super) objects: BTreeMap<String, Value>,
     pub(super) synced: bool,
     pub(super) version: String,
 }
 
-/// Lists requested, streaming ones included, whether or not they succeeded.
+/// The number of requested lists by resource, including streaming lists and failed ones.
 pub(super) type Lists = BTreeMap<Resource, u64>;
 
-/// Sorts the lines that the process prints.
+/// Parses the lines that the process prints.
 struct Reader {
     journals: Journals,
     caches: mpsc::Sender<(Resource, Cache)>,
@@ -79,7 +79,7 @@ impl ClientGo {
         Self { process, commands, caches, lists, reading }
     }
 
-    /// Lets the late handlers join.
+    /// Adds the late handlers.
     pub(super) async fn join(&mut self) {
         self.commands.write_all(b"join\n").await.unwrap();
     }
@@ -88,7 +88,7 @@ impl ClientGo {
         self.lists.lock().clone()
     }
 
-    /// Asks for the caches, and ends the process.
+    /// Fetches the caches and ends the process.
     pub(super) async fn finish(mut self) -> (BTreeMap<Resource, Cache>, Lists) {
         self.commands.write_all(b"dump\n").await.unwrap();
         let mut caches = BTreeMap::new();
@@ -149,7 +149,7 @@ fn cache(line: &Value) -> Cache {
     }
 }
 
-/// `namespace/name`, or the name alone.
+/// `namespace/name`, or only the name of a cluster-scoped object.
 pub(super) fn key(object: &Value) -> String {
     let metadata = &object["metadata"];
     let name = metadata["name"].as_str().unwrap();

@@ -1,7 +1,8 @@
-//! Holds what both sides told against what there was, and against each other.
+//! Compares the notifications of both sides with the truth and with each other.
 //!
-//! Each side alone must tell a possible story of each object ([`Story`]), and may leave out only what a list of its own
-//! explains. Then whatever differs has a name ([`Difference`]); what has none is a finding.
+//! The notifications of each side must form a possible story of each object ([`Story`]). A side may leave out only states
+//! that one of its lists passed over. Each difference between both stories has a name ([`Difference`]); any other
+//! deviation is a finding.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -19,28 +20,29 @@ use super::{
 use lists::Lists;
 use story::{End, Rules, Story, Told};
 
-/// What one side told.
+/// The notifications of one side.
 pub(super) struct Side {
     pub(super) calls: BTreeMap<Resource, Vec<Call>>,
-    /// How often it listed each resource.
+    /// The number of lists of each resource.
     pub(super) lists: BTreeMap<Resource, u64>,
 }
 
-/// A difference, or a story, that nothing documented explains.
+/// A deviation that no documented difference explains.
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) id: Id,
     pub(super) text: String,
 }
 
-/// Compares everything that was told with the truth.
+/// Compares all notifications with the truth.
 pub(super) fn compare(truth: &Truth, theirs: &Side, ours: &Side) -> (Differences, Vec<Finding>) {
     let mut differences = Differences::default();
     let mut findings = Vec::new();
     let known = |id: &Id| truth.objects().any(|(other, _)| other == id);
     for side in [theirs, ours] {
         let strangers = side.calls.values().flatten().filter(|call| !known(&call.id));
-        let finding = |call: &Call| Finding { id: call.id.clone(), text: "nobody wrote this object".into() };
+        let finding =
+            |call: &Call| Finding { id: call.id.clone(), text: "this object was never written".into() };
         findings.extend(strangers.map(finding));
     }
     for resource in Resource::ALL {
@@ -63,7 +65,7 @@ pub(super) fn compare(truth: &Truth, theirs: &Side, ours: &Side) -> (Differences
     (differences, findings)
 }
 
-/// One side's story of one object, if it is a possible one.
+/// One side's story of one object, or the reason why the story is impossible.
 fn tell<'a>(
     calls: impl Iterator<Item = &'a Call>,
     rules: Rules,
@@ -79,11 +81,11 @@ fn tell<'a>(
             }
             return Err(format!("{} was never told, and no list explains that", life.uid));
         };
-        // client-go does not say what a list told.
+        // client-go does not report which notifications come from a list.
         let unsaid = rules == Rules::ClientGo && lists.silent;
         let missed = |version: &&u64| !told.states.contains(version) && !told.passed_over(**version);
         if let Some(version) = life.versions.iter().find(missed).filter(|_| !unsaid) {
-            return Err(format!("version {version} was never told, and no list explains that"));
+            return Err(format!("version {version} was never notified, and no list explains that"));
         }
     }
     Ok(story)
@@ -104,7 +106,7 @@ impl Side {
         self.calls.values().map(Vec::len).sum()
     }
 
-    /// Lists after the first, of all resources.
+    /// The number of lists of all resources after the first lists.
     pub(super) fn relists(&self) -> u64 {
         self.lists.values().map(|lists| lists.saturating_sub(1)).sum()
     }

@@ -1,31 +1,31 @@
-//! What goes wrong in a run, and when: it follows from the seed too.
+//! The faults of a run and their times, which follow from the seed.
 
 use std::fmt;
 
 use fastrand::Rng;
 
-/// How many changes are made while a fault lasts.
+/// The number of changes while a fault lasts.
 pub(super) const LASTS: usize = 40;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
-    /// Every connection is reset.
+    /// All connections are reset.
     Reset,
-    /// Connections are reset wherever so many bytes end: in the middle of a frame.
+    /// Each connection is reset after this number of bytes, usually within a frame.
     ResetAfter { bytes: u64 },
-    /// Nothing moves for a while; then everything, or, if reset, nothing of what waited.
+    /// All connections stall for a while. Then the waiting bytes arrive, or are lost if `reset` is set.
     Stall { reset: bool },
-    /// Connections are reset, and refused for a while.
+    /// All connections are reset, and new ones are refused for a while.
     Refuse,
-    /// etcd forgets what happened while nothing moved.
+    /// All connections stall, and etcd is compacted meanwhile.
     Compact,
-    /// The API server restarts, for all runs of the round at once.
+    /// The API server restarts for all runs of the round at once.
     Restart { refuse: bool },
 }
 
-/// Faults in order, each with the number of changes at which it strikes.
+/// The faults in order, each with the number of changes at which it strikes.
 pub(super) fn schedule(seed: u64, changes: usize, watch_cache: bool) -> Vec<(usize, Fault)> {
-    // Not the numbers that drew the changes.
+    // Use other random numbers than the changes do.
     let mut rng = Rng::with_seed(!seed);
     let mut faults = vec![Fault::Reset; 10];
     for _ in 0..3 {
@@ -33,11 +33,11 @@ pub(super) fn schedule(seed: u64, changes: usize, watch_cache: bool) -> Vec<(usi
         faults.push(Fault::Stall { reset: rng.bool() });
     }
     faults.push(Fault::Refuse);
-    // A server with a watch cache does not feel it before it restarts.
+    // A compaction has no effect on a server with a watch cache before its restart.
     let second = if watch_cache { Fault::Stall { reset: true } } else { Fault::Compact };
     faults.extend([second, second]);
     rng.shuffle(&mut faults);
-    // client-go waits longer after each failure, so what makes everybody fail comes late.
+    // client-go waits longer after each failure, so faults that make all requests fail come late.
     faults.push(Fault::Restart { refuse: rng.bool() });
     faults.extend([Fault::Reset, Fault::Stall { reset: rng.bool() }, Fault::Reset]);
     let apart = changes / (faults.len() + 1);
@@ -46,7 +46,7 @@ pub(super) fn schedule(seed: u64, changes: usize, watch_cache: bool) -> Vec<(usi
 }
 
 impl Fault {
-    /// What it is counted as.
+    /// The name of the counter for this fault.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::Reset => "reset",

@@ -1,4 +1,4 @@
-//! Our side: the informers of this project, in this process.
+//! Our side: the informers of this project in this process.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use super::{
     resource::{RUN_LABEL, Resource},
 };
 
-/// Before jitter.
+/// The first backoff delay, without jitter.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
 
 pub(super) struct Informers {
@@ -23,7 +23,7 @@ pub(super) struct Informers {
     informers: BTreeMap<Resource, SharedInformer>,
 }
 
-/// Writes down what it is offered.
+/// A listener that records its notifications in the journal.
 struct Recorder {
     resource: Resource,
     journal: Journal,
@@ -32,17 +32,17 @@ struct Recorder {
 // === impl Informers ===
 
 impl Informers {
-    /// Starts one informer a resource, with nothing dropped, so that caches can be compared.
+    /// Starts one informer for each resource. No fields are dropped, so that the caches can be compared.
     pub(super) async fn start(kubeconfig: &str, run: &str, mode: ListMode, journal: &Journal) -> Self {
         let kubeconfig = Kubeconfig::from_yaml(kubeconfig).unwrap();
         let mut config = Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
-        // The reflectors do both, and show it.
+        // Use both forms: packed and unpacked objects.
         config.default_retry = false;
         config.read_timeout = None;
         let server = config.cluster_url.to_string();
         let client = Client::try_from(config).unwrap();
         let mut config = FactoryConfig { server, ..FactoryConfig::default() };
-        // With all these faults nothing is healthy for so long that the waits begin anew (D-1).
+        // With this many faults no reflector is healthy for long enough to reset its backoff (D-1).
         config.backoff.cap = LONGEST_BACKOFF;
         mode.configure(&mut config);
         let factory = InformerFactory::new(client, config);
@@ -63,7 +63,7 @@ impl Informers {
         informers
     }
 
-    /// Adds a listener to each.
+    /// Adds a listener to each informer.
     pub(super) fn join(&self, journal: &Journal) {
         for (resource, informer) in &self.informers {
             let listener = ListenerConfig { name: "oracle".into(), resync: None, relist_all: false };
@@ -72,7 +72,7 @@ impl Informers {
         }
     }
 
-    /// Every object in the cache, by key.
+    /// All objects in the cache by key.
     pub(super) fn cache(&self, resource: Resource) -> BTreeMap<String, Value> {
         let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
         let objects = self.informers[&resource].lister().list(&query).unwrap();
@@ -84,7 +84,7 @@ impl Informers {
         self.informers.iter().map(|(resource, informer)| (*resource, informer.status().counters)).collect()
     }
 
-    /// Of the last list, event or bookmark in the cache.
+    /// The resource version of the cache: that of the last list, event or bookmark.
     pub(super) fn version(&self, resource: Resource) -> String {
         self.informers[&resource].status().last_synced_version.unwrap_or_default()
     }
@@ -93,7 +93,7 @@ impl Informers {
         self.informers.values().all(SharedInformer::has_synced)
     }
 
-    /// How they are doing, for whoever has to find out.
+    /// The status of all informers, for the analysis of a failure.
     pub(super) fn status(&self) -> String {
         self.informers.values().map(|informer| format!("{}\n", informer.status())).collect()
     }
@@ -112,7 +112,7 @@ impl NotificationSink for Recorder {
             Cause::Initial => Why::Listed { initial: true, at: notification.observed },
             Cause::Relist => Why::Listed { initial: false, at: notification.observed },
             Cause::Live => Why::Live,
-            other => panic!("nobody asked for {other}"),
+            other => panic!("{other} was not requested"),
         };
         let what = match &notification.change {
             Change::Added { object } => What::Add(state(object)),

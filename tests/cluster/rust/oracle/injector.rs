@@ -1,4 +1,4 @@
-//! Strikes both sides with the same faults at the same moments.
+//! Injects the same faults on both sides at the same time.
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -15,13 +15,13 @@ use super::{
 pub(super) struct Injector {
     pub(super) round: Arc<Round>,
     pub(super) pace: Arc<Pace>,
-    /// How many changes there will be.
+    /// The total number of changes.
     pub(super) changes: usize,
-    /// In front of each side.
+    /// The proxies of both sides.
     proxies: [FaultProxy; 2],
 }
 
-/// How often each kind of fault struck.
+/// The number of faults of each kind.
 pub(super) type Struck = BTreeMap<&'static str, usize>;
 
 // === impl Injector ===
@@ -36,11 +36,11 @@ impl Injector {
         self.proxies.each_ref().map(FaultProxy::address)
     }
 
-    /// Lets the writers work, strikes, and returns when nothing is wrong any more.
+    /// Lets the writers work, injects all faults, and returns when the last fault is over.
     pub(super) async fn strike_all(&self, schedule: Vec<(usize, Fault)>) -> Struck {
         let mut struck = Struck::new();
         for (at, fault) in schedule {
-            // The writers go on while the fault lasts, but no further.
+            // While the fault lasts, the writers make only this number of changes.
             self.pace.allow((at + LASTS).min(self.changes));
             self.connected().await;
             self.pace.reached(at).await;
@@ -103,14 +103,14 @@ impl Injector {
         tokio::join!(theirs.cut(), ours.cut());
     }
 
-    /// Waits until both sides have a connection: a fault that meets nobody is none.
+    /// Waits until both sides have a connection, because a fault without a connection has no effect.
     async fn connected(&self) {
         let connected = async {
             while self.proxies.iter().any(|proxy| proxy.counts().open == 0) {
-                // A connection in another process cannot wake us.
+                // Poll, because a connection of another process cannot wake this task.
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        assert!(timeout(PATIENCE, connected).await.is_ok(), "a side does not come back");
+        assert!(timeout(PATIENCE, connected).await.is_ok(), "a side does not reconnect");
     }
 }

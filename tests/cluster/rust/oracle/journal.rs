@@ -1,4 +1,4 @@
-//! What a side was told, in the order it was told.
+//! The notifications of one side in order.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,8 @@ use super::{
     truth::{Id, Truth},
 };
 
-/// client-go waits up to a minute after its seventh failure, and may fail once more.
+/// How long a test waits for the final states: client-go waits up to a minute after its seventh failure and may fail
+/// once more.
 pub(super) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// One call of a handler.
@@ -33,7 +34,7 @@ pub(super) enum What {
         old: State,
         new: State,
     },
-    /// Known: `state` is the final one.
+    /// `known` means that `state` is the final state.
     Delete {
         state: State,
         known: bool,
@@ -48,32 +49,32 @@ pub(super) struct State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// By a list; what one list told has one time.
+    /// A list. All notifications of one list have the same time.
     Listed {
         initial: bool,
         at: Instant,
     },
     Live,
-    /// client-go says no more than whether an addition is initial.
+    /// Unknown: client-go only reports whether an addition is initial.
     Unsaid {
         initial: bool,
     },
 }
 
-/// Of a side's two handlers: one is there from the start, the other joins in the middle of the churn.
+/// The journals of a side's two handlers: one exists from the start, the other joins halfway.
 #[derive(Clone, Default)]
 pub(super) struct Journals {
     pub(super) early: Journal,
     pub(super) late: Journal,
 }
 
-/// Cheap to clone; all clones are one journal.
+/// The notifications of one handler. Clones are cheap and share the same journal.
 #[derive(Clone, Default)]
 pub(super) struct Journal(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// By resource: between two resources there is no order.
+    /// The calls by resource. Calls of different resources have no order.
     calls: Mutex<BTreeMap<Resource, Vec<Call>>>,
     more: Notify,
 }
@@ -90,8 +91,10 @@ impl Journal {
         self.0.calls.lock().clone()
     }
 
-    /// Waits until the last word on every object is its final state. The names of those that never came there are the
-    /// error.
+    /// Waits until the last notification of each object has its final state.
+    ///
+    /// # Errors
+    /// The objects whose final state did not arrive.
     pub(super) async fn ends_as(&self, truth: &Truth) -> Result<(), Vec<Id>> {
         let ended = async {
             while !self.missing(truth).is_empty() {
@@ -113,7 +116,7 @@ impl Journal {
                 Some(What::Add(state) | What::Update { new: state, .. }) => {
                     Some((state.uid.as_str(), state.version))
                 }
-                // What came and went unseen is not told.
+                // An object that existed only between two lists is never notified.
                 Some(What::Delete { .. }) | None => None,
             };
             told != wanted

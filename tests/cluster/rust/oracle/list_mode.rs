@@ -1,4 +1,4 @@
-//! How the informers of a run fetch the first state, and each one after a gap: both sides the same way.
+//! How the informers of both sides fetch the first state, and the state after a gap.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use informer_cache::{Counters, FactoryConfig, WatchListMode};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListMode {
-    /// By streaming lists, as both do unless told otherwise.
+    /// With streaming lists, the default of both sides.
     Streaming,
-    /// The same; we compare each with a plain list.
+    /// With streaming lists, each of which our side compares with a plain list.
     Checked,
-    /// By pages.
+    /// With lists in pages.
     Plain,
 }
 
@@ -25,7 +25,7 @@ impl ListMode {
         }
     }
 
-    /// Of client-go: the variable that turns a feature of it on or off.
+    /// The environment variable for client-go's feature gate, and its value.
     pub(super) fn environment(self) -> (&'static str, &'static str) {
         ("KUBE_FEATURE_WatchListClient", if self == Self::Plain { "false" } else { "true" })
     }
@@ -35,8 +35,10 @@ impl ListMode {
         config.watch_list = if self == Self::Plain { WatchListMode::Off } else { WatchListMode::On };
     }
 
+    /// Checks that our informer used this mode.
+    ///
     /// # Panics
-    /// Where our informer listed another way.
+    /// Our informer listed in another way.
     pub(super) fn check(self, counters: &Counters) {
         let (streaming, checked) = (counters.streaming_lists > 0, counters.consistent_lists > 0);
         assert_eq!(streaming, self != Self::Plain, "{self}: {counters:?}");

@@ -1,47 +1,47 @@
-//! What happens to the objects of a run: all of it follows from the seed.
+//! The changes of a run, which follow from the seed.
 
 use fastrand::Rng;
 
 use super::resource::Resource;
 
-/// Objects of one name are changed by one writer, one change after the other; the writers run side by side.
+/// The number of concurrent writers. Each object belongs to one writer, which makes one change after the other.
 const WRITERS: usize = 4;
 const NAMES_PER_RESOURCE: usize = 24;
-/// Changes before anybody watches.
+/// The number of changes before the informers start.
 const BEFORE: usize = 80;
 
-/// One request that changes one object.
+/// One request, which changes one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) resource: Resource,
-    /// Which of the names.
+    /// The index of the object's name.
     pub(super) name: usize,
     pub(super) step: Step,
-    /// Another one in each change, and a larger one in a later change.
+    /// A value that grows with each change.
     pub(super) value: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Held: with a finalizer.
+    /// `held` adds a finalizer.
     Create {
         held: bool,
     },
     Label,
     Spec,
     Status,
-    /// What is held is only marked for deletion.
+    /// An object with a finalizer is only marked for deletion.
     Delete {
         held: bool,
     },
-    /// Takes the finalizer away, which ends the object.
+    /// Removes the finalizer, which completes the deletion.
     Release,
 }
 
 pub(super) struct Plan {
-    /// Before the informers start.
+    /// The changes before the informers start.
     pub(super) before: Vec<Vec<Change>>,
-    /// While they run; a list for each writer.
+    /// The changes while the informers run, one list for each writer.
     pub(super) during: Vec<Vec<Change>>,
 }
 
@@ -52,19 +52,19 @@ enum Now {
     Terminating,
 }
 
-/// Draws changes that the API server accepts.
+/// Draws random changes that the API server accepts.
 struct Drawing {
     rng: Rng,
     now: Vec<Now>,
     changes: Vec<Change>,
-    /// Changes drawn in all.
+    /// The number of changes drawn so far.
     value: usize,
 }
 
 // === impl Plan ===
 
 impl Plan {
-    /// At least `changes` of them while the informers run, and as many for the same seed always.
+    /// Draws at least `changes` changes while the informers run. The same seed always gives the same plan.
     pub(super) fn draw(seed: u64, changes: usize) -> Self {
         let now = vec![Now::Absent; Resource::ALL.len() * NAMES_PER_RESOURCE];
         let mut drawing = Drawing { rng: Rng::with_seed(seed), now, changes: Vec::new(), value: 0 };
@@ -79,7 +79,7 @@ impl Plan {
     }
 }
 
-/// To the writers, all of an object to one.
+/// Deals the changes to the writers. All changes of an object go to the same writer.
 fn dealt(changes: &[Change]) -> Vec<Vec<Change>> {
     let of = |writer| changes.iter().filter(move |it| it.name % WRITERS == writer).copied().collect();
     (0..WRITERS).map(of).collect()
@@ -91,7 +91,7 @@ impl Drawing {
     fn until(&mut self, changes: usize) {
         while self.changes.len() < changes {
             let object = self.rng.usize(..self.now.len());
-            // Now and then many changes of one object on end.
+            // Sometimes draw many changes of one object in a row.
             let times = if self.rng.u8(..8) == 0 { self.rng.usize(3..10) } else { 1 };
             for _ in 0..times {
                 self.change(object);

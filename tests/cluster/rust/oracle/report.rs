@@ -1,4 +1,4 @@
-//! What a run showed.
+//! The report of a run.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::{
     truth::Truth,
 };
 
-/// Findings that are shown; the rest is counted.
+/// The largest number of findings that are printed. The rest is only counted.
 const SHOWN: usize = 5;
 
 pub(super) struct Report {
@@ -28,8 +28,10 @@ impl Report {
         self.struck.values().sum()
     }
 
+    /// Checks that there is no finding.
+    ///
     /// # Panics
-    /// Where something is not explained: with the seed, the objects, and what both sides told of each.
+    /// There are findings. The message has the seed, the objects and the notifications of both sides.
     pub(super) fn check(&self) {
         let Outcome { early, late, status, .. } = &self.outcome;
         let all = [("", early), ("of the late handlers: ", late)];

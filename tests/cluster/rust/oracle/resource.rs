@@ -1,13 +1,13 @@
-//! The five collections, and how their objects look.
+//! The five resources of a run and their objects.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-/// A finalizer that nobody but the writer removes.
+/// A finalizer that only the writer removes.
 const FINALIZER: &str = "oracle.informer.test/hold";
 
-/// The label by which a run's cluster-scoped objects are watched.
+/// The label with which a run selects its cluster-scoped objects.
 pub(super) const RUN_LABEL: &str = "oracle-run";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,9 +15,9 @@ pub(super) enum Resource {
     Pods,
     ConfigMaps,
     Deployments,
-    /// Of a CustomResourceDefinition: see [`definition`].
+    /// A custom resource: see [`definition`].
     Gadgets,
-    /// Of the cluster.
+    /// A cluster-scoped resource.
     ClusterRoles,
 }
 
@@ -27,7 +27,7 @@ impl Resource {
     pub(super) const ALL: [Self; 5] =
         [Self::Pods, Self::ConfigMaps, Self::Deployments, Self::Gadgets, Self::ClusterRoles];
 
-    /// As both sides are told to watch it.
+    /// The name of the resource in the configuration of both sides.
     pub(super) fn gvr(self) -> &'static str {
         match self {
             Self::Pods => "v1/pods",
@@ -96,10 +96,10 @@ impl Resource {
         self.with_type(object)
     }
 
-    /// What a change of the specification changes; another value makes another one.
+    /// A patch of the spec. Each value gives a different spec.
     pub(super) fn spec(self, value: usize) -> Value {
         match self {
-            // Of a pod's specification little may change, and of this nothing but down.
+            // Only a few fields of a pod's spec are mutable, and this one may only decrease.
             Self::Pods => json!({"spec": {"activeDeadlineSeconds": 1_000_000 - value}}),
             Self::ConfigMaps => json!({"data": {"value": format!("{value}\n<&> \u{1f980}")}}),
             Self::Deployments => json!({"spec": {"replicas": value}}),
@@ -110,7 +110,7 @@ impl Resource {
         }
     }
 
-    /// What a change of the status changes.
+    /// A patch of the status.
     pub(super) fn status(self, value: usize) -> Value {
         match self {
             Self::Pods => json!({"status": {"message": format!("value {value}")}}),
@@ -119,7 +119,7 @@ impl Resource {
         }
     }
 
-    /// With the type, which the items of a list omit.
+    /// Adds the type, which items of a list lack.
     pub(super) fn with_type(self, mut object: Value) -> Value {
         object["apiVersion"] = self.api_version().into();
         object["kind"] = self.kind().into();

@@ -1,4 +1,4 @@
-//! One seeded run: the same churn and the same faults for client-go and for us.
+//! One run with a seed: the same changes and the same faults for client-go and for us.
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -50,7 +50,7 @@ pub(super) async fn run(seed: u64, changes: usize, round: Arc<Round>) -> Report 
     Report { seed, changes, struck, outcome, truth, seconds: started.elapsed().as_secs_f64() }
 }
 
-/// Makes the changes that nobody watches, and answers their writers.
+/// Makes the changes before the informers start, and returns the writers.
 async fn before(round: &Round, name: &str, plan: &Plan) -> Vec<Writer> {
     let mut writers = Vec::new();
     for changes in &plan.before {

@@ -1,4 +1,4 @@
-//! client-go and we at work on the same collections, with two handlers each.
+//! client-go's informers and ours on the same resources, with two handlers on each side.
 
 use std::collections::BTreeMap;
 
@@ -22,26 +22,26 @@ pub(super) struct Sides {
     theirs: Journals,
     informers: Informers,
     ours: Journals,
-    /// What each side had listed when the late handlers joined.
+    /// The number of lists on each side when the late handlers joined.
     listed: [Lists; 2],
 }
 
-/// A list of each resource, by key.
+/// A fresh list of each resource, by key.
 pub(super) type Fresh = BTreeMap<Resource, BTreeMap<String, Value>>;
 
-/// How both sides did.
+/// The results of both sides.
 pub(super) struct Outcome {
     pub(super) mode: ListMode,
     pub(super) early: Compared,
-    /// Of the handlers that joined in the middle.
+    /// The results of the late handlers.
     pub(super) late: Compared,
-    /// Unchanged objects that we did not tell.
+    /// The number of unchanged objects that our side did not notify.
     pub(super) suppressed: u64,
-    /// How our informers were doing at the end.
+    /// The status of our informers at the end.
     pub(super) status: String,
 }
 
-/// What one handler of client-go was told, and one of ours.
+/// The notifications of one handler of client-go and one of ours.
 pub(super) struct Compared {
     pub(super) theirs: Side,
     pub(super) ours: Side,
@@ -72,7 +72,7 @@ impl Sides {
         self.informers.join(&self.ours.late);
     }
 
-    /// Waits until all were told everything, and compares.
+    /// Waits until all handlers have received the final states, and compares.
     pub(super) async fn finish(self, truth: &Truth, fresh: &Fresh) -> Outcome {
         let mut unfinished = self.unfinished(truth).await;
         let status = self.informers.status();
@@ -107,7 +107,7 @@ impl Sides {
         Outcome { mode, early, late, suppressed, status }
     }
 
-    /// Objects whose final state was not told within reason.
+    /// The objects whose final state did not arrive before the deadline.
     async fn unfinished(&self, truth: &Truth) -> Vec<Finding> {
         let sides = [
             ("client-go was", &self.theirs.early),
@@ -132,13 +132,13 @@ fn side(journal: &Journal, lists: Lists) -> Side {
     Side { calls: journal.calls(), lists }
 }
 
-/// The lists that a late handler may have felt: those since it joined, and what it was told at first.
+/// The lists that may have affected a late handler: those since it joined, and its initial notifications.
 fn since(lists: &Lists, before: &Lists) -> Lists {
     let before = |resource| before.get(resource).copied().unwrap_or_default();
     lists.iter().map(|(resource, lists)| (*resource, lists - before(resource) + 1)).collect()
 }
 
-/// Objects that are not byte for byte the same in canonical JSON: no space, keys sorted.
+/// The objects that differ in canonical JSON, without spaces and with sorted keys.
 fn unequal(
     resource: Resource,
     fresh: &BTreeMap<String, Value>,

@@ -1,24 +1,24 @@
-//! What the API server made of the objects, by its own answers to the writers.
+//! The true states of all objects, from the API server's answers to the writers.
 
 use std::{collections::BTreeMap, fmt};
 
 use super::resource::Resource;
 
-/// Namespace and name of an object, written `namespace/name`, within its resource.
+/// The resource of an object and its `namespace/name`.
 pub(super) type Id = (Resource, String);
 
-/// Every object there was, and each of its lives.
+/// All objects with all their lives.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truth(BTreeMap<Id, Vec<Life>>);
 
-/// One object from its creation to its end: what has one UID.
+/// One object from its creation to its end. All states of a life have the same UID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Life {
     pub(super) uid: String,
-    /// Its states, oldest first; the version of its deletion is nobody's answer and not among them.
+    /// The versions of all states, oldest first, without the deletion, whose version no answer contains.
     pub(super) versions: Vec<u64>,
     pub(super) ended: bool,
-    /// Right before its end it had one state more, which no answer shows.
+    /// If true, the object had one more state right before its end, which no answer contains.
     pub(super) marked: bool,
 }
 
@@ -29,7 +29,7 @@ impl Truth {
         let lives = self.0.entry(id.clone()).or_default();
         match lives.last_mut() {
             Some(life) if life.uid == uid => {
-                // A change that changes nothing makes no state.
+                // A write that changes nothing makes no new state.
                 if life.versions.last() != Some(&version) {
                     life.versions.push(version);
                 }
@@ -48,7 +48,7 @@ impl Truth {
         }
     }
 
-    /// Nobody else wrote about the same objects.
+    /// Adds the objects of another writer. No object has two writers.
     pub(super) fn merge(&mut self, other: Self) {
         self.0.extend(other.0);
     }
@@ -57,7 +57,7 @@ impl Truth {
         self.0.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// The last change of all objects of the resource that an answer shows.
+    /// The newest version in the answers for this resource.
     pub(super) fn newest(&self, resource: Resource) -> u64 {
         let lives = self.0.iter().filter(|((of, _), _)| *of == resource).flat_map(|(_, lives)| lives);
         lives.flat_map(|life| &life.versions).copied().max().unwrap_or_default()
@@ -76,7 +76,7 @@ impl Life {
         mark || self.versions.contains(&version)
     }
 
-    /// The last state, if that is where it ends.
+    /// The version of the last state. Returns `None` if the object was deleted.
     pub(super) fn last_version(&self) -> Option<u64> {
         self.versions.last().copied().filter(|_| !self.ended)
     }

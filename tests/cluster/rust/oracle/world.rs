@@ -1,4 +1,4 @@
-//! One real cluster for many runs.
+//! One real cluster that many runs share.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use super::{
     writer::{Gate, request},
 };
 
-/// A cluster with the definition of [`Resource::Gadgets`], and the runs' way to it.
+/// A cluster with the definition of [`Resource::Gadgets`].
 pub(super) struct World {
     pub(super) cluster: Mutex<RealCluster>,
     pub(super) gate: Gate,
     pub(super) watch_cache: bool,
 }
 
-/// Runs at the same time: a restart of the API server strikes them together.
+/// A group of concurrent runs. A restart of the API server affects all of them.
 pub(super) struct Round {
     pub(super) world: Arc<World>,
     barrier: Barrier,
@@ -55,7 +55,7 @@ impl World {
         self.cluster.lock().await.compact().await.unwrap();
     }
 
-    /// Nobody writes meanwhile.
+    /// Restarts the API server. The caller must prevent writes meanwhile.
     async fn restart(&self, kill: bool, compact: bool) {
         let mut client = self.gate.write().await;
         let mut cluster = self.cluster.lock().await;
@@ -84,7 +84,7 @@ impl Round {
         }
     }
 
-    /// Waits for the other runs, restarts the API server once for all of them, and returns when it serves.
+    /// Waits for the other runs, restarts the API server once for all of them, and returns when it serves requests.
     pub(super) async fn restart(&self) {
         if self.barrier.wait().await.is_leader() {
             let [kill, compact] = [(); 2].map(|()| self.rng.lock().bool());
@@ -94,7 +94,7 @@ impl Round {
     }
 }
 
-/// Waits until everything can be listed: a server that is ready may not know its definitions yet.
+/// Waits until all resources can be listed. A ready server may not have loaded its definitions yet.
 async fn served(client: &Client) {
     let started = Instant::now();
     let listed = async {

@@ -1,4 +1,4 @@
-//! Changes objects, by requests straight to the API server.
+//! Changes objects with direct requests to the API server.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use super::{
     truth::{Id, Truth},
 };
 
-/// The client of all writers. Whoever restarts the API server holds it alone and leaves a new one.
+/// The client of all writers. A restart of the API server holds the lock exclusively and leaves a new client.
 pub(super) type Gate = Arc<RwLock<Client>>;
 
 pub(super) struct Writer {
     pub(super) gate: Gate,
-    /// Its namespace and its label.
+    /// The name of the run, which is its namespace and its label.
     pub(super) run: String,
     pub(super) truth: Truth,
 }
@@ -31,7 +31,7 @@ impl Writer {
         Self { gate, run: run.to_owned(), truth: Truth::default() }
     }
 
-    /// Makes the changes one after the other, each when its turn has come.
+    /// Makes the changes one after the other, each when the pace allows it.
     pub(super) async fn work(mut self, changes: Vec<Change>, pace: Arc<Pace>) -> Truth {
         for change in changes {
             pace.turn().await;
@@ -51,7 +51,7 @@ impl Writer {
         self.write(resource, &name, step, value).await;
     }
 
-    /// Creates an object of each resource that comes after everything else.
+    /// Creates one last object of each resource, which marks the end of all changes.
     pub(super) async fn sentinels(mut self) -> Truth {
         for resource in Resource::ALL {
             let name = format!("{}-sentinel", self.run);
@@ -80,7 +80,7 @@ impl Writer {
             false => (resource, name.to_owned()),
         };
         if matches!(step, Step::Release | Step::Delete { held: false }) {
-            // A pod is marked for deletion before it is deleted, even where nobody waits for it.
+            // A pod is always marked for deletion before it is deleted, even without a finalizer.
             let marked = resource == Resource::Pods && step != Step::Release;
             self.truth.ended(&id, marked);
         } else {
@@ -108,7 +108,7 @@ pub(super) async fn request(
     client.request(request.body(serde_json::to_vec(body).unwrap()).unwrap()).await
 }
 
-/// Every object of the resource that belongs to the run, by a list of now.
+/// A fresh list of the run's objects of this resource.
 pub(super) async fn list(client: &Client, resource: Resource, run: &str) -> Vec<Value> {
     let path = format!("{}?labelSelector={RUN_LABEL}%3D{run}", resource.path(run));
     let request = Request::get(path).body(Vec::new()).unwrap();

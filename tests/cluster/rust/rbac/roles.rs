@@ -1,4 +1,4 @@
-//! The printed roles in the real cluster, bound to the user `informer`, and the same without one verb.
+//! The printed roles in the real cluster, bound to the user `informer`. Single verbs can be removed.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::support::SOON;
 
-/// Everything that was printed.
+/// All printed objects.
 pub(crate) struct Roles {
     admin: Client,
     roles: Vec<Value>,
@@ -32,7 +32,7 @@ pub(crate) struct Verb {
 }
 
 impl Roles {
-    /// What the command prints, with the user in the place of the ServiceAccount.
+    /// Creates the printed objects, with the user instead of the ServiceAccount.
     pub(crate) async fn create(admin: Client, config: &Config) -> Self {
         let names =
             Names { role: "informer".to_owned(), account: ("default".to_owned(), "informer".to_owned()) };
@@ -54,7 +54,7 @@ impl Roles {
         roles
     }
 
-    /// Every verb of every rule of every role.
+    /// All verbs of all rules of all roles.
     pub(crate) fn verbs(&self) -> Vec<Verb> {
         let mut verbs = Vec::new();
         for (role, object) in self.roles.iter().enumerate() {
@@ -70,7 +70,7 @@ impl Roles {
         verbs
     }
 
-    /// Takes one verb away, and waits until the authorizer knows.
+    /// Removes one verb and waits until the authorizer applies the change.
     pub(crate) async fn without(&self, verb: &Verb) {
         let mut object = self.roles[verb.role].clone();
         let verbs = object["rules"][verb.rule]["verbs"].as_array_mut().unwrap();
@@ -82,7 +82,7 @@ impl Roles {
         self.allowed(verb, false).await;
     }
 
-    /// Gives it back.
+    /// Restores the verb.
     pub(crate) async fn with_all(&self, verb: &Verb) {
         self.replace(&self.roles[verb.role]).await;
         self.allowed(verb, true).await;
@@ -123,7 +123,7 @@ impl Roles {
     }
 }
 
-/// Where objects of this kind and namespace are.
+/// The API for objects of this kind and namespace.
 fn api(admin: &Client, object: &Value) -> Api<DynamicObject> {
     let kind = object["kind"].as_str().unwrap();
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", kind));

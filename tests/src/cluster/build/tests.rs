@@ -46,9 +46,8 @@ fn a_program_in_the_cache_needs_no_go() {
 
     let found = without_go(&builder);
 
-    assert!(found.check(Program::Etcd).is_ok());
     assert_eq!(found.obtain(Program::Etcd).unwrap(), built);
-    assert!(matches!(found.check(Program::Kubectl), Err(Unavailable::NoGo { program: "kubectl", .. })));
+    assert!(matches!(found.obtain(Program::Kubectl), Err(Unavailable::NoGo { program: "kubectl", .. })));
 }
 
 #[test]
@@ -58,7 +57,7 @@ fn a_go_that_refuses_the_module_says_why() {
     let refusal = "go: go.mod requires go >= 1.26.0 (running go 1.21.0; GOTOOLCHAIN=local)";
     fs::write(directory.path().join("go"), format!("#!/bin/sh\necho '{refusal}' >&2; exit 1\n")).unwrap();
 
-    let Err(Unavailable::NoGo { reason, .. }) = builder.check(Program::KubeApiserver) else {
+    let Err(Unavailable::NoGo { reason, .. }) = builder.obtain(Program::KubeApiserver) else {
         panic!("this Go was accepted");
     };
 

@@ -1,31 +1,31 @@
-//! The names of what may differ, and how often it did.
+//! The documented differences and their counters.
 
 use std::{collections::BTreeMap, fmt};
 
 use super::{End, Life, Story, Told};
 
-/// A difference that `host/cache/DIFFERENCES.md` explains. It names the counters as they are printed.
+/// A difference that `host/cache/DIFFERENCES.md` explains under the printed name of its counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::oracle) enum Difference {
-    /// client-go tells unchanged objects on a relist, we do not (D-5).
+    /// client-go notifies unchanged objects on a relist, we do not (D-5).
     UnchangedOnRelist,
-    /// client-go tells an update from one UID to another, we a deletion and an addition (D-6).
+    /// client-go notifies an update from one UID to another, we notify a deletion and an addition (D-6).
     ReplacedUnderOneName,
-    /// One side's list passed over a state that the other's watch told (C-14).
+    /// One side's list passed over a state that the other side's watch delivered (C-14).
     StateMissedByClientGo,
     StateMissedByUs,
-    /// The same of everything that had one UID.
+    /// One side's list passed over a whole object that the other side's watch delivered (C-14).
     LifeMissedByClientGo,
     LifeMissedByUs,
-    /// One side's watch told the deletion, the other's list showed that it had happened.
+    /// One side's watch delivered the deletion, the other side inferred it from a list.
     DeletionInferredByClientGo,
     DeletionInferredByUs,
-    /// In one side's first list, after the other's (C-11).
+    /// The object is in one side's first list, but appeared after the other side's first list (C-11).
     InitialOnlyForClientGo,
     InitialOnlyForUs,
 }
 
-/// How often each occurred.
+/// The number of differences by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::oracle) struct Differences(BTreeMap<Difference, usize>);
 
@@ -70,7 +70,7 @@ impl Differences {
         }
     }
 
-    /// Counts what differs between two possible stories of one object.
+    /// Counts the differences between two possible stories of one object.
     pub(super) fn of(&mut self, lives: &[Life], theirs: &Story, ours: &Story) {
         self.found(Difference::UnchangedOnRelist, theirs.unchanged);
         for life in lives {

@@ -1,4 +1,4 @@
-//! What a side cannot have been told, because a list passed over it.
+//! The changes that a side cannot have received, because a list passed over them.
 
 use std::time::Instant;
 
@@ -7,19 +7,20 @@ use crate::oracle::{
     truth::Life,
 };
 
-/// The lists of one resource on one side, as far as its calls show them.
+/// The lists of one resource on one side, as far as they can be inferred from its calls.
 pub(super) struct Lists {
-    /// Between these versions, both exclusive, a list stood for the watch.
+    /// The version ranges, exclusive at both ends, that lists covered instead of a watch.
     gaps: Vec<(u64, u64)>,
-    /// There was a list that no call shows: nothing had changed, or the side does not say which calls are a list's.
+    /// If true, there were lists without visible calls: nothing had changed, or the side does not report the origin of its
+    /// calls.
     pub(super) silent: bool,
 }
 
 // === impl Lists ===
 
 impl Lists {
-    /// A watch tells in the order of versions. So all that a list skipped is newer than what was told before its calls,
-    /// and older than what was told live after them.
+    /// A watch delivers changes in the order of versions. So the changes that a list passed over are newer than all calls
+    /// before the calls of the list, and older than the live calls after them.
     pub(super) fn of(calls: &[Call], lists: u64) -> Self {
         let mut gaps: Vec<(u64, u64)> = Vec::new();
         let mut newest = 0;
@@ -41,7 +42,7 @@ impl Lists {
         Self { silent: lists > gaps.len() as u64, gaps }
     }
 
-    /// Whether an object may have come and gone unseen.
+    /// Returns true if a list may have passed over the whole life of an object.
     pub(super) fn passed_over(&self, life: &Life) -> bool {
         let (first, last) = (life.versions.first(), life.versions.last());
         let within =
@@ -50,7 +51,7 @@ impl Lists {
     }
 }
 
-/// The list that this call comes from, if that is known; client-go's first list has no time.
+/// The list that this call comes from, if it is known. client-go's first list has no time.
 fn list(call: &Call) -> Option<Option<Instant>> {
     match call.why {
         Why::Listed { at, .. } => Some(Some(at)),

@@ -1,4 +1,4 @@
-//! What a side told of one object, read as the lives of what bore its name.
+//! The notifications of one object name on one side, as a sequence of lives.
 
 use std::collections::BTreeSet;
 
@@ -7,28 +7,28 @@ use crate::oracle::{
     truth::Life,
 };
 
-/// By whose contract a story is read.
+/// The contract that a story must follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
-    /// Unchanged objects may be told (C-15), and an update may lead from one UID to another (C-13).
+    /// client-go's contract: unchanged objects may be notified (C-15), and an update may lead to another UID (C-13).
     ClientGo,
-    /// Neither (D-5, D-6).
+    /// Our contract: neither is allowed (D-5, D-6).
     Ours,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Story {
     pub(super) lives: Vec<Told>,
-    /// Updates that led from a state to itself.
+    /// The number of updates from a state to itself.
     pub(super) unchanged: usize,
 }
 
-/// What has one UID, as it was told.
+/// The notifications of one object with one UID.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) uid: String,
     pub(super) states: Vec<u64>,
-    /// Those of them that are known to come from a list.
+    /// The versions that are known to come from a list.
     listed: BTreeSet<u64>,
     pub(super) initial: bool,
     pub(super) end: Option<End>,
@@ -36,11 +36,11 @@ pub(super) struct Told {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// With its final state.
+    /// A deletion with the final state.
     Seen,
-    /// With the last state known.
+    /// A deletion with the last known state.
     Inferred,
-    /// By an update to the next UID.
+    /// An update to the next UID.
     Replaced,
 }
 
@@ -64,7 +64,7 @@ impl Story {
             What::Delete { state, known } => {
                 let live = matches!(call.why, Why::Live);
                 if rules == Rules::Ours && live != *known {
-                    return Err("should know the final state exactly where the watch told it");
+                    return Err("has the final state if and only if it comes from a watch");
                 }
                 self.end(state, if *known { End::Seen } else { End::Inferred })
             }
@@ -73,7 +73,7 @@ impl Story {
 
     fn begin(&mut self, state: &State, why: Why) -> Result<(), &'static str> {
         if self.present().is_some() {
-            return Err("comes while the object is there already");
+            return Err("adds an object that already exists");
         }
         if self.lives.iter().flat_map(|life| life.states.last()).any(|last| *last >= state.version) {
             return Err("goes back in time");
@@ -91,9 +91,9 @@ impl Story {
     }
 
     fn update(&mut self, old: &State, new: &State, why: Why, rules: Rules) -> Result<(), &'static str> {
-        let present = self.present().ok_or("comes while the object is not there")?;
+        let present = self.present().ok_or("is about an object that does not exist")?;
         if present.uid != old.uid || present.states.last() != Some(&old.version) {
-            return Err("starts from another state than was told last");
+            return Err("starts from another state than the last one");
         }
         if new.uid != old.uid {
             if rules == Rules::Ours {
@@ -108,7 +108,7 @@ impl Story {
         if new.version > old.version {
             present.state(new.version, why);
         } else if rules == Rules::Ours {
-            return Err("tells nothing new");
+            return Err("contains nothing new");
         } else {
             self.unchanged += 1;
         }
@@ -116,14 +116,14 @@ impl Story {
     }
 
     fn end(&mut self, state: &State, end: End) -> Result<(), &'static str> {
-        let present = self.present().ok_or("comes while the object is not there")?;
+        let present = self.present().ok_or("is about an object that does not exist")?;
         if present.uid != state.uid {
-            return Err("is about another UID than is there");
+            return Err("has another UID than the existing object");
         }
         let last = present.states.last().copied().unwrap_or_default();
         match end {
-            End::Seen if state.version <= last => Err("is not newer than the state told last"),
-            End::Inferred if state.version != last => Err("does not carry the state told last"),
+            End::Seen if state.version <= last => Err("is not newer than the last state"),
+            End::Inferred if state.version != last => Err("does not carry the last state"),
             _ => {
                 present.end = Some(end);
                 Ok(())
@@ -139,17 +139,17 @@ impl Story {
         self.lives.iter().find(|life| life.uid == uid)
     }
 
-    /// Tells only what was, in its order, and ends as it ended.
+    /// Checks that the story contains only true states, in order, and that it ends like the object.
     ///
     /// # Errors
-    /// What disagrees.
+    /// The first deviation.
     pub(super) fn agrees_with(&self, lives: &[Life]) -> Result<(), String> {
         let mut real = lives.iter();
         for told in &self.lives {
             let life = real.find(|life| life.uid == told.uid);
-            let life = life.ok_or_else(|| format!("there was no {}, or not in this order", told.uid))?;
+            let life = life.ok_or_else(|| format!("{} never existed, or not in this order", told.uid))?;
             if let Some(never) = told.states.iter().find(|state| !life.had(**state)) {
-                return Err(format!("it never was at {never}"));
+                return Err(format!("the object never had version {never}"));
             }
         }
         let Some(last) = lives.last() else { return Ok(()) };
@@ -174,8 +174,8 @@ impl Told {
         }
     }
 
-    /// Whether a list stood between this version and what was told next. A list that came later would have told this
-    /// version itself, and one that came sooner has nothing to do with it.
+    /// Returns true if a list came between this version and the next notification. A later list would have delivered this
+    /// version itself, and an earlier list is irrelevant.
     pub(super) fn passed_over(&self, version: u64) -> bool {
         match self.states.iter().find(|state| **state > version) {
             Some(next) => self.listed.contains(next),

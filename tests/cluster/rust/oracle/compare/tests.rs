@@ -1,4 +1,4 @@
-//! What the comparison lets pass, and what it finds: it judges, so it is judged first.
+//! Tests of the comparison itself: which deviations it accepts and which it finds.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ fn delete(uid: &str, version: u64, known: bool, why: Why) -> Call {
     Call { id: id(), what: What::Delete { state: state(uid, version), known }, why }
 }
 
-/// What the n-th list told.
+/// The cause of notifications from the n-th list.
 fn relist(number: u64) -> Why {
     let at = *START.get_or_init(Instant::now) + Duration::from_secs(number);
     Why::Listed { initial: false, at }
@@ -55,12 +55,12 @@ fn side(calls: Vec<Call>, lists: u64) -> Side {
     Side { calls: [(Resource::Pods, calls)].into(), lists: [(Resource::Pods, lists)].into() }
 }
 
-/// One life of three states, told in full.
+/// The complete notifications of one life with three states.
 fn whole(why: Why) -> Vec<Call> {
     vec![add("a", 1, why), update("a", 1, 2, why), update("a", 2, 3, why)]
 }
 
-/// With a story of client-go's that is not at fault.
+/// Compares these calls of ours with a valid story of client-go.
 fn found(lives: &[Life], calls: Vec<Call>, lists: u64) -> String {
     let told = |life: &Life| {
         let states = life.versions.windows(2).map(|pair| update(&life.uid, pair[0], pair[1], UNSAID));
@@ -107,13 +107,13 @@ fn documented_differences_are_counted_by_name() {
 }
 
 #[test]
-fn an_event_that_no_list_explains_is_lost() {
+fn a_missing_state_that_no_list_explains_is_found() {
     let lives = [life("a", &[1, 2, 3], false)];
     let skips = vec![add("a", 1, Why::Live), update("a", 1, 3, Why::Live)];
 
-    let lost = "ours: version 2 was never told, and no list explains that";
+    let lost = "ours: version 2 was never notified, and no list explains that";
     assert_eq!(found(&lives, skips.clone(), 0), lost);
-    // A list that tells of the object would have told version 2, or came before it.
+    // A list with the object would have delivered version 2, or came before version 2.
     assert_eq!(found(&lives, skips, 9), lost);
     let listed = vec![add("a", 1, relist(1)), update("a", 1, 3, Why::Live)];
     assert_eq!(found(&lives, listed, 1), lost);
@@ -122,17 +122,17 @@ fn an_event_that_no_list_explains_is_lost() {
 }
 
 #[test]
-fn a_life_that_was_never_told_is_lost_unless_a_list_passed_over_it() {
+fn a_missing_life_is_found_unless_a_list_passed_over_it() {
     let lives = [life("a", &[1, 2], true), life("b", &[5], false)];
 
     assert!(!found(&lives, vec![add("b", 5, Why::Live)], 0).is_empty());
     assert!(found(&lives, vec![add("b", 5, relist(1))], 1).is_empty());
-    // Where a list told nothing, nobody can say when it was.
+    // The time of a list without notifications is unknown.
     assert!(found(&lives, vec![add("b", 5, Why::Live)], 1).is_empty());
 }
 
 #[test]
-fn a_lost_deletion_and_a_stale_end_are_found() {
+fn a_missing_deletion_and_a_stale_end_are_found() {
     let gone = [life("a", &[1, 2, 3], true)];
     assert!(found(&gone, whole(Why::Live), 0).contains("the story ends with"));
 
@@ -141,13 +141,13 @@ fn a_lost_deletion_and_a_stale_end_are_found() {
 }
 
 #[test]
-fn what_breaks_the_contract_is_found() {
+fn each_breach_of_the_contract_is_found() {
     let lives = [life("a", &[1, 2, 3], true), life("b", &[5, 6], false)];
     let broken: [(&str, Vec<Call>); 9] = [
-        ("there already", vec![add("a", 1, Why::Live), add("a", 2, Why::Live)]),
+        ("already exists", vec![add("a", 1, Why::Live), add("a", 2, Why::Live)]),
         ("another state", vec![add("a", 1, Why::Live), update("a", 2, 3, Why::Live)]),
-        ("not there", vec![update("a", 1, 2, Why::Live)]),
-        ("not there", vec![delete("a", 4, true, Why::Live)]),
+        ("does not exist", vec![update("a", 1, 2, Why::Live)]),
+        ("does not exist", vec![delete("a", 4, true, Why::Live)]),
         ("nothing new", vec![add("a", 1, Why::Live), update("a", 1, 1, relist(1))]),
         ("back in time", vec![add("a", 3, Why::Live), update("a", 3, 2, Why::Live)]),
         ("final state", vec![add("a", 3, Why::Live), delete("a", 3, false, Why::Live)]),
@@ -164,17 +164,17 @@ fn what_breaks_the_contract_is_found() {
 }
 
 #[test]
-fn a_state_and_an_object_that_never_were_are_found() {
+fn states_and_objects_that_never_existed_are_found() {
     let lives = [life("a", &[1, 3], false)];
-    assert!(found(&lives, whole(Why::Live), 0).contains("it never was at 2"));
+    assert!(found(&lives, whole(Why::Live), 0).contains("the object never had version 2"));
 
     let mut strange = whole(Why::Live);
     strange.push(Call { id: (Resource::Pods, "shop/stranger".into()), ..add("x", 4, Why::Live) });
-    assert_eq!(found(&[life("a", &[1, 2, 3], false)], strange, 0), "nobody wrote this object");
+    assert_eq!(found(&[life("a", &[1, 2, 3], false)], strange, 0), "this object was never written");
 }
 
 #[test]
-fn the_mark_of_a_deleted_pod_may_be_told_or_missed() {
+fn the_deletion_mark_of_a_pod_may_be_notified_or_missed() {
     let lives = [Life { marked: true, ..life("a", &[1], true) }];
     let marked = vec![add("a", 1, Why::Live), update("a", 1, 2, Why::Live), delete("a", 3, true, Why::Live)];
     let unmarked = vec![add("a", 1, Why::Live), delete("a", 3, true, Why::Live)];
@@ -183,7 +183,7 @@ fn the_mark_of_a_deleted_pod_may_be_told_or_missed() {
 }
 
 #[test]
-fn every_difference_that_is_counted_is_documented() {
+fn every_counted_difference_is_documented() {
     let document = include_str!("../../../../../host/cache/DIFFERENCES.md");
     for difference in Difference::ALL {
         let counter = format!("`{}`", difference.counter());
