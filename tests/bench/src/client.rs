@@ -1,10 +1,10 @@
-//! The connection that every subject uses.
+//! The client of all subjects.
 
 use anyhow::{Context, Result};
 use http::{Request, Uri};
 use kube::{Client, Config};
 
-/// A client for the server at this address: HTTP/1.1, no TLS, no compression, no retries, no read timeout.
+/// A client for the server at this address, with HTTP/1.1 and without TLS, compression, retries and read timeout.
 ///
 /// # Errors
 /// The client cannot be built.
@@ -15,12 +15,12 @@ pub fn connect(server: &Uri) -> Result<Client> {
     Client::try_from(config).context("cannot make a client")
 }
 
-/// Asks the server for `events` more events.
+/// Makes the server send `events` more events.
 ///
 /// # Errors
 /// The server does not answer.
 pub async fn emit(client: &Client, events: u64) -> Result<()> {
     let request = Request::post(format!("/emit?n={events}")).body(Vec::new())?;
-    client.request_text(request).await.context("cannot ask the server for events")?;
+    client.request_text(request).await.context("cannot request events from the server")?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Starts everything, takes turns between the subjects, and prints what came out.
+//! Starts the servers and the subjects in turn, and prints the report.
 
 mod child;
 mod machine;
@@ -18,54 +18,54 @@ use crate::{
     subject::{Events, ManagedFields, Synced},
 };
 
-/// What a benchmark run is made of.
+/// The options of a benchmark run.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Collection sizes, one table each.
+    /// Sizes of the collection; the report has one table for each.
     #[arg(long, value_delimiter = ',', default_values_t = [10_000, 50_000])]
     pub pods: Vec<usize>,
-    /// Events after the list.
+    /// Number of events after the list.
     #[arg(long, default_value_t = 100_000)]
     pub events: u64,
-    /// How often each subject runs; the table shows medians.
+    /// Number of runs of each subject; the table shows medians.
     #[arg(long, default_value_t = 3)]
     pub rounds: usize,
-    /// Who takes part; ratios are against the first.
+    /// Subjects to run; the ratios compare the first one with the others.
     #[arg(long, value_enum, value_delimiter = ',',
         default_values_t = [SubjectName::Informer, SubjectName::KubeDynamic, SubjectName::KubeTyped])]
     pub subjects: Vec<SubjectName>,
-    /// What every subject does with `metadata.managedFields` before it keeps an object.
+    /// Whether all subjects drop or keep `metadata.managedFields`.
     #[arg(long, value_enum, default_value_t = ManagedFields::Drop)]
     pub managed_fields: ManagedFields,
-    /// Events in flight at most; never more than there are pods.
+    /// Largest number of events in flight; never more than there are pods.
     #[arg(long, default_value_t = 5_000)]
     pub batch: u64,
-    /// Pods a list page.
+    /// Number of pods on each page of a list.
     #[arg(long, default_value_t = 500)]
     pub page_size: usize,
-    /// The same seed makes the same pods.
+    /// Seed; the same seed generates the same pods.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// How long a subject's memory may take to settle, at most.
+    /// Longest wait for the memory of a subject to settle.
     #[arg(long, default_value_t = 20)]
     pub settle_seconds: u64,
-    /// The time for a subject's list and for each batch of its events, at most.
+    /// Deadline for the list of a subject, and for each batch of events.
     #[arg(long, default_value_t = 300)]
     pub limit_seconds: u64,
-    /// Where the programs of the subjects are; beside this one by default.
+    /// Directory with the programs of the subjects; defaults to the directory of this program.
     #[arg(long)]
     pub programs: Option<PathBuf>,
-    /// The component; where `cargo xtask guests` leaves it by default.
+    /// Path of the component; defaults to the output of `cargo xtask guests`.
     #[arg(long)]
     pub component: Option<PathBuf>,
 }
 
-/// Who can take part.
+/// The subjects of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum SubjectName {
-    /// Ours, with a sandboxed component as the handler.
+    /// Our informer with a sandboxed component as the handler.
     Informer,
-    /// Ours, with a handler in the host: what the sandbox costs is the difference.
+    /// Our informer with a handler in the host. The difference to `informer` is the cost of the sandbox.
     InformerNative,
     /// kube-rs with `DynamicObject`.
     KubeDynamic,
@@ -73,32 +73,32 @@ pub enum SubjectName {
     KubeTyped,
 }
 
-/// One subject's run.
+/// One run of a subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Who.
+    /// The subject.
     pub subject: SubjectName,
-    /// The first list.
+    /// The results of the first list.
     pub synced: Synced,
-    /// The events.
+    /// The results of the events.
     pub events: Events,
 }
 
-/// All runs over a collection of one size; `rounds[i]` has one run of each subject.
+/// All runs over a collection of one size.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// What was served.
+    /// The description of the served collection.
     pub served: Greeting,
-    /// Events each subject was sent.
+    /// The number of events that each subject received.
     pub events: u64,
-    /// In the order they ran.
+    /// One run of each subject for each round, in order.
     pub rounds: Vec<Vec<Run>>,
 }
 
-/// Runs everything and writes the report to standard output, progress to standard error.
+/// Runs the benchmark. Writes the report to standard output and the progress to standard error.
 ///
 /// # Errors
-/// A process cannot be started, fails, or loses an event.
+/// A process cannot be started, fails, or misses an event.
 pub async fn report(options: &Options) -> Result<()> {
     let mut output = std::io::stdout();
     writeln!(output, "{}\n", machine::describe())?;
@@ -120,7 +120,7 @@ pub async fn report(options: &Options) -> Result<()> {
 /// always runs on the machine that the same one left behind.
 ///
 /// # Errors
-/// As [`report`].
+/// Those of [`report`].
 pub async fn compare(options: &Options, pods: usize) -> Result<Comparison> {
     ensure!(options.rounds > 0 && !options.subjects.is_empty(), "nothing to run");
     let programs = Programs::find(options).await?;
@@ -143,7 +143,7 @@ pub async fn compare(options: &Options, pods: usize) -> Result<Comparison> {
     Ok(Comparison { served: served.context("nothing ran")?, events: options.events, rounds })
 }
 
-/// One subject against a server of its own, so that none finds another's traces.
+/// Runs one subject with its own server, so that no run affects another.
 async fn run(
     options: &Options,
     programs: &Programs,
@@ -158,10 +158,7 @@ async fn run(
     Ok((greeting, Run { subject, synced, events }))
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "a run takes minutes; the person who started it wants to see it move"
-)]
+#[expect(clippy::print_stderr, reason = "a run takes minutes, and the user wants to see its progress")]
 fn progress(round: usize, Run { subject, synced, events }: &Run) {
     eprintln!(
         "round {} {subject}: {} objects in {:.0} ms, {} events with {:.2} CPU seconds",
@@ -176,7 +173,7 @@ fn progress(round: usize, Run { subject, synced, events }: &Run) {
 // === impl SubjectName ===
 
 impl SubjectName {
-    /// The goals are set against these.
+    /// Returns true for the subjects to which the goals apply.
     fn is_kube_rs(self) -> bool {
         matches!(self, Self::KubeDynamic | Self::KubeTyped)
     }

@@ -1,4 +1,4 @@
-//! Ours: cache, queue and handler, put together as the host does.
+//! Our informer: cache, queue and handler, wired as in the host.
 
 mod component;
 mod native;
@@ -22,10 +22,10 @@ pub use native::Native;
 use crate::client;
 use crate::subject::{Counter, ManagedFields, Plan, Subject};
 
-/// The name of the one plugin.
+/// The name of the only plugin.
 const PLUGIN: &str = "two-fields";
 
-/// A shared informer of all pods, one plugin's queue and one worker that calls the handler.
+/// A shared informer for all pods, the queue of one plugin, and one worker that calls the handler.
 pub struct Informer<H> {
     server: Uri,
     config: FactoryConfig,
@@ -34,17 +34,17 @@ pub struct Informer<H> {
     running: Option<Running>,
 }
 
-/// Everything that must live as long as the measurement.
+/// The parts that must live as long as the measurement.
 struct Running {
     informer: SharedInformer,
     _factory: InformerFactory,
     _dispatcher: DispatcherHandle,
-    /// Lets the calls begin.
+    /// The task that starts the calls.
     _opening: JoinSet<()>,
 }
 
-/// Counts what a handler acknowledged. Anything else ends the measurement: work that was not done, or was done
-/// twice, is not to be compared.
+/// Counts acknowledged notifications. Any other outcome ends the measurement, because failed or repeated work cannot be
+/// compared.
 struct Counting<H> {
     handler: H,
     counter: Counter,
@@ -53,19 +53,19 @@ struct Counting<H> {
 // === impl Informer ===
 
 impl<H: EventHandler> Informer<H> {
-    /// Ours, with this handler.
+    /// Our informer with this handler.
     pub fn new(plan: &Plan, handler: H) -> Self {
         let config = FactoryConfig {
             server: plan.server.to_string(),
             page_size: Some(plan.page_size),
-            // As the host on two cores.
+            // The host has one informer thread on two cores.
             threads: 1,
-            // The server pages its list and does not stream it.
+            // The server has no streaming lists.
             watch_list: WatchListMode::Off,
             ..FactoryConfig::default()
         };
         let mut watch = WatchConfig::new(Gvr::new("", "v1", "pods"));
-        // As the host does unless told otherwise.
+        // This is the host's default.
         watch.compression = Compression::Zstd;
         if plan.managed_fields == ManagedFields::Keep {
             watch.drop.clear();
@@ -77,12 +77,12 @@ impl<H: EventHandler> Informer<H> {
 impl<H: EventHandler> Subject for Informer<H> {
     fn start(&mut self, _: &Client, counter: &Counter) -> Result<()> {
         let handler = self.handler.take().context("started twice")?;
-        // As in the host: the informers' connections live on the informers' thread.
+        // Like in the host, the connections of the informers are on the informer thread.
         let client = client::connect(&self.server)?;
         let factory = InformerFactory::new(client, self.config.clone());
         let informer = factory.informer(self.watch.clone());
         let queue = Queue::new(&QueueConfig::default());
-        // As the host: calls begin once the cache is complete (W-1).
+        // Like in the host, calls start when the cache is complete (W-1).
         queue.pause();
         let listener = ListenerConfig { name: PLUGIN.to_owned(), resync: None, relist_all: false };
         informer.add_listener(listener, Arc::new(queue.clone()))?;
@@ -115,7 +115,7 @@ impl<H: EventHandler> Subject for Informer<H> {
     }
 }
 
-/// Lets the calls begin when the cache is complete.
+/// Starts the calls when the cache is complete.
 async fn open(informer: SharedInformer, queue: Queue, counter: Counter) {
     if informer.wait_synced().await {
         queue.resume();

@@ -1,4 +1,4 @@
-//! The peer: kube-rs' watcher and reflector, with a handler in the same process.
+//! The peer: watcher and reflector of kube-rs with a handler in the same process.
 
 use std::{fmt::Debug, hash::Hash};
 
@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::subject::{Counter, ManagedFields, Plan, Subject};
 
-/// What the peer keeps: an object type with the two fields that every subject's handler reads.
+/// An object type that the peer caches, with the two fields that each handler reads.
 pub trait Kept:
     Resource<DynamicType: Clone + Eq + Hash + Unpin + Send + Sync>
     + Clone
@@ -29,11 +29,11 @@ pub trait Kept:
     + Sync
     + 'static
 {
-    /// `/status/phase` and `/spec/nodeName`; none where one of them is missing.
+    /// `/status/phase` and `/spec/nodeName`. Returns `None` if one of them is missing.
     fn two_fields(&self) -> Option<(&str, &str)>;
 }
 
-/// `watcher` and `reflector` over all pods as objects of this type, put together as their documentation does.
+/// `watcher` and `reflector` over all pods as objects of this type, combined as in their documentation.
 pub struct KubeRs<K: Kept>
 where
     K::DynamicType: Eq + Hash + Clone,
@@ -42,7 +42,7 @@ where
     config: watcher::Config,
     managed_fields: ManagedFields,
     store: Option<Store<K>>,
-    /// The one that watches and handles; it ends with this.
+    /// The task that watches and handles. It ends when this is dropped.
     task: JoinSet<()>,
 }
 

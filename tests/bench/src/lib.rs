@@ -1,13 +1,13 @@
-//! The benchmark: our cache with a sandboxed handler against kube-rs with a native one.
+//! The benchmark: our cache with a sandboxed handler compared with kube-rs and a native handler.
 //!
-//! `cargo xtask bench` runs it; `README.md` says what is measured and why it is fair. In the order of a run:
+//! `cargo xtask bench` runs it. `README.md` explains what is measured and why it is fair. In the order of a run:
 //!
 //! 1. [`driver`] starts a server and one subject at a time, and prints the table.
-//! 2. [`server`] sends [`pods`] that were rendered before, in a process of its own.
-//! 3. A [`subject`] lists, watches, keeps and counts, in a process of its own: [`informer`] is ours, [`kube_rs`]
-//!    the peer.
+//! 2. [`server`] sends rendered [`pods`] from a separate process.
+//! 3. A [`subject`] lists, watches, caches and counts in a separate process: [`informer`] is ours, [`kube_rs`] is the
+//!    peer.
 //!
-//! Nothing is timed in tests: they assert that every subject handles every event.
+//! The tests do not measure time: they assert that every subject handles every event.
 #![forbid(unsafe_code)]
 
 pub mod client;

@@ -1,4 +1,4 @@
-//! `informer-bench`: runs the benchmark; `informer-bench serve` is its server.
+//! `informer-bench` runs the benchmark, and `informer-bench serve` is its server.
 #![forbid(unsafe_code)]
 
 use anyhow::Result;
@@ -9,7 +9,7 @@ use informer_bench::{
     server,
 };
 
-/// Measures our informer with a sandboxed handler against kube-rs with a native one.
+/// Compares our informer and a sandboxed handler with kube-rs and a native handler.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -21,21 +21,21 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve generated pods until standard input ends. The driver starts it.
+    /// Serve generated pods until standard input ends; the driver starts this.
     Serve {
-        /// How many pods.
+        /// Number of pods.
         #[arg(long)]
         pods: usize,
-        /// Pods a list page.
+        /// Number of pods on each page of a list.
         #[arg(long, default_value_t = 500)]
         page_size: usize,
-        /// The same seed makes the same pods.
+        /// Seed; the same seed generates the same pods.
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
 }
 
-/// One thread: the server must not take both cores of a small machine.
+/// The server runs on one thread, so that it cannot occupy both cores of a small machine.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let Arguments { command, options } = Arguments::parse();

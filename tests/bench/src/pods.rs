@@ -1,4 +1,4 @@
-//! The collection that is served: pods made from recorded ones, rendered once.
+//! The served collection: pods generated from recorded pods and rendered once.
 
 mod identity;
 mod status;
@@ -13,32 +13,31 @@ use identity::Identity;
 use status::Status;
 use template::Template;
 
-/// The recorded pods: one JSON text a line, as items of a list, without `kind` and `apiVersion`.
+/// The recorded pods, one JSON text on each line. Like items of a list, they have no `kind` and `apiVersion`.
 static RECORDED: &[u8] = include_bytes!("../data/pods.jsonl.zst");
 
-/// The collection's resource version when it is listed. Ten digits, and so has every one that follows, which
-/// is why a version can be written over another one in place.
+/// The resource version of the list. All versions have ten digits, so a version can overwrite another one in place.
 pub const LISTED_AT: u64 = 1_000_000_000;
 
 const FRAME_START: &[u8] = br#"{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","#;
 const FRAME_END: &[u8] = b"}}\n";
 
-/// How many pods of which kind.
+/// The parameters of the generated pods.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
-    /// Pods in all.
+    /// The number of pods.
     pub pods: usize,
-    /// Pods a list page.
+    /// The number of pods on each page of a list.
     pub page_size: usize,
-    /// The same seed makes the same pods.
+    /// The seed; the same seed generates the same pods.
     pub seed: u64,
 }
 
-/// Generated pods, with everything that is sent of them rendered.
+/// Generated pods with all rendered answers.
 ///
-/// What differs between two pods: name, namespace, uid, owner, labels, images and their digests, node,
-/// addresses, times, phase, readiness, container ids. What they share with their recorded pod: containers,
-/// arguments, environment, volumes, affinities, tolerations and `managedFields`.
+/// Each pod has its own name, namespace, UID, owner, labels, images and digests, node, addresses, times, phase, readiness
+/// and container ids. It shares containers, arguments, environment, volumes, affinities, tolerations and `managedFields`
+/// with its recorded pod.
 pub struct Pods {
     pages: Vec<Bytes>,
     pods: Vec<Pod>,
@@ -46,21 +45,21 @@ pub struct Pods {
 }
 
 struct Pod {
-    /// From the brace after the opening one to the status, part of its page.
+    /// The text after the opening brace and up to the status; a part of the page.
     head: Bytes,
-    /// Where the resource version is in `head`.
+    /// The position of the resource version in `head`.
     resource_version: Range<usize>,
-    /// The status as listed, part of the page, and another one.
+    /// The listed status, which is a part of the page, and another status.
     statuses: [Bytes; 2],
 }
 
 // === impl Pods ===
 
 impl Pods {
-    /// Makes them.
+    /// Generates the pods.
     ///
     /// # Errors
-    /// Nothing to make, or recorded pods that are not what this module expects.
+    /// The number or the page size is 0, or the recorded pods have an unexpected form.
     pub fn generate(recipe: Recipe) -> Result<Self> {
         ensure!(recipe.pods > 0, "no pods to make: --pods must be 1 or more");
         ensure!(recipe.page_size > 0, "a page of no pods: --page-size must be 1 or more");
@@ -77,34 +76,34 @@ impl Pods {
         Ok(made)
     }
 
-    /// How many there are.
+    /// The number of pods.
     pub fn len(&self) -> usize {
         self.pods.len()
     }
 
-    /// False: there is always one.
+    /// Always returns false: there is at least one pod.
     pub fn is_empty(&self) -> bool {
         self.pods.is_empty()
     }
 
-    /// The items of the list's pages, in order: JSON texts with commas between them.
+    /// The items of the pages, in order: JSON texts separated by commas.
     pub fn pages(&self) -> &[Bytes] {
         &self.pages
     }
 
-    /// The mean length of a listed pod's JSON text, in bytes.
+    /// The mean size of a listed pod as JSON, in bytes.
     pub fn mean_bytes(&self) -> usize {
         let items: usize = self.pages.iter().map(Bytes::len).sum();
         items / self.pods.len().max(1)
     }
 
-    /// The mean length of `metadata.managedFields` in it, in bytes.
+    /// The mean size of `metadata.managedFields` in a listed pod, in bytes.
     pub fn mean_managed_fields_bytes(&self) -> usize {
         self.managed_fields_bytes / self.pods.len().max(1)
     }
 
-    /// The frame of the n-th event after the list, counted from 0: every pod in turn, again and again, its
-    /// status flipping each time. Its resource version is [`LISTED_AT`] + n + 1.
+    /// The frame of the n-th event after the list, counted from 0. The events go round the pods, and the status of a pod
+    /// flips each time. The resource version is [`LISTED_AT`] + n + 1.
     pub fn frame(&self, event: u64) -> Option<Bytes> {
         let pods = self.pods.len() as u64;
         let pod = self.pods.get(usize::try_from(event.checked_rem(pods)?).ok()?)?;
@@ -143,7 +142,7 @@ impl Pods {
         }
         let page = Bytes::from(page);
         self.pods.extend(parts.into_iter().map(|(start, resource_version, status_at, end, other)| {
-            // Past the opening brace, which the frame brings.
+            // Skip the opening brace, which the frame adds.
             let head = start + 1;
             Pod {
                 head: page.slice(head..status_at),
@@ -156,7 +155,7 @@ impl Pods {
     }
 }
 
-/// The recorded pods, cut into templates.
+/// The recorded pods as templates.
 fn templates() -> Result<Vec<Template>> {
     let text = zstd::decode_all(RECORDED).context("cannot unpack the recorded pods")?;
     let text = String::from_utf8(text).context("the recorded pods are not UTF-8")?;

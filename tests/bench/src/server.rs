@@ -1,9 +1,9 @@
-//! The API server's side of the benchmark: a process of its own that sends what was rendered before.
+//! The API server of the benchmark: a separate process that sends rendered answers.
 //!
-//! It serves the discovery of `v1`, the list of all pods by page, and their watch. Nothing happens on the
-//! watch until `POST /emit?n=100000`; then so many MODIFIED frames go out as fast as the client takes them, each a
-//! chunk of its own as the API server sends them, and a bookmark after the last. What the n-th event is
-//! is fixed, so a watch can start at any resource version.
+//! It serves the discovery of `v1`, the list of all pods in pages, and their watch. The watch is silent until
+//! `POST /emit?n=100000`. Then it sends N MODIFIED frames as fast as the client reads them, each as a separate chunk like
+//! the API server, and a bookmark after the last one. The n-th event is always the same, so a watch can start at any
+//! resource version.
 
 mod answer;
 mod watch;
@@ -31,29 +31,29 @@ use tokio::{
 
 use crate::pods::{Pods, Recipe};
 
-/// What the server says about itself, as one line of JSON on its standard output, once it answers.
+/// The line of JSON that the server prints on its standard output when it is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
-    /// Where it listens.
+    /// The base URL of the server.
     pub url: String,
-    /// How many pods it serves.
+    /// The number of served pods.
     pub pods: usize,
-    /// The mean length of a pod's JSON text, in bytes.
+    /// The mean size of a pod as JSON, in bytes.
     pub mean_bytes: usize,
-    /// How much of that is `metadata.managedFields`.
+    /// The part of the mean size that is `metadata.managedFields`, in bytes.
     pub mean_managed_fields_bytes: usize,
 }
 
-/// What all requests share.
+/// The shared state of all requests.
 #[derive(Clone)]
 struct Served {
     pods: Arc<Pods>,
     page_size: usize,
-    /// Events that may be sent, counted from the list on.
+    /// The number of events since the list that may be sent.
     emitted: Arc<Sender<u64>>,
 }
 
-/// The parameters of a list or a watch that matter here; clients send others too.
+/// The parameters of a list or a watch that this server uses. Clients also send others.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Parameters {
@@ -69,10 +69,10 @@ struct Emission {
     n: u64,
 }
 
-/// Serves on a free port of the loopback until its standard input ends: whoever started it need not stop it.
+/// Serves on a free loopback port until standard input ends, so that the server ends together with its parent.
 ///
 /// # Errors
-/// The pods cannot be made, or the port cannot be had.
+/// The pods cannot be generated, or no port is free.
 pub async fn run(recipe: Recipe) -> Result<()> {
     let pods = Arc::new(Pods::generate(recipe)?);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen")?;
@@ -85,7 +85,7 @@ pub async fn run(recipe: Recipe) -> Result<()> {
     let served = Served { pods, page_size: recipe.page_size, emitted: Arc::new(Sender::new(0)) };
     let ended = input_ended();
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&greeting)?).context("cannot say where it is")?;
-    // No grace for connections: a watch never ends by itself.
+    // Do not wait for connections, because a watch never ends by itself.
     tokio::select! {
         biased;
         _ = ended => Ok(()),
@@ -94,7 +94,7 @@ pub async fn run(recipe: Recipe) -> Result<()> {
 }
 
 async fn serve(listener: TcpListener, served: Served) -> Result<()> {
-    // As client and server of Kubernetes both do. Only latency depends on it, and a failure would show there.
+    // Clients and servers of Kubernetes set this option too. It only affects latency, where a failure would show.
     let listener = listener.tap_io(|socket| {
         let _ = socket.set_nodelay(true);
     });
@@ -118,14 +118,14 @@ async fn pods(State(served): State<Served>, Query(parameters): Query<Parameters>
     }
 }
 
-/// Lets the watches send `n` more events.
+/// Allows the watches to send `n` more events.
 async fn emit(State(served): State<Served>, Query(emission): Query<Emission>) -> (StatusCode, Json<u64>) {
     served.emitted.send_modify(|emitted| *emitted = emitted.saturating_add(emission.n));
     (StatusCode::OK, Json(*served.emitted.borrow()))
 }
 
-/// Resolves when nothing more comes on standard input. A thread waits for it: the runtime's own standard
-/// input cannot be cancelled, and would hold the process up at its end.
+/// Resolves when standard input ends. A thread waits for that, because a read of the runtime's standard input cannot be
+/// cancelled and would delay the exit of the process.
 fn input_ended() -> oneshot::Receiver<()> {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {

@@ -1,7 +1,7 @@
-//! What is measured, and how: the same for every subject.
+//! The measurement, which is the same for every subject.
 //!
-//! A subject is a process that keeps a cache of the served pods and has a handler for each event. It lists, is
-//! left alone until its memory has settled, gets the events, and is left alone again.
+//! A subject is a process with a cache of the served pods and a handler for each event. It lists the pods, idles until
+//! its memory has settled, receives the events, and idles again.
 
 mod counter;
 mod sample;
@@ -24,79 +24,78 @@ use usage::Usage;
 
 use crate::client;
 
-/// How often settling memory is looked at, and over how many looks it must keep still: five seconds, half of
-/// the time in which jemalloc gives back what was freed.
+/// The time between two samples of the memory, and the number of samples in which it must not change. Together they are
+/// five seconds, half of the time in which jemalloc returns freed pages.
 const LOOK: Duration = Duration::from_millis(500);
 const STILL_LOOKS: usize = 10;
-/// Memory that changes by less than one part in so many keeps still.
+/// Memory counts as unchanged if it changes by less than this fraction (one part in N).
 const STILL: u64 = 200;
 
-/// What is asked of a subject.
+/// The parameters of a measurement.
 #[derive(Args, Clone, Debug)]
 pub struct Plan {
-    /// The server's address.
+    /// Address of the server.
     #[arg(long)]
     pub server: Uri,
-    /// How many pods it serves.
+    /// Number of served pods.
     #[arg(long)]
     pub pods: u64,
-    /// How many events are wanted.
+    /// Number of events.
     #[arg(long)]
     pub events: u64,
-    /// Events in flight at most. Not more than pods: a handler that is behind must not be spared events of
-    /// the same pod by merging them.
+    /// Largest number of events in flight. It is at most the number of pods, so that a slow handler cannot skip events of
+    /// one pod by merging them.
     #[arg(long)]
     pub batch: u64,
-    /// Pods a list page.
+    /// Number of pods on each page of a list.
     #[arg(long)]
     pub page_size: u32,
-    /// What becomes of `metadata.managedFields` before an object is kept.
+    /// Whether to drop or keep `metadata.managedFields`.
     #[arg(long, value_enum)]
     pub managed_fields: ManagedFields,
-    /// How long memory may take to settle, at most; 0: it is taken as it is.
+    /// Longest wait for the memory to settle; 0 means no wait.
     #[arg(long)]
     pub settle_seconds: u64,
-    /// The time for each of the two phases, at most.
+    /// Deadline for each of the two phases.
     #[arg(long)]
     pub limit_seconds: u64,
 }
 
-/// What becomes of `metadata.managedFields`.
+/// How a subject treats `metadata.managedFields`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ManagedFields {
-    /// It is dropped before the object is kept.
+    /// Drop it before the object is cached.
     Drop,
-    /// It is kept.
+    /// Keep it.
     Keep,
 }
 
-/// Something that lists, watches, keeps and handles.
+/// A subject: it lists, watches, caches and handles.
 pub trait Subject {
-    /// Begins; from now on each initial object and each event that was handled is counted on `counter`, and
-    /// a failure is reported to it.
+    /// Starts the subject. It reports each handled initial object, each handled event and any failure to `counter`.
     ///
     /// # Errors
-    /// It cannot begin.
+    /// The subject cannot start.
     fn start(&mut self, client: &Client, counter: &Counter) -> Result<()>;
 
-    /// Waits until readers of its cache find the whole first list.
+    /// Waits until the cache has the whole first list.
     ///
     /// # Errors
-    /// It ended before.
+    /// The subject ended before.
     fn cached(&self) -> impl Future<Output = Result<()>>;
 
-    /// How many objects its cache has.
+    /// The number of objects in the cache.
     fn objects(&self) -> usize;
 }
 
-/// Takes a subject through both phases and writes a [`Sample`] for each to standard output, a line of JSON.
+/// Measures both phases of a subject and writes a [`Sample`] for each to standard output as a line of JSON.
 ///
 /// # Errors
 /// The subject failed, missed an object or an event, or took too long.
 pub async fn measure(plan: &Plan, mut subject: impl Subject) -> Result<()> {
     ensure!((1..=plan.pods).contains(&plan.batch), "--batch must be at least 1 and at most --pods");
     let client = client::connect(&plan.server)?;
-    // The connection, and what it allocates, is there before anything is measured.
+    // Connect before the measurement, so that the memory of the connection is not counted.
     client::emit(&client, 0).await?;
     let counter = Counter::default();
     let synced = sync(plan, &client, &counter, &mut subject).await?;
@@ -152,7 +151,7 @@ async fn within(plan: &Plan, reached: impl Future<Output = Result<()>>) -> Resul
     timeout(limit, reached).await.with_context(|| format!("not done within {limit:?}"))?
 }
 
-/// Waits until the resident memory keeps still: allocators give pages back some seconds later.
+/// Waits until the resident memory no longer changes. Allocators return pages some seconds later.
 async fn settle(plan: &Plan) -> Result<Usage> {
     let until = Instant::now() + Duration::from_secs(plan.settle_seconds);
     let mut usage = Usage::now()?;

@@ -1,4 +1,4 @@
-//! Runs the whole benchmark with few pods and few events. Nothing is timed.
+//! Runs the whole benchmark with few pods and few events, without measuring time.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use std::path::Path;
@@ -12,7 +12,7 @@ struct Arguments {
     options: Options,
 }
 
-/// Few of everything, but more events than pods and more pods than a page.
+/// Small numbers, but more events than pods and more than one page of pods.
 fn options(subjects: &str) -> Options {
     let arguments = [
         "bench",
@@ -53,7 +53,7 @@ async fn kube_rs_handles_every_event() {
 }
 
 #[tokio::test]
-async fn ours_handles_every_event_in_the_sandbox() {
+async fn our_informer_handles_every_event_in_the_sandbox() {
     let mut options = options("informer");
     options.component = Some(informer_guests::guest("two_fields"));
 
@@ -61,7 +61,7 @@ async fn ours_handles_every_event_in_the_sandbox() {
 }
 
 #[tokio::test]
-async fn a_component_that_is_not_there_is_an_error_before_anything_runs() {
+async fn a_missing_component_is_an_error_before_any_run() {
     let mut options = options("informer");
     options.component = Some("/nonexistent.wasm".into());
 
@@ -71,12 +71,12 @@ async fn a_component_that_is_not_there_is_an_error_before_anything_runs() {
 }
 
 #[tokio::test]
-async fn ours_handles_every_event_in_the_host() {
+async fn our_informer_handles_every_event_in_the_host() {
     every_event_is_counted(&options("informer-native"), &[SubjectName::InformerNative]).await;
 }
 
 #[tokio::test]
-async fn kept_managed_fields_change_nothing_about_the_count() {
+async fn keeping_managed_fields_does_not_change_the_count() {
     let mut options = options("informer-native,kube-typed");
     options.managed_fields = informer_bench::subject::ManagedFields::Keep;
 
@@ -86,7 +86,7 @@ async fn kept_managed_fields_change_nothing_about_the_count() {
 }
 
 #[tokio::test]
-async fn a_subject_that_cannot_start_is_an_error_that_names_it() {
+async fn a_subject_that_cannot_start_is_named_in_the_error() {
     let mut options = options("kube-typed");
     options.programs = Some("/nonexistent".into());
 

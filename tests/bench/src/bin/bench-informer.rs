@@ -1,4 +1,4 @@
-//! Ours, in a process of its own.
+//! Our informer in a separate process.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compile the component, and measure nothing.
+    /// Compile the component without measuring.
     Compile {
         #[command(flatten)]
         code: Code,
@@ -39,10 +39,10 @@ enum Command {
 
 #[derive(Args)]
 struct Code {
-    /// The component.
+    /// Path of the component.
     #[arg(long)]
     component: PathBuf,
-    /// Where compiled code is kept.
+    /// Directory for compiled code.
     #[arg(long)]
     code_cache: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! One peer, in a process of its own and with the allocator that suits it best.
+//! A peer in a separate process with its best allocator.
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
@@ -9,13 +9,13 @@ use informer_bench::{
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ApiResource, DynamicObject};
 
-/// kube-rs doubles its event rate with it.
+/// jemalloc doubles the event rate of kube-rs.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 #[derive(Parser)]
 struct Arguments {
-    /// What is kept of a pod.
+    /// Type of the cached pods.
     #[arg(long, value_enum)]
     objects: Objects,
     #[command(flatten)]

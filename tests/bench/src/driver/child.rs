@@ -21,17 +21,17 @@ use crate::{
     subject::{Events, Sample, Synced},
 };
 
-/// The component as `cargo xtask guests` leaves it, seen from the directory of the programs.
+/// The component that `cargo xtask guests` builds, relative to the directory of the programs.
 const COMPONENT: &str = "../wasm32-wasip2/plugin/examples/two_fields.wasm";
 
-/// Where the benchmark's programs are, and the component, compiled.
+/// The programs of the benchmark and the compiled component.
 pub(super) struct Programs {
     directory: PathBuf,
     component: PathBuf,
     code_cache: TempDir,
 }
 
-/// A running server; it ends when this is dropped, or when we die: its standard input ends then.
+/// A running server. It ends when its standard input ends: when this is dropped, or when this process ends.
 pub(super) struct Server {
     _child: Child,
 }
@@ -39,7 +39,7 @@ pub(super) struct Server {
 // === impl Programs ===
 
 impl Programs {
-    /// Finds them; compiles the component if a subject needs it.
+    /// Finds the programs, and compiles the component if a subject needs it.
     pub(super) async fn find(options: &Options) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find the running program")?;
         let beside = own.parent().map_or_else(PathBuf::new, Path::to_owned);
@@ -66,7 +66,7 @@ impl Programs {
             .args(["--seed".to_owned(), recipe.seed.to_string()]);
         let (child, mut lines) = start(command, Stdio::piped())?;
         let line = lines.next_line().await?.context("the server ended before it answered")?;
-        let greeting = serde_json::from_str(&line).with_context(|| format!("the server said `{line}`"))?;
+        let greeting = serde_json::from_str(&line).with_context(|| format!("the server printed `{line}`"))?;
         Ok((Server { _child: child }, greeting))
     }
 

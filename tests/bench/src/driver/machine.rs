@@ -1,11 +1,11 @@
-//! What a reader must know of the machine and the programs to judge the figures.
+//! The description of the machine and the programs, which a reader needs to judge the figures.
 
 use std::process::Command;
 
-/// The versions that were built.
+/// The lock file with the versions of all packages.
 static LOCK: &str = include_str!("../../../../Cargo.lock");
 
-/// A line on the machine and a line on the programs.
+/// One line about the machine and one line about the programs.
 pub(super) fn describe() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let model = read("/proc/cpuinfo")

@@ -11,19 +11,19 @@ use super::{
 
 const MIB: f64 = 1_048_576.0;
 
-/// The layout is right when ours needs at most this share of a peer's CPU time for the same events ...
+/// The goal: our informer needs at most this share of a peer's CPU time for the same events ...
 const CPU_GOAL: f64 = 1.0 / 2.0;
 /// ... and at most this share of its memory for the same objects.
 const MEMORY_GOAL: f64 = 1.0 / 10.0;
 
-/// A ratio that is told: its name, what it is taken of, what it may be at most.
+/// A reported ratio: its name, its values and its goal, which is an upper bound.
 struct Measure {
     name: &'static str,
     value: fn(&Run) -> f64,
     goal: Option<f64>,
 }
 
-/// A column: its heading, its value in one run, how it is written.
+/// A column: its heading, its value in a run, and its number of decimals.
 struct Column {
     heading: &'static str,
     value: fn(&Run) -> f64,
@@ -53,25 +53,27 @@ const MEASURES: [Measure; 5] = [
 /// A heading, the table of medians, and a line for each peer.
 pub(super) fn render(comparison: &Comparison, options: &Options) -> String {
     let mut text = String::new();
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = write(&mut text, comparison, options);
     text
 }
 
-/// What each object more costs, between two sizes: free of what a process needs without any.
+/// The memory for each additional object between two sizes. It excludes the fixed memory of the process.
 pub(super) fn render_growth(small: &Comparison, large: &Comparison, options: &Options) -> String {
     let growth = |subject| {
         let settled = |of: &Comparison| median(of.of(subject).map(|run| run.synced.settled_bytes as f64));
         let objects = large.served.pods as f64 - small.served.pods as f64;
         Some((settled(large)? - settled(small)?) / objects)
     };
-    let mut text =
-        format!("Bytes for each object more, from {} to {} pods:", small.served.pods, large.served.pods);
+    let mut text = format!(
+        "Bytes for each additional object, from {} to {} pods:",
+        small.served.pods, large.served.pods
+    );
     let ours = options.subjects.first().and_then(|&subject| growth(subject));
     for (index, &subject) in options.subjects.iter().enumerate() {
         let (Some(ours), Some(growth)) = (ours, growth(subject)) else { continue };
         let comma = if index == 0 { "" } else { "," };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{comma} {subject} {growth:.0}");
         if index > 0 {
             let _ = write!(text, " (ours is {:.3} of it)", ours / growth);
@@ -116,7 +118,7 @@ fn write_row(text: &mut String, comparison: &Comparison, subject: SubjectName) -
     writeln!(text)
 }
 
-/// How much of the peer's needs ours has, from the runs of the same round.
+/// Writes the ratios of our informer to a peer, each from runs of the same round.
 fn write_ratios(
     text: &mut String,
     comparison: &Comparison,
@@ -165,7 +167,7 @@ fn events_per_second(run: &Run) -> f64 {
     run.events.handled as f64 * 1e3 / run.events.elapsed_ms
 }
 
-/// What the list added to the process, by object.
+/// The memory that the list added to the process, for each object.
 fn bytes_per_object(run: &Run) -> f64 {
     run.synced.settled_bytes.saturating_sub(run.synced.start_bytes) as f64 / run.synced.objects as f64
 }

@@ -1,4 +1,4 @@
-//! The handler in the sandbox.
+//! The handler as a sandboxed component.
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
@@ -22,25 +22,25 @@ use informer_runtime::{
 };
 use informer_types::{Gvr, Object, ObjectKey};
 
-/// The component is granted no lister, so nobody asks.
+/// A lister without objects. The component has no grant to use it.
 struct NoLister;
 
-/// What the component says goes to standard error: it should say nothing.
+/// Writes log lines of the component to standard error. There should be none.
 struct StandardError;
 
-/// Compiles the component into the code cache, so that a process that measures need not: what a compiler leaves
-/// of its memory would later pass for memory of the cache.
+/// Compiles the component into the code cache, so that the measured process does not have to. Objects would reuse the
+/// memory that a compiler leaves behind, and would seem to cost nothing.
 ///
 /// # Errors
-/// There is no such component, or it does not compile.
+/// The component does not exist or does not compile.
 pub async fn compile(component: &Path, code_cache: &Path) -> Result<()> {
     load_code(component, code_cache).await.map(|_| ())
 }
 
-/// A plugin with the component in service, limits and instances as the host has them by default.
+/// A plugin that serves the component with the host's default limits and instances.
 ///
 /// # Errors
-/// As [`compile`], and where the component cannot be started.
+/// Those of [`compile`], or the component cannot be started.
 pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
     let (engine, component) = load_code(component, code_cache).await?;
     let config = PluginConfig {
@@ -112,7 +112,7 @@ impl LogSink for StandardError {
         level >= LogLevel::Warn
     }
 
-    #[expect(clippy::print_stderr, reason = "a component that complains explains a failed run")]
+    #[expect(clippy::print_stderr, reason = "log lines of the component explain a failed run")]
     fn line(&self, line: &LogLine<'_>) {
         eprintln!("{}: {}", line.plugin, line.message);
     }

@@ -1,15 +1,15 @@
-//! The handler without the sandbox: what is left of our cost when the component is taken away.
+//! The handler as a native function. The difference to the component is the cost of the sandbox.
 
 use std::sync::LazyLock;
 
 use informer_types::{Change, Delivery, EventHandler, Failure, FailureKind, Outcome, Pointer, locate};
 
-/// The fields that every subject's handler reads.
+/// The fields that each handler reads.
 static TWO_FIELDS: LazyLock<Vec<Pointer>> = LazyLock::new(|| {
     ["/status/phase", "/spec/nodeName"].iter().filter_map(|text| text.parse().ok()).collect()
 });
 
-/// Reads two fields, in the host.
+/// A handler that reads two fields in the host.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
 

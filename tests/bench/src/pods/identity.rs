@@ -1,4 +1,4 @@
-//! What tells one generated pod from all others.
+//! The values that differ between generated pods.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 use super::template::Container;
 
-/// Kubernetes' own alphabet for generated names: no vowels, nothing that looks like another letter.
+/// Kubernetes' alphabet for generated names: no vowels and no similar characters.
 const NAME_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const HEX: &[u8] = b"0123456789abcdef";
 
@@ -18,32 +18,32 @@ const REGISTRIES: [&str; 4] =
     ["registry.example.com", "quay.io/example", "ghcr.io/example", "public.ecr.aws/e1x2a3m4"];
 
 const NAMESPACES: usize = 100;
-/// Near the 110 that a kubelet takes by default, as clusters of this size have it.
+/// The number of pods on a node. It is close to the kubelet's default limit of 110, as in clusters of this size.
 const PODS_PER_NODE: usize = 60;
 
-/// The values of one pod. No two pods share a name, uid, owner, hash, address, digest or container id.
+/// The values of one pod. No two pods share a name, UID, owner, hash, address, digest or container id.
 pub(crate) struct Identity {
     pub(crate) namespace: String,
     pub(crate) name: String,
-    /// The name of the controller that owns it.
+    /// The name of the controller that owns the pod.
     pub(crate) owner: String,
-    /// The value of its label `app` or `app.kubernetes.io/name`.
+    /// The value of the label `app` or `app.kubernetes.io/name`.
     pub(crate) app: String,
     pub(crate) team: &'static str,
     pub(crate) zone: &'static str,
     pub(crate) hash: String,
     pub(crate) uid: String,
     pub(crate) owner_uid: String,
-    /// Its place among the pods, in ten digits.
+    /// The index of the pod in ten digits.
     pub(crate) resource_version: String,
     pub(crate) created: String,
     pub(crate) changed: String,
     pub(crate) node: String,
     pub(crate) host_ip: String,
     pub(crate) pod_ip: String,
-    /// One for each container, those that only initialise included.
+    /// The values of each container, including init containers.
     pub(crate) containers: Vec<ContainerIdentity>,
-    /// For choices that the status makes.
+    /// Random bits for the status.
     pub(crate) dice: u8,
 }
 
@@ -66,7 +66,7 @@ impl Identity {
         let node = rng.usize(..index / PODS_PER_NODE + 10);
         Self {
             namespace: format!("team-{:02}-{}", rng.usize(..NAMESPACES), pick(&mut rng, &["prod", "stage"])),
-            // The index keeps two pods with the same draw apart.
+            // The index distinguishes two pods with the same random values.
             name: format!("{owner}-{}{}", letters(&mut rng, NAME_ALPHABET, 5), index),
             owner,
             app,
@@ -117,7 +117,7 @@ fn letters(rng: &mut Rng, alphabet: &[u8], length: usize) -> String {
         .collect()
 }
 
-/// A random UUID, version 4.
+/// A random UUID (version 4).
 fn uuid(rng: &mut Rng) -> String {
     let digits = letters(rng, HEX, 32);
     let mut text = String::with_capacity(36);
@@ -143,7 +143,7 @@ fn timestamp(rng: &mut Rng) -> String {
     let mut text = String::with_capacity(20);
     let (month, day) = (rng.u8(1..=11), rng.u8(1..=28));
     let (hour, minute, second) = (rng.u8(..24), rng.u8(..60), rng.u8(..60));
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = write!(text, "2026-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
     text
 }

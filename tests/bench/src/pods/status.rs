@@ -1,8 +1,8 @@
-//! The status of a generated pod, as a kubelet writes it.
+//! The status of a generated pod in the form of a kubelet.
 //!
-//! The recorded pods ran without a kubelet: their status has a phase, an address and two conditions. Real ones
-//! carry a state, two digests and a restart count for each container, most of it random digits, which is
-//! what a cache that compresses has to prove itself on.
+//! The recorded pods ran without a kubelet, so their status only has a phase, an address and two conditions. A real
+//! status has a state, two digests and a restart count for each container. Most of that is random digits, which are hard
+//! to compress.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use super::{
     template::Container,
 };
 
-/// One status a pod can have.
+/// A status of a pod.
 pub(crate) struct Status<'a> {
     phase: &'static str,
     ready: bool,
@@ -22,14 +22,14 @@ pub(crate) struct Status<'a> {
 // === impl Status ===
 
 impl<'a> Status<'a> {
-    /// As the list shows it: nine in ten run and are ready.
+    /// The listed status: nine of ten pods run and are ready.
     pub(crate) fn listed(identity: &'a Identity) -> Self {
         let ready = identity.dice >= 26;
         let phase = if ready { "Running" } else { "Pending" };
         Self { phase, ready, restarts: identity.dice % 3, since: &identity.created }
     }
 
-    /// After an event: a container was restarted and is not ready, or is ready at last.
+    /// The status after an event: a container was restarted and is not ready, or has become ready.
     pub(crate) fn changed(identity: &'a Identity) -> Self {
         let listed = Self::listed(identity);
         Self {
@@ -41,7 +41,7 @@ impl<'a> Status<'a> {
     }
 
     pub(crate) fn render(&self, identity: &Identity, containers: &[Container], into: &mut String) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = self.write(identity, containers, into);
     }
 

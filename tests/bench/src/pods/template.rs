@@ -1,6 +1,6 @@
-//! A recorded pod, cut where a generated one differs from it.
+//! A recorded pod as a template for generated pods.
 //!
-//! The text is cut, not the parsed object, so that the order of fields stays the API server's.
+//! The template consists of pieces of the text, not of the parsed object, so that the fields keep the API server's order.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::identity::Identity;
 
-/// What a kubelet's pod has and the recorded ones lack: a node. It stands where the API server puts it.
+/// The text before which the node is inserted, as in the API server. Recorded pods have no node.
 const BEFORE_NODE: &str = r#""schedulerName":"#;
 
-/// The recorded text up to the value of `status`, in pieces.
+/// The pieces of the recorded text up to the value of `status`.
 pub(crate) struct Template {
     pieces: Vec<Piece>,
     containers: Vec<Container>,
@@ -21,7 +21,7 @@ pub(crate) struct Template {
 /// A container of a pod.
 pub(crate) struct Container {
     pub(crate) name: String,
-    /// It only initialises.
+    /// If true, this is an init container.
     pub(crate) initial: bool,
 }
 
@@ -53,10 +53,10 @@ enum Slot {
 // === impl Template ===
 
 impl Template {
-    /// Cuts one recorded pod.
+    /// Splits one recorded pod into pieces.
     ///
     /// # Errors
-    /// The line is no pod with a controller and a status.
+    /// The line is not a pod with a controller and a status.
     pub(crate) fn parse(line: &str) -> Result<Self> {
         let pod: Value = serde_json::from_str(line).context("a recorded pod is not JSON")?;
         let status = line.rfind(r#""status":{"#).context("a recorded pod has no status")?;
@@ -73,12 +73,12 @@ impl Template {
         Ok(template)
     }
 
-    /// The containers, those that only initialise included; the order is that of [`Identity::containers`].
+    /// The containers, including init containers, in the order of [`Identity::containers`].
     pub(crate) fn containers(&self) -> &[Container] {
         &self.containers
     }
 
-    /// Writes the pod up to the value of `status`; gives where in `into` its resource version stands.
+    /// Writes the pod up to the value of `status`. Returns the position of the resource version in `into`.
     pub(crate) fn render_head(&self, identity: &Identity, into: &mut String) -> Range<usize> {
         let mut resource_version = 0..0;
         for piece in &self.pieces {
@@ -99,7 +99,7 @@ impl Template {
             let value = pod.pointer(pointer).and_then(Value::as_str);
             Ok(value.with_context(|| format!("a recorded pod has no {pointer}"))?.to_owned())
         };
-        // Before its owner's, which it contains.
+        // Cut the name before the owner's name, which it contains.
         self.cut(&text("/metadata/name")?, &[Piece::Slot(Slot::Name)]);
         let owner = text("/metadata/ownerReferences/0/name")?;
         self.cut_between(r#""generateName":""#, &owner, r#"-""#, Slot::Owner);
@@ -144,18 +144,18 @@ impl Template {
         );
     }
 
-    /// Replaces the string value of a field wherever the field stands.
+    /// Replaces the string value of a field at each occurrence of the field.
     fn cut_value(&mut self, field: &str, value: &str, slot: Slot) {
         self.cut_between(&format!(r#""{field}":""#), value, "\"", slot);
     }
 
-    /// Replaces a text wherever it stands between these two.
+    /// Replaces each occurrence of a text between `before` and `after`.
     fn cut_between(&mut self, before: &str, value: &str, after: &str, slot: Slot) {
         let by = [Piece::text(before), Piece::Slot(slot), Piece::text(after)];
         self.cut(&format!("{before}{value}{after}"), &by);
     }
 
-    /// Replaces every occurrence of a text in what is still text.
+    /// Replaces each occurrence of a text in the pieces that are still text.
     fn cut(&mut self, needle: &str, by: &[Piece]) {
         let mut pieces = Vec::with_capacity(self.pieces.len() + 2 * by.len());
         for piece in std::mem::take(&mut self.pieces) {

@@ -15,7 +15,7 @@ fn items<T: serde::de::DeserializeOwned>(pods: &Pods) -> Vec<T> {
 }
 
 #[test]
-fn every_page_is_full_but_the_last() {
+fn every_page_except_the_last_is_full() {
     let pods = pods(120);
 
     let lengths: Vec<usize> = pods
@@ -32,7 +32,7 @@ fn every_page_is_full_but_the_last() {
 }
 
 #[test]
-fn a_made_pod_is_a_pod_with_both_fields_the_handlers_read() {
+fn a_generated_pod_has_both_fields_that_the_handlers_read() {
     for pod in items::<Pod>(&pods(100)) {
         assert!(!pod.status.unwrap().phase.unwrap().is_empty());
         assert!(pod.spec.unwrap().node_name.unwrap().starts_with("ip-10-"));
@@ -41,14 +41,14 @@ fn a_made_pod_is_a_pod_with_both_fields_the_handlers_read() {
 }
 
 #[test]
-fn items_have_no_kind_as_the_real_server_sends_them() {
+fn items_have_no_kind_and_api_version() {
     for pod in items::<Value>(&pods(30)) {
         assert!(pod.get("kind").is_none() && pod.get("apiVersion").is_none());
     }
 }
 
 #[test]
-fn no_two_pods_share_what_is_unique_to_a_pod() {
+fn no_two_pods_share_a_unique_value() {
     let pods: Vec<Pod> = items(&pods(5_000));
 
     let mut seen = BTreeSet::new();
@@ -67,7 +67,7 @@ fn no_two_pods_share_what_is_unique_to_a_pod() {
 }
 
 #[test]
-fn no_value_of_the_recording_that_should_vary_is_left() {
+fn no_varying_value_of_the_recording_is_left() {
     let text = String::from_utf8(pods(19).pages().concat()).unwrap();
 
     for recorded in ["argocd-redis-6c6648f4fd", "75d899c556", "10.1.24.111", "quay.io/argoproj/argocd:latest"]
@@ -78,7 +78,7 @@ fn no_value_of_the_recording_that_should_vary_is_left() {
 }
 
 #[test]
-fn the_same_seed_makes_the_same_pods_and_another_one_others() {
+fn the_same_seed_generates_the_same_pods_and_another_seed_others() {
     let make = |seed| Pods::generate(Recipe { pods: 40, page_size: 50, seed }).unwrap().pages().concat();
 
     assert_eq!(make(7), make(7));
@@ -86,7 +86,7 @@ fn the_same_seed_makes_the_same_pods_and_another_one_others() {
 }
 
 #[test]
-fn frames_go_round_with_growing_versions_and_a_status_that_changes_each_time() {
+fn frames_go_round_the_pods_with_growing_versions_and_changing_status() {
     let pods = pods(3);
     let frame = |event| serde_json::from_slice::<Value>(&pods.frame(event).unwrap()).unwrap();
     let listed: Vec<Value> = items(&pods);
@@ -115,7 +115,7 @@ fn a_frame_is_one_line() {
 }
 
 #[test]
-fn the_sizes_reported_are_those_of_the_texts() {
+fn the_reported_sizes_are_those_of_the_texts() {
     let pods = pods(60);
     let listed: Vec<Value> = items(&pods);
     let managed: usize =
@@ -126,7 +126,7 @@ fn the_sizes_reported_are_those_of_the_texts() {
 }
 
 #[test]
-fn nothing_to_make_is_an_error() {
+fn zero_pods_or_an_empty_page_is_an_error() {
     assert!(Pods::generate(Recipe { pods: 0, page_size: 1, seed: 0 }).is_err());
     assert!(Pods::generate(Recipe { pods: 1, page_size: 0, seed: 0 }).is_err());
 }

@@ -1,4 +1,4 @@
-//! Answers that end: discovery and lists.
+//! Answers to discovery and list requests.
 
 use axum::{
     Json,
@@ -36,7 +36,7 @@ pub(super) async fn resources() -> Json<Value> {
     }))
 }
 
-/// One page, or with no limit all of them in one answer.
+/// One page, or all pods in one answer if there is no limit.
 pub(super) fn list(served: &Served, parameters: &Parameters) -> Response {
     let Served { pods, page_size, .. } = served;
     if parameters.limit == 0 {
@@ -57,7 +57,7 @@ pub(super) fn list(served: &Served, parameters: &Parameters) -> Response {
     send(vec![items.clone()], (remaining > 0).then_some((next, remaining)))
 }
 
-/// A `Status`, as the API server refuses.
+/// A refusal with a `Status`, as the API server sends it.
 pub(super) fn refuse(message: &str) -> Response {
     let status = json!({
         "kind": "Status",

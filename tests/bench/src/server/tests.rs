@@ -15,7 +15,7 @@ use crate::{
     pods::{LISTED_AT, Pods, Recipe},
 };
 
-/// Serves `pods` pods, ten a page, until the test ends.
+/// Serves `pods` pods in pages of ten until the test ends.
 async fn start(pods: usize) -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -29,7 +29,7 @@ async fn get(client: &Client, path: &str) -> Result<Value, kube::Error> {
 }
 
 #[tokio::test]
-async fn pages_follow_one_another_to_the_last() {
+async fn continue_tokens_lead_through_all_pages() {
     let api: Api<Pod> = Api::all(start(25).await);
 
     let mut seen = Vec::new();
@@ -47,7 +47,7 @@ async fn pages_follow_one_another_to_the_last() {
 }
 
 #[tokio::test]
-async fn a_list_without_limit_has_everything() {
+async fn a_list_without_a_limit_has_all_pods() {
     let api: Api<Pod> = Api::all(start(25).await);
 
     let list = api.list(&ListParams::default()).await.unwrap();
@@ -69,7 +69,7 @@ async fn pages_of_another_size_and_unknown_tokens_are_refused() {
 }
 
 #[tokio::test]
-async fn discovery_knows_pods() {
+async fn discovery_lists_pods() {
     let resources = get(&start(1).await, "/api/v1").await.unwrap();
 
     assert_eq!(resources["resources"][0]["name"], "pods");
@@ -77,7 +77,7 @@ async fn discovery_knows_pods() {
 }
 
 #[tokio::test]
-async fn a_watch_sends_what_was_emitted_and_a_bookmark_after_it() {
+async fn a_watch_sends_the_emitted_events_and_then_a_bookmark() {
     let client = start(3).await;
     let path = format!("/api/v1/pods?watch=true&resourceVersion={LISTED_AT}");
     let request = http::Request::get(path).body(Vec::new()).unwrap();
@@ -99,7 +99,7 @@ async fn a_watch_sends_what_was_emitted_and_a_bookmark_after_it() {
 }
 
 #[tokio::test]
-async fn a_watch_resumes_where_the_client_says() {
+async fn a_watch_resumes_at_the_requested_version() {
     let client = start(3).await;
     client::emit(&client, 4).await.unwrap();
     let path = format!("/api/v1/pods?watch=1&resourceVersion={}", LISTED_AT + 3);

@@ -1,4 +1,4 @@
-//! The answer that does not end.
+//! Answers to watch requests.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -18,9 +18,9 @@ use crate::pods::{LISTED_AT, Pods};
 struct Watch {
     pods: Arc<Pods>,
     emitted: Receiver<u64>,
-    /// The next event to send.
+    /// The index of the next event to send.
     next: u64,
-    /// The bookmark after the last event was sent, or nothing was since the watch began.
+    /// If true, the bookmark after the last event was sent, or no event was sent yet.
     bookmarked: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn answer(served: &Served, parameters: &Parameters) -> Response {
 // === impl Watch ===
 
 impl Watch {
-    /// The next frame; waits until there is one. None only when the server ends.
+    /// Waits for the next frame. Returns `None` only when the server ends.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.next < *self.emitted.borrow_and_update() {
@@ -60,7 +60,7 @@ impl Watch {
     }
 }
 
-/// As the API server writes one for pods.
+/// A bookmark in the form of the API server.
 fn bookmark(resource_version: u64) -> Bytes {
     Bytes::from(format!(
         "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{{\"resourceVersion\":\"{resource_version}\"}},\"spec\":{{\"containers\":null}},\"status\":{{}}}}}}\n"

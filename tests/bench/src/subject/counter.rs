@@ -1,4 +1,4 @@
-//! Counts what a handler handled.
+//! Counts handled objects and events.
 
 use std::sync::{
     Arc,
@@ -9,9 +9,9 @@ use anyhow::{Result, bail};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Counts handled objects and wakes who waits for a number of them. All clones are the same counter.
+/// Counts handled objects and wakes the task that waits for a number of them. All clones share one count.
 ///
-/// It costs a handler one atomic addition, and once a batch a wake.
+/// The cost for a handler is one atomic addition for each object and one wake-up for each batch.
 #[derive(Clone, Debug, Default)]
 pub struct Counter(Arc<Inner>);
 
@@ -26,7 +26,7 @@ struct Inner {
 // === impl Counter ===
 
 impl Counter {
-    /// One more was handled.
+    /// Counts one more handled object.
     pub fn add(&self) {
         let count = self.0.count.fetch_add(1, Ordering::SeqCst) + 1;
         if count >= self.0.target.load(Ordering::SeqCst) {
@@ -34,32 +34,32 @@ impl Counter {
         }
     }
 
-    /// The subject failed: what waits, or will wait, is an error. The first failure counts.
+    /// Reports a failure of the subject: all waits return an error. The first failure wins.
     pub fn fail(&self, why: String) {
         self.0.failure.lock().get_or_insert(why);
         self.0.changed.notify_one();
     }
 
-    /// What was counted so far.
+    /// The count so far.
     pub fn count(&self) -> u64 {
         self.0.count.load(Ordering::SeqCst)
     }
 
-    /// Waits until so many were counted. One task may wait at a time.
+    /// Waits until the count reaches `target`. Only one task may wait at a time.
     ///
     /// # Errors
     /// The subject failed.
     ///
     /// # Cancel safety
-    /// A dropped future changes nothing.
+    /// Dropping the future has no effect.
     pub async fn reaches(&self, target: u64) -> Result<()> {
         self.0.target.store(target, Ordering::SeqCst);
         loop {
             if let Some(why) = self.0.failure.lock().clone() {
                 bail!("{why}");
             }
-            // Each addition reads the target after it counted, each waiter the count after it set the target:
-            // one of the two sees the other.
+            // An addition reads the target after it counts, and a waiter reads the count after it sets the target. So at
+            // least one of them sees the other.
             if self.count() >= target {
                 return Ok(());
             }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_number_that_was_reached_before_is_not_waited_for() {
+    async fn a_target_that_is_already_reached_needs_no_wait() {
         let counter = Counter::default();
         counter.add();
 
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_addition_wakes_the_waiter() {
+    async fn the_addition_that_reaches_the_target_wakes_the_waiter() {
         let counter = Counter::default();
         let adder = counter.clone();
 

@@ -1,45 +1,45 @@
-//! What a subject reports.
+//! The report of a subject.
 
 use serde::{Deserialize, Serialize};
 
-/// One line of a subject's report.
+/// One line of the report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "kebab-case")]
 pub enum Sample {
-    /// After the first list.
+    /// The results after the first list.
     Synced(Synced),
-    /// After the events.
+    /// The results after the events.
     Events(Events),
 }
 
-/// From the start of the list until the handler had seen every object.
+/// The phase from the start of the list until the handler has seen every object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Synced {
-    /// In the cache.
+    /// The number of objects in the cache.
     pub objects: u64,
-    /// Wall time, in milliseconds.
+    /// Wall time in milliseconds.
     pub synced_ms: f64,
-    /// User and system time of the process, in seconds.
+    /// User and system time of the process in seconds.
     pub cpu_seconds: f64,
-    /// Resident before the list, in bytes.
+    /// Resident memory before the list, in bytes.
     pub start_bytes: u64,
-    /// Resident once memory had settled, in bytes.
+    /// Resident memory after it settled, in bytes.
     pub settled_bytes: u64,
-    /// The most that was ever resident, in bytes.
+    /// The peak of the resident memory, in bytes.
     pub peak_bytes: u64,
 }
 
-/// From the first event until the handler had seen the last.
+/// The phase from the first event until the handler has seen the last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Events {
-    /// How many the handler saw.
+    /// The number of handled events.
     pub handled: u64,
-    /// Wall time, in milliseconds.
+    /// Wall time in milliseconds.
     pub elapsed_ms: f64,
-    /// User and system time of the process, in seconds.
+    /// User and system time of the process in seconds.
     pub cpu_seconds: f64,
-    /// Resident once memory had settled, in bytes.
+    /// Resident memory after it settled, in bytes.
     pub settled_bytes: u64,
-    /// The most that was ever resident, in bytes.
+    /// The peak of the resident memory, in bytes.
     pub peak_bytes: u64,
 }

@@ -1,28 +1,28 @@
-//! What the kernel says this process has used. Linux only.
+//! CPU time and memory of this process, from `/proc` (Linux only).
 
 use anyhow::{Context, Result};
 
-/// The unit of times in `/proc`: the kernel's interface fixes it at a hundredth of a second.
+/// The number of time units in a second in `/proc`. The kernel's interface fixes it.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Time and memory of this process.
+/// CPU time and memory of this process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Usage {
-    /// User and system time of all threads since the process began, in seconds, to a hundredth.
+    /// User and system time of all threads since the start of the process, in seconds with two decimals.
     pub(super) cpu_seconds: f64,
-    /// Resident now, in bytes.
+    /// The current resident memory in bytes.
     pub(super) resident_bytes: u64,
-    /// The most that was ever resident, in bytes.
+    /// The peak of the resident memory, in bytes.
     pub(super) peak_bytes: u64,
 }
 
 // === impl Usage ===
 
 impl Usage {
-    /// As of now.
+    /// The current usage.
     ///
     /// # Errors
-    /// There is no `/proc`, or it looks unlike Linux'.
+    /// There is no `/proc`, or it does not have the form of Linux.
     pub(super) fn now() -> Result<Self> {
         let read = |path| std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"));
         Self::parse(&read("/proc/self/stat")?, &read("/proc/self/status")?)
@@ -30,8 +30,8 @@ impl Usage {
     }
 
     fn parse(stat: &str, status: &str) -> Option<Self> {
-        // The second field is the program's name, which may hold anything; user and system time are the
-        // 14th and 15th.
+        // The second field is the name of the program, which may contain any character. User and system time are the
+        // 14th and 15th fields.
         let (_, after_name) = stat.rsplit_once(')')?;
         let mut times = after_name.split_ascii_whitespace().skip(11);
         let ticks = times.next()?.parse::<u32>().ok()?.checked_add(times.next()?.parse().ok()?)?;
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_linux_is_no_usage() {
+    fn text_in_another_form_is_refused() {
         assert_eq!(Usage::parse("", STATUS), None);
         assert_eq!(Usage::parse("7 (a) S 1 7", STATUS), None);
         assert_eq!(Usage::parse("7 (a) S 1 7 7 0 -1 4 5 0 0 0 150 25 0", "VmRSS: many"), None);

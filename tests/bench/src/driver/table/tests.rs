@@ -59,7 +59,7 @@ fn a_row_has_the_medians_of_a_subject() {
 }
 
 #[test]
-fn ratios_are_taken_within_a_round() {
+fn ratios_compare_runs_of_the_same_round() {
     let text = rendered(vec![
         vec![run(SubjectName::Informer, 1.0, 4_000_000), run(SubjectName::KubeTyped, 4.0, 44_000_000)],
         vec![run(SubjectName::Informer, 10.0, 4_000_000), run(SubjectName::KubeTyped, 40.0, 44_000_000)],
@@ -70,7 +70,7 @@ fn ratios_are_taken_within_a_round() {
 }
 
 #[test]
-fn a_missed_goal_is_said() {
+fn a_missed_goal_is_reported() {
     let text = rendered(vec![vec![
         run(SubjectName::Informer, 3.0, 9_000_000),
         run(SubjectName::KubeTyped, 4.0, 44_000_000),
@@ -80,7 +80,7 @@ fn a_missed_goal_is_said() {
 }
 
 #[test]
-fn growth_is_free_of_what_a_process_needs_anyway() {
+fn growth_excludes_the_fixed_memory_of_a_process() {
     let size = |pods, ours, peer| {
         comparison(
             pods,
@@ -93,12 +93,12 @@ fn growth_is_free_of_what_a_process_needs_anyway() {
 
     assert_eq!(
         text,
-        "Bytes for each object more, from 1000 to 3000 pods: informer 2000, kube-typed 40000 (ours is 0.050 of it).\n"
+        "Bytes for each additional object, from 1000 to 3000 pods: informer 2000, kube-typed 40000 (ours is 0.050 of it).\n"
     );
 }
 
 #[test]
-fn a_goal_is_set_against_kube_rs_only() {
+fn goals_apply_only_to_kube_rs() {
     let arguments = ["bench", "--subjects", "informer,informer-native"];
     let options = Arguments::try_parse_from(arguments).unwrap().options;
     let runs =
