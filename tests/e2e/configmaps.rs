@@ -7,13 +7,18 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 
-/// Those of the namespace `default`.
+/// The ConfigMaps of one namespace.
 pub(crate) struct ConfigMaps(Api<ConfigMap>);
 
 impl ConfigMaps {
+    /// The ConfigMaps of the namespace `default`.
     pub(crate) async fn at(url: &str) -> Self {
+        Self::of(url, "default").await
+    }
+
+    pub(crate) async fn of(url: &str, namespace: &str) -> Self {
         let connection = connect(&Access::Server(url.parse().unwrap())).await.unwrap();
-        Self(Api::namespaced(connection.client, "default"))
+        Self(Api::namespaced(connection.client, namespace))
     }
 
     pub(crate) async fn create(&self, name: &str) {

@@ -23,8 +23,12 @@ struct Deployments(Api<Deployment>);
 
 impl Deployments {
     async fn at(server: &DevServer) -> Self {
+        Self::of(server, "default").await
+    }
+
+    async fn of(server: &DevServer, namespace: &str) -> Self {
         let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
-        Self(Api::namespaced(connection.client, "default"))
+        Self(Api::namespaced(connection.client, namespace))
     }
 
     async fn create(&self, name: &str, replicas: i32) {
@@ -230,5 +234,47 @@ async fn the_server_is_asked_only_for_what_every_subscription_wants() {
     let status = host.status();
     assert_eq!(only(&status, "/informers/0/selector/labels"), "app in (db,web)");
     assert_eq!(only(&status, "/informers/0/watch"), "apps/v1/deployments with labels app in (db,web)");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_receives_only_objects_of_its_namespaces() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let deployments = Deployments::at(&server).await;
+    let system = Deployments::of(&server, "kube-system").await;
+    deployments.create("web", 1).await;
+    system.create("dns", 1).await;
+    let host = start(&server, &[("all", ""), ("one", "namespaces = [\"kube-system\"]")]).await;
+    for plugin in ["all", "one"] {
+        host.lines.said(plugin, "add kube-system/dns", "").await;
+    }
+    deployments.scale("web", 2).await;
+    host.lines.said("all", "update default/web", "").await;
+    system.delete("dns").await;
+    for plugin in ["all", "one"] {
+        host.lines.said(plugin, "delete kube-system/dns", "").await;
+    }
+
+    assert_eq!(told(&host, "one"), ["add kube-system/dns initial", "delete kube-system/dns known"]);
+    let status = host.plugin("one");
+    assert_eq!(only(&status, "/subscriptions/0/suppressed/namespaces"), &json!(2));
+    assert_eq!(
+        (only(&status, "/subscriptions/0/entered"), only(&status, "/subscriptions/0/left")),
+        (&json!(0), &json!(0))
+    );
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_namespaces_that_some_subscription_names_are_watched() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    Deployments::at(&server).await.create("web", 1).await;
+    Deployments::of(&server, "kube-system").await.create("dns", 1).await;
+    let host = start(&server, &[("one", "namespaces = [\"kube-system\"]")]).await;
+    host.lines.said("one", "add kube-system/dns", "").await;
+
+    assert_eq!(host.cached("apps/v1/deployments").len(), 1);
+    let status = host.status();
+    assert_eq!(only(&status, "/informers/0/reflectors/0/namespace"), "kube-system");
     host.stop().await;
 }

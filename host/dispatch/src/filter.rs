@@ -2,7 +2,7 @@
 //!
 //! A [`Filter`] stands between a listener and the plugin's queue and judges each notification in this order:
 //!
-//! 1. **Which objects.** `labels`, `fields` and a `when` about the object alone say of a *state* whether it belongs
+//! 1. **Which objects.** `namespaces`, `labels`, `fields` and a `when` about the object alone say of a *state* whether it belongs
 //!    to the subscription. The filter remembers which objects are in, and an update maps as P-21 says: in before and
 //!    after is an update; only after, an addition (which is never initial, C-11); only before, a deletion of the old
 //!    state, which is its final one; neither, nothing.
@@ -190,6 +190,9 @@ impl<S: NotificationSink> Filter<S> {
 
     /// Whether a state belongs to the subscription; the error is the first condition that it does not satisfy.
     fn selects(&self, object: &Object, stats: &mut FilterStats) -> Result<(), Condition> {
+        if !self.config.selects_namespace(object.namespace()) {
+            return Err(Condition::Namespaces);
+        }
         if !self.config.labels.selects(object) {
             return Err(Condition::Labels);
         }

@@ -54,7 +54,12 @@ pub(crate) fn engine(host: &Host) -> EngineConfig {
 /// Every `[[watch]]`, asking the server for no more than its plugins can see.
 pub(super) fn watches(config: &Config) -> BTreeMap<Gvr, WatchConfig> {
     let narrowed = |of: &Watch| match Narrowing::of(of, config) {
-        Some(Narrowing { labels, fields }) => WatchConfig {
+        Some(Narrowing { namespaces, labels, fields }) => WatchConfig {
+            namespaces: if namespaces.is_empty() {
+                of.namespaces.clone()
+            } else {
+                namespaces.into_iter().collect()
+            },
             labels: of.labels.clone().and(&labels),
             fields: of.fields.clone().and(&fields).to_string(),
             ..watch(of)
@@ -95,6 +100,7 @@ pub(super) fn filter(subscription: &Subscription) -> FilterConfig {
     FilterConfig {
         events: subscription.events,
         initial: subscription.initial == Initial::Deliver,
+        namespaces: subscription.namespaces.clone(),
         labels: subscription.labels.clone(),
         fields: subscription.fields.clone(),
         when: subscription.when.clone(),

@@ -24,6 +24,7 @@ pub(super) fn filter(plugin: &str, gvr: &Gvr, stats: &FilterStats, into: &mut Ex
     for (by, value) in [
         ("initial", suppressed.initial),
         ("events", suppressed.events),
+        ("namespaces", suppressed.namespaces),
         ("labels", suppressed.labels),
         ("fields", suppressed.fields),
         ("changed", suppressed.changed),

@@ -162,6 +162,25 @@ async fn the_verdict_of_each_stage_is_told_for_each_plugin() {
     host.stop().await;
 }
 
+/// The watch is narrowed to the one namespace, so the object is in no cache.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_outside_the_namespaces_of_a_subscription_is_explained_by_that_condition() {
+    let on = format!("[[plugin.on]]\nwatch = \"{GVR}\"\nnamespaces = [\"kube-system\"]\n");
+    let host =
+        Host::with("", &format!("[[plugin]]\nname = \"system\"\nsource = {:?}\n{on}", guest("echo"))).await;
+    host.objects.create("web").await;
+
+    let (answer, steps) = host.explained("default/web", "answered", |_| true).await;
+
+    assert_eq!(
+        stands(&answer, "system"),
+        "not selected: its `namespaces` excludes the object as it is; nothing waits for it"
+    );
+    assert_eq!(answer["plugins"][0]["excluded-by"], "namespaces");
+    assert!(steps.is_empty(), "{steps:?}");
+    host.stop().await;
+}
+
 /// Issue 4, point 7.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_plugins_own_workqueue_tells_of_the_key_of_the_object() {

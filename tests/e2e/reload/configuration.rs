@@ -267,6 +267,44 @@ async fn the_file_is_followed_by_itself_and_needs_a_restart_for_some_keys() {
     stage.end().await;
 }
 
+/// The difference reaches the subscriber as for a changed selector (P-21): an addition for an object that its subscription
+/// selects now, a deletion for one that it no longer selects.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_list_of_namespaces_adds_objects_that_enter_and_deletes_those_that_leave() {
+    let on = |namespaces: &str| file("", &[plugin("a", "echo", "") + namespaces + "\n"]);
+    let only = |status: &Value| status["informers"].as_array().unwrap().len() == 1;
+    let stage = Stage::new(&on("namespaces = [\"default\"]")).await;
+    let system = ConfigMaps::of(&stage.url(), "kube-system").await;
+    let heard = |needle: &'static str| stage.host.lines.said("a", needle, "");
+    heard("add default/one ").await;
+    heard("add default/two ").await;
+    system.create("three").await;
+
+    stage.reload(&on("namespaces = [\"default\", \"kube-system\"]")).await;
+    heard("add kube-system/three ").await;
+
+    stage.reload(&on("namespaces = [\"kube-system\"]")).await;
+    heard("delete default/one ").await;
+    heard("delete default/two ").await;
+    stage.host.until("the informer of one namespace alone", only).await;
+    let reflectors = stage.host.status()["informers"][0]["reflectors"].clone();
+    assert_eq!((&reflectors[0]["namespace"], &reflectors[1]), (&Value::from("kube-system"), &Value::Null));
+    assert_eq!(stage.host.cached("v1/configmaps").len(), 1);
+
+    stage.reload(&on("")).await;
+    stage.host.until("the informer of all namespaces", only).await;
+    stage
+        .host
+        .lines
+        .until("a", "the additions", |lines| {
+            let added = |name: &str| lines.iter().filter(|line| line.starts_with(name)).count();
+            (added("add default/one "), added("add default/two "), added("add kube-system/three "))
+                == (2, 2, 1)
+        })
+        .await;
+    stage.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replay_is_asked_for_by_the_plugin_and_heard_by_it_alone() {
     let replaying = |config: &str| {

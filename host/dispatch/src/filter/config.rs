@@ -1,5 +1,7 @@
 //! What a subscription asks for.
 
+use std::collections::BTreeSet;
+
 use informer_types::{Change, FieldSelector, LabelSelector, Pointer};
 
 use super::when::{Subject, When};
@@ -11,6 +13,9 @@ pub struct FilterConfig {
     pub events: Events,
     /// Whether the objects that are there at the start are told.
     pub initial: bool,
+    /// The namespaces whose objects are delivered. Empty means all namespaces. An object without a namespace is in none
+    /// of a set that is not empty.
+    pub namespaces: BTreeSet<String>,
     /// Which objects, by their labels; empty: all.
     pub labels: LabelSelector,
     /// Which objects, by their fields; empty: all.
@@ -40,6 +45,7 @@ impl Default for FilterConfig {
         Self {
             events: Events::ALL,
             initial: true,
+            namespaces: BTreeSet::new(),
             labels: LabelSelector::default(),
             fields: FieldSelector::default(),
             when: None,
@@ -56,7 +62,15 @@ impl FilterConfig {
 
     /// There is a condition on objects.
     pub(super) fn selects_objects(&self) -> bool {
-        !self.labels.is_empty() || !self.fields.is_empty() || self.when_of(Subject::Object).is_some()
+        !self.namespaces.is_empty()
+            || !self.labels.is_empty()
+            || !self.fields.is_empty()
+            || self.when_of(Subject::Object).is_some()
+    }
+
+    /// Returns true if objects of this namespace can be delivered.
+    pub(super) fn selects_namespace(&self, namespace: &str) -> bool {
+        self.namespaces.is_empty() || self.namespaces.contains(namespace)
     }
 
     /// Everything passes.

@@ -1,6 +1,6 @@
 //! What a filter decided, for whoever asks why.
 
-use informer_types::{Cause, Notification, NotificationSink, Object, Step};
+use informer_types::{Cause, Notification, NotificationSink, Object, ObjectKey, Step};
 
 use super::{Filter, FilterStats, WhenStats, stats::Condition};
 
@@ -40,6 +40,12 @@ impl<S: NotificationSink> Filter<S> {
         let when = WhenStats { errors: 1, ..WhenStats::default() };
         let mut stats = FilterStats { when, ..FilterStats::default() };
         self.selects(object, &mut stats).err().map(Condition::as_str)
+    }
+
+    /// The condition that excludes every object of this name, whatever its state, by its key in `[[plugin.on]]`. Returns
+    /// `None` if there is none.
+    pub fn excludes_key(&self, key: &ObjectKey) -> Option<&'static str> {
+        (!self.config.selects_namespace(&key.namespace)).then(|| Condition::Namespaces.as_str())
     }
 
     pub(super) fn note(

@@ -30,6 +30,8 @@ pub struct Suppressed {
     pub initial: u64,
     /// `events`
     pub events: u64,
+    /// `namespaces`
+    pub namespaces: u64,
     /// `labels`
     pub labels: u64,
     /// `fields`
@@ -60,6 +62,7 @@ pub struct WhenStats {
 pub(super) enum Condition {
     Initial,
     Events,
+    Namespaces,
     Labels,
     Fields,
     Changed,
@@ -74,6 +77,7 @@ impl Condition {
         match self {
             Self::Initial => "initial",
             Self::Events => "events",
+            Self::Namespaces => "namespaces",
             Self::Labels => "labels",
             Self::Fields => "fields",
             Self::Changed => "changed",
@@ -87,14 +91,15 @@ impl Condition {
 impl Suppressed {
     /// All of them.
     pub fn total(&self) -> u64 {
-        let Self { initial, events, labels, fields, changed, when } = self;
-        initial + events + labels + fields + changed + when
+        let Self { initial, events, namespaces, labels, fields, changed, when } = self;
+        initial + events + namespaces + labels + fields + changed + when
     }
 
     pub(super) fn count(&mut self, condition: Condition) {
         *match condition {
             Condition::Initial => &mut self.initial,
             Condition::Events => &mut self.events,
+            Condition::Namespaces => &mut self.namespaces,
             Condition::Labels => &mut self.labels,
             Condition::Fields => &mut self.fields,
             Condition::Changed => &mut self.changed,

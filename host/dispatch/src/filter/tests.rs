@@ -117,6 +117,46 @@ fn initial_skip_leaves_out_the_additions_of_the_first_list_and_nothing_else() {
 }
 
 #[test]
+fn objects_of_other_namespaces_are_excluded_whatever_happens_to_them() {
+    let in_namespaces = |names: &[&str]| {
+        let namespaces = names.iter().map(|&name| name.to_owned()).collect();
+        Subscription::new(FilterConfig { namespaces, ..FilterConfig::default() })
+    };
+    let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));
+    let (shop, other) = (in_namespaces(&["a", "shop"]), in_namespaces(&["a"]));
+
+    assert_eq!(shop.hears(add(&one), Cause::Initial), ["+a1 initial"]);
+    assert_eq!(shop.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(shop.hears(delete(&two), Cause::Live), ["-a2"]);
+    assert_eq!(other.hears(add(&one), Cause::Initial), NOTHING);
+    assert_eq!(other.hears(update(&one, &two), Cause::Live), NOTHING);
+    assert_eq!(other.hears(delete(&two), Cause::Live), NOTHING);
+    let stats = other.filter.stats();
+    assert_eq!((stats.passed, stats.suppressed.namespaces, stats.suppressed.total()), (0, 3, 3));
+    assert_eq!(other.filter.excludes(&one), Some("namespaces"));
+    assert_eq!(
+        (other.filter.excludes_key(&one.key()), shop.filter.excludes_key(&one.key())),
+        (Some("namespaces"), None)
+    );
+}
+
+/// An object that the filter before did not select is an addition; one that only the filter before selected is a deletion.
+#[test]
+fn a_filter_of_other_namespaces_succeeds_with_the_difference() {
+    let in_namespace =
+        |name: &str| FilterConfig { namespaces: [name.to_owned()].into(), ..FilterConfig::default() };
+    let one = state("a1", "web", "1");
+    let (before, after) = (Subscription::new(in_namespace("shop")), Subscription::new(in_namespace("other")));
+    before.hears(add(&one), Cause::Live);
+    let leaves = after.filter.succeed(&before.filter, &one).unwrap();
+    assert_eq!(after.hears(leaves, Cause::Relist), ["-a1? relist"]);
+
+    let again = Subscription::new(in_namespace("shop"));
+    let enters = again.filter.succeed(&after.filter, &one).unwrap();
+    assert_eq!(again.hears(enters, Cause::Relist), ["+a1 relist"]);
+}
+
+#[test]
 fn changed_counts_an_update_only_if_the_value_at_a_pointer_differs() {
     let changed = vec!["/spec".parse().unwrap(), "/metadata/labels".parse().unwrap()];
     let spec = Subscription::new(FilterConfig { changed, ..FilterConfig::default() });

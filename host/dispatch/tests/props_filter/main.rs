@@ -27,6 +27,7 @@ mod tests {
             changed: wish.changed().iter().map(|pointer| pointer.parse().unwrap()).collect(),
             initial: wish.initial,
             events: wish.events,
+            ..FilterConfig::default()
         }
     }
 

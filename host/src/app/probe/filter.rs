@@ -14,8 +14,9 @@ pub(super) fn filter(gvr: &Gvr, stats: &FilterStats) -> Value {
         "entered": stats.entered,
         "left": stats.left,
         "suppressed": {
-            "initial": suppressed.initial, "events": suppressed.events, "labels": suppressed.labels,
-            "fields": suppressed.fields, "changed": suppressed.changed, "when": suppressed.when,
+            "initial": suppressed.initial, "events": suppressed.events,
+            "namespaces": suppressed.namespaces, "labels": suppressed.labels, "fields": suppressed.fields,
+            "changed": suppressed.changed, "when": suppressed.when,
         },
         "unreadable": stats.unreadable,
         "when": {

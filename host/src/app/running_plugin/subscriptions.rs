@@ -150,7 +150,8 @@ impl Claims {
         let claim = self.0.get(gvr)?;
         let listening = claim.listening.as_ref()?;
         let cached = claim.subscription.informer().lister().get(key);
-        Some(cached.and_then(|object| listening.filter.excludes(&object)))
+        let by_name = listening.filter.excludes_key(key);
+        Some(by_name.or_else(|| cached.and_then(|object| listening.filter.excludes(&object))))
     }
 
     /// By the resource that each is about.

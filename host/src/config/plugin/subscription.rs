@@ -1,6 +1,6 @@
 //! `[[plugin.on]]`: what a plugin hears of one watch.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 pub use informer_dispatch::Events;
 use informer_dispatch::When;
@@ -15,6 +15,8 @@ pub struct Subscription {
     pub watch: Gvr,
     /// Which calls are made. At least one.
     pub events: Events,
+    /// The namespaces whose objects are delivered; the watch covers each of them. Empty means all that the watch covers.
+    pub namespaces: BTreeSet<String>,
     /// Of which objects, by their labels; empty: of all.
     pub labels: LabelSelector,
     /// Of which objects, by their fields, applied by the host; empty: of all.

@@ -48,6 +48,7 @@ pub(crate) struct RawInstance {
 pub(crate) struct RawOn {
     pub(crate) watch: Option<Located<Gvr>>,
     pub(crate) events: Option<Located<Vec<Located<EventKind>>>>,
+    pub(crate) namespaces: Option<Located<Vec<Located<Name>>>>,
     pub(crate) labels: Option<Located<LabelSelector>>,
     pub(crate) fields: Option<Located<FieldSelector>>,
     pub(crate) when: Option<Located<When>>,
@@ -170,6 +171,7 @@ impl RawOn {
         Self {
             watch: table.required("watch"),
             events: table.list("events"),
+            namespaces: table.list("namespaces"),
             labels: table.get("labels"),
             fields: table.get("fields"),
             when: table.get("when"),

@@ -86,7 +86,17 @@ pub(crate) static PLUGIN: Section = Section {
 pub(crate) static ON: Section = Section {
     header: "[[plugin.on]]",
     keys: &[
-        "watch", "events", "labels", "fields", "when", "changed", "resync", "relist", "initial", "enqueue",
+        "watch",
+        "events",
+        "namespaces",
+        "labels",
+        "fields",
+        "when",
+        "changed",
+        "resync",
+        "relist",
+        "initial",
+        "enqueue",
     ],
 };
 

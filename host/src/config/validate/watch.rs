@@ -82,6 +82,16 @@ pub(super) fn resync(period: &Located<Duration>, context: &mut Context<'_, '_>) 
     Some(context.within(Some(period), LEAST_RESYNC, (LEAST_RESYNC, MOST_RESYNC)))
 }
 
+/// The fault of a reference to a namespace that the watch does not cover; `None` if the watch covers it.
+pub(super) fn outside(watch: &Watch, namespace: &str) -> Option<Fault> {
+    if watch.namespaces.is_empty() || watch.namespaces.iter().any(|of| of == namespace) {
+        return None;
+    }
+    let message = format!("`{}` is not watched in namespace `{namespace}`", watch.gvr);
+    let remedy = format!("add \"{namespace}\" to `namespaces` of its [[watch]], or remove it here");
+    Some(Fault::new(message, remedy))
+}
+
 // === impl Watched ===
 
 impl Watched {

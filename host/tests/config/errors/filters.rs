@@ -86,3 +86,21 @@ fn a_filter_on_what_is_not_kept_of_the_objects_is_refused() {
 "#
     );
 }
+
+#[test]
+fn a_namespace_that_the_watch_does_not_cover_is_refused() {
+    let text = "[[watch]]\ngvr = \"v1/pods\"\nnamespaces = [\"shop\", \"default\"]\n[[watch]]\ngvr = \"v1/services\"\n\
+                [[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"v1/pods\"\nnamespaces = [\"shop\", \"stop\", \"Bad\"]\n\
+                [[plugin.on]]\nwatch = \"v1/services\"\nnamespaces = [\"any\", \"any\"]\n";
+    assert_eq!(
+        problems(text),
+        r#"11:23: plugin.a.on[0].namespaces[1]: `v1/pods` is not watched in namespace `stop`; add "stop" to `namespaces` of its [[watch]], or remove it here
+11:31: plugin.a.on[0].namespaces[2]: `Bad` is not a name; write at most 63 lower-case letters, digits and `-`, with no `-` at either end
+14:22: plugin.a.on[1].namespaces[1]: `any` is listed twice; remove one
+"#
+    );
+    assert_eq!(
+        plugin_problems("namespaces = []\n"),
+        "10:14: plugin.hello.on[0].namespaces: the list is empty; leave the key out for all that the watch covers\n"
+    );
+}

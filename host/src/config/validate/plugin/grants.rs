@@ -6,9 +6,8 @@ use informer_types::{Namespaces, ReadGrant, SecretGrant, WriteGrant};
 use super::Context;
 use crate::config::{
     plugin::Grants,
-    problem::Fault,
     raw::{Located, RawGrant, Size},
-    validate::watch::Watched,
+    validate::watch::{Watched, outside},
 };
 
 /// A counter fits; and what one database file of a host is good for, which is checked as a whole at each start.
@@ -41,11 +40,8 @@ fn judge(grant: &Located<ReadGrant>, watched: &Watched, context: &mut Context<'_
     }
     let Some(watch) = watched.find(&grant.with(grant.value.gvr.clone()), context) else { return };
     let Namespaces::Only(granted) = &grant.value.namespaces else { return };
-    let is_watched = |name: &str| watch.namespaces.is_empty() || watch.namespaces.iter().any(|of| of == name);
-    for namespace in granted.iter().filter(|name| !is_watched(name)) {
-        let message = format!("`{}` is not watched in namespace `{namespace}`", watch.gvr);
-        let remedy = format!("add \"{namespace}\" to `namespaces` of its [[watch]], or remove it here");
-        context.refuse(grant, Fault::new(message, remedy));
+    for fault in granted.iter().filter_map(|namespace| outside(watch, namespace)) {
+        context.refuse(grant, fault);
     }
 }
 

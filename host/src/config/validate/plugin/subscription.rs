@@ -1,13 +1,16 @@
 //! `[[plugin.on]]`
 
+use std::collections::BTreeSet;
+
 use informer_types::{FieldSelector, Gvr, Pointer};
 
 use super::{Context, Watched};
 use crate::config::{
     plugin::{Events, Subscription},
     problem::Fault,
-    raw::{EventKind, Located, RawOn},
-    validate::watch::{Kept, kept, resync},
+    raw::{EventKind, Located, Name, RawOn},
+    validate::watch::{Kept, kept, outside, resync},
+    watch::Watch,
 };
 
 pub(super) fn subscriptions(
@@ -49,6 +52,7 @@ fn subscription(
     Subscription {
         watch: gvr.value.clone(),
         events,
+        namespaces: raw.namespaces.map(|list| namespaces(list, watch, context)).unwrap_or_default(),
         labels: raw.labels.map(|labels| labels.value).unwrap_or_default(),
         fields: raw.fields.map(|selector| fields(selector, kept.as_ref(), context)).unwrap_or_default(),
         when: raw.when.map(|when| when.value),
@@ -58,6 +62,21 @@ fn subscription(
         initial: raw.initial.map(|initial| initial.value).unwrap_or_default(),
         enqueue: raw.enqueue.map(|enqueue| enqueue.value).unwrap_or_default(),
     }
+}
+
+/// An object of a namespace that is not watched would never arrive.
+fn namespaces(
+    list: Located<Vec<Located<Name>>>,
+    watch: Option<&Watch>,
+    context: &mut Context<'_, '_>,
+) -> BTreeSet<String> {
+    for namespace in &list.value {
+        if let Some(fault) = watch.and_then(|watch| outside(watch, &namespace.value.0)) {
+            context.refuse(namespace, fault);
+        }
+    }
+    let names = context.some_distinct(list, "all that the watch covers", |name| name.0.clone());
+    names.into_iter().map(|name| name.0).collect()
 }
 
 /// A field that is not kept would be the empty text of every object.
