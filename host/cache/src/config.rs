@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Gvr, LabelSelector, Pointer, Tracer};
+use informer_types::{Backoff, Gvr, LabelSelector, Pointer, Tracer};
 
 use crate::Compression;
 
@@ -100,18 +100,12 @@ pub struct FactoryConfig {
     pub tracer: Tracer,
 }
 
-/// Exponential backoff with jitter.
+/// The waits after failures: exponential backoff with jitter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackoffConfig {
-    /// The first delay, before jitter.
-    pub base: Duration,
-    /// Each delay is this many times the one before.
-    pub factor: f64,
-    /// No delay is longer, before jitter.
-    pub cap: Duration,
-    /// A delay `d` becomes a random one in `[d, d * (1 + jitter))`.
-    pub jitter: f64,
-    /// After so long without a failure the next delay is the first again (D-1).
+    /// The series of waits.
+    pub backoff: Backoff,
+    /// After this time without a failure the series starts over (D-1).
     pub reset_after: Duration,
 }
 
@@ -168,14 +162,14 @@ impl Default for FactoryConfig {
 // === impl BackoffConfig ===
 
 impl Default for BackoffConfig {
-    /// client-go's numbers, reset after two minutes of health (D-1).
+    /// client-go's numbers, and a reset after two minutes without a failure (D-1).
     fn default() -> Self {
-        Self {
-            base: Duration::from_millis(800),
+        let backoff = Backoff {
+            min: Duration::from_millis(800),
+            max: Duration::from_secs(30),
             factor: 2.0,
-            cap: Duration::from_secs(30),
             jitter: 1.0,
-            reset_after: Duration::from_secs(120),
-        }
+        };
+        Self { backoff, reset_after: Duration::from_secs(120) }
     }
 }

@@ -18,7 +18,7 @@ use std::{sync::Arc, time::Duration};
 
 use informer_types::{ObjectKey, Source, Tracer};
 
-pub(crate) use backoff::Backoff;
+pub(crate) use backoff::FailureBackoff;
 use consistency_check::ConsistencyCheck;
 use internal_error::InternalErrorWindow;
 use state::ListState;
@@ -52,7 +52,7 @@ pub(crate) struct Reflector {
     scope: Scope,
     cell: Arc<ReflectorCell>,
     state: ListState,
-    backoff: Backoff,
+    backoff: FailureBackoff,
     internal_errors: InternalErrorWindow,
     watch_list: WatchListMode,
     check_consistency: bool,
@@ -81,7 +81,7 @@ impl Reflector {
             scope,
             cell,
             state: state(config.page_size),
-            backoff: Backoff::new(config.backoff),
+            backoff: FailureBackoff::new(config.backoff),
             internal_errors: InternalErrorWindow::new(config.internal_error_retry),
             watch_list: config.watch_list,
             check_consistency: config.check_consistency,

@@ -1,29 +1,22 @@
-//! How often the API server is asked.
+//! Limits how often the informers of one factory send requests to the API server.
 
 use std::{num::NonZeroU32, time::Duration};
 
+use informer_types::TokenBucket;
 use tokio::{sync::Mutex, time::Instant};
 
-/// One informer's Retry-After holds up all of them no longer than this.
+/// The longest pause. A server that asks one informer for a longer one does not hold up all of them for that long.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// A token bucket, shared by every reflector of a factory: whatever hits them all at once, a restart of the API
-/// server or of the host, reaches the server as `burst` requests and then `qps` a second (client-go's flow
-/// control, A-13; weakness 21).
+/// A token bucket that all reflectors of a factory share: `burst` requests at once, then `qps` a second, as client-go's
+/// flow control. After a restart of the API server or of the host, when all reflectors start at once, the server
+/// receives no more than that.
 ///
-/// Whoever waits is served in the order of arrival.
+/// Callers that wait are served in the order of arrival.
 pub(crate) struct RequestBudget {
-    /// Between two requests once the burst is spent.
-    interval: Duration,
-    burst: u32,
-    /// Held by the first in the queue while it waits.
-    bucket: Mutex<Bucket>,
+    /// The first caller in the queue holds the lock while it waits.
+    bucket: Mutex<TokenBucket>,
     paused_until: parking_lot::Mutex<Option<Instant>>,
-}
-
-/// As the moment at which the bucket is, or was, full.
-struct Bucket {
-    full_at: Instant,
 }
 
 // === impl RequestBudget ===
@@ -31,9 +24,7 @@ struct Bucket {
 impl RequestBudget {
     pub(crate) fn new(qps: NonZeroU32, burst: NonZeroU32) -> Self {
         Self {
-            interval: Duration::from_secs(1) / qps.get(),
-            burst: burst.get(),
-            bucket: Mutex::new(Bucket { full_at: Instant::now() }),
+            bucket: Mutex::new(TokenBucket::new(qps.get().into(), burst.get().into())),
             paused_until: parking_lot::Mutex::default(),
         }
     }
@@ -45,43 +36,38 @@ impl RequestBudget {
     pub(crate) async fn take(&self) {
         let mut bucket = self.bucket.lock().await;
         loop {
-            if let Some(until) = self.pause_over(&mut bucket) {
+            if let Some(until) = self.end_of_pause(&mut bucket) {
                 tokio::time::sleep_until(until).await;
                 continue;
             }
-            let now = Instant::now();
-            let full_at = bucket.full_at.max(now) + self.interval;
-            let Some(wait) = (full_at - now).checked_sub(self.capacity()).filter(|wait| !wait.is_zero())
-            else {
-                bucket.full_at = full_at;
+            let now = Instant::now().into_std();
+            if bucket.take(now) {
                 return;
-            };
-            tokio::time::sleep(wait).await;
+            }
+            tokio::time::sleep_until(bucket.next(now).into()).await;
         }
     }
 
-    /// The server wants to be left alone: nobody gets a token for so long, and afterwards there is no burst.
+    /// Stops all requests for `wanted`, because the server asked for it. No burst follows the pause.
     pub(crate) fn pause(&self, wanted: Duration) {
         let until = Instant::now() + wanted.min(MAX_PAUSE);
         let mut paused_until = self.paused_until.lock();
-        *paused_until = Some(paused_until.map_or(until, |known| known.max(until)));
+        *paused_until = Some(paused_until.map_or(until, |earlier| earlier.max(until)));
     }
 
-    /// The end of a pause that still goes on. One that is over leaves one token in the bucket.
-    fn pause_over(&self, bucket: &mut Bucket) -> Option<Instant> {
+    /// The end of a pause that is not over. A pause that is over leaves at most one token in the bucket.
+    fn end_of_pause(&self, bucket: &mut TokenBucket) -> Option<Instant> {
         let mut paused_until = self.paused_until.lock();
         let until = (*paused_until)?;
         if until > Instant::now() {
             return Some(until);
         }
-        bucket.full_at = bucket.full_at.max(until + self.capacity().saturating_sub(self.interval));
         *paused_until = None;
+        let end = until.into_std();
+        if bucket.next(end) == end {
+            bucket.set_tokens(1.0, end);
+        }
         None
-    }
-
-    /// How long an empty bucket takes to fill.
-    fn capacity(&self) -> Duration {
-        self.interval.saturating_mul(self.burst)
     }
 }
 
@@ -98,7 +84,7 @@ mod tests {
         Arc::new(RequestBudget::new(qps.try_into().unwrap(), burst.try_into().unwrap()))
     }
 
-    /// When each of so many that ask at once is served, in milliseconds.
+    /// Sends `count` requests at once and returns when each of them is served, in milliseconds.
     async fn served(budget: &RequestBudget, count: usize) -> Vec<u128> {
         let start = Instant::now();
         let each = (0..count).map(async |_| {
@@ -108,8 +94,9 @@ mod tests {
         join_all(each).await
     }
 
+    /// A burst of requests is sent at once, and the rest at the sustained rate.
     #[tokio::test(start_paused = true)]
-    async fn a_burst_goes_through_at_once_and_the_rest_at_the_rate_a13() {
+    async fn a_burst_is_served_at_once_and_the_rest_at_the_rate() {
         let budget = budget(10, 3);
 
         assert_eq!(served(&budget, 6).await, [0, 0, 0, 100, 200, 300]);
@@ -127,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pause_holds_everybody_up_and_then_there_is_no_burst() {
+    async fn no_request_is_served_during_a_pause_and_no_burst_follows_it() {
         let budget = budget(10, 3);
         budget.pause(Duration::from_secs(5));
         budget.pause(Duration::from_secs(2));
@@ -136,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pause_reaches_those_who_wait_already_and_has_a_bound() {
+    async fn a_pause_holds_up_requests_that_wait_already_and_is_bounded() {
         let budget = budget(1, 1);
         budget.take().await;
         let waiting = tokio::spawn({
@@ -151,8 +138,9 @@ mod tests {
     }
 
     proptest! {
+        /// No period has more requests than the burst and the rate allow, and no request waits longer than it has to.
         #[test]
-        fn in_no_time_more_than_the_burst_and_the_rate_go_out_and_nobody_waits_for_less_a13(
+        fn requests_are_served_exactly_when_the_burst_and_the_rate_allow_it(
             qps in 1..50_u32,
             burst in 1..10_usize,
             gaps in prop::collection::vec(0..400_u64, 1..60),
@@ -175,11 +163,11 @@ mod tests {
                 join_all(each).await.into_iter().unzip()
             });
             let interval = Duration::from_secs(1) / qps;
-            // Timers of tokio tick in milliseconds.
+            // Tokio's timers have a resolution of one millisecond.
             let tick = Duration::from_millis(2);
 
             for (last, at) in served.iter().enumerate() {
-                // The burst-th request before it, and each one before that, gave it time to be refilled.
+                // The bucket was refilled since the burst-th request before this one, and since each earlier one.
                 let due = (0..last).rev().skip(burst - 1).map(|first| {
                     served[first] + interval * u32::try_from(last - first - burst + 1).unwrap()
                 });
@@ -191,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_gives_up_waiting_takes_nothing_and_lets_the_next_one_in() {
+    async fn a_caller_that_stops_waiting_takes_no_token() {
         let budget = budget(1, 1);
         budget.take().await;
         let impatient = tokio::time::timeout(Duration::from_millis(500), budget.take()).await;

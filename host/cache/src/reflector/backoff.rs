@@ -1,70 +1,72 @@
-//! How long to wait after a failure.
+//! How long a reflector waits after a failure.
 
 use std::time::Duration;
 
+use informer_types::Backoff;
 use tokio::time::Instant;
 
 use crate::BackoffConfig;
 
-/// A server that asks for more than this is not believed.
+/// The longest time that a server can ask for with Retry-After.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
-/// How much of the jitter of a delay a time that the server asked for gets: whoever was told the same time
-/// should not come back at the same moment, and not much later either.
+/// The share of the configured jitter that extends a Retry-After: informers that were given the same time should not
+/// all return at the same moment, nor much later.
 const RETRY_AFTER_JITTER: f64 = 0.25;
 
-/// One sequence of delays for everything a reflector waits for.
-pub(crate) struct Backoff {
+/// One sequence of delays for everything that a reflector waits for after a failure.
+pub(crate) struct FailureBackoff {
     config: BackoffConfig,
-    next: Duration,
+    /// Failures since the sequence started.
+    failures: u32,
     healthy_since: Option<Instant>,
 }
 
-// === impl Backoff ===
+// === impl FailureBackoff ===
 
-impl Backoff {
+impl FailureBackoff {
     pub(crate) fn new(config: BackoffConfig) -> Self {
-        Self { config, next: config.base, healthy_since: None }
+        Self { config, failures: 0, healthy_since: None }
     }
 
-    /// A watch is open. Health ends with the next failure, not with the watch (D-1).
+    /// Records that a watch is open. The healthy time lasts until the next failure, not until the watch ends (D-1).
     pub(crate) fn healthy(&mut self) {
         self.healthy_since.get_or_insert_with(Instant::now);
     }
 
-    /// A failure: the delay before the next try, at least what the server asked for, within reason.
+    /// Records a failure and returns the delay before the next attempt: at least `retry_after`, up to five minutes.
     pub(crate) fn draw(&mut self, retry_after: Option<Duration>) -> Duration {
         let healthy = self.healthy_since.take().map_or(Duration::ZERO, |since| since.elapsed());
         if healthy >= self.config.reset_after {
-            self.next = self.config.base;
+            self.failures = 0;
         }
-        let delay = self.next.min(self.config.cap);
-        self.next = times(delay, self.config.factor).min(self.config.cap);
-        let asked = retry_after.unwrap_or_default().min(MAX_RETRY_AFTER);
-        self.jittered(delay, 1.0).max(self.jittered(asked, RETRY_AFTER_JITTER))
+        self.failures = self.failures.saturating_add(1);
+        let backoff = self.config.backoff;
+        let requested = retry_after.unwrap_or_default().min(MAX_RETRY_AFTER);
+        let jitter = RETRY_AFTER_JITTER * backoff.jitter;
+        let requested = Backoff { min: requested, max: requested, factor: 1.0, jitter };
+        backoff.delay(self.failures, fastrand::f64()).max(requested.delay(1, fastrand::f64()))
     }
-
-    fn jittered(&self, delay: Duration, share: f64) -> Duration {
-        times(delay, 1.0 + share * self.config.jitter * fastrand::f64())
-    }
-}
-
-/// A factor that makes no sense is none.
-fn times(delay: Duration, factor: f64) -> Duration {
-    Duration::try_from_secs_f64(delay.as_secs_f64() * factor).unwrap_or(delay)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seconds(backoff: &mut Backoff) -> f64 {
+    fn without_jitter() -> FailureBackoff {
+        let mut config = BackoffConfig::default();
+        config.backoff.jitter = 0.0;
+        FailureBackoff::new(config)
+    }
+
+    fn seconds(backoff: &mut FailureBackoff) -> f64 {
         backoff.draw(None).as_secs_f64()
     }
 
+    /// The delay starts at 800 ms, doubles up to 30 s, and jitter extends each delay by up to its length.
     #[tokio::test(start_paused = true)]
-    async fn delays_double_from_800_ms_to_30_s_and_each_is_up_to_twice_as_long_r2() {
-        let mut backoff = Backoff::new(BackoffConfig::default());
+    async fn delays_double_from_800_ms_to_30_s_and_jitter_at_most_doubles_each() {
+        let mut backoff = FailureBackoff::new(BackoffConfig::default());
 
         for expected in [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0] {
             let delay = seconds(&mut backoff);
@@ -73,9 +75,10 @@ mod tests {
         }
     }
 
+    /// The delays start over after two minutes in which watches were open, and only then (D-1).
     #[tokio::test(start_paused = true)]
-    async fn two_minutes_of_health_start_it_over_and_two_minutes_of_failure_do_not_d1() {
-        let mut backoff = Backoff::new(BackoffConfig { jitter: 0.0, ..BackoffConfig::default() });
+    async fn two_healthy_minutes_reset_the_delay_and_two_minutes_of_failures_do_not() {
+        let mut backoff = without_jitter();
         assert_eq!([seconds(&mut backoff), seconds(&mut backoff)], [0.8, 1.6]);
 
         tokio::time::advance(Duration::from_secs(300)).await;
@@ -95,8 +98,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_server_is_left_alone_for_as_long_as_it_asks_within_reason() {
-        let mut backoff = Backoff::new(BackoffConfig { jitter: 0.0, ..BackoffConfig::default() });
+    async fn a_delay_is_at_least_the_retry_after_of_the_server_up_to_five_minutes() {
+        let mut backoff = without_jitter();
 
         assert_eq!(backoff.draw(Some(Duration::from_secs(7))), Duration::from_secs(7));
         assert_eq!(backoff.draw(Some(Duration::from_secs(1))), Duration::from_millis(1_600));
@@ -104,23 +107,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn not_all_come_back_at_the_moment_that_the_server_named_and_none_before_it() {
+    async fn the_same_retry_after_gives_different_delays_and_never_a_shorter_one() {
         let delays: Vec<Duration> = (0..100)
-            .map(|_| Backoff::new(BackoffConfig::default()).draw(Some(Duration::from_secs(8))))
+            .map(|_| FailureBackoff::new(BackoffConfig::default()).draw(Some(Duration::from_secs(8))))
             .collect();
 
         assert!(delays.iter().all(|delay| (8.0..10.0).contains(&delay.as_secs_f64())), "{delays:?}");
-        assert!(
-            delays.iter().any(|delay| *delay > delays[0]) || delays.iter().any(|delay| *delay < delays[0])
-        );
-    }
-
-    #[test]
-    fn numbers_that_make_no_sense_do_not_panic() {
-        for number in [f64::NAN, f64::INFINITY, f64::MAX, -1.0, -10.0] {
-            let config = BackoffConfig { jitter: number, factor: number, ..BackoffConfig::default() };
-            let mut backoff = Backoff::new(config);
-            (0..5).for_each(|_| assert!(backoff.draw(None) <= 2 * config.cap));
-        }
+        assert!(delays.iter().any(|delay| *delay != delays[0]));
     }
 }

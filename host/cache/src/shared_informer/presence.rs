@@ -11,11 +11,11 @@ use tokio::time::sleep;
 
 use super::Inner;
 use crate::{
-    BackoffConfig, DiscoveryError, FactoryConfig, Phase, ReflectorError,
+    DiscoveryError, FactoryConfig, Phase, ReflectorError,
     discovery::{Resource, discover},
     error::chain,
     list_watch::Transport,
-    reflector::Backoff,
+    reflector::FailureBackoff,
 };
 
 /// The longest wait, before jitter, between two questions for a resource that is not served: the answer is
@@ -39,9 +39,11 @@ pub(super) enum Change {
 
 /// Asks until the server serves the resource.
 pub(super) async fn served(inner: &Inner, transport: &Transport, config: &FactoryConfig) -> Resource {
-    let mut failing = Backoff::new(config.backoff);
-    let mut missing =
-        Backoff::new(BackoffConfig { cap: config.backoff.cap.min(LONGEST_WAIT), ..config.backoff });
+    let mut failing = FailureBackoff::new(config.backoff);
+    let mut short = config.backoff;
+    short.backoff.min = short.backoff.min.min(LONGEST_WAIT);
+    short.backoff.max = short.backoff.max.min(LONGEST_WAIT);
+    let mut missing = FailureBackoff::new(short);
     let mut waiting = inner.cells.iter().any(|cell| cell.phase() == Phase::WaitingForResource);
     loop {
         if !waiting {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use informer_cache::{BackoffConfig, ErrorClass, FactoryConfig};
+use informer_cache::{ErrorClass, FactoryConfig};
 use serde_json::json;
 
 use crate::{
@@ -38,11 +38,9 @@ async fn the_waits_are_those_of_the_configuration_scenario_5() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     (0..5).for_each(|_| script.watch(Answer::Refused));
-    let backoff = BackoffConfig {
-        base: Duration::from_millis(10),
-        cap: Duration::from_millis(100),
-        ..config().backoff
-    };
+    let mut backoff = config().backoff;
+    backoff.backoff.min = Duration::from_millis(10);
+    backoff.backoff.max = Duration::from_millis(100);
     let world = World::start_with(script, FactoryConfig { backoff, ..config() }, pods());
 
     world.watches(6).await;

@@ -11,7 +11,8 @@ use crate::{
 };
 
 fn quick() -> FactoryConfig {
-    let backoff = BackoffConfig { base: Duration::from_millis(20), ..BackoffConfig::default() };
+    let mut backoff = BackoffConfig::default();
+    backoff.backoff.min = Duration::from_millis(20);
     FactoryConfig { backoff, ..config() }
 }
 

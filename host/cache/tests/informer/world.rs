@@ -104,9 +104,11 @@ pub(crate) fn listener(name: &str) -> ListenerConfig {
 /// Delays without jitter, so that a test can say how long they are; plain lists, so that it is the list that it
 /// scripts.
 pub(crate) fn config() -> FactoryConfig {
+    let mut backoff = BackoffConfig::default();
+    backoff.backoff.jitter = 0.0;
     FactoryConfig {
         server: "http://scripted".to_owned(),
-        backoff: BackoffConfig { jitter: 0.0, ..BackoffConfig::default() },
+        backoff,
         watch_list: WatchListMode::Off,
         ..FactoryConfig::default()
     }

@@ -55,8 +55,8 @@ impl Race {
             page_size: rng.bool().then_some(2),
             ..Setup::default()
         };
-        let (base, cap) = (Duration::from_millis(1), Duration::from_millis(2));
-        let backoff = BackoffConfig { base, cap, ..BackoffConfig::default() };
+        let mut backoff = BackoffConfig::default();
+        (backoff.backoff.min, backoff.backoff.max) = (Duration::from_millis(1), Duration::from_millis(2));
         let server = Server::new(&setup);
         let (factory, informer) = informer(&server, &setup, backoff);
         Self { server, factory: Arc::new(factory), informer }

@@ -58,8 +58,9 @@ pub(crate) fn play(script: &Script) -> Counters {
 pub(crate) fn informer(
     server: &Server,
     setup: &Setup,
-    backoff: BackoffConfig,
+    mut backoff: BackoffConfig,
 ) -> (InformerFactory, SharedInformer) {
+    backoff.backoff.jitter = 0.0;
     let defaults = FactoryConfig::default();
     let config = FactoryConfig {
         page_size: setup.page_size,
@@ -70,7 +71,7 @@ pub(crate) fn informer(
         },
         delta_queue_capacity: NonZeroUsize::new(setup.queue).unwrap_or(defaults.delta_queue_capacity),
         internal_error_retry: Duration::from_secs(setup.internal_error_retry.into()),
-        backoff: BackoffConfig { jitter: 0.0, ..backoff },
+        backoff,
         ..defaults
     };
     let factory = InformerFactory::new(server.client(), config);

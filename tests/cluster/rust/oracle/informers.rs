@@ -43,7 +43,7 @@ impl Informers {
         let client = Client::try_from(config).unwrap();
         let mut config = FactoryConfig { server, ..FactoryConfig::default() };
         // With this many faults no reflector is healthy for long enough to reset its backoff (D-1).
-        config.backoff.cap = LONGEST_BACKOFF;
+        config.backoff.backoff.max = LONGEST_BACKOFF;
         mode.configure(&mut config);
         let factory = InformerFactory::new(client, config);
         let informers = Resource::ALL.map(|resource| {

@@ -32,12 +32,15 @@ pub(crate) struct World {
 
 /// Plain lists, short backoff and long timeouts. Tests of silent servers shorten the timeouts.
 pub(crate) fn config() -> FactoryConfig {
+    let mut backoff = BackoffConfig::default();
+    (backoff.backoff.min, backoff.backoff.max) = (BACKOFF, 4 * BACKOFF);
+    backoff.backoff.jitter = 0.0;
     FactoryConfig {
         server: "http://faulty".to_owned(),
         request_timeout: Duration::from_secs(10),
         idle_watch_timeout: Duration::from_secs(60),
         watch_list: WatchListMode::Off,
-        backoff: BackoffConfig { base: BACKOFF, cap: 4 * BACKOFF, jitter: 0.0, ..BackoffConfig::default() },
+        backoff,
         ..FactoryConfig::default()
     }
 }
