@@ -1,8 +1,8 @@
-//! The `Status` an API server answers with where it has nothing better.
+//! The `Status` that an API server sends with an error.
 
 use serde::{Deserialize, Deserializer};
 
-/// `meta/v1 Status`, read leniently: what is missing or `null` is empty.
+/// `meta/v1 Status`. A field that is missing or `null` has its default value.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ApiStatus {
@@ -39,22 +39,24 @@ struct StatusCause {
 // === impl ApiStatus ===
 
 impl ApiStatus {
-    /// None where the text is no `Status`.
+    /// Returns `None` if the text is not a `Status`.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         serde_json::from_slice(text).ok().filter(|status: &Self| status.kind == "Status")
     }
 
-    /// R-8: the resource version asked for is no longer in the server's history.
+    /// Returns true if the requested resource version is no longer in the server's history (R-8).
     pub(crate) fn is_expired(&self) -> bool {
         matches!(self.reason.as_str(), "Expired" | "Gone") || self.code == 410
     }
 
-    /// R-13 is about this reason alone, not about every 410.
+    /// Returns true for the reason `Expired` alone. The fallback to a list without pages needs this reason; a 410 of
+    /// another kind is not enough (R-13).
     pub(crate) fn has_reason_expired(&self) -> bool {
         self.reason == "Expired"
     }
 
-    /// R-9: the resource version asked for is still in the server's future. Three wire forms, oldest last.
+    /// Returns true if the server has not reached the requested resource version yet (R-9). Servers report it in three
+    /// forms; the oldest is checked last.
     pub(crate) fn is_too_large_resource_version(&self) -> bool {
         const TEXT: &str = "Too large resource version";
         let mut causes = self.details.causes.iter();
@@ -67,13 +69,13 @@ impl ApiStatus {
         self.code == 429 || self.reason == "TooManyRequests"
     }
 
-    /// R-22, R-23.
+    /// Returns true for an internal error of the server (R-22, R-23).
     pub(crate) fn is_internal_error(&self) -> bool {
         self.reason == "InternalError" || (self.reason.is_empty() && self.code == 500)
     }
 }
 
-/// Go writes `null` for what is empty.
+/// Go writes `null` for an empty value.
 fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(source: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(source)?.unwrap_or_default())
 }
@@ -86,9 +88,9 @@ mod tests {
         ApiStatus::parse(text.as_bytes()).unwrap()
     }
 
-    /// Scenario 25.
+    /// Scenario 25: the error "too large resource version" is recognised in all three forms (R-9).
     #[test]
-    fn too_large_is_recognised_in_all_three_wire_forms_r9() {
+    fn a_too_large_resource_version_is_recognised_in_all_three_wire_forms() {
         for text in [
             r#"{"kind":"Status","reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}"#,
             r#"{"kind":"Status","reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#,
@@ -101,8 +103,9 @@ mod tests {
         );
     }
 
+    /// A resource version has expired if the reason is `Expired` or `Gone`, or the code is 410 (R-8).
     #[test]
-    fn expired_is_a_reason_or_the_code_410_r8() {
+    fn expiry_is_recognised_by_the_reason_or_by_the_code_410() {
         assert!(status(r#"{"kind":"Status","reason":"Expired","code":410}"#).is_expired());
         assert!(status(r#"{"kind":"Status","reason":"Gone"}"#).is_expired());
         assert!(status(r#"{"kind":"Status","code":410,"reason":null}"#).is_expired());
@@ -110,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_status_is_none() {
+    fn a_text_that_is_not_a_status_is_not_parsed_as_one() {
         for text in ["", "<html>", "{}", r#"{"kind":"Pod"}"#, r#"{"kind":"Status","code":"x"}"#] {
             assert!(ApiStatus::parse(text.as_bytes()).is_none(), "{text}");
         }

@@ -1,10 +1,11 @@
-//! Packs the bodies of objects with a dictionary of their own kind, if the watch asks for it.
+//! Compresses the bodies of objects with a dictionary that is trained on the watch's own objects, if the watch asks for
+//! it.
 //!
-//! Objects of one resource are very much alike: with a dictionary trained on the first of them, zstd makes
-//! each 3 to 10 times smaller. Without a dictionary small texts hardly shrink.
+//! Objects of one resource are very similar: with a dictionary trained on the first ones, zstd makes each of them 3 to
+//! 10 times smaller. Without a dictionary, short texts hardly shrink.
 //!
-//! An object is not packed when it comes but when it has been overtaken by so many others: whoever is told of it reads
-//! its text as it came, and what changes again at once is never packed at all.
+//! An object is not compressed when it arrives but when newer objects of [`RECENT_BYTES`] have arrived. Listeners read
+//! a new object's text uncompressed, and an object that changes again soon is never compressed at all.
 
 mod codec;
 mod recent;
@@ -17,52 +18,53 @@ use parking_lot::Mutex;
 use codec::Dictionary;
 use recent::Recent;
 
-/// How many objects a dictionary is trained on.
+/// The number of objects that a dictionary is trained on.
 const SAMPLES: usize = 400;
 
-/// Training reads all of it several times; of larger objects fewer do.
+/// Training reads each sample several times. If the objects are large, fewer of them are samples.
 const MAX_SAMPLE_BYTES: usize = 4 << 20;
 
-/// The newest bodies of an informer stay as they came, up to so many bytes of them.
+/// The newest bodies of an informer stay uncompressed, up to this number of bytes.
 const RECENT_BYTES: usize = 512 << 10;
 
-/// Shorter texts gain less than the frame around them costs.
+/// The size in bytes below which a text saves less than the frame around it costs.
 const MIN_TEXT: usize = 256;
 
 /// How the bodies of a watch's objects are kept in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// As they came.
+    /// Uncompressed, as the server sent them.
     #[default]
     Off,
-    /// Each by itself with zstd, level -5, and a dictionary trained on the watch's first objects; the newest 512 KiB of
-    /// an informer stay as they came. An object that does not shrink stays as it came.
+    /// Each body is compressed on its own with zstd, level -5, and a dictionary trained on the watch's first objects.
+    /// The newest 512 KiB of an informer stay uncompressed, and so does a body that does not shrink.
     Zstd,
 }
 
-/// Packs the bodies of one informer.
+/// Compresses the bodies of one informer.
 #[derive(Default)]
 pub(crate) struct Packer {
     state: Mutex<State>,
     recent: Mutex<Recent>,
 }
 
-/// The first bodies, to train on.
+/// Bodies to train a dictionary on.
 pub(crate) struct Samples(Vec<Arc<str>>);
 
 enum State {
-    /// The first objects are all recent; there may be enough of them once there are so many.
+    /// No dictionary yet. The value is the number of recent objects at which to check whether there are enough samples.
     Sampling(usize),
     Training,
     Ready(Arc<Dictionary>),
-    /// Nothing could be learned from the samples.
+    /// The samples gave no dictionary: bodies stay uncompressed.
     Useless,
 }
 
 // === impl Packer ===
 
 impl Packer {
-    /// Takes in an object that has just come, and packs those it overtakes, where that is possible by now and pays.
+    /// Registers an object that has just arrived. Once there is a dictionary, compresses the objects that are no longer
+    /// among the newest [`RECENT_BYTES`], if that saves enough.
     pub(crate) fn admit(&self, object: &Arc<Object>) {
         let dictionary = match &*self.state.lock() {
             State::Ready(dictionary) => Some(Arc::clone(dictionary)),
@@ -77,7 +79,7 @@ impl Packer {
 
     fn pack_down_to(&self, bytes: usize, dictionary: &Arc<Dictionary>) {
         loop {
-            // Not under the lock: the last holder of an object may be us.
+            // Without the lock: this may be the last reference to the object.
             let overtaken = self.recent.lock().pop_beyond(bytes);
             match overtaken {
                 None => return,
@@ -86,7 +88,7 @@ impl Packer {
         }
     }
 
-    /// What to train on, once there is enough of it; whoever takes it has to train.
+    /// Returns the samples once there are enough of them. The caller must then call [`train`](Self::train).
     pub(crate) fn take_samples(&self) -> Option<Samples> {
         let mut state = self.state.lock();
         let State::Sampling(at) = &mut *state else {
@@ -96,7 +98,7 @@ impl Packer {
         if recent.len() < *at && recent.bytes() < MAX_SAMPLE_BYTES {
             return None;
         }
-        // Many may be older states of the same few objects.
+        // Many may be earlier states of the same few objects.
         recent.forget_dead();
         if recent.len() < SAMPLES && recent.bytes() < MAX_SAMPLE_BYTES {
             *at = SAMPLES.max(recent.len() * 2);
@@ -106,7 +108,7 @@ impl Packer {
         Some(Samples(recent.texts().collect()))
     }
 
-    /// Learns from the samples: a tenth of a second of work for a thread that may block.
+    /// Trains the dictionary: a tenth of a second of work, for a thread that may block.
     pub(crate) fn train(&self, samples: &Samples) {
         let dictionary = Dictionary::train(&samples.0).map(Arc::new);
         *self.state.lock() = dictionary.clone().map_or(State::Useless, State::Ready);
@@ -123,11 +125,11 @@ impl Default for State {
     }
 }
 
-/// None where it is not worth it.
+/// Returns `None` if compression saves too little.
 fn packed(text: &str, dictionary: &Arc<Dictionary>) -> Option<Body> {
     let text_len = u32::try_from(text.len()).ok()?;
     let bytes = (text.len() >= MIN_TEXT).then(|| dictionary.pack(text)).flatten()?;
-    // A quarter is the least that is worth unpacking for.
+    // Unpacking is worth it if at least a quarter is saved.
     let pays = bytes.len() < text.len() / 4 * 3;
     let codec = Arc::clone(dictionary) as Arc<dyn BodyCodec>;
     pays.then_some(Body::Packed { bytes, text_len, codec })

@@ -1,4 +1,4 @@
-//! What an informer and a factory are told. Plain and already valid: only `host` reads TOML.
+//! The configuration of informers and of the factory. The values are valid already: only `host` reads TOML.
 
 use std::{
     collections::BTreeMap,
@@ -10,93 +10,96 @@ use informer_types::{Backoff, Gvr, LabelSelector, Pointer, Tracer};
 
 use crate::Compression;
 
-/// What a watch keeps out of its objects unless told otherwise: 20 to 30 % of a typical object, and nobody
-/// reads it.
+/// A watch drops this field by default: it is 20 to 30 % of a typical object, and hardly any program reads it.
 const MANAGED_FIELDS: &str = "/metadata/managedFields";
 
-/// One shared informer: which collection, how much of it, and how it is kept.
+/// The configuration of one shared informer: the collection, the part of it to watch, and how it is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchConfig {
     /// The resource.
     pub gvr: Gvr,
-    /// None: all namespaces. Several: one reflector each, one cache.
+    /// The namespaces to watch: one reflector for each, with one cache. If empty, all namespaces.
     pub namespaces: Vec<String>,
-    /// Applied by the server to every list and watch (F-6).
+    /// A label selector that the server applies to every list and watch (F-6). If empty, all objects.
     pub labels: LabelSelector,
-    /// A field selector, applied by the server; empty selects everything.
+    /// A field selector that the server applies. If empty, all objects.
     pub fields: String,
-    /// What is cut out of every object before it is kept. `/metadata/managedFields` by default.
+    /// The fields to remove from every object before it is cached. Defaults to `/metadata/managedFields`.
     pub drop: Vec<Pointer>,
-    /// What alone is kept of every object, besides what identifies it (apiVersion, kind, name, namespace, uid,
-    /// resourceVersion, generation, timestamps, labels, owners); none: everything. A pointer into an array keeps the
-    /// whole array. `drop` holds within it.
+    /// The only fields to keep of every object, besides those that identify it (apiVersion, kind, name, namespace, uid,
+    /// resourceVersion, generation, timestamps, labels, owners). If empty, all fields are kept. A pointer into an array
+    /// keeps the whole array. Fields in `drop` are removed in any case.
     pub keep: Vec<Pointer>,
-    /// True: the server is asked for the metadata alone (`PartialObjectMetadata`), in lists and in watches. Objects
-    /// are delivered with the apiVersion and kind that the server gives them then. A server that sends all of an
-    /// object nevertheless is taken at its metadata.
+    /// If true, lists and watches request only the metadata (`PartialObjectMetadata`). Objects are delivered with the
+    /// apiVersion and kind that the server then sends. If a server sends whole objects nevertheless, only their
+    /// metadata is kept.
     pub metadata_only: bool,
-    /// Named indexes (I-5): the scalar at the pointer, or each scalar of the array there, is a value.
+    /// Named indexes (I-5). The index values of an object are the scalar at the pointer, or each scalar of the array
+    /// there.
     pub indexes: BTreeMap<String, Pointer>,
-    /// How bodies are kept in memory.
+    /// How the bodies of objects are kept in memory.
     pub compression: Compression,
-    /// The resync period of listeners that do not say their own; zero: never (P-9); none: the factory's (F-7).
+    /// The resync period of listeners without a period of their own. Zero means never (P-9). `None` means the factory's
+    /// period (F-7).
     pub resync: Option<Duration>,
 }
 
-/// How the first state of a collection, and each one after a gap, is fetched.
+/// How an informer fetches the first state of a collection, and the state after a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchListMode {
-    /// By a streaming list (KEP-3157), and by plain lists for an hour where that turned out not to work.
+    /// With a streaming list (KEP-3157). If that fails, with plain lists for an hour.
     #[default]
     Auto,
-    /// By a streaming list, tried anew each time; a plain list stands in where it fails.
+    /// With a streaming list each time. If that fails, with a plain list this time.
     On,
-    /// By plain lists.
+    /// With plain lists.
     Off,
 }
 
-/// How every informer of a factory talks to the API server.
+/// The configuration that all informers of a factory share.
 #[derive(Clone, Debug)]
 pub struct FactoryConfig {
-    /// The server's URL, for error texts; the client knows where to connect.
+    /// The server's URL, for error texts; the client has its own.
     pub server: String,
-    /// Objects a list page; none: 500 where Kubernetes' own informers page, else one page.
+    /// The number of objects in a list page. `None` means 500 if Kubernetes' own informers would page, else one page
+    ///
     pub page_size: Option<u32>,
-    /// Streaming lists or plain ones.
+    /// Whether streaming lists or plain lists are used.
     pub watch_list: WatchListMode,
-    /// Requests a second that all informers together send at most, once `burst` is spent. A list counts once,
-    /// however many pages it has. Where the server asks to be left alone (429 with Retry-After), all do.
+    /// The sustained number of requests a second of all informers together; `burst` may exceed it briefly. A list
+    /// counts as one request, even if it has several pages. If the server asks for a pause (429 with Retry-After), all
+    /// informers pause.
     pub qps: NonZeroU32,
-    /// Requests that may be sent at once after a while without.
+    /// The number of requests that may be sent at once after a quiet time.
     pub burst: NonZeroU32,
-    /// A test mode: after each streaming list a plain one at its resource version, and a failure of the
-    /// run, [`ErrorClass::Inconsistent`](crate::ErrorClass::Inconsistent), where they differ.
+    /// A test mode: after each streaming list, fetch a plain list of the same resource version. If they differ,
+    /// the run fails with [`ErrorClass::Inconsistent`](crate::ErrorClass::Inconsistent).
     pub check_consistency: bool,
-    /// How long a server may keep silent in the middle of an answer, or before it.
+    /// The longest silence before and in the middle of an answer.
     pub request_timeout: Duration,
-    /// A watch on which no byte arrived for so long, no event and no bookmark, is given up and resumed where it
-    /// was, without a list: the connection may be half open (weakness 23). Kubernetes sends a bookmark about
-    /// once a minute; a server that sends none is only asked more often.
+    /// After this time without a byte, neither an event nor a bookmark, a watch is resumed on a new connection without
+    /// a list: the old connection may be half open. Kubernetes sends a bookmark about once a minute. A server that
+    /// sends none just receives more watch requests.
     pub idle_watch_timeout: Duration,
-    /// The least time a watch is asked to last; the request says a random number up to twice that. Less than
-    /// five minutes counts as five minutes, more than a day as a day.
+    /// The shortest time that a watch is requested to last; the request names a random time between this one and twice
+    /// this one. At least five minutes and at most a day.
     pub min_watch_timeout: Duration,
-    /// For how long a watch that ends in an internal error is simply reopened; zero: not at all.
+    /// For this time, a watch that ends with an internal error is reopened without a list; zero turns that off.
     pub internal_error_retry: Duration,
-    /// Threads that only informers run on, each informer on one of them; zero: informers run on the runtime of whoever
-    /// starts them.
+    /// The number of threads that run nothing but informers; each informer runs on one of them. If zero, informers run
+    /// on the runtime of the caller that starts them.
     pub threads: usize,
     /// The waits after failures.
     pub backoff: BackoffConfig,
-    /// The resync period of informers that do not say their own; none or zero: never (F-7).
+    /// The resync period of informers without a period of their own. `None` or zero means never (F-7).
     pub resync: Option<Duration>,
-    /// Deltas that may wait for the controller. When it is full the reflectors wait and stop reading, and
-    /// TCP carries the pressure to the API server; nothing is lost.
+    /// The number of deltas that may wait for the controller. If the queue is full the reflectors stop reading, and TCP
+    /// carries the back pressure to the API server; no delta is lost.
     pub delta_queue_capacity: NonZeroUsize,
-    /// The longest object, and the longest watch frame, in bytes; a longer one is an error, not an exhausted
+    /// The maximum size of an object and of a watch frame, in bytes. A larger one is an error; it does not exhaust the
     /// memory.
     pub max_object_bytes: usize,
-    /// Where it is written what was decided about each object.
+    /// Receives the decisions about each object.
     pub tracer: Tracer,
 }
 
@@ -137,13 +140,13 @@ impl Default for FactoryConfig {
             server: "the cluster's URL".to_owned(),
             page_size: None,
             watch_list: WatchListMode::default(),
-            // The kubelet's numbers: no brake in ordinary life, and no storm after trouble.
+            // The kubelet's numbers: they never limit normal operation, and they prevent a storm after an outage.
             qps: NonZeroU32::new(50).unwrap_or(NonZeroU32::MIN),
             burst: NonZeroU32::new(100).unwrap_or(NonZeroU32::MIN),
             check_consistency: false,
-            // The API server gives itself 60 s for a list; more than that is silence.
+            // The API server allows itself 60 s for a list.
             request_timeout: Duration::from_secs(90),
-            // Three bookmarks missed.
+            // Three missed bookmarks.
             idle_watch_timeout: Duration::from_secs(3 * 60),
             min_watch_timeout: Duration::from_secs(5 * 60),
             internal_error_retry: Duration::ZERO,
@@ -152,7 +155,7 @@ impl Default for FactoryConfig {
             resync: None,
             // Two of client-go's batches: at 5 KiB an object, 10 MiB an informer at worst.
             delta_queue_capacity: NonZeroUsize::new(2_000).unwrap_or(NonZeroUsize::MIN),
-            // etcd refuses objects over 1.5 MiB; aggregated servers have other stores.
+            // etcd refuses objects over 1.5 MiB, but aggregated servers have other stores.
             max_object_bytes: 64 << 20,
             tracer: Tracer::default(),
         }

@@ -1,7 +1,7 @@
-//! Applies deltas to the store and tells the listeners what each one meant.
+//! Applies deltas to the store and notifies the listeners of the resulting changes.
 //!
-//! The store decides (C-3): whatever a watch called a change, an object that was not in the cache is added and
-//! one that was is updated. The store is written first, then the listeners are told (C-5), all under the
+//! The store decides (C-3): whatever the watch event said, an object that was not in the cache is added, and one that
+//! was in the cache is updated. The store is written first, then the listeners are notified (C-5), all under the
 //! informer's lock (C-10).
 
 use std::{sync::Arc, time::Instant};
@@ -17,13 +17,14 @@ use crate::{
     status::ReflectorCell,
 };
 
-/// Deltas applied under one hold of the lock: long enough to be cheap, short enough for who wants to join.
+/// The number of deltas applied under one hold of the lock: enough to be cheap, and few enough that a joining listener
+/// does not wait long.
 const MAX_BATCH: usize = 256;
 
-/// More objects than this take more than a millisecond, which an executor's thread does not have.
+/// Applying more objects than this takes more than a millisecond, which is too long for a thread of the executor.
 const HEAVY: usize = 1_000;
 
-/// The one writer of an informer's store.
+/// The only writer of an informer's store.
 pub(crate) struct Controller {
     deltas: DeltaReceiver,
     indexer: Arc<Indexer>,
@@ -32,10 +33,10 @@ pub(crate) struct Controller {
     synced: watch::Sender<bool>,
 }
 
-/// One namespace watched, or all.
+/// One watched namespace, or all namespaces.
 struct ScopeState {
     cell: Arc<ReflectorCell>,
-    /// Its first list, or an event before any, was applied.
+    /// True once the first list, or an event before any list, was applied.
     populated: bool,
 }
 
@@ -49,7 +50,7 @@ impl Controller {
         cells: &[Arc<ReflectorCell>],
         synced: watch::Sender<bool>,
     ) -> Self {
-        // The lists of a resource that came back are nobody's first (C-11).
+        // A list after the resource came back is not an initial list (C-11).
         let populated = *synced.borrow();
         let scopes = cells.iter().map(|cell| ScopeState { cell: Arc::clone(cell), populated }).collect();
         Self { deltas, indexer, processor, scopes, synced }
@@ -63,7 +64,7 @@ impl Controller {
             if deltas.iter().any(|delta| self.is_heavy(delta)) {
                 self = match tokio::task::spawn_blocking(move || self.apply_all(deltas)).await {
                     Ok(controller) => controller,
-                    // A bug of ours, for the informer to report; or the runtime is going down.
+                    // A bug of this crate, for the informer to report; or the runtime is shutting down.
                     Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Err(_) => return,
                 };
@@ -97,7 +98,7 @@ impl Controller {
             DeltaKind::Added(scope, object) | DeltaKind::Updated(scope, object) => {
                 let present = self.indexer.put(object);
                 self.applied(scope, present.object().resource_version(), at);
-                tell(present, Cause::Live, at, listeners);
+                notify(present, Cause::Live, at, listeners);
                 self.populated(scope, listeners);
             }
             DeltaKind::Deleted(scope, object) => {
@@ -106,11 +107,11 @@ impl Controller {
                 if let Some(stored) = stored
                     && stored.uid() != object.uid()
                 {
-                    // D-6: it went unseen, and another object took its name.
+                    // The watch missed that deletion: another object took the name since (D-6).
                     let change = Change::Deleted { object: stored, final_state_known: false };
                     listeners.distribute(&change, Cause::Live, at);
                 }
-                // D-11: told even of an object that was never seen.
+                // Deletions of objects that were never in the cache are distributed too (D-11, Q-21).
                 listeners.distribute(&Change::Deleted { object, final_state_known: true }, Cause::Live, at);
                 self.populated(scope, listeners);
             }
@@ -133,11 +134,11 @@ impl Controller {
         }
     }
 
-    /// C-6: deletions first, then what is listed, in its order.
+    /// Applies a list: first the deletions, then the listed objects in their order (C-6).
     fn replace(&self, scope: Scope, list: Replacement, at: Instant, listeners: &mut Listeners) {
         let state = self.scopes.get(scope);
         let first = state.is_some_and(|state| !state.populated);
-        // C-11: only what comes before the first list was applied is initial.
+        // Only objects from before the first list was applied have the cause `initial` (C-11).
         let cause = if first { Cause::Initial } else { Cause::Relist };
         let namespace = state.and_then(|state| state.cell.namespace());
         let replaced = self.indexer.replace(namespace, list.objects, &list.quarantined);
@@ -147,7 +148,7 @@ impl Controller {
             listeners.distribute(&Change::Deleted { object, final_state_known: false }, cause, at);
         }
         for present in replaced.present {
-            tell(present, cause, at, listeners);
+            notify(present, cause, at, listeners);
         }
     }
 
@@ -157,22 +158,23 @@ impl Controller {
         stored
     }
 
-    /// Synced once every scope is populated: its deltas so far were applied and told.
+    /// Marks a scope as populated. The informer has synced once all scopes are populated, that is once their deltas up
+    /// to here were applied and distributed.
     fn populated(&mut self, scope: Scope, listeners: &mut Listeners) {
         let Some(state) = self.scopes.get_mut(scope).filter(|state| !state.populated) else {
             return;
         };
         state.populated = true;
         if self.scopes.iter().all(|scope| scope.populated) {
-            // Whoever hears that the informer has synced finds everything offered.
+            // A reader that finds the informer synced finds all notifications offered.
             listeners.flush();
-            // The informer first, then its listeners (C-12).
+            // First the informer, then its listeners (C-12).
             self.synced.send_replace(true);
             listeners.informer_synced();
         }
     }
 
-    /// I-11: what was written last is in the store by now.
+    /// Records that the store holds the state of this resource version (I-11).
     fn applied(&self, scope: Scope, version: &str, observed: Instant) {
         if let Some(state) = self.scopes.get(scope) {
             state.cell.applied(version, observed);
@@ -180,8 +182,9 @@ impl Controller {
     }
 }
 
-/// What storing an object means for the listeners (C-3, D-5). Under another UID it is another object (D-6).
-fn tell(present: Present, cause: Cause, at: Instant, listeners: &mut Listeners) {
+/// Notifies the listeners of a stored object (C-3). An unchanged object goes only to listeners that asked for it (D-5).
+/// An object with another UID is another object: a deletion and an addition (D-6).
+fn notify(present: Present, cause: Cause, at: Instant, listeners: &mut Listeners) {
     note_present(listeners, &present, cause);
     match present {
         Present::New(object) => listeners.distribute(&Change::Added { object }, cause, at),

@@ -1,8 +1,8 @@
-//! One JSON text becomes one [`Object`]: validated, its header parsed, its body kept as text.
+//! Turns one JSON text into one [`Object`]: the text is validated, its header is parsed, and its body is kept as text.
 //!
-//! No object tree is built. What does not fit is told apart by what the reflector does about it: an object
-//! of another type is skipped, one whose metadata cannot be read is quarantined by its key (D-2), and
-//! what is no JSON at all ends the list or the watch.
+//! No object tree is built. Errors are distinguished by what the reflector does about them: an object of another type
+//! is skipped, an object with unreadable metadata is quarantined by its key (D-2), and a text that is not JSON
+//! ends the list or the watch.
 
 mod event;
 mod header;
@@ -26,27 +26,27 @@ use crate::{Compression, WatchConfig, compress::Packer};
 use header::{KeyText, ObjectText};
 use keep::Keep;
 
-/// `metadata.managedFields` is found by the header's own pass; other pointers cost a second one.
+/// The header's own pass finds `metadata.managedFields`; other pointers need a second pass.
 const MANAGED_FIELDS: &str = "/metadata/managedFields";
 
-/// How a server writes an object of which only the metadata was asked for.
+/// The apiVersion and kind of an object of which only the metadata was requested.
 const PARTIAL: [&str; 2] = ["meta.k8s.io/v1", "PartialObjectMetadata"];
 
-/// One huge object must not be paid for ever after.
+/// The scratch buffer shrinks to this size after a larger object.
 const KEPT_SCRATCH: usize = 64 << 10;
 
-/// Knows what one informer's objects look like and what is cut out of them.
+/// Decodes the objects of one informer and removes the fields that the watch does not keep.
 pub(crate) struct Decoder {
     api_version: String,
     kind: String,
     drop_managed_fields: bool,
     drop: Vec<Pointer>,
-    /// None: all of it.
+    /// `None` keeps all fields.
     keep: Option<Keep>,
     metadata_only: bool,
     namespaces: Namespaces,
     packer: Option<Arc<Packer>>,
-    /// Where texts are put together.
+    /// A buffer for assembling texts.
     scratch: Mutex<String>,
     max_object_bytes: usize,
 }
@@ -56,15 +56,15 @@ pub(crate) struct Decoder {
 pub(crate) enum Undecodable {
     #[error("an object is not JSON: {0}")]
     NotJson(#[source] serde_json::Error),
-    /// of another type, a table, or without metadata.
+    /// The object has another type, is a table, or has no metadata.
     #[error("{0}")]
     Foreign(String),
-    /// D-2: its key is known where `key` is some.
+    /// The object's metadata cannot be read (D-2). `key` is `None` if not even the key is readable.
     #[error("{problem}")]
     Quarantined { key: Option<ObjectKey>, resource_version: String, problem: ObjectProblem },
 }
 
-/// What is wrong with an object of the right type.
+/// The defect of an object of the right type.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ObjectProblem {
     #[error("it is not UTF-8")]
@@ -99,13 +99,13 @@ impl Decoder {
         }
     }
 
-    /// Decodes one object: an item of a list, which may leave `kind` and `apiVersion` to the list, or the
-    /// object of an event.
+    /// Decodes one object: an item of a list, which may leave `kind` and `apiVersion` to the list, or the object of a
+    /// watch event.
     pub(crate) fn object(&self, bytes: &[u8]) -> Result<Arc<Object>, Undecodable> {
         let text =
             std::str::from_utf8(bytes.trim_ascii()).map_err(|_| not_utf8(&String::from_utf8_lossy(bytes)))?;
         let parsed =
-            ObjectText::parse(text, self.drop_managed_fields).map_err(|error| match error.classify() {
+            header::parse(text, self.drop_managed_fields).map_err(|error| match error.classify() {
                 serde_json::error::Category::Data => quarantine(text, ObjectProblem::Metadata(error)),
                 _ => Undecodable::NotJson(error),
             })?;
@@ -126,19 +126,20 @@ impl Decoder {
         Ok(object)
     }
 
-    /// Trains the dictionary if it is time to: once in an informer's life, off the executor.
+    /// Trains the dictionary if there are enough samples: once in an informer's life, outside the executor.
     pub(crate) async fn train(&self) {
         let Some(packer) = &self.packer else {
             return;
         };
         if let Some(samples) = packer.take_samples() {
             let packer = Arc::clone(packer);
-            // A panic in there leaves everything as it comes, which is safe.
+            // If training panics, objects stay uncompressed, which is safe.
             let _ = tokio::task::spawn_blocking(move || packer.train(&samples)).await;
         }
     }
 
-    ///
+    /// Accepts the type of this collection, also if the item leaves it to the list, and refuses any other (R-26,
+    ///
     fn check_type(&self, parsed: &ObjectText<'_>) -> Result<(), Undecodable> {
         let fits = |found: &str, expected: &str| found.is_empty() || found == expected;
         if fits(parsed.kind(), &self.kind) && fits(parsed.api_version(), &self.api_version) {
@@ -156,8 +157,8 @@ impl Decoder {
         )))
     }
 
-    /// The text to keep: type added where the list left it out, dropped fields cut out, in one allocation
-    /// of its own.
+    /// The text to keep, in one allocation of its own: the type is added if the list left it out, and the dropped
+    /// fields are cut out.
     fn body(&self, text: &str, parsed: &ObjectText<'_>) -> Result<Arc<str>, ObjectProblem> {
         let mut cuts = Vec::new();
         if self.drop_managed_fields
@@ -189,7 +190,7 @@ impl Decoder {
     }
 }
 
-/// A server that was asked for metadata alone may still send all.
+/// A server may ignore the request for metadata alone and send whole objects.
 fn keep(watch: &WatchConfig) -> Option<Keep> {
     match &*watch.keep {
         [] if watch.metadata_only => Some(Keep::new(&["/metadata".parse().ok()?])),
@@ -198,7 +199,7 @@ fn keep(watch: &WatchConfig) -> Option<Keep> {
     }
 }
 
-/// What is JSON but for some bytes that are not UTF-8 is one bad object; anything else is a bad answer.
+/// A text that is JSON except for some bytes that are not UTF-8 is one bad object; any other text is a bad answer.
 fn not_utf8(repaired: &str) -> Undecodable {
     match serde_json::from_str::<IgnoredAny>(repaired) {
         Ok(_) => quarantine(repaired, ObjectProblem::NotUtf8),
@@ -206,9 +207,9 @@ fn not_utf8(repaired: &str) -> Undecodable {
     }
 }
 
-/// Reads just the key of an object that does not decode.
+/// Reads only the key of an object that does not decode.
 fn quarantine(text: &str, problem: ObjectProblem) -> Undecodable {
-    // A parser that finds a value of the wrong type looks no further.
+    // A parser that finds a value of the wrong type stops there, so the rest may not be JSON.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         return Undecodable::NotJson(error);
     }

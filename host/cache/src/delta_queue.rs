@@ -1,9 +1,9 @@
 //! Carries deltas from the reflectors to the controller, in order.
 //!
-//! The in-order queue of client-go with atomic replacement: every delta is an item
-//! of its own, nothing is merged, dropped or overtaken. Other than client-go's it has a bound: when it is full,
-//! pushing waits, so the reflector stops reading its socket and TCP carries the pressure to the API server.
-//! Merging happens behind the cache, in the queue of each plugin, where it is known what was delivered.
+//! This is the in-order queue of client-go with atomic replacement: every delta is an entry
+//! of its own, and none is merged, dropped or overtaken. Unlike client-go's queue it is bounded: if it is full, a push
+//! waits, so the reflector stops reading its socket and TCP carries the back pressure to the API server. Merging
+//! happens after the cache, in the queue of each plugin, which tracks what was delivered.
 
 use std::num::NonZeroUsize;
 
@@ -11,41 +11,41 @@ use tokio::sync::mpsc;
 
 use crate::delta::Delta;
 
-/// The reflectors' end.
+/// The reflectors' end of the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct DeltaSender(mpsc::Sender<Delta>);
 
-/// The controller's end; there is only one.
+/// The controller's end of the queue; there is only one.
 #[derive(Debug)]
 pub(crate) struct DeltaReceiver(mpsc::Receiver<Delta>);
 
-/// A queue of at most `capacity` deltas; when it is full, [`DeltaSender::push`] waits.
+/// Makes a queue of at most `capacity` deltas. If it is full, [`DeltaSender::push`] waits.
 pub(crate) fn delta_queue(capacity: NonZeroUsize) -> (DeltaSender, DeltaReceiver) {
     let (sender, receiver) = mpsc::channel(capacity.get());
     (DeltaSender(sender), DeltaReceiver(receiver))
 }
 
-/// Sees how full the queue is, without keeping it open.
+/// Measures the queue without keeping it open.
 #[derive(Clone, Debug)]
 pub(crate) struct DeltaGauge(mpsc::WeakSender<Delta>);
 
 // === impl DeltaSender ===
 
 impl DeltaSender {
-    /// Appends a delta as soon as there is room. After the controller has gone it is harmless.
+    /// Appends a delta as soon as there is room. After the controller is gone it does nothing.
     ///
     /// # Cancel safety
     /// A dropped future has pushed nothing.
     pub(crate) async fn push(&self, delta: Delta) {
-        // The controller goes only when the informer stops; nobody is left to apply the delta then.
+        // The controller ends only when the informer stops; then no delta is applied any more.
         let _ = self.0.send(delta).await;
     }
 
-    /// Appends deltas in their order and leaves `deltas` empty; the controller is woken once for as many as
-    /// there is room for. After the controller has gone it is harmless.
+    /// Appends deltas in their order and leaves `deltas` empty. The controller is woken once for all deltas that there
+    /// is room for. After the controller is gone it does nothing else.
     ///
     /// # Cancel safety
-    /// A dropped future has pushed some of the first; they are no longer in `deltas`.
+    /// A dropped future has pushed some deltas from the front; they are no longer in `deltas`.
     pub(crate) async fn push_all(&self, deltas: &mut Vec<Delta>) {
         while !deltas.is_empty() {
             let many = deltas.len().min(self.0.max_capacity());
@@ -67,7 +67,7 @@ impl DeltaSender {
 // === impl DeltaGauge ===
 
 impl DeltaGauge {
-    /// Deltas waiting; none once the queue is closed.
+    /// The number of waiting deltas; 0 once the queue is closed.
     pub(crate) fn len(&self) -> usize {
         self.0.upgrade().map_or(0, |sender| sender.max_capacity() - sender.capacity())
     }
@@ -76,8 +76,8 @@ impl DeltaGauge {
 // === impl DeltaReceiver ===
 
 impl DeltaReceiver {
-    /// Waits for deltas and appends what is there, at most `max`, to `batch`; 0 once every sender has gone
-    /// and nothing is left.
+    /// Waits for deltas and moves those that are there, at most `max`, to `batch`. Returns their number: 0 once every
+    /// sender is gone and the queue is empty.
     ///
     /// # Cancel safety
     /// A dropped future has taken nothing.
@@ -107,8 +107,9 @@ mod tests {
             .collect()
     }
 
+    /// A full queue blocks the producer and keeps the order.
     #[tokio::test]
-    async fn a_full_queue_makes_the_producer_wait_and_keeps_the_order_q20() {
+    async fn a_push_to_a_full_queue_waits_and_keeps_the_order() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::new(2).unwrap());
         sender.push(bookmark("1")).await;
         sender.push(bookmark("2")).await;
@@ -123,9 +124,9 @@ mod tests {
         assert_eq!(versions(&batch), ["1", "2", "3"]);
     }
 
-    /// Scenarios 62 and 118.
+    /// Scenarios 62 and 118: a burst that is larger than the queue is delivered in order.
     #[tokio::test]
-    async fn a_burst_beyond_the_bound_goes_through_in_order_and_never_exceeds_it_q20() {
+    async fn a_burst_larger_than_the_queue_passes_in_order_and_never_exceeds_the_capacity() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::new(2).unwrap());
         let mut burst: Vec<Delta> = ["1", "2", "3", "4", "5"].map(bookmark).into();
         let mut batch = Vec::new();
@@ -141,8 +142,9 @@ mod tests {
         assert_eq!(versions(&batch), ["1", "2", "3", "4", "5"]);
     }
 
+    /// Deltas that were queued before the close are still popped.
     #[tokio::test]
-    async fn what_was_queued_is_still_popped_after_the_close_q8() {
+    async fn deltas_queued_before_the_close_are_still_popped() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::new(2).unwrap());
         sender.push(bookmark("1")).await;
         drop(sender);
@@ -152,9 +154,9 @@ mod tests {
         assert_eq!(receiver.pop(&mut batch, 10).await, 0);
     }
 
-    /// Scenario 58.
+    /// Scenario 58: a pop that waits returns when the queue is closed.
     #[tokio::test]
-    async fn a_blocked_pop_wakes_when_the_queue_is_closed_q8() {
+    async fn a_waiting_pop_returns_when_the_queue_is_closed() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::MIN);
         let mut batch = Vec::new();
         let mut pop = Box::pin(receiver.pop(&mut batch, 1));
@@ -165,8 +167,9 @@ mod tests {
         assert_eq!(pop.await, 0);
     }
 
+    /// A push after the controller is gone does nothing.
     #[tokio::test]
-    async fn a_push_after_the_controller_has_gone_is_harmless_q8() {
+    async fn a_push_after_the_controller_is_gone_does_nothing() {
         let (sender, receiver) = delta_queue(NonZeroUsize::MIN);
         drop(receiver);
 

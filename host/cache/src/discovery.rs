@@ -1,18 +1,19 @@
-//! Asks the API server what a resource is: its kind, and whether it lives in namespaces.
+//! Looks up a resource at the API server: its kind, and whether it is namespaced.
 
 use serde::Deserialize;
 
 use informer_types::Gvr;
 
 use crate::{
-    error::{ErrorClass, Problem, RequestError},
-    list_watch::Transport,
+    error::{Problem, RequestError},
+    error_class::ErrorClass,
+    transport::Transport,
 };
 
-/// How alike two names must be for one to be offered in place of the other (Jaro-Winkler).
+/// The similarity (Jaro-Winkler) from which a name is suggested in place of another.
 const ALIKE: f64 = 0.8;
 
-/// What the server says of a resource.
+/// A resource as the server describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Resource {
     pub(crate) kind: String,
@@ -22,12 +23,12 @@ pub(crate) struct Resource {
 /// Why a resource cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
-    /// The server could not be asked.
-    #[error("cannot find out what {gvr} is")]
+    /// The lookup failed.
+    #[error("cannot look up {gvr}")]
     Request {
-        /// What was looked for.
+        /// The resource that was looked up.
         gvr: Gvr,
-        /// Why not.
+        /// The failed request.
         source: RequestError,
     },
     /// The server does not serve the group and version.
@@ -35,30 +36,30 @@ pub enum DiscoveryError {
     UnknownApi {
         /// The server's URL.
         server: String,
-        /// What was looked for.
+        /// The group and version that were looked up.
         api_version: String,
-        /// What was perhaps meant.
+        /// A suggestion, or empty.
         hint: String,
     },
     /// The group and version have no such resource.
     #[error("{api_version} has no resource `{resource}`{hint}")]
     UnknownResource {
-        /// Where it was looked for.
+        /// The group and version.
         api_version: String,
-        /// What was looked for.
+        /// The resource that was looked up.
         resource: String,
-        /// What was perhaps meant.
+        /// A suggestion, or empty.
         hint: String,
     },
-    /// There is such a resource, but it cannot be listed or watched.
+    /// The resource exists, but it cannot be listed or watched.
     #[error("{gvr} cannot be watched: the server allows only {verbs} on it")]
     NotWatchable {
         /// The resource.
         gvr: Gvr,
-        /// What can be done with it.
+        /// The verbs that the server allows.
         verbs: String,
     },
-    /// Namespaces were given for a resource that has none.
+    /// Namespaces are configured for a resource that is not namespaced.
     #[error("{gvr} is cluster-scoped: leave out `namespaces`")]
     ClusterScoped {
         /// The resource.
@@ -101,10 +102,10 @@ struct GroupVersion {
     group_version: String,
 }
 
-/// Looks the resource up; `namespaces` says whether it is to be watched by namespace.
+/// Looks up a resource. `namespaces` is true if it is to be watched by namespace.
 ///
 /// # Errors
-/// See [`DiscoveryError`]; all of them may pass, a CRD may still be created.
+/// See [`DiscoveryError`]. Each of them may pass: a CRD may still be created.
 pub(crate) async fn discover(
     transport: &Transport,
     gvr: &Gvr,
@@ -134,7 +135,7 @@ pub(crate) async fn discover(
     Ok(Resource { kind: found.kind.clone(), namespaced: found.namespaced })
 }
 
-/// Says which group and version was perhaps meant; that the question fails too changes nothing.
+/// Suggests a group and version. If that request fails too, there is no suggestion.
 async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
     let api_version = gvr.api_version();
     let groups: ApiGroupList = match transport.get("/apis").await {
@@ -162,7 +163,7 @@ fn near_resources(name: &str, resources: &[ApiResource]) -> Vec<String> {
     near(name, names)
 }
 
-/// The best names whose alias is alike, best first.
+/// At most three names whose alias is similar, the most similar first.
 fn near<'a>(wanted: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let mut scored: Vec<(f64, &str)> = candidates
         .map(|(alias, name)| (strsim::jaro_winkler(wanted, alias), name))
@@ -198,7 +199,7 @@ fn parse<'a, T: Deserialize<'a>>(
 // === impl DiscoveryError ===
 
 impl DiscoveryError {
-    /// What the failure means.
+    /// The class of the failure.
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Request { source, .. } => source.class(),
@@ -206,12 +207,12 @@ impl DiscoveryError {
         }
     }
 
-    /// True where the server answered, and does not have the resource: a CRD may bring it.
+    /// Returns true if the server answered that it does not serve the resource. A CRD may add it later.
     pub(crate) fn is_unserved(&self) -> bool {
         matches!(self, Self::UnknownApi { .. } | Self::UnknownResource { .. })
     }
 
-    /// How long the server asked to be left alone.
+    /// The pause that the server asked for.
     pub fn retry_after(&self) -> Option<std::time::Duration> {
         match self {
             Self::Request { source, .. } => source.retry_after(),
@@ -225,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_singular_a_short_name_and_a_slip_lead_to_the_resource() {
+    fn a_singular_a_short_name_and_a_misspelling_suggest_the_resource() {
         let resources = [
             ApiResource {
                 name: "deployments".to_owned(),

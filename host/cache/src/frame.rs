@@ -2,18 +2,18 @@
 
 use bytes::Bytes;
 
-/// Takes chunks as they come, gives whole frames. A frame may be split at any byte and a chunk may hold many.
+/// Takes chunks as they arrive and returns whole frames. A frame may be split at any byte, and a chunk may hold many.
 ///
-/// A frame that lies within one chunk is a slice of it; only one that spans chunks is copied.
+/// A frame within one chunk is a slice of the chunk; only a frame that spans chunks is copied.
 pub(crate) struct FrameBuffer {
-    /// What is left of the newest chunk.
+    /// The unread part of the newest chunk.
     chunk: Bytes,
-    /// The beginning of a frame, from earlier chunks; no newline is in it.
+    /// The start of a frame, from earlier chunks. It contains no newline.
     begun: Vec<u8>,
     max_bytes: usize,
 }
 
-/// A frame beyond the limit; the stream cannot go on, its next frame boundary may be anywhere.
+/// A frame exceeds the limit. The stream cannot continue, because the next frame boundary is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a frame is longer than {0} bytes")]
 pub(crate) struct FrameTooLong(pub(crate) usize);
@@ -31,7 +31,7 @@ impl FrameBuffer {
         self.chunk = chunk;
     }
 
-    /// The next whole frame, without its newline; none until more bytes come. Empty lines are skipped.
+    /// Returns the next whole frame without its newline, or `None` if more bytes are needed. Empty lines are skipped.
     pub(crate) fn next_frame(&mut self) -> Result<Option<Bytes>, FrameTooLong> {
         while let Some(at) = memchr::memchr(b'\n', &self.chunk) {
             let end = self.chunk.split_to(at + 1);
@@ -47,7 +47,7 @@ impl FrameBuffer {
         Ok(None)
     }
 
-    /// What is left when the stream ended: a last frame without its newline, or a broken one.
+    /// Returns the bytes that are left when the stream has ended: a last frame without its newline, or a truncated one.
     pub(crate) fn rest(&mut self) -> Option<Bytes> {
         let end = std::mem::take(&mut self.chunk);
         let rest = self.finish(&end);
@@ -55,13 +55,13 @@ impl FrameBuffer {
         (!rest.is_empty()).then_some(rest)
     }
 
-    /// The frame that was begun, with its end.
+    /// Joins the start of a frame with its end.
     fn finish(&mut self, end: &[u8]) -> Bytes {
         self.begun.extend_from_slice(end);
         Bytes::from(std::mem::take(&mut self.begun))
     }
 
-    /// Lets go of the chunk: the transport's buffer behind it may be much larger than what is left of it.
+    /// Copies the unread bytes and releases the chunk, whose buffer may be much larger.
     fn keep_rest(&mut self) {
         self.begun.extend_from_slice(&std::mem::take(&mut self.chunk));
     }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn two_frames_in_a_chunk_and_one_over_three_chunks_come_out_whole() {
+    fn frames_are_returned_whole_wherever_the_chunks_are_split() {
         let mut frames = FrameBuffer::new(100);
 
         frames.push(Bytes::from_static(b"one\ntwo\r\n\n thr"));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_beyond_the_limit_is_an_error_before_its_end_came() {
+    fn a_frame_that_exceeds_the_limit_is_an_error_before_it_is_complete() {
         let mut frames = FrameBuffer::new(4);
 
         frames.push(Bytes::from_static(b"1234\n1234"));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_frame_beyond_the_limit_is_an_error_too() {
+    fn a_complete_frame_that_exceeds_the_limit_is_an_error() {
         let mut frames = FrameBuffer::new(4);
 
         frames.push(Bytes::from_static(b"12345\n"));

@@ -1,8 +1,9 @@
 //! The store: every object of the informer, by key, by namespace and by named index.
 //!
-//! One writer, the controller; many readers. Every read is answered from one consistent state (I-1). An
-//! object costs one pointer and a byte or two here: its key is its own namespace and name.
+//! The controller is the only writer; there are many readers. Every read sees one consistent state (I-1). An object
+//! costs one pointer and a byte or two here: its key is its own namespace and name.
 
+mod index;
 mod object_set;
 mod replace;
 mod store;
@@ -25,7 +26,7 @@ pub(crate) struct Indexer {
     store: RwLock<Store>,
 }
 
-/// An index name that is taken (I-8).
+/// An index of this name exists already, at another pointer (I-8).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is already an index `{0}`, at another pointer")]
 pub(crate) struct IndexExists(pub(crate) String);
@@ -33,8 +34,8 @@ pub(crate) struct IndexExists(pub(crate) String);
 // === impl Indexer ===
 
 impl Indexer {
-    /// Adds indexes and fills them from what is stored, in one step for readers (I-8). One that is there
-    /// already, at the same pointer, is left alone. Must not run beside a write: hold the informer's lock.
+    /// Adds indexes and fills them from the stored objects, in one step for readers (I-8). An index that exists already
+    /// at the same pointer stays as it is. The caller holds the informer's lock, so that no write happens meanwhile.
     pub(crate) fn add_indexes<'a>(
         &self,
         indexes: impl IntoIterator<Item = (&'a String, &'a Pointer)>,
@@ -57,41 +58,41 @@ impl Indexer {
         self.store.read().get(namespace, name).cloned()
     }
 
-    /// Everything, of one namespace if one is given, in no order (I-14).
+    /// All objects, or those of one namespace, in no particular order (I-14).
     pub(crate) fn list(&self, namespace: Option<&str>) -> Vec<Arc<Object>> {
         self.store.read().iter(namespace).cloned().collect()
     }
 
-    /// What an index has under a value (I-7); an error names the indexes there are.
+    /// The objects with this value in an index (I-7). If there is no such index, the error is the names of the indexes.
     pub(crate) fn by_index(&self, name: &str, value: &str) -> Result<Vec<Arc<Object>>, Vec<String>> {
         let store = self.store.read();
         let index = store.index(name).ok_or_else(|| store.index_names())?;
         Ok(index.get(value).cloned().collect())
     }
 
-    /// Objects.
+    /// The number of objects.
     pub(crate) fn len(&self) -> usize {
         self.store.read().len()
     }
 
-    /// The memory of the objects, in bytes; the tables of the indexer itself are left out. Looks at every object: some
-    /// milliseconds for 100,000 of them.
+    /// The memory of the objects in bytes, without the tables of the indexer itself. Visits every object, which takes
+    /// some milliseconds for 100,000 of them.
     pub(crate) fn bytes(&self) -> usize {
         self.store.read().bytes()
     }
 
-    /// Objects whose JSON an index could not read (I-9, D-9).
+    /// The number of objects whose JSON an index could not read (I-9, D-9).
     pub(crate) fn index_failures(&self) -> u64 {
         self.store.read().index_failures()
     }
 
-    /// Stores the object, unless it is stored in this very state.
+    /// Stores the object, unless this very state is stored already.
     pub(crate) fn put(&self, object: Arc<Object>) -> Present {
         let store = self.store.read();
         let old = store.get(object.namespace(), object.name()).cloned();
         let pointers = store.pointers();
         drop(store);
-        // Only the controller writes: what was read above still holds below.
+        // Only the controller writes, so the state that was read above has not changed.
         let present = Present::of(old, object);
         if let Some(write) = present.write() {
             let values = Values::of(&pointers, write);

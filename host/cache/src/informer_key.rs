@@ -1,4 +1,4 @@
-//! What makes two requests for an informer the same one.
+//! The identity of an informer within its factory.
 
 use std::fmt;
 
@@ -6,18 +6,19 @@ use informer_types::Gvr;
 
 use crate::WatchConfig;
 
-/// Resource, namespaces, selectors and how much of the objects is asked for: a factory has one informer for each (F-1).
+/// The resource, the namespaces, the selectors and the requested part of the objects. A factory has at most one current
+/// informer for each key (F-1).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InformerKey {
     /// The resource.
     pub gvr: Gvr,
-    /// Sorted, without duplicates; none: all namespaces.
+    /// The watched namespaces, sorted, without duplicates. If empty, all namespaces.
     pub namespaces: Vec<String>,
-    /// The label selector, written out; empty selects everything.
+    /// The label selector as text. If empty, all objects.
     pub labels: String,
-    /// The field selector; empty selects everything.
+    /// The field selector. If empty, all objects.
     pub fields: String,
-    /// Only the metadata of the objects is asked for.
+    /// True if only the metadata of the objects is requested.
     pub metadata_only: bool,
 }
 

@@ -1,21 +1,21 @@
-//! The informer: keeps a copy of a Kubernetes collection up to date and tells listeners what changed.
+//! The informer: keeps a copy of a Kubernetes collection up to date and notifies listeners of its changes.
 //!
-//! In the order an event meets the modules:
+//! The modules in the order in which an event passes them:
 //!
-//! 1. `request`, `request_budget`, `list_watch`, `frame`: LIST pages and WATCH frames as bytes, over a
-//!    `kube::Client`, no more often than the API server can bear.
-//! 2. `decode`: one JSON text becomes one [`Object`](informer_types::Object), with no object tree.
-//! 3. `reflector`: list (streaming or plain), watch, resume, relist, back off; one task per namespace watched.
+//! 1. `request`, `request_budget`, `transport`, `list_watch`, `frame`: LIST pages and WATCH frames as bytes, over a
+//!    `kube::Client`, at a limited rate.
+//! 2. `decode`: turns one JSON text into one [`Object`](informer_types::Object), without an object tree.
+//! 3. `reflector`: lists (streaming or plain), watches, resumes, relists and backs off; one task per watched namespace.
 //! 4. `delta`, `delta_queue`: what the reflectors saw, in order, bounded.
-//! 5. `controller`: applies deltas; the store decides what each one is. Writes the `indexer`, then notifies.
-//! 6. `processor`, `listener`, `resync`: fan-out, joining late, resync, has-synced.
-//! 7. [`SharedInformer`] is the handle of all this, [`Lister`] its reading side, [`InformerFactory`] makes
-//!    one per resource and scope and owns every task, [`Subscription`] keeps one running.
+//! 5. `controller`: applies deltas. The store decides what each one is. Writes the `indexer`, then notifies.
+//! 6. `processor`, `listener`, `resync`: fan-out, late joining, resync, has-synced.
+//! 7. [`SharedInformer`] is the handle of one informer, and [`Lister`] reads its cache. [`InformerFactory`] makes one
+//!    informer per resource and scope and owns every task. A [`Subscription`] keeps an informer running.
 //!
-//! An earlier stage never calls a later one. Rule numbers in the documentation (R-18, C-3, D-5 ...) are
-//! those of the informer-semantics checklist.
+//! An earlier stage never calls a later one. Codes in the documentation, such as R-18 or D-5, are rules of
+//! `host/docs/rules.md`.
 //!
-//! Not built yet: sharding.
+//! Sharding is not built yet.
 #![forbid(unsafe_code)]
 
 mod api_status;
@@ -27,9 +27,9 @@ mod delta;
 mod delta_queue;
 mod discovery;
 mod error;
+mod error_class;
 mod factory;
 mod frame;
-mod index;
 mod indexer;
 mod informer_key;
 mod list_watch;
@@ -37,6 +37,7 @@ mod listener;
 mod lister;
 mod processor;
 mod reflector;
+mod registration;
 mod request;
 mod request_budget;
 mod resource_version;
@@ -45,16 +46,21 @@ mod shared_informer;
 mod status;
 mod subscription;
 mod threads;
+mod transport;
 mod watch_list_support;
+mod watch_stream;
 
 pub use compress::Compression;
 pub use config::{BackoffConfig, FactoryConfig, WatchConfig, WatchListMode};
 pub use discovery::DiscoveryError;
-pub use error::{ErrorClass, ReflectorError, RequestError};
+pub use error::RequestError;
+pub use error_class::ErrorClass;
 pub use factory::{FactoryStopped, InformerFactory, NotSynced};
 pub use informer_key::InformerKey;
-pub use listener::{ListenerConfig, Registration};
+pub use listener::ListenerConfig;
 pub use lister::{ListQuery, Lister, UnknownIndex};
+pub use reflector::ReflectorError;
+pub use registration::Registration;
 pub use resource_version::{IncomparableVersion, ResourceVersion};
 pub use shared_informer::{InformerStopped, SharedInformer, VersionError};
 pub use status::{Counters, InformerStatus, LastError, Phase, ReflectorStatus, Trouble};

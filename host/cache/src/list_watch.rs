@@ -1,161 +1,21 @@
-//! LIST and WATCH of one collection, as bytes over a `kube::Client`.
-//!
-//! The client brings the transport: kubeconfig, TLS, credentials, proxies. It should not retry on its own
-//! (`kube::Config::default_retry = false`): the reflector does, and shows it.
+//! LIST and WATCH of one collection, as bytes.
 
-use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Request, Response, StatusCode, header::RETRY_AFTER};
-use http_body_util::BodyExt;
-use kube::client::Body;
-use tokio::time::{Instant, timeout, timeout_at};
+use http::StatusCode;
 
 use crate::{
-    api_status::ApiStatus,
     decode::{Decoder, ListDecoder, ListError, ListPage},
-    error::{ErrorClass, Problem, RequestError},
-    frame::{FrameBuffer, FrameTooLong},
+    error::{Problem, RequestError},
     request::{Collection, ListOptions, WatchOptions},
-    request_budget::RequestBudget,
-    watch_list_support::WatchListSupport,
+    transport::Transport,
+    watch_stream::WatchStream,
 };
-
-/// An error answer of more than this is no `Status`.
-const MAX_STATUS_BYTES: usize = 256 << 10;
-
-/// Sends the requests of every informer of a factory.
-#[derive(Clone)]
-pub(crate) struct Transport {
-    client: kube::Client,
-    pub(crate) server: Arc<str>,
-    request_timeout: Duration,
-    max_object_bytes: usize,
-    budget: Arc<RequestBudget>,
-    pub(crate) watch_list_support: Arc<WatchListSupport>,
-}
 
 /// Lists and watches one collection.
 pub(crate) struct ListWatch {
     pub(crate) transport: Transport,
     pub(crate) collection: Collection,
-}
-
-/// The frames of one watch.
-pub(crate) struct WatchStream {
-    body: Body,
-    frames: FrameBuffer,
-    ended: bool,
-}
-
-/// What comes next on a watch.
-#[derive(Debug)]
-pub(crate) enum Next {
-    Frame(Bytes),
-    /// Timeout of the server, end of file, reset, GOAWAY: all the same to a watch.
-    Ended,
-    /// No byte for too long.
-    Silent,
-}
-
-// === impl Transport ===
-
-impl Transport {
-    pub(crate) fn new(client: kube::Client, config: &crate::FactoryConfig) -> Self {
-        Self {
-            client,
-            server: Arc::from(config.server.as_str()),
-            request_timeout: config.request_timeout,
-            max_object_bytes: config.max_object_bytes,
-            budget: Arc::new(RequestBudget::new(config.qps, config.burst)),
-            watch_list_support: Arc::default(),
-        }
-    }
-
-    /// The whole answer to a small GET.
-    pub(crate) async fn get(&self, path: &str) -> Result<Vec<u8>, RequestError> {
-        let call = format!("GET {path}");
-        self.budget.take().await;
-        let mut body = self.open(&call, crate::request::get(path), self.request_timeout).await?;
-        let mut answer = Vec::new();
-        while let Some(chunk) = self.chunk(&call, &mut body, answer.len() as u64).await? {
-            answer.extend_from_slice(&chunk);
-            if answer.len() > self.max_object_bytes {
-                return Err(self.error(&call, Problem::TooLong(self.max_object_bytes)));
-            }
-        }
-        Ok(answer)
-    }
-
-    /// The body of a successful answer, which begins within `patience`.
-    async fn open(
-        &self,
-        call: &str,
-        request: Result<Request<Body>, http::Error>,
-        patience: Duration,
-    ) -> Result<Body, RequestError> {
-        let request = request.map_err(|error| self.error(call, Problem::Transport(Box::new(error))))?;
-        let response = timeout(patience, self.client.send(request))
-            .await
-            .map_err(|_| self.error(call, Problem::Silent(patience)))?
-            .map_err(|error| self.error(call, Problem::Transport(Box::new(error))))?;
-        if response.status().is_success() {
-            return Ok(response.into_body());
-        }
-        Err(self.error(call, self.refusal(response).await))
-    }
-
-    /// Reads what the server has to say about an error.
-    async fn refusal(&self, response: Response<Body>) -> Problem {
-        let code = response.status();
-        let retry_after = response
-            .headers()
-            .get(RETRY_AFTER)
-            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
-            .map(Duration::from_secs);
-        let mut body = response.into_body();
-        let mut text = Vec::new();
-        while text.len() < MAX_STATUS_BYTES
-            && let Ok(Some(Ok(frame))) = timeout(self.request_timeout, body.frame()).await
-        {
-            text.extend_from_slice(&frame.into_data().unwrap_or_default());
-        }
-        let mut status = ApiStatus::parse(&text)
-            .unwrap_or_else(|| ApiStatus { message: describe(&text), ..ApiStatus::default() });
-        if status.code == 0 {
-            status.code = code.as_u16();
-        }
-        Problem::Status { code, status: Box::new(status), retry_after }
-    }
-
-    /// The next bytes of an answer that must not break off; none at its end.
-    async fn chunk(&self, call: &str, body: &mut Body, read: u64) -> Result<Option<Bytes>, RequestError> {
-        loop {
-            let frame = timeout(self.request_timeout, body.frame())
-                .await
-                .map_err(|_| self.error(call, Problem::Silent(self.request_timeout)))?;
-            match frame {
-                None => return Ok(None),
-                Some(Err(_)) => return Err(self.error(call, Problem::Truncated(read))),
-                // Trailers say nothing here.
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => return Ok(Some(data)),
-                    Err(_) => continue,
-                },
-            }
-        }
-    }
-
-    /// Every failure comes by here: what the server asks of one informer is heard by all.
-    pub(crate) fn error(&self, call: &str, problem: Problem) -> RequestError {
-        let error = RequestError::new(&self.server, call, problem);
-        if error.class() == ErrorClass::Throttled
-            && let Some(wanted) = error.retry_after()
-        {
-            self.budget.pause(wanted);
-        }
-        error
-    }
 }
 
 // === impl ListWatch ===
@@ -165,14 +25,14 @@ impl ListWatch {
         Self { transport, collection }
     }
 
-    /// One page, decoded while it arrives.
+    /// Requests one page and decodes it while it arrives.
     pub(crate) async fn page(
         &self,
         options: ListOptions<'_>,
         decoder: &Decoder,
     ) -> Result<ListPage, RequestError> {
         let call = self.list_call();
-        // A later page is asked for once the one before has come: the server sets the pace.
+        // A later page is requested after the one before has arrived, so the server sets the pace.
         if options.continue_token.is_empty() {
             self.transport.budget.take().await;
         }
@@ -189,7 +49,7 @@ impl ListWatch {
         list.finish().map_err(|error| problem(error, read))
     }
 
-    /// Opens a watch; the server must answer within `patience`, or within the time any request has.
+    /// Opens a watch. The server must answer within `patience`, and within the timeout of any request.
     pub(crate) async fn watch(
         &self,
         options: WatchOptions<'_>,
@@ -199,16 +59,15 @@ impl ListWatch {
         let request = self.collection.watch(options);
         let patience = patience.min(self.transport.request_timeout);
         let body = self.transport.open(&self.watch_call(), request, patience).await?;
-        let frames = FrameBuffer::new(self.transport.max_object_bytes);
-        Ok(WatchStream { body, frames, ended: false })
+        Ok(WatchStream::new(body, self.transport.max_object_bytes))
     }
 
-    /// An error of the watch that is open.
+    /// Makes an error of the open watch.
     pub(crate) fn watch_error(&self, problem: Problem) -> RequestError {
         self.transport.error(&self.watch_call(), problem)
     }
 
-    /// An error of an answer that is a list by itself.
+    /// Makes an error of a list.
     pub(crate) fn list_error(&self, problem: Problem) -> RequestError {
         self.transport.error(&self.list_call(), problem)
     }
@@ -219,66 +78,6 @@ impl ListWatch {
 
     fn watch_call(&self) -> String {
         format!("WATCH {}", self.collection.name())
-    }
-}
-
-// === impl WatchStream ===
-
-impl WatchStream {
-    /// The next frame; waits for bytes no longer than `idle` and not beyond `deadline`.
-    ///
-    /// # Cancel safety
-    /// A dropped future has taken nothing.
-    pub(crate) async fn next(&mut self, idle: Duration, deadline: Instant) -> Result<Next, FrameTooLong> {
-        loop {
-            if let Some(frame) = self.frames.next_frame()? {
-                return Ok(Next::Frame(frame));
-            }
-            if self.ended {
-                // A last frame may come without its newline; the caller finds out whether it is whole.
-                return Ok(self.frames.rest().map_or(Next::Ended, Next::Frame));
-            }
-            let until = Instant::now().checked_add(idle).map_or(deadline, |at| at.min(deadline));
-            match timeout_at(until, self.body.frame()).await {
-                Err(_) => return Ok(Next::Silent),
-                Ok(frame) => self.received(frame),
-            }
-        }
-    }
-
-    /// The next frame that is here already; none where one has to wait for it, or for the end. It returns at once, and
-    /// the task is woken when there is more.
-    pub(crate) async fn ready(&mut self) -> Result<Option<Bytes>, FrameTooLong> {
-        loop {
-            if let Some(frame) = self.frames.next_frame()? {
-                return Ok(Some(frame));
-            }
-            if self.ended {
-                return Ok(None);
-            }
-            let polled = poll_fn(|context| Poll::Ready(pin!(self.body.frame()).poll(context))).await;
-            match polled {
-                Poll::Pending => return Ok(None),
-                Poll::Ready(frame) => self.received(frame),
-            }
-        }
-    }
-
-    fn received(&mut self, frame: Option<Result<http_body::Frame<Bytes>, kube::Error>>) {
-        match frame {
-            None | Some(Err(_)) => self.ended = true,
-            // Trailers say nothing here.
-            Some(Ok(frame)) => {
-                if let Ok(data) = frame.into_data() {
-                    self.frames.push(data);
-                }
-            }
-        }
-    }
-
-    /// True once no more bytes can come.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ended
     }
 }
 
@@ -296,14 +95,4 @@ fn list_problem(error: ListError, read: u64) -> Problem {
             retry_after: None,
         },
     }
-}
-
-/// An error answer that is no `Status`, in a few words.
-fn describe(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let text = text.trim();
-    if text.starts_with('<') {
-        return "an HTML page; is it an API server?".to_owned();
-    }
-    text.chars().take(200).collect()
 }

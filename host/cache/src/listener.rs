@@ -1,7 +1,7 @@
-//! One subscriber of an informer.
+//! One listener of an informer.
 //!
-//! There is no pending ring here, unlike in client-go (P-1): a sink takes notifications without blocking, and
-//! the bounded, merging queue behind it belongs to `dispatch`, where it is known what was delivered.
+//! Unlike in client-go (P-1) a listener has no ring of pending notifications. The sink accepts notifications without
+//! blocking; the bounded, merging queue behind it belongs to `dispatch`, which tracks what was delivered.
 
 use std::{
     collections::VecDeque,
@@ -13,44 +13,34 @@ use std::{
 use informer_types::{Cause, Change, Notification, NotificationSink, Source, Step, SyncToken, Tracer};
 use tokio::{sync::watch, time::Instant};
 
-use crate::processor::Processor;
-
-/// Resync more often than this would be polling (P-9).
+/// The shortest resync period; a shorter one would be polling (P-9).
 const LEAST_RESYNC: Duration = Duration::from_secs(1);
 
-/// Notifications handed on together: the sink's lock is taken once for so many.
+/// The number of notifications passed to the sink in one call: the sink takes its lock once for all of them.
 const MAX_OUTBOX: usize = 256;
 
-/// What a listener asks for.
+/// The settings of a listener.
 #[derive(Clone, Debug)]
 pub struct ListenerConfig {
-    /// For logs and status.
+    /// The listener's name in logs and in the status.
     pub name: String,
-    /// None: the informer's own period. Zero: never. Anything below a second counts as a second (P-9).
+    /// The resync period. `None` means the informer's period, zero means never. A period below a second becomes a
+    /// second (P-9).
     pub resync: Option<Duration>,
-    /// True: a relist tells this listener about unchanged objects too (D-5).
+    /// If true, a relist also notifies this listener of unchanged objects (D-5).
     pub relist_all: bool,
 }
 
-/// A listener's place at an informer. Dropping it changes nothing; [`remove`](Self::remove) ends it.
-#[derive(Clone)]
-pub struct Registration {
-    pub(crate) id: u64,
-    name: Arc<str>,
-    pub(crate) processor: Arc<Processor>,
-    sync: watch::Receiver<SyncState>,
-}
-
-/// How far a listener has come (P-16).
+/// Whether a listener has synced (P-16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SyncState {
     Pending,
     Synced,
-    /// Removed, or the informer stopped, before it had synced.
+    /// The listener was removed or the informer stopped before the listener had synced.
     Ended,
 }
 
-/// The processor's side of a subscriber.
+/// The processor's side of a registration.
 pub(crate) struct Listener {
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
@@ -61,10 +51,10 @@ pub(crate) struct Listener {
     resync: Option<Duration>,
     next_resync: Option<Instant>,
     sync: watch::Sender<SyncState>,
-    /// Empty whenever the informer's lock is free.
+    /// Notifications for the next call of the sink. Empty whenever the informer's lock is free.
     outbox: VecDeque<Notification>,
     sink_panics: u64,
-    /// Held until every initial notification was offered; each carries a clone.
+    /// Held until every initial notification was offered; each of them carries a clone.
     initial: Option<SyncToken>,
 }
 
@@ -99,7 +89,7 @@ impl Listener {
         }
     }
 
-    /// What it asks for from now on, and where it hears it. The period begins anew where it is another one.
+    /// Changes the settings and the sink. A changed resync period starts now.
     pub(crate) fn retarget(
         &mut self,
         config: ListenerConfig,
@@ -117,20 +107,16 @@ impl Listener {
         self.sink = sink;
     }
 
-    pub(crate) fn registration(&self, processor: &Arc<Processor>) -> Registration {
-        Registration {
-            id: self.id,
-            name: Arc::clone(&self.name),
-            processor: Arc::clone(processor),
-            sync: self.sync.subscribe(),
-        }
+    /// Follows the listener's synced state.
+    pub(crate) fn sync_state(&self) -> watch::Receiver<SyncState> {
+        self.sync.subscribe()
     }
 
     pub(crate) fn has_synced(&self) -> bool {
         *self.sync.borrow() == SyncState::Synced
     }
 
-    /// Hands a notification on, some time before the informer's lock is given back.
+    /// Queues a notification for the sink. It is passed on before the informer's lock is released.
     pub(crate) fn offer(&mut self, change: Change, cause: Cause, observed: std::time::Instant) {
         let initial = if cause == Cause::Initial { self.initial.clone() } else { None };
         let notification = Notification { source: self.source.clone(), change, cause, initial, observed };
@@ -140,21 +126,21 @@ impl Listener {
         }
     }
 
-    /// As [`offer`](Self::offer), where the others are not told.
-    pub(crate) fn tell(&mut self, change: Change, cause: Cause, observed: std::time::Instant) {
+    /// Queues a notification that only this listener receives.
+    pub(crate) fn notify(&mut self, change: Change, cause: Cause, observed: std::time::Instant) {
         self.tracer.note(&self.source, || (change.object().key(), Step::Told { verb: change.verb(), cause }));
         self.offer(change, cause, observed);
     }
 
-    /// As [`tell`](Self::tell), for several that are true now.
-    pub(crate) fn offer_all(&mut self, changes: impl IntoIterator<Item = (Change, Cause)>) {
+    /// Queues several notifications that only this listener receives, as observed now.
+    pub(crate) fn notify_all(&mut self, changes: impl IntoIterator<Item = (Change, Cause)>) {
         let observed = Instant::now().into_std();
         for (change, cause) in changes {
-            self.tell(change, cause, observed);
+            self.notify(change, cause, observed);
         }
     }
 
-    /// Hands on what waits. A notification over which the sink panics is lost to it.
+    /// Passes the queued notifications to the sink. If the sink panics on a notification, it loses that one.
     pub(crate) fn flush(&mut self) {
         while !self.outbox.is_empty() {
             let offered = catch_unwind(AssertUnwindSafe(|| self.sink.offer_all(&mut self.outbox)));
@@ -165,17 +151,18 @@ impl Listener {
         }
     }
 
-    /// Notifications over which the sink panicked, since the last time this was asked.
+    /// Returns the number of notifications that the sink lost by a panic since the last call.
     pub(crate) fn take_sink_panics(&mut self) -> u64 {
         std::mem::take(&mut self.sink_panics)
     }
 
-    /// Everything initial was offered: synced as soon as all of it is settled (P-16, D-8).
+    /// Records that every initial notification was offered. The listener has synced once all of them are settled (P-16,
+    /// D-8).
     pub(crate) fn initial_done(&mut self) {
         self.initial = None;
     }
 
-    /// It hears nothing any more.
+    /// Records that the listener receives nothing any more.
     pub(crate) fn end(&self) {
         settle(&self.sync, SyncState::Ended);
     }
@@ -184,7 +171,7 @@ impl Listener {
         self.next_resync
     }
 
-    /// True where the period is over; starts the next one (P-10).
+    /// Returns true if the resync period has elapsed, and starts the next one (P-10).
     pub(crate) fn take_due(&mut self, now: Instant) -> bool {
         let due = self.next_resync.is_some_and(|next| next <= now);
         if due {
@@ -194,13 +181,13 @@ impl Listener {
     }
 }
 
-/// A listener's own period or the informer's; none: never (P-9).
+/// The listener's own period, or else the informer's. `None` means never (P-9).
 fn period(own: Option<Duration>, default: Option<Duration>) -> Option<Duration> {
     let period = own.or(default).filter(|period| !period.is_zero());
     period.map(|period| period.max(LEAST_RESYNC))
 }
 
-/// Leaves `Pending` once and for all.
+/// Leaves the state `Pending`. Later calls change nothing.
 fn settle(sync: &watch::Sender<SyncState>, to: SyncState) {
     sync.send_if_modified(|sync| {
         let pending = *sync == SyncState::Pending;
@@ -209,45 +196,4 @@ fn settle(sync: &watch::Sender<SyncState>, to: SyncState) {
         }
         pending
     });
-}
-
-// === impl Registration ===
-
-impl Registration {
-    /// As configured.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// True once the informer has synced and every initial notification offered to this listener was
-    /// settled: acknowledged, merged away or given up (P-16, D-8). Never goes back to false.
-    pub fn has_synced(&self) -> bool {
-        *self.sync.borrow() == SyncState::Synced
-    }
-
-    /// Waits for [`has_synced`](Self::has_synced); false where the listener was removed or the informer
-    /// stopped before.
-    ///
-    /// # Cancel safety
-    /// A dropped future changes nothing.
-    pub async fn wait_synced(&self) -> bool {
-        let mut sync = self.sync.clone();
-        match sync.wait_for(|sync| *sync != SyncState::Pending).await {
-            Ok(sync) => *sync == SyncState::Synced,
-            Err(_) => false,
-        }
-    }
-
-    /// Ends the subscription: when it returns, the sink will not be called again. What the sink holds already
-    /// is its owner's business (D-10). It waits for the call in hand, so a sink must not do it itself (P-15). Doing
-    /// it twice, or after the informer stopped, changes nothing (P-14).
-    pub fn remove(&self) {
-        self.processor.leave(self.id);
-    }
-}
-
-impl std::fmt::Debug for Registration {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Registration({} synced={})", self.name, self.has_synced())
-    }
 }

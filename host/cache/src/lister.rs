@@ -7,39 +7,39 @@ use tokio::sync::watch;
 
 use crate::indexer::Indexer;
 
-/// client-go's name for the index that every informer has (F-8, I-13). A configured index of this name comes first.
+/// client-go's name of the index that every informer has (F-8, I-13). A configured index of this name takes precedence.
 const NAMESPACE_INDEX: &str = "namespace";
 
-/// Reads one informer's cache; never asks the API server (L-1). Cheap to clone.
+/// Reads one informer's cache. It never sends a request to the API server (L-1). Cheap to clone.
 ///
-/// Every answer comes from one consistent state of the cache (I-1) and is at least as new as any notification
-/// the reader has in hand. It may be stale, and before the informer has synced it may be incomplete (L-5,
-/// I-16). The objects are shared and immutable (I-4).
+/// Every result comes from one consistent state of the cache (I-1). That state is at least as new as any notification
+/// that the reader has received. It may be stale, and before the informer has synced it may be incomplete (L-5, I-16).
+/// The objects are shared and immutable (I-4).
 #[derive(Clone)]
 pub struct Lister {
     indexer: Arc<Indexer>,
     synced: watch::Receiver<bool>,
 }
 
-/// Which objects to list. All conditions hold together.
+/// Selects the objects to list. An object must meet all conditions.
 #[derive(Clone, Copy, Debug)]
 pub struct ListQuery<'a> {
-    /// None or empty: all namespaces (L-4).
+    /// The namespace. `None` or the empty string means all namespaces (L-4).
     pub namespace: Option<&'a str>,
-    /// Empty: all objects (L-3).
+    /// A label selector. The empty selector selects all objects (L-3).
     pub labels: &'a LabelSelector,
-    /// The name of an index and the value to look up in it. `namespace` is there without being configured; its
-    /// value for cluster-scoped objects is empty (F-8, I-13).
+    /// The name of an index and the value to look up. The index `namespace` always exists; its value for cluster-scoped
+    /// objects is empty (F-8, I-13).
     pub index: Option<(&'a str, &'a str)>,
 }
 
-/// A query for an index that the informer does not have (I-7).
+/// The informer does not have the requested index (I-7).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no index `{name}`; {}", known(.indexes))]
 pub struct UnknownIndex {
-    /// What was asked for.
+    /// The requested index.
     pub name: String,
-    /// What there is.
+    /// The indexes of the informer.
     pub indexes: Vec<String>,
 }
 
@@ -50,18 +50,18 @@ impl Lister {
         Self { indexer, synced }
     }
 
-    /// The object of this key, if it is cached (L-2).
+    /// Returns the cached object with this key, if there is one (L-2).
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
         self.indexer.get(&key.namespace, &key.name)
     }
 
-    /// The objects that satisfy the query.
+    /// Returns the objects that meet the query.
     ///
     /// # Ordering
     /// By namespace, then by name, so that a reader can page.
     ///
     /// # Errors
-    /// [`UnknownIndex`] where the informer has no such index.
+    /// [`UnknownIndex`] if the informer does not have the index.
     pub fn list(&self, query: &ListQuery<'_>) -> Result<Vec<Arc<Object>>, UnknownIndex> {
         let namespace = query.namespace.filter(|namespace| !namespace.is_empty());
         let mut objects = match query.index {
@@ -76,7 +76,7 @@ impl Lister {
             }
             None => self.indexer.list(namespace),
         };
-        // Outside the lock: the objects cannot change.
+        // This is done outside the lock, because objects are immutable.
         if !query.labels.is_empty() {
             objects.retain(|object| query.labels.selects(object));
         }
@@ -86,17 +86,17 @@ impl Lister {
         Ok(objects)
     }
 
-    /// Objects in the cache.
+    /// The number of objects in the cache.
     pub fn len(&self) -> usize {
         self.indexer.len()
     }
 
-    /// True where the cache is empty.
+    /// Returns true if the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// True once the first list of every namespace watched is in the cache (C-12).
+    /// Returns true once the first list of every watched namespace is in the cache (C-12).
     pub fn has_synced(&self) -> bool {
         *self.synced.borrow()
     }

@@ -1,7 +1,7 @@
 //! Fans changes out to the listeners.
 //!
-//! Its lock is the informer's lock (C-10): the controller holds it while it applies a batch, and whoever joins
-//! or leaves holds it too. So a joining listener misses nothing and sees nothing twice.
+//! The processor's lock is the informer's lock (C-10): the controller holds it while it applies a batch, and a listener
+//! joins and leaves under it. So a joining listener misses no change and receives none twice.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -11,20 +11,23 @@ use std::{
 
 use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Source, Step, Tracer};
 use parking_lot::{Mutex, MutexGuard};
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
-use crate::listener::{Listener, ListenerConfig, Registration};
+use crate::listener::{Listener, ListenerConfig, SyncState};
 
 /// The listeners of one informer.
 pub(crate) struct Processor {
     source: Source,
     default_resync: Option<Duration>,
     listeners: Mutex<Listeners>,
-    /// The next resync may have moved.
+    /// Signalled when the time of the next resync may have changed.
     resync_moved: Notify,
 }
 
-/// The listeners, while the informer's lock is held.
+/// The listeners, guarded by the informer's lock.
 pub(crate) struct Listeners {
     source: Source,
     tracer: Tracer,
@@ -36,10 +39,18 @@ pub(crate) struct Listeners {
     sink_panics: u64,
 }
 
-/// The informer's lock.
+/// The informer's lock, held.
 pub(crate) struct Locked<'a>(MutexGuard<'a, Listeners>);
 
-/// What the processor counted.
+/// A listener that has joined.
+#[derive(Clone)]
+pub(crate) struct Joined {
+    pub(crate) id: u64,
+    pub(crate) name: Arc<str>,
+    pub(crate) sync: watch::Receiver<SyncState>,
+}
+
+/// The processor's counters.
 pub(crate) struct ProcessorCounters {
     pub(crate) suppressed_unchanged: u64,
     pub(crate) sink_panics: u64,
@@ -53,19 +64,19 @@ impl Processor {
         Self { source, default_resync, listeners, resync_moved: Notify::new() }
     }
 
-    /// Takes the informer's lock. Before it is given back everything was handed on to the listeners.
+    /// Takes the informer's lock. When it is released, all queued notifications have been passed to the sinks.
     pub(crate) fn lock(&self) -> Locked<'_> {
         Locked(self.listeners.lock())
     }
 
-    /// Adds a listener, after telling it about everything `cached` returns (P-11, P-12). None once the
-    /// informer has stopped (P-13).
+    /// Adds a listener after notifying it of every object in `cached` (P-11, P-12). Returns `None` if the informer has
+    /// stopped (P-13).
     pub(crate) fn join(
-        self: &Arc<Self>,
+        &self,
         config: ListenerConfig,
         sink: Arc<dyn NotificationSink>,
         cached: impl FnOnce() -> Vec<Arc<Object>>,
-    ) -> Option<Registration> {
+    ) -> Option<Joined> {
         let mut listeners = self.lock();
         if listeners.stopped {
             return None;
@@ -74,12 +85,12 @@ impl Processor {
         let id = listeners.last_id;
         let mut listener =
             Listener::new(id, config, sink, self.source.clone(), self.default_resync, &listeners.tracer);
-        let registration = listener.registration(self);
+        let joined = Joined { id, name: Arc::clone(&listener.name), sync: listener.sync_state() };
         let observed = Instant::now().into_std();
         for object in cached() {
-            listener.tell(Change::Added { object }, Cause::Initial, observed);
+            listener.notify(Change::Added { object }, Cause::Initial, observed);
         }
-        // So that whoever finds the listener synced finds everything offered.
+        // A reader that finds the listener synced finds all initial notifications offered.
         listener.flush();
         if listeners.synced {
             listener.initial_done();
@@ -87,48 +98,48 @@ impl Processor {
         listeners.listeners.push(listener);
         drop(listeners);
         self.resync_moved.notify_one();
-        Some(registration)
+        Some(joined)
     }
 
-    /// Gives a listener another sink and other settings, between two notifications; `told` says what the new sink is told
-    /// first. False where the listener has left or the informer stopped.
+    /// Gives a listener another sink and other settings, between two notifications. The new sink first receives the
+    /// changes in `first`. Returns false if the listener has left or the informer stopped.
     pub(crate) fn retarget(
         &self,
         id: u64,
         config: ListenerConfig,
         sink: impl FnOnce() -> Arc<dyn NotificationSink>,
-        told: impl FnOnce() -> Vec<(Change, Cause)>,
+        first: impl FnOnce() -> Vec<(Change, Cause)>,
     ) -> bool {
         let mut listeners = self.lock();
         let Some(listener) = listeners.find(id) else { return false };
-        // What waits for it was meant for the sink it had.
+        // Queued notifications belong to the old sink.
         listener.flush();
         listener.retarget(config, sink(), self.default_resync);
-        listener.offer_all(told());
+        listener.notify_all(first());
         drop(listeners);
         self.resync_moved.notify_one();
         true
     }
 
-    /// Tells one listener about everything `cached` returns, once more. False as with
-    /// [`retarget`](Self::retarget).
+    /// Notifies one listener of every object in `cached` again. Returns false if the listener has left or the informer
+    /// stopped.
     pub(crate) fn replay(&self, id: u64, cached: impl FnOnce() -> Vec<Arc<Object>>) -> bool {
         let mut listeners = self.lock();
         let Some(listener) = listeners.find(id) else { return false };
         let again = cached().into_iter().map(|object| (Change::Added { object }, Cause::Replay));
-        listener.offer_all(again);
+        listener.notify_all(again);
         true
     }
 
-    /// Tells one listener something with the cause `replay`, between what it is told otherwise. False where it is gone, or
-    /// there is nothing to tell.
-    pub(crate) fn tell(&self, id: u64, change: impl FnOnce() -> Option<Change>) -> bool {
+    /// Notifies one listener with the cause `replay`, in order with its other notifications. Returns false if the
+    /// listener is gone or `change` returns `None`.
+    pub(crate) fn notify(&self, id: u64, change: impl FnOnce() -> Option<Change>) -> bool {
         let mut listeners = self.lock();
         let Some(listener) = listeners.find(id) else {
             return false;
         };
         let Some(change) = change() else { return false };
-        listener.tell(change, Cause::Replay, Instant::now().into_std());
+        listener.notify(change, Cause::Replay, Instant::now().into_std());
         true
     }
 
@@ -139,7 +150,7 @@ impl Processor {
         }
     }
 
-    /// The informer has stopped: nobody joins any more, nobody hears anything.
+    /// Ends all listeners, because the informer has stopped. No listener can join any more.
     pub(crate) fn close(&self) {
         let mut listeners = self.lock();
         listeners.stopped = true;
@@ -148,7 +159,7 @@ impl Processor {
         }
     }
 
-    /// When the next resync is due.
+    /// The time of the next resync.
     pub(crate) fn next_resync(&self) -> Option<Instant> {
         self.lock().listeners.iter().filter_map(Listener::next_resync).min()
     }
@@ -158,7 +169,7 @@ impl Processor {
         self.resync_moved.notified().await;
     }
 
-    /// Tells whoever waits in [`resync_moved`](Self::resync_moved).
+    /// Wakes the task that waits in [`resync_moved`](Self::resync_moved).
     pub(crate) fn resync_done(&self) {
         self.resync_moved.notify_one();
     }
@@ -171,7 +182,7 @@ impl Processor {
         }
     }
 
-    /// Names, and whether each has synced.
+    /// The name of each listener and whether it has synced.
     pub(crate) fn listeners(&self) -> Vec<(String, bool)> {
         let listeners = self.lock();
         let listeners = listeners.listeners.iter();
@@ -195,7 +206,7 @@ impl Listeners {
         }
     }
 
-    /// Writes down what was decided about an object of this informer.
+    /// Traces a decision about an object of this informer.
     pub(crate) fn note(&self, step: impl FnOnce() -> (ObjectKey, Step)) {
         self.tracer.note(&self.source, step);
     }
@@ -204,7 +215,7 @@ impl Listeners {
         self.listeners.iter_mut().find(|listener| listener.id == id)
     }
 
-    /// Tells every listener.
+    /// Notifies every listener.
     pub(crate) fn distribute(&mut self, change: &Change, cause: Cause, observed: std::time::Instant) {
         self.note(|| {
             let (verb, listeners) = (change.verb(), self.listeners.len());
@@ -215,23 +226,23 @@ impl Listeners {
         }
     }
 
-    /// D-5: the API server told again what the cache has already. Only who asked for it hears of it.
+    /// Notifies the listeners that asked for it of an object that the API server sent again unchanged (D-5).
     pub(crate) fn distribute_unchanged(
         &mut self,
         object: &Arc<Object>,
         cause: Cause,
         observed: std::time::Instant,
     ) {
-        let mut told = false;
+        let mut notified = false;
         for listener in self.listeners.iter_mut().filter(|listener| listener.relist_all) {
             let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
-            listener.tell(change, cause, observed);
-            told = true;
+            listener.notify(change, cause, observed);
+            notified = true;
         }
-        self.suppressed_unchanged += u64::from(!told);
+        self.suppressed_unchanged += u64::from(!notified);
     }
 
-    /// Tells the listeners whose period is over about everything (P-8, C-7).
+    /// Notifies the listeners whose resync period has elapsed of every object in the cache (P-8, C-7).
     pub(crate) fn resync(&mut self, cached: impl FnOnce() -> Vec<Arc<Object>>, observed: std::time::Instant) {
         let now = Instant::now();
         let due: Vec<u64> = self
@@ -246,12 +257,12 @@ impl Listeners {
         for listener in self.listeners.iter_mut().filter(|listener| due.contains(&listener.id)) {
             for object in &objects {
                 let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
-                listener.tell(change, Cause::Resync, observed);
+                listener.notify(change, Cause::Resync, observed);
             }
         }
     }
 
-    /// Hands on what waits for any listener.
+    /// Passes the queued notifications of all listeners to their sinks.
     pub(crate) fn flush(&mut self) {
         for listener in &mut self.listeners {
             listener.flush();
@@ -259,7 +270,7 @@ impl Listeners {
         }
     }
 
-    /// The first lists are in the cache and were told to everybody (C-12).
+    /// Records that the first lists are in the cache and were offered to every listener (C-12).
     pub(crate) fn informer_synced(&mut self) {
         self.synced = true;
         for listener in &mut self.listeners {

@@ -1,107 +1,79 @@
-//! Keeps the delta queue fed with everything that happens to one collection: list, watch, resume, relist.
+//! Feeds the delta queue with all changes of one collection: lists, watches, resumes and relists.
 //!
-//! A run is one list and the watches that follow it. A watch that ends normally is reopened where it
-//! ended, with no list; anything that leaves a gap, or may have, ends the run, and after a backoff the
-//! next one starts with a list at the last resource version seen. Nothing here is visible to a stop:
-//! whoever runs a reflector drops its future, at any await.
+//! A run is one list and the watches that follow it. A watch that ends normally is reopened where it ended,
+//! without a list. Anything that leaves a gap, or may leave one, ends the run; after a backoff the next run
+//! starts with a list at the last resource version seen. A reflector is stopped by dropping its future, at any
+//! await.
 
 mod backoff;
 mod consistency_check;
+mod error;
 mod internal_error;
 mod pager;
 mod state;
 mod streaming_list;
+mod target;
 mod temporary_store;
 mod watch;
 
-use std::{sync::Arc, time::Duration};
-
-use informer_types::{ObjectKey, Source, Tracer};
+use std::time::Duration;
 
 pub(crate) use backoff::FailureBackoff;
+pub use error::ReflectorError;
+pub(crate) use target::Target;
+
 use consistency_check::ConsistencyCheck;
 use internal_error::InternalErrorWindow;
+use pager::FullList;
 use state::ListState;
-use watch::{OpenWatch, WatchEnd};
+use streaming_list::StreamingList;
+use watch::{Follower, OpenWatch, WatchEnd};
 
 use crate::{
     FactoryConfig, WatchListMode,
-    decode::{Decoder, ListPage, Undecodable},
-    delta::{Delta, DeltaKind, Replacement, Scope},
-    delta_queue::DeltaSender,
-    error::{ReflectorError, RequestError, chain},
-    list_watch::ListWatch,
-    status::{Phase, ReflectorCell},
+    decode::ListPage,
+    delta::{Delta, DeltaKind, Replacement},
+    error::RequestError,
+    status::Phase,
 };
 
-/// client-go ignores shorter watches: the server pays for every reopening.
-const LEAST_WATCH_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// No API server lets a watch last longer.
-const MOST_WATCH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Lists and watches one collection, for as long as its future is polled.
+/// Lists and watches one collection while its future is polled.
 pub(crate) struct Reflector {
-    list_watch: ListWatch,
-    source: Source,
-    tracer: Tracer,
-    decoder: Arc<Decoder>,
-    deltas: DeltaSender,
-    /// What came in one go and was not pushed yet; empty between watches.
-    burst: Vec<Delta>,
-    scope: Scope,
-    cell: Arc<ReflectorCell>,
+    target: Target,
     state: ListState,
     backoff: FailureBackoff,
     internal_errors: InternalErrorWindow,
     watch_list: WatchListMode,
     check_consistency: bool,
-    min_watch_timeout: Duration,
-    idle_watch_timeout: Duration,
 }
 
 // === impl Reflector ===
 
 impl Reflector {
-    pub(crate) fn new(
-        list_watch: ListWatch,
-        decoder: Arc<Decoder>,
-        deltas: DeltaSender,
-        (scope, cell): (Scope, Arc<ReflectorCell>),
-        config: &FactoryConfig,
-    ) -> Self {
-        let state = if cell.has_listed() { ListState::returning } else { ListState::new };
+    pub(crate) fn new(target: Target, config: &FactoryConfig) -> Self {
+        let state = if target.cell.has_listed() { ListState::returning } else { ListState::new };
         Self {
-            source: Source::new(list_watch.collection.gvr.clone()),
-            tracer: config.tracer.clone(),
-            list_watch,
-            decoder,
-            deltas,
-            burst: Vec::new(),
-            scope,
-            cell,
+            target,
             state: state(config.page_size),
             backoff: FailureBackoff::new(config.backoff),
             internal_errors: InternalErrorWindow::new(config.internal_error_retry),
             watch_list: config.watch_list,
             check_consistency: config.check_consistency,
-            min_watch_timeout: config.min_watch_timeout.clamp(LEAST_WATCH_TIMEOUT, MOST_WATCH_TIMEOUT),
-            idle_watch_timeout: config.idle_watch_timeout,
         }
     }
 
     /// Runs until dropped.
     ///
     /// # Cancel safety
-    /// Dropping it closes the connection and loses nothing that was pushed.
+    /// If the future is dropped, the connection is closed, and no delta that was pushed is lost.
     pub(crate) async fn run(mut self) {
         loop {
             let error = self.list_and_watch().await;
-            self.back_off(&error).await;
+            self.backoff.wait_after(&error, &self.target).await;
         }
     }
 
-    /// One run; returns why it ended.
+    /// One run. Returns the reason for its end.
     async fn list_and_watch(&mut self) -> ReflectorError {
         let mut streamed = match self.first_state().await {
             Ok(streamed) => streamed,
@@ -114,110 +86,107 @@ impl Reflector {
             };
             match end {
                 WatchEnd::Resume => {}
-                WatchEnd::ResumeLater(error) => self.back_off(&error).await,
+                WatchEnd::ResumeLater(error) => self.backoff.wait_after(&error, &self.target).await,
                 WatchEnd::Over(error) => return error,
             }
         }
     }
 
-    /// Fetches the state to start from, by a streaming list if that is to be tried. The watch that it
-    /// came over goes on.
+    /// Fetches the state to start from, with a streaming list if possible. The connection of a streaming list
+    /// continues as the watch, which is returned.
     async fn first_state(&mut self) -> Result<Option<OpenWatch>, ReflectorError> {
-        if self.may_stream()
-            && let Some((list, watch)) = self.stream_list().await
+        let mut streaming = StreamingList {
+            target: &self.target,
+            state: &mut self.state,
+            backoff: &mut self.backoff,
+            mode: self.watch_list,
+        };
+        if streaming.is_wanted()
+            && let Some((list, watch)) = streaming.fetch().await
         {
             let check = self.check_consistency.then(|| ConsistencyCheck::new(&list));
             self.replace_all(list, false).await;
-            self.cell.streamed(self.state.last_version());
+            self.target.cell.streamed(self.state.last_version());
             if let Some(check) = check {
-                self.check_consistency(&check).await?;
+                check.run(&self.target).await?;
             }
             return Ok(Some(watch));
         }
         let full = self.list().await?;
         self.replace_all(full.list, full.paged).await;
-        self.cell.listed(self.state.last_version());
+        self.target.cell.listed(self.state.last_version());
         Ok(None)
     }
 
-    /// Lists, and lists again at once where the resource version asked for is not to be had.
-    async fn list(&mut self) -> Result<pager::FullList, ReflectorError> {
-        self.cell.enter(Phase::Listing);
+    /// Lists. If the requested resource version is not available, lists the newest state at once.
+    async fn list(&mut self) -> Result<FullList, ReflectorError> {
+        self.target.cell.enter(Phase::Listing);
         let mut listed = self.list_once().await;
         if let Err(error) = &listed
             && error.is_version_unavailable()
         {
-            tracing::debug!(resource = %self.resource(), error = %error, "resource version not available, listing the newest");
+            tracing::debug!(resource = %self.target.resource(), error = %error, "resource version not available, listing the newest");
             self.state.version_unavailable();
             listed = self.list_once().await;
         }
-        listed.map_err(|source| ReflectorError::List { resource: self.resource(), source })
+        listed.map_err(|source| ReflectorError::List { resource: self.target.resource(), source })
     }
 
-    /// Hands a whole list on; nothing of it is visible before.
+    /// Pushes a whole list. No part of it is visible before.
     async fn replace_all(&mut self, list: ListPage, paged: bool) {
         self.state.listed(&list.resource_version, paged);
         let replacement = self.replacement(list);
         tracing::info!(
-            resource = %self.resource(),
+            resource = %self.target.resource(),
             rv = %replacement.resource_version,
             objects = replacement.objects.len(),
             "listed"
         );
-        self.deltas.push(Delta::now(DeltaKind::ReplacedAll(self.scope, replacement))).await;
+        self.target.deltas.push(Delta::now(DeltaKind::ReplacedAll(self.target.scope, replacement))).await;
     }
 
-    async fn list_once(&self) -> Result<pager::FullList, RequestError> {
-        pager::list(&self.list_watch, &self.decoder, self.state.list_version(), self.state.page_limit()).await
+    async fn list_once(&self) -> Result<FullList, RequestError> {
+        pager::list(
+            &self.target.list_watch,
+            &self.target.decoder,
+            self.state.list_version(),
+            self.state.page_limit(),
+        )
+        .await
     }
 
-    /// Sorts out what did not decode (D-2).
+    /// Separates the objects that did not decode (D-2).
     fn replacement(&self, list: ListPage) -> Replacement {
         let mut quarantined = Vec::new();
-        self.cell.release_all();
+        self.target.cell.release_all();
         for undecodable in list.undecodable {
-            quarantined.extend(self.refuse(undecodable).map(|(key, _)| key));
+            quarantined.extend(self.target.refuse(undecodable).map(|(key, _)| key));
         }
         Replacement { resource_version: list.resource_version, objects: list.objects, quarantined }
     }
 
-    /// Records an object that did not decode; returns its key and resource version where it belongs to this
-    /// collection and says who it is.
-    fn refuse(&self, undecodable: Undecodable) -> Option<(ObjectKey, String)> {
-        match undecodable {
-            Undecodable::Quarantined { key, resource_version, problem } => {
-                let name = key.as_ref().map(ToString::to_string);
-                let problem = problem.to_string();
-                if self.cell.quarantine(key.clone(), problem.clone()) {
-                    tracing::warn!(resource = %self.resource(), key = name, problem, "object quarantined");
-                }
-                key.map(|key| (key, resource_version))
-            }
-            foreign => {
-                tracing::debug!(resource = %self.resource(), problem = %foreign, "object skipped");
-                self.cell.skipped();
-                None
-            }
-        }
+    /// Opens a watch at the last resource version and follows it to its end.
+    async fn watch(&mut self) -> WatchEnd {
+        let version = self.state.last_version().to_owned();
+        let watch = match OpenWatch::open(&self.target, &version, false, Duration::MAX).await {
+            Ok(watch) => watch,
+            Err(source) => return self.not_opened(source),
+        };
+        self.target.cell.watch_opened();
+        tracing::debug!(resource = %self.target.resource(), rv = version, "watching");
+        self.run_watch(watch).await
     }
 
-    /// Reports a failure and waits.
-    async fn back_off(&mut self, error: &ReflectorError) {
-        let delay = self.backoff.draw(error.retry_after());
-        let (text, class) = (chain(error), error.class());
-        tracing::warn!(
-            resource = %self.resource(),
-            class = class.as_str(),
-            error = text,
-            retry_in_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-            "reflector backs off"
-        );
-        self.cell.failed(text, class);
-        self.cell.back_off(delay);
-        tokio::time::sleep(delay).await;
+    async fn run_watch(&mut self, watch: OpenWatch) -> WatchEnd {
+        self.backoff.healthy();
+        Follower::run(watch, &self.target, &mut self.state, &mut self.internal_errors).await
     }
 
-    fn resource(&self) -> String {
-        self.list_watch.collection.name()
+    /// After a failure that passes by itself there is no gap, so the watch is resumed; after any other a list is needed
+    ///
+    fn not_opened(&self, source: RequestError) -> WatchEnd {
+        let resume = source.is_passing();
+        let error = ReflectorError::Watch { resource: self.target.resource(), source };
+        if resume { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
     }
 }

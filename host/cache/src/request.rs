@@ -1,4 +1,4 @@
-//! The URLs of a collection.
+//! The requests for a collection.
 
 use std::time::Duration;
 
@@ -8,51 +8,51 @@ use kube::client::Body;
 
 const JSON: &str = "application/json";
 
-/// Servers that cannot cut objects down send them whole.
+/// A server that does not support the partial form sends whole objects.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 const LIST_OF_METADATA: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/// One collection as one reflector sees it: a resource, one namespace or all, and the server-side selectors,
-/// which go on every request (F-6).
+/// One collection as a reflector requests it: a resource, one namespace or all, and the selectors that the server
+/// applies to every list and watch (F-6).
 #[derive(Clone, Debug)]
 pub(crate) struct Collection {
     pub(crate) gvr: Gvr,
     pub(crate) namespace: Option<String>,
     pub(crate) labels: String,
     pub(crate) fields: String,
-    /// Only the metadata of the objects is asked for.
+    /// True if only the metadata of the objects is requested.
     pub(crate) metadata_only: bool,
 }
 
-/// What a list asks for.
+/// The options of a list request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListOptions<'a> {
-    /// Empty: the most recent state.
+    /// If empty, the most recent state.
     pub(crate) resource_version: &'a str,
-    /// That resource version or an error.
+    /// If true, exactly this resource version, or an error.
     pub(crate) exact: bool,
     pub(crate) limit: Option<u32>,
-    /// Set on the second page and later.
+    /// Set on the second and later pages.
     pub(crate) continue_token: &'a str,
 }
 
-/// What a watch asks for.
+/// The options of a watch request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WatchOptions<'a> {
-    /// Empty: the most recent state.
+    /// If empty, the most recent state.
     pub(crate) resource_version: &'a str,
-    /// When the server should end it.
+    /// The time after which the server should end the watch.
     pub(crate) timeout: Duration,
-    /// A streaming list first.
+    /// If true, a streaming list comes first.
     pub(crate) initial_events: bool,
 }
 
 // === impl Collection ===
 
 impl Collection {
-    /// For error texts: `apps/v1/deployments in namespace shop`.
+    /// The name in error texts: `apps/v1/deployments in namespace shop`.
     pub(crate) fn name(&self) -> String {
         match &self.namespace {
             Some(namespace) => format!("{} in namespace {namespace}", self.gvr),
@@ -66,7 +66,7 @@ impl Collection {
             query.append_pair("limit", &limit.to_string());
         }
         if !options.continue_token.is_empty() {
-            // the token carries the resource version.
+            // The continue token contains the resource version.
             query.append_pair("continue", options.continue_token);
         } else if !options.resource_version.is_empty() {
             query.append_pair("resourceVersion", options.resource_version);
@@ -77,7 +77,7 @@ impl Collection {
         self.get(&query.finish(), LIST_OF_METADATA)
     }
 
-    /// with initial events.
+    /// A watch request with bookmarks and a timeout, and with initial events if requested.
     pub(crate) fn watch(&self, options: WatchOptions<'_>) -> Result<Request<Body>, http::Error> {
         let mut query = self.selectors();
         query.append_pair("watch", "true");
@@ -121,7 +121,7 @@ impl Collection {
     }
 }
 
-/// A GET that wants JSON and nothing else.
+/// A GET for JSON.
 pub(crate) fn get(path: &str) -> Result<Request<Body>, http::Error> {
     accepting(JSON, path)
 }
@@ -144,8 +144,9 @@ mod tests {
         }
     }
 
+    /// A server that does not support metadata alone sends whole objects.
     #[test]
-    fn metadata_alone_is_asked_for_in_lists_and_in_watches_with_the_whole_as_second_choice_a10() {
+    fn metadata_alone_is_requested_in_lists_and_watches_with_whole_objects_as_second_choice() {
         let collection = Collection { metadata_only: true, ..deployments() };
         let watch =
             WatchOptions { resource_version: "7", timeout: Duration::from_secs(300), initial_events: false };
@@ -162,8 +163,9 @@ mod tests {
         assert_eq!(accepted(deployments().watch(watch).unwrap()), "application/json");
     }
 
+    /// The first list is at "0", and every request has the selectors (F-6).
     #[test]
-    fn a_first_list_says_its_version_and_limit_and_the_selectors_r5_f6() {
+    fn a_first_list_has_its_version_its_limit_and_the_selectors() {
         let options = ListOptions { resource_version: "0", limit: Some(500), ..ListOptions::default() };
 
         let request = deployments().list(options).unwrap();
@@ -174,8 +176,9 @@ mod tests {
         );
     }
 
+    /// A continue token contains the resource version.
     #[test]
-    fn a_later_page_sends_the_token_and_no_version_r12() {
+    fn a_later_page_has_the_token_and_no_version() {
         let options = ListOptions {
             resource_version: "7",
             limit: Some(2),
@@ -192,8 +195,9 @@ mod tests {
         assert_eq!(pods.list(options).unwrap().uri(), "/api/v1/pods?limit=2&continue=a%3Db");
     }
 
+    /// A watch requests bookmarks and has a timeout.
     #[test]
-    fn a_watch_asks_for_bookmarks_and_a_timeout_r19() {
+    fn a_watch_requests_bookmarks_and_a_timeout() {
         let options =
             WatchOptions { resource_version: "7", timeout: Duration::from_secs(300), initial_events: false };
 
@@ -208,8 +212,9 @@ mod tests {
         );
     }
 
+    /// A streaming list has `sendInitialEvents` and `resourceVersionMatch=NotOlderThan`.
     #[test]
-    fn a_streaming_list_asks_for_initial_events_not_older_than_the_version_r41() {
+    fn a_streaming_list_requests_initial_events_not_older_than_the_version() {
         let options =
             WatchOptions { resource_version: "", timeout: Duration::from_secs(300), initial_events: true };
 

@@ -138,7 +138,8 @@ mod tests {
     }
 
     proptest! {
-        /// No period has more requests than the burst and the rate allow, and no request waits longer than it has to.
+        /// No period has more requests than the burst and the rate allow, and no request waits longer than it has to
+        ///
         #[test]
         fn requests_are_served_exactly_when_the_burst_and_the_rate_allow_it(
             qps in 1..50_u32,

@@ -1,20 +1,20 @@
-//! The order of resource versions.
+//! Resource versions that can be compared.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 /// A resource version that can be compared with others of the same resource.
 ///
-/// Since Kubernetes 1.35 a resource version is a decimal integer without leading zeros, of any length, and of
-/// two of one resource the greater is the newer (A-1, KEP-5504). Earlier servers promise nothing, though what
-/// they keep in etcd is numbered in the same way; aggregated API servers may use any text, and that does not
-/// parse as one of these.
+/// Since Kubernetes 1.35, a resource version is a decimal integer of any length without leading zeros, and of two
+/// versions of one resource the greater is the newer (A-1, KEP-5504). Earlier servers do not promise that, although
+/// versions from etcd have this form. Aggregated API servers may use any text, which does not parse as a
+/// `ResourceVersion`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResourceVersion(String);
 
-/// A resource version that says nothing about newer or older.
+/// A resource version that has no order.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the resource version `{0}` is no decimal integer without leading zeros, so it cannot be compared: only \
+    "the resource version `{0}` is not a decimal integer without leading zeros, so it cannot be compared: only \
      servers since Kubernetes 1.35 promise that, and aggregated ones may not"
 )]
 pub struct IncomparableVersion(String);
@@ -22,7 +22,7 @@ pub struct IncomparableVersion(String);
 // === impl ResourceVersion ===
 
 impl ResourceVersion {
-    /// Verbatim, as the server wrote it.
+    /// The text as the server wrote it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,7 +31,7 @@ impl ResourceVersion {
 impl FromStr for ResourceVersion {
     type Err = IncomparableVersion;
 
-    /// "0" is no version of anything: it asks for any.
+    /// "0" is refused: it is not a version of an object but a request for any version.
     fn from_str(text: &str) -> Result<Self, IncomparableVersion> {
         let decimal = text.bytes().all(|byte| byte.is_ascii_digit());
         if !decimal || text.is_empty() || text.starts_with('0') {
@@ -63,8 +63,9 @@ impl fmt::Display for ResourceVersion {
 mod tests {
     use super::*;
 
+    /// Resource versions are ordered as integers of any length (A-1).
     #[test]
-    fn the_longer_is_the_newer_and_of_equal_length_the_greater_a1() {
+    fn a_longer_version_is_newer_and_of_equal_length_the_greater_one_is() {
         let beyond_64_bits = "123456789012345678901234567890";
         let texts = ["1", "9", "10", "99", "100", "18446744073709551616", beyond_64_bits];
         let versions: Vec<ResourceVersion> = texts.iter().map(|text| text.parse().unwrap()).collect();
@@ -74,8 +75,9 @@ mod tests {
         assert_eq!(versions[6].to_string(), beyond_64_bits);
     }
 
+    /// A resource version that is not a decimal integer has no order (A-1).
     #[test]
-    fn what_is_no_number_is_refused_and_not_taken_for_old_a1() {
+    fn a_version_that_is_not_a_number_is_refused_rather_than_taken_for_an_old_one() {
         for text in ["", "0", "007", "-1", "1.5", "abc", "12a", " 1"] {
             let error = text.parse::<ResourceVersion>().unwrap_err();
             assert!(error.to_string().contains(&format!("`{text}`")), "{error}");

@@ -1,7 +1,7 @@
-//! Puts a resync into the delta queue whenever some listener's period is over.
+//! Puts a resync into the delta queue whenever the resync period of a listener has elapsed.
 //!
-//! Other than in client-go (P-9) every listener keeps its own period; nobody's depends on anybody else's.
-//! A resync never asks the API server.
+//! Unlike in client-go (P-9), every listener keeps its own period, independent of other listeners. A resync never sends
+//! a request to the API server.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     processor::Processor,
 };
 
-/// Runs until dropped. Nothing is due before the informer has synced.
+/// Runs until dropped. Before the informer has synced no resync is due.
 pub(crate) async fn run(processor: Arc<Processor>, deltas: DeltaSender, mut synced: watch::Receiver<bool>) {
     if synced.wait_for(|synced| *synced).await.is_err() {
         return;
@@ -29,7 +29,7 @@ pub(crate) async fn run(processor: Arc<Processor>, deltas: DeltaSender, mut sync
             () = moved => {}
             () = tokio::time::sleep_until(next) => {
                 deltas.push(Delta::now(DeltaKind::SyncAll)).await;
-                // One at a time: the controller says when it has told the listeners.
+                // One resync at a time: the controller signals when it has notified the listeners.
                 processor.resync_moved().await;
             }
         }

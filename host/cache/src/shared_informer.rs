@@ -1,5 +1,6 @@
-//! The handle of one informer.
+//! The handle of one informer, and its contract.
 
+mod inner;
 mod presence;
 mod run;
 mod version;
@@ -7,117 +8,90 @@ mod version;
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Pointer, Source, Tracer};
-use parking_lot::Mutex;
-use tokio::sync::watch;
+use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Pointer, Tracer};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use run::run;
 pub use version::VersionError;
 
 use crate::{
-    ErrorClass, InformerKey, InformerStatus, ListenerConfig, Lister, Phase, Registration, WatchConfig,
-    delta_queue::DeltaGauge,
-    indexer::Indexer,
-    processor::Processor,
-    status::{Counters, ReflectorCell},
+    InformerKey, InformerStatus, ListenerConfig, Lister, Phase, Registration, WatchConfig,
+    delta_queue::DeltaGauge, status::Counters,
 };
+use inner::Inner;
 
-/// A shared informer: one watch and one cache of a collection for any number of listeners. Cheap to clone;
-/// all clones are the same informer.
+/// A shared informer maintains a local cache of one collection and notifies any number of listeners of its changes,
+/// with one watch. A `SharedInformer` is a handle: clones are cheap and refer to the same informer.
 ///
-/// It promises what follows. "The collection" is what the API server has of the resource, within the
-/// namespaces and selectors the informer was configured with.
+/// The *collection* consists of the objects of one resource that the API server holds and that are in the configured
+/// namespaces and match the configured selectors. An informer makes the following promises.
 ///
-/// **Eventually consistent.** If the collection stops changing and the API server answers, the cache equals
-/// the collection exactly, and every listener has been told the final state of every object. Before that the
-/// cache may lag behind, and intermediate states may be missed: after a gap in the watch only the difference
-/// is told (C-14, C-17).
+/// **Eventual consistency.** The cache is eventually consistent with the collection. If the collection stops changing
+/// and the API server can be reached, the cache becomes equal to the collection, and every listener is notified of the
+/// last state of every object. Until then the cache may lag behind. A listener may miss intermediate states of an
+/// object: after a gap in the watch it receives only the difference (C-14, C-17).
 ///
-/// **Order per object.** What a listener is told about one object never goes back in time and never overlaps:
-/// the states it sees are a subsequence of the real ones, in their order. Between objects nothing is promised,
-/// other than that one listener's notifications come one after the other.
+/// **Order.** Each listener receives its notifications one after the other. The states of one object arrive in the
+/// order in which they existed, and never go back in time. There is no order among different objects.
 ///
-/// **The cache first.** When a listener is told of a change, the cache and its indexes have it already, so a
-/// reader is never behind the notification in hand; it may be ahead of it (C-5). Each read comes from one
-/// consistent state of the cache (I-1). Objects are immutable and shared.
+/// **Cache first.** When a listener is notified of a change, the cache and its indexes already contain it. A reader is
+/// never behind the notification that it handles, but may be ahead of it (C-5). Each query is answered from one
+/// consistent snapshot of the cache (I-1). Objects are shared and immutable.
 ///
-/// **Which notifications.** The cache decides: an object it did not have is *added*, one it had is *updated*,
-/// with the state it had before (C-3). Every notification says its cause: *initial* (the first list, or the
-/// replay to a listener that joined later), *live* (seen on the watch), *relist* (found by a later list, after
-/// the watch lost its place), *resync* (nothing changed, the listener's period is over).
+/// **Additions and updates.** The cache decides: an object that was not in the cache is *added*, and an object that was
+/// in the cache is *updated*. An update contains the state that the cache had before (C-3). Every notification has a
+/// cause: *initial* (the first list, or the replay to a listener that joined later), *live* (an event of the watch),
+/// *relist* (found by a later list, after the watch lost its place), *resync* (nothing changed, but the listener's
+/// resync period has elapsed), or *replay* (requested again).
 ///
-/// **Joining late** makes no difference: at any time a new listener is told of everything in the cache, as
-/// initial additions, and then of what happens next; nothing is missed and nothing told twice (C-10, P-11).
+/// **Late listeners.** A listener may join at any time. It first receives an initial addition for every object in the
+/// cache, and then all further changes; it misses none and receives none twice (C-10, P-11).
 ///
-/// **Unchanged objects are not told.** An object that a relist shows with the UID and resource version the
-/// cache has already is passed over, unless the listener asked for `relist_all` (D-5). Resync tells the
-/// listeners whose period is over about every object; periods are each listener's own.
+/// **Unchanged objects.** If a relist shows an object with the UID and resource version that the cache already has,
+/// only listeners with `relist_all` are notified (D-5). A resync notifies the listeners whose period has elapsed of
+/// every object in the cache. Each listener has its own period.
 ///
-/// **Another UID is another object.** When an object was deleted and created anew under the same name, a
-/// listener is told of a deletion and an addition, never of an update, even where the watch missed both (D-6).
+/// **Recreated objects.** An object with another UID is another object. If an object was deleted and created again
+/// under the same name, a listener receives a deletion and an addition, never an update, even if the watch missed both
+/// (D-6).
 ///
-/// **Deletions** always say the key and the last known state. Where the deletion itself was missed, they say
-/// so: `final_state_known` is false, and the state may be stale. A deletion on the watch is told even of an
-/// object the cache never had (D-11).
+/// **Deletions.** A deletion contains the key and the last known state of the object. If the deletion itself was
+/// missed, `final_state_known` is false and the state may be stale. A deletion on the watch is delivered even if the
+/// object was never in the cache (D-11).
 ///
-/// **What cannot be decoded is set aside, not lost.** An object whose metadata cannot be read is quarantined
-/// by its key: the last good state stays in the cache, the status shows the key and the reason, the next event
-/// or list tries again, and every other object goes on as before (D-2).
+/// **Undecodable objects.** An object whose metadata cannot be read is quarantined by its key: its last good state
+/// stays in the cache, the status reports the key and the reason, and the next event or list tries again. All other
+/// objects are unaffected (D-2).
 ///
-/// **It runs while somebody is subscribed** (D-12): see [`Subscription`](crate::Subscription). When the last
-/// subscription ends the watch is closed and the cache freed; who was subscribed sees nothing any more, and who
-/// subscribes then begins with an initial list. One that belongs to its factory runs until it is stopped.
+/// **Lifetime.** An informer runs while it has a [`Subscription`](crate::Subscription) (D-12). When the last
+/// subscription ends, the watch is closed and the cache is freed; the next subscription starts with an initial list. An
+/// informer that belongs to its factory runs until it is stopped.
 ///
-/// **A resource that is not served** (its CRD is not installed, or not any more) is waited for, and
-/// [`status`](Self::status) says so (D-12). When a resource that was served is gone for good, every listener is
-/// told of the deletion of everything the cache still had, with `final_state_known` false and cause `relist`;
-/// when it comes back, what is in it is listed and told as added. [`has_synced`](Self::has_synced) stays as it
-/// was: an empty cache of a resource that does not exist is complete.
+/// **Resources that are not served.** If the API server does not serve the resource, because its CRD is not installed
+/// or was removed, the informer waits for it, and [`status`](Self::status) reports that (D-12). If a served resource is
+/// removed, every listener is notified of the deletion of all objects in the cache, with `final_state_known` false and
+/// cause `relist`. If the resource comes back, its objects are listed and added. [`has_synced`](Self::has_synced) does
+/// not change meanwhile: the empty cache of a resource that does not exist is complete.
 ///
-/// **Failures are retried for ever**, with backoff. The cache stays readable, with what it had
-/// last; [`status`](Self::status) says what is wrong and since when. [`has_synced`](Self::has_synced) says that
-/// the first list is in the cache, and nothing about now.
+/// **Failures.** Failures are retried forever, with backoff. The cache stays readable in its last state,
+/// and [`status`](Self::status) reports the failure and its duration. [`has_synced`](Self::has_synced) means that the
+/// first list is in the cache; it does not mean that the cache is up to date.
 ///
-/// **Listeners must be quick.** A sink is called with the informer's lock held and must not block or call
-/// back; what it cannot handle at once it has to queue. A sink that panics loses that notification and nothing
-/// else.
+/// **Listeners must be quick.** A sink is called with the informer's lock held. It must neither block nor call the
+/// informer; work that takes time belongs in a queue behind the sink. A sink that panics loses that notification and
+/// nothing else.
 #[derive(Clone)]
 pub struct SharedInformer {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// The informer has stopped, so nobody can join it (P-13).
+/// The informer has stopped, so no listener can join it (P-13).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the informer of {0} has stopped; ask the factory for a new one")]
+#[error("the informer of {0} has stopped; request a new one from the factory")]
 pub struct InformerStopped(Box<InformerKey>);
-
-pub(crate) struct Inner {
-    pub(crate) key: InformerKey,
-    pub(crate) config: WatchConfig,
-    pub(crate) indexer: Arc<Indexer>,
-    pub(crate) processor: Arc<Processor>,
-    /// One for each namespace watched.
-    pub(crate) cells: Vec<Arc<ReflectorCell>>,
-    pub(crate) synced: watch::Sender<bool>,
-    pub(crate) started: AtomicBool,
-    /// The server does not serve the resource.
-    pub(crate) unserved: watch::Sender<bool>,
-    /// Nobody subscribes any more: at the end the cache is freed.
-    pub(crate) abandoned: AtomicBool,
-    /// Asks every task of the informer to end.
-    pub(crate) stop: CancellationToken,
-    /// Every task has ended.
-    pub(crate) ended: CancellationToken,
-    /// Set while the resource is served and watched.
-    pub(crate) queue: Mutex<Option<DeltaGauge>>,
-}
 
 // === impl SharedInformer ===
 
@@ -128,50 +102,29 @@ impl SharedInformer {
         tracer: &Tracer,
         stop: CancellationToken,
     ) -> Self {
-        let indexer = Arc::new(Indexer::default());
-        let scopes: Vec<Option<String>> = if key.namespaces.is_empty() {
-            vec![None]
-        } else {
-            key.namespaces.iter().cloned().map(Some).collect()
-        };
-        let source = Source::new(config.gvr.clone());
-        let inner = Inner {
-            processor: Arc::new(Processor::new(source, config.resync, tracer.clone())),
-            cells: scopes.into_iter().map(|namespace| Arc::new(ReflectorCell::new(namespace))).collect(),
-            key,
-            config,
-            indexer,
-            synced: watch::Sender::new(false),
-            started: AtomicBool::new(false),
-            unserved: watch::Sender::new(false),
-            abandoned: AtomicBool::new(false),
-            stop,
-            ended: CancellationToken::new(),
-            queue: Mutex::default(),
-        };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(Inner::new(key, config, tracer, stop)) }
     }
 
-    /// Which informer this is.
+    /// The informer's key in its factory.
     pub fn key(&self) -> &InformerKey {
         &self.inner.key
     }
 
-    /// Reads the cache.
+    /// Returns a reader of the cache.
     pub fn lister(&self) -> Lister {
         Lister::new(Arc::clone(&self.inner.indexer), self.inner.synced.subscribe())
     }
 
-    /// Adds a listener. Before it returns, `sink` has been offered everything in the cache, with cause
-    /// `initial`; from then on it is offered what happens (P-11). The same sink may be added twice, and is
-    /// then told twice (P-13).
+    /// Adds a listener. When this returns, `sink` has been offered every object in the cache with cause `initial`;
+    /// after that it is offered all changes (P-11). A sink that is added twice receives every notification twice
+    /// (P-13).
     ///
     /// # Errors
-    /// [`InformerStopped`] once the informer has stopped.
+    /// [`InformerStopped`] if the informer has stopped.
     ///
     /// # Blocking
-    /// It waits for the informer's lock, and offers with that lock held: with many objects in the cache it belongs on a
-    /// thread that may block.
+    /// Waits for the informer's lock and offers the objects with that lock held. If the cache has many objects, call it
+    /// on a thread that may block.
     pub fn add_listener(
         &self,
         config: ListenerConfig,
@@ -180,23 +133,23 @@ impl SharedInformer {
         let Inner { processor, indexer, key, .. } = &*self.inner;
         processor
             .join(config, sink, || indexer.list(None))
+            .map(|joined| Registration::new(joined, Arc::clone(processor)))
             .ok_or_else(|| InformerStopped(Box::new(key.clone())))
     }
 
-    /// Gives a listener another sink and other settings, in place: it was told what it was told, and the sink is
-    /// offered what happens from now on, nothing in between missed or doubled (C-10). `difference` is asked about
-    /// every cached object: what it returns the new sink is offered first, with cause `replay`, for instance an
-    /// addition where the new sink selects an object that the old one did not. The registration stays what it is.
+    /// Replaces the sink and the settings of a listener in place. The new sink is offered all changes from now on; none
+    /// is missed and none is offered to both sinks (C-10). First it is offered, with cause `replay`, the changes that
+    /// `difference` returns for the objects in the cache, for example an addition for an object that only the new sink
+    /// selects. The registration stays valid.
     ///
-    /// `sink` is asked for once the sink before was offered whatever waits for it, and before anything else is offered:
-    /// one that stands before both may change over then.
+    /// `sink` is called after the old sink was offered its last notification and before anything else is offered, so a
+    /// state that both sinks share can be switched there.
     ///
-    /// Returns false, and changes nothing, where the listener was removed or the informer stopped.
+    /// Returns false and changes nothing if the listener was removed or the informer stopped.
     ///
     /// # Blocking
-    /// It waits for the informer's lock, and asks `sink` and `difference` with that lock held: nobody is told anything
-    /// meanwhile.
-    /// What takes long for many objects belongs on a thread that may block.
+    /// Waits for the informer's lock and calls `sink` and `difference` with that lock held, so no listener is notified
+    /// meanwhile. If they take long for many objects, call this on a thread that may block.
     pub fn retarget_listener(
         &self,
         registration: &Registration,
@@ -205,55 +158,56 @@ impl SharedInformer {
         difference: impl FnMut(&Arc<Object>) -> Option<Change>,
     ) -> bool {
         let cached = || self.inner.indexer.list(None);
-        self.knows(registration)
-            && self.inner.processor.retarget(registration.id, config, sink, || {
+        self.has(registration)
+            && self.inner.processor.retarget(registration.joined.id, config, sink, || {
                 let changes = cached();
                 changes.iter().filter_map(difference).map(|change| (change, Cause::Replay)).collect()
             })
     }
 
-    /// Tells one listener about everything in the cache again, as additions with cause `replay`. Nobody else hears
-    /// of it, no request is made, and nothing that happens is missed or overtaken (C-10). Returns false where the
-    /// listener was removed or the informer stopped.
+    /// Notifies one listener of every object in the cache again, as additions with cause `replay`. Other listeners are
+    /// not notified, no request is sent, and no change is missed or overtaken (C-10). Returns false if the listener was
+    /// removed or the informer stopped.
     ///
     /// # Blocking
-    /// As [`retarget_listener`](Self::retarget_listener): what the sink does with each object it does with the informer's
-    /// lock held.
+    /// As [`retarget_listener`](Self::retarget_listener): the sink is called with the informer's lock held.
     pub fn replay(&self, registration: &Registration) -> bool {
         let Inner { processor, indexer, .. } = &*self.inner;
-        self.knows(registration) && processor.replay(registration.id, || indexer.list(None))
+        self.has(registration) && processor.replay(registration.joined.id, || indexer.list(None))
     }
 
-    /// Everything in the cache, also once the informer was stopped by name.
+    /// Returns every object in the cache, also after the informer was stopped explicitly.
     pub fn cached(&self) -> Vec<Arc<Object>> {
         self.inner.indexer.list(None)
     }
 
-    /// Tells one listener about one object again, with the cause `replay`: what `change` makes of the state in the cache,
-    /// or of there being none. False where that is nothing, or the listener was removed.
+    /// Notifies one listener of one object again, with cause `replay`. `change` receives the object's state in the
+    /// cache, or `None` if the cache does not have it, and returns the change to notify of. Returns false if `change`
+    /// returns `None` or the listener was removed.
     ///
     /// # Ordering
-    /// As with everything else (C-10): what the listener is told afterwards is newer than the state in the cache.
+    /// Notifications that the listener receives afterwards are newer than the state in the cache (C-10).
     ///
     /// # Blocking
-    /// It waits for the informer's lock, and calls `change` with that lock held.
-    pub fn tell_again(
+    /// Waits for the informer's lock and calls `change` with that lock held.
+    pub fn replay_object(
         &self,
         listener: &Registration,
         key: &ObjectKey,
         change: impl FnOnce(Option<Arc<Object>>) -> Option<Change>,
     ) -> bool {
         let Inner { processor, indexer, .. } = &*self.inner;
-        self.knows(listener) && processor.tell(listener.id, || change(indexer.get(&key.namespace, &key.name)))
+        self.has(listener)
+            && processor.notify(listener.joined.id, || change(indexer.get(&key.namespace, &key.name)))
     }
 
-    /// True once the first list of every namespace watched is in the cache and was offered to the listeners
-    /// (C-12). Says nothing about what they did with it: see [`Registration::has_synced`].
+    /// Returns true once the first list of every watched namespace is in the cache and was offered to the listeners
+    /// (C-12). Whether the listeners have handled it is reported by [`Registration::has_synced`].
     pub fn has_synced(&self) -> bool {
         *self.inner.synced.borrow()
     }
 
-    /// Waits for [`has_synced`](Self::has_synced); false where the informer stopped before.
+    /// Waits for [`has_synced`](Self::has_synced). Returns false if the informer stops first.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
@@ -266,8 +220,8 @@ impl SharedInformer {
         }
     }
 
-    /// As [`wait_synced`](Self::wait_synced), but it also returns, with false, as soon as the server says that
-    /// it does not serve the resource (D-12): for who wants complete caches and can do without what is not there.
+    /// Waits as [`wait_synced`](Self::wait_synced) does, but also returns, with false, as soon as the server reports
+    /// that it does not serve the resource (D-12). For callers that need complete caches of the resources that exist.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
@@ -280,18 +234,19 @@ impl SharedInformer {
         }
     }
 
-    /// True once it was stopped and its tasks have ended. It never starts again.
+    /// Returns true once the informer was stopped and its tasks have ended. It never starts again.
     pub fn has_ended(&self) -> bool {
         self.inner.ended.is_cancelled()
     }
 
-    /// True where both keep the same of an object, so that one resource version is one text in both caches.
+    /// Returns true if both informers keep the same parts of objects. Then the same resource version of an object has
+    /// the same text in both caches.
     pub fn keeps_as(&self, other: &Self) -> bool {
         let (own, other) = (&self.inner.config, &other.inner.config);
         own.drop == other.drop && own.keep == other.keep && own.metadata_only == other.metadata_only
     }
 
-    /// How it is doing.
+    /// Returns a snapshot of the informer's state.
     pub fn status(&self) -> InformerStatus {
         let Inner { key, indexer, processor, cells, .. } = &*self.inner;
         let reflectors: Vec<_> = cells.iter().map(|cell| cell.snapshot()).collect();
@@ -318,7 +273,7 @@ impl SharedInformer {
         }
     }
 
-    /// Adds what is not there yet (I-8).
+    /// Adds the indexes that do not exist yet (I-8).
     pub(crate) fn add_indexes(&self, indexes: &BTreeMap<String, Pointer>) {
         // The informer's lock keeps the controller from writing meanwhile.
         let _lock = self.inner.processor.lock();
@@ -327,16 +282,16 @@ impl SharedInformer {
         }
     }
 
-    /// True the first time it is called.
+    /// Returns true for the first call, and false for all later ones.
     pub(crate) fn claim_start(&self) -> bool {
         !self.inner.started.swap(true, Ordering::AcqRel)
     }
 
-    fn knows(&self, registration: &Registration) -> bool {
+    fn has(&self, registration: &Registration) -> bool {
         Arc::ptr_eq(&self.inner.processor, &registration.processor)
     }
 
-    /// True for a handle of this very informer.
+    /// Returns true if `other` is a handle of the same informer.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -349,17 +304,5 @@ impl SharedInformer {
 impl fmt::Debug for SharedInformer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SharedInformer({})", self.inner.key)
-    }
-}
-
-// === impl Inner ===
-
-impl Inner {
-    pub(crate) fn enter(&self, phase: Phase) {
-        self.cells.iter().for_each(|cell| cell.enter(phase));
-    }
-
-    pub(crate) fn failed(&self, text: &str, class: ErrorClass) {
-        self.cells.iter().for_each(|cell| cell.failed(text.to_owned(), class));
     }
 }

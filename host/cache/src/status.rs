@@ -1,4 +1,4 @@
-//! How an informer is doing, in terms an operator can act on.
+//! The state of an informer, in terms that an operator can act on.
 
 mod cell;
 mod remedy;
@@ -17,132 +17,131 @@ use crate::{ErrorClass, InformerKey};
 /// A snapshot of an informer's state.
 #[derive(Clone, Debug)]
 pub struct InformerStatus {
-    /// Which informer.
+    /// The informer's key.
     pub key: InformerKey,
-    /// The phase that most needs attention among the reflectors.
+    /// The phase of the reflector that most needs attention.
     pub phase: Phase,
-    /// True once the first list of every namespace is in the cache (C-12). It says nothing about now: see
-    /// `phase` and `reflectors`.
+    /// True once the first list of every namespace is in the cache (C-12). It does not mean that the cache is up to
+    /// date: see `phase` and `reflectors`.
     pub synced: bool,
-    /// The resource version that the cache holds at least; none before the first list, or where several
-    /// namespaces are watched and the versions have no order. See
-    /// [`last_synced_version`](crate::SharedInformer::last_synced_version).
+    /// The resource version that the cache is at least at. `None` before the first list, or if several namespaces are
+    /// watched and the versions have no order. See [`last_synced_version`](crate::SharedInformer::last_synced_version).
     pub last_synced_version: Option<String>,
-    /// Objects in the cache.
+    /// The number of objects in the cache.
     pub objects: usize,
-    /// Their memory in bytes, without the tables.
+    /// The memory of the objects in bytes, without the tables.
     pub bytes: usize,
-    /// Deltas that wait for the controller.
+    /// The number of deltas that wait for the controller.
     pub queued_deltas: usize,
-    /// Listeners by name, and whether each has synced (P-16).
+    /// The name of each listener and whether it has synced (P-16).
     pub listeners: Vec<(String, bool)>,
-    /// One for each namespace watched.
+    /// One for each watched namespace.
     pub reflectors: Vec<ReflectorStatus>,
-    /// Sums over the reflectors, and what the controller counts.
+    /// The sums over all reflectors, and the controller's counters.
     pub counters: Counters,
 }
 
 /// A snapshot of one reflector's state.
 #[derive(Clone, Debug)]
 pub struct ReflectorStatus {
-    /// None: all namespaces.
+    /// The watched namespace. `None` means all namespaces.
     pub namespace: Option<String>,
-    /// What it is doing.
+    /// What the reflector is doing.
     pub phase: Phase,
-    /// For how long.
+    /// The time since it entered the phase.
     pub phase_age: Duration,
     /// The last failure, kept after recovery.
     pub last_error: Option<LastError>,
-    /// Why the cache does not have the first state, or the one after a gap, yet; none: it has, or what it
-    /// waits for is the answer to a request just sent.
+    /// Why the cache does not have the first state yet, or the state after a gap. `None` if it has, or if the reflector
+    /// just waits for the answer to a request.
     pub unsynced_because: Option<String>,
-    /// Why plain lists are used although streaming lists are asked for.
+    /// Why plain lists are used although streaming lists are configured.
     pub plain_lists_because: Option<String>,
-    /// Failures since something last went well.
+    /// The number of failures since the last success.
     pub consecutive_failures: u32,
-    /// Since the first of these failures.
+    /// The time since the first of these failures.
     pub failing_for: Option<Duration>,
-    /// Until the next try, where it waits for one.
+    /// The time until the next attempt, if the reflector waits for one.
     pub retry_in: Option<Duration>,
-    /// For how long, at most, something that was seen has not been in the cache; zero while the cache has all.
+    /// The longest time that a received change may have been missing in the cache. Zero if the cache has all changes.
     pub lag: Duration,
-    /// Since the last event or bookmark.
+    /// The time since the last event or bookmark.
     pub last_event_age: Option<Duration>,
-    /// The last resource version seen on the wire.
+    /// The last resource version received.
     pub observed_version: String,
     /// The last resource version applied to the cache (I-11).
     pub applied_version: String,
-    /// Objects that could not be decoded, and why; their last good state stays in the cache (D-2). At most a
-    /// thousand are kept here.
+    /// The objects that could not be decoded, with the reason. Their last good state stays in the cache (D-2). At most
+    /// 1,000 objects are listed here.
     pub quarantined: BTreeMap<ObjectKey, String>,
-    /// What it counted.
+    /// The reflector's counters.
     pub counters: Counters,
 }
 
 /// What a reflector is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The factory has not been started since the informer was asked for.
+    /// The informer was requested, but the factory has not been started since.
     NotStarted,
-    /// Asks what the resource is.
+    /// It looks up the resource.
     Discovering,
-    /// The server does not serve the resource, as far as anybody can tell; waits for its CRD (D-12).
+    /// The server does not serve the resource; the reflector waits for its CRD (D-12).
     WaitingForResource,
-    /// Lists.
+    /// It lists.
     Listing,
-    /// A watch is open: all is well.
+    /// A watch is open: the normal state.
     Watching,
-    /// Waits after a failure; see `last_error`.
+    /// It waits after a failure; see `last_error`.
     BackingOff,
-    /// Stopped; it does not start again (C-1).
+    /// It has stopped and does not start again (C-1).
     Stopped,
     /// A bug of the host ended it; see `last_error`.
     Failed,
 }
 
-/// A failure, told for an operator.
+/// A failure, described for an operator.
 #[derive(Clone, Debug)]
 pub struct LastError {
-    /// What happened and what would help.
+    /// What happened, and what would help.
     pub text: String,
-    /// What it means.
+    /// The class of the failure.
     pub class: ErrorClass,
-    /// Since it happened.
+    /// The time since it happened.
     pub age: Duration,
 }
 
-/// What has been counted since the start.
+/// Counters since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Lists that succeeded.
+    /// Successful lists.
     pub lists: u64,
-    /// Those of them that were not the first.
+    /// Successful lists that were not the first.
     pub relists: u64,
-    /// Those of them that were streaming lists.
+    /// Successful lists that were streaming lists.
     pub streaming_lists: u64,
-    /// Streaming lists given up for a plain one (R-45, D-3).
+    /// Streaming lists that were replaced by a plain list (R-45, D-3).
     pub streaming_fallbacks: u64,
-    /// Streaming lists that were compared with a plain one and found equal.
+    /// Streaming lists that were compared with a plain list and equal to it.
     pub consistent_lists: u64,
-    /// Watches opened.
+    /// Opened watches.
     pub watches: u64,
-    /// Objects seen on watches.
+    /// Objects received by watches.
     pub events: u64,
-    /// Bookmarks seen.
+    /// Received bookmarks.
     pub bookmarks: u64,
     /// Failed lists and watches.
     pub failures: u64,
-    /// Objects of another type, tables and objects without metadata: skipped.
+    /// Skipped objects: of another type, tables, or without metadata.
     pub skipped: u64,
-    /// Objects that did not decode (D-2), with and without a readable key.
+    /// Objects that did not decode, with or without a readable key (D-2).
     pub quarantined: u64,
-    /// How often the server ceased to serve the resource (D-12).
+    /// How often the server stopped serving the resource (D-12).
     pub vanished: u64,
-    /// Watches given up because they were silent for too long.
+    /// Watches that were given up because they were silent for too long.
     pub silent_watches: u64,
-    /// Unchanged objects that were not delivered (D-5), once each, however many listeners there are.
+    /// Unchanged objects that were not delivered, counted once for all listeners (D-5).
     pub suppressed_unchanged: u64,
-    /// Notifications lost because a sink panicked.
+    /// Notifications that were lost because a sink panicked.
     pub sink_panics: u64,
     /// Objects that an index could not read (D-9).
     pub index_failures: u64,
@@ -151,7 +150,7 @@ pub struct Counters {
 // === impl Phase ===
 
 impl Phase {
-    /// The word used in logs, metrics and status.
+    /// The name of the phase in logs, metrics and status.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotStarted => "not-started",
@@ -165,7 +164,7 @@ impl Phase {
         }
     }
 
-    /// The higher, the more it needs attention.
+    /// The higher the number, the more the phase needs attention.
     pub(crate) fn urgency(self) -> u8 {
         match self {
             Self::Watching => 0,

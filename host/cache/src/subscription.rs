@@ -1,4 +1,4 @@
-//! One consumer's claim on an informer.
+//! A counted claim on an informer.
 
 use std::{fmt, sync::Arc};
 
@@ -10,16 +10,15 @@ use crate::{
     factory::{Shared, end},
 };
 
-/// A claim on a shared informer, counted: the informer runs while there is one (D-12).
+/// A claim on a shared informer. The informer runs while it has a subscription (D-12).
 ///
-/// A subscription that has ended sees nothing any more: its listeners hear nothing, and when it was the last
-/// one the cache is emptied, so that listers still held find nothing either. Nobody is told that the objects
-/// are gone, because they are not. Whoever subscribes anew begins with an initial list: everything that is
-/// there then is told as added, with cause `initial`; of what was deleted in between nothing is told. So
-/// whoever keeps state of its own about objects, and ends its subscription, has to drop or compare that state
-/// itself.
+/// After the end of a subscription its listeners receive nothing more. If it was the last one, the cache is emptied, so
+/// listers that still exist find nothing either. No deletions are delivered, because the objects still exist. A later
+/// subscription starts with an initial list: all objects that exist then are added with cause `initial`, and objects
+/// that were deleted in between are not reported. A subscriber that keeps state of its own about objects must therefore
+/// drop or compare that state when it ends its subscription.
 ///
-/// Dropping it is the same as [`release`](Self::release), without waiting.
+/// Dropping a subscription is the same as [`release`](Self::release) without waiting.
 pub struct Subscription {
     informer: SharedInformer,
     registrations: Mutex<Vec<Registration>>,
@@ -33,20 +32,21 @@ impl Subscription {
         Self { informer, registrations: Mutex::default(), factory }
     }
 
-    /// The informer subscribed to. A clone of it does not count, and does not keep it running.
+    /// The informer of this subscription. A clone of it is not counted and does not keep it running.
     pub fn informer(&self) -> &SharedInformer {
         &self.informer
     }
 
-    /// Reads the cache. Empty and unsynced once the informer's last subscription has ended.
+    /// Returns a reader of the cache. The cache is empty and not synced once the informer's last subscription has
+    /// ended.
     pub fn lister(&self) -> Lister {
         self.informer.lister()
     }
 
-    /// Adds a listener, as [`SharedInformer::add_listener`] does, that is removed with the subscription.
+    /// Adds a listener as [`SharedInformer::add_listener`] does. It is removed with the subscription.
     ///
     /// # Errors
-    /// [`InformerStopped`] where somebody stopped the informer by name, or the factory.
+    /// [`InformerStopped`] if the informer or the factory was stopped explicitly.
     pub fn add_listener(
         &self,
         config: ListenerConfig,
@@ -57,12 +57,12 @@ impl Subscription {
         Ok(registration)
     }
 
-    /// Ends the subscription. When it returns none of its sinks is called any more, and if it was the last
-    /// one, every task of the informer has ended, the watch is closed and the cache is freed (P-15, P-18).
-    /// Must not be awaited within a sink.
+    /// Ends the subscription. When this returns, none of its sinks is called any more. If it was the last subscription,
+    /// every task of the informer has ended, the watch is closed and the cache is freed (P-15, P-18). A sink must not
+    /// await this.
     ///
     /// # Cancel safety
-    /// A dropped future has ended the subscription; only nobody waits for it.
+    /// If the future is dropped, the subscription ends nevertheless, without the wait.
     pub async fn release(self) {
         let informer = self.informer.clone();
         drop(self);

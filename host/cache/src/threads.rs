@@ -1,8 +1,8 @@
-//! Threads that only informers run on.
+//! Threads that run only informers.
 //!
-//! An event passes through three tasks: the connection, the reflector, the controller. On a runtime that spreads tasks
-//! over threads each of these steps may wake another thread, which costs more than decoding the event; on one thread it
-//! costs nothing. An informer stays on its thread for life, and no plugin can keep it from running.
+//! An event passes three tasks: the connection, the reflector and the controller. On a runtime with several threads
+//! each step may wake another thread, which costs more than decoding the event; on one thread a step is almost free. An
+//! informer stays on its thread for its whole life, and no plugin can keep it from running.
 
 use std::{
     io,
@@ -15,7 +15,7 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-/// Some threads with a runtime each, or none. Dropping it ends them, and whatever still runs on them.
+/// Threads with a runtime each, or none. Dropping it ends the threads and all tasks on them.
 pub(crate) struct Threads {
     runtimes: Vec<Handle>,
     next: AtomicUsize,
@@ -25,13 +25,13 @@ pub(crate) struct Threads {
 // === impl Threads ===
 
 impl Threads {
-    /// As many threads as asked for, or as many as there can be.
+    /// Starts `count` threads, or as many as the system allows.
     pub(crate) fn start(count: usize) -> Self {
         let stop = CancellationToken::new();
         let start = |number| match thread(number, &stop) {
             Ok(runtime) => Some(runtime),
             Err(error) => {
-                tracing::warn!(%error, "no thread for informers, using those there are");
+                tracing::warn!(%error, "cannot start another informer thread");
                 None
             }
         };
@@ -39,7 +39,7 @@ impl Threads {
         Self { runtimes, next: AtomicUsize::new(0), _stop: stop.drop_guard() }
     }
 
-    /// Spawns a task on the thread whose turn it is; without threads, on the runtime of the caller.
+    /// Spawns a task on the next thread in turn. Without threads, spawns it on the caller's runtime.
     pub(crate) fn spawn(&self, tasks: &TaskTracker, task: impl Future<Output = ()> + Send + 'static) {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         match turn.checked_rem(self.runtimes.len()).and_then(|turn| self.runtimes.get(turn)) {
@@ -91,13 +91,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_threads_tasks_run_where_they_are_spawned() {
+    async fn without_threads_tasks_run_on_the_callers_runtime() {
         let here = std::thread::current().name().unwrap_or_default().to_owned();
         assert_eq!(names_of(0, 1).await, [here]);
     }
 
     #[tokio::test]
-    async fn what_still_runs_ends_with_the_threads() {
+    async fn tasks_end_with_the_threads() {
         let threads = Threads::start(1);
         let tracker = TaskTracker::new();
         threads.spawn(&tracker, std::future::pending());

@@ -1,15 +1,15 @@
-//! Where streaming lists turned out not to work.
+//! Remembers the APIs for which streaming lists failed.
 
 use std::{collections::HashMap, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// After so long it is tried again: the server may have been upgraded, or the trouble was another one.
+/// After this time a streaming list is tried again: the server may have been upgraded.
 const REMEMBERED: Duration = Duration::from_secs(60 * 60);
 
-/// What every reflector of a factory knows of its API server (D-3). By group and version: behind one URL there
-/// may be several servers, and the aggregation layer tells them apart by that.
+/// The API roots for which streaming lists do not work, shared by all reflectors of a factory (D-3). Support is
+/// remembered by group and version, because the aggregation layer may route each of them to another server.
 #[derive(Debug, Default)]
 pub(crate) struct WatchListSupport {
     lacking: Mutex<HashMap<String, Lacking>>,
@@ -24,12 +24,12 @@ struct Lacking {
 // === impl WatchListSupport ===
 
 impl WatchListSupport {
-    /// Streaming lists do not work below this root (`/apis/apps/v1`).
+    /// Records that streaming lists do not work below this root (`/apis/apps/v1`).
     pub(crate) fn lacks(&self, api_root: String, reason: String) {
         self.lacking.lock().insert(api_root, Lacking { reason, since: Instant::now() });
     }
 
-    /// Why a streaming list is not to be tried; none: it is.
+    /// Returns the reason why a streaming list should not be tried, or `None` if it should.
     pub(crate) fn reason(&self, api_root: &str) -> Option<String> {
         let lacking = self.lacking.lock();
         let lacking = lacking.get(api_root).filter(|lacking| lacking.since.elapsed() < REMEMBERED)?;
@@ -41,8 +41,9 @@ impl WatchListSupport {
 mod tests {
     use super::*;
 
+    /// A server that lacks streaming lists is remembered by group and version (D-3).
     #[tokio::test(start_paused = true)]
-    async fn what_does_not_work_is_remembered_for_an_hour_and_for_its_group_and_version_alone_d3() {
+    async fn missing_support_is_remembered_for_an_hour_and_only_for_that_group_and_version() {
         let support = WatchListSupport::default();
         support.lacks("/api/v1".to_owned(), "no end mark".to_owned());
 

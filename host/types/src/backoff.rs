@@ -41,6 +41,7 @@ mod tests {
     const DOUBLING: Backoff =
         Backoff { min: Duration::from_millis(5), max: Duration::from_secs(1000), factor: 2.0, jitter: 0.0 };
 
+    /// Scenario 124.
     #[test]
     fn each_wait_is_the_one_before_times_the_factor_up_to_the_longest() {
         let waits: Vec<u128> = (1..=4).map(|attempt| DOUBLING.delay(attempt, 0.0).as_millis()).collect();
@@ -60,6 +61,7 @@ mod tests {
         assert_eq!(backoff.delay(99, 0.5), Duration::from_secs(1_100));
     }
 
+    /// Scenario 124.
     #[test]
     fn meaningless_numbers_neither_panic_nor_leave_the_bounds() {
         for number in [f64::NAN, f64::INFINITY, f64::MAX, -1.0, -10.0, 0.0] {

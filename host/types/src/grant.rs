@@ -1,7 +1,8 @@
-//! What `[plugin.grant]` says about Kubernetes objects: which of them a plugin may read and write, and where.
+//! The grants of `[plugin.grant]` for Kubernetes objects: which objects a plugin may read and write, and in which
+//! namespaces.
 //!
-//! Nothing here is enforced; `runtime` does that. The texts are those of `informer.toml`:
-//! `apps/v1/deployments @shop,default` under `read`, `update,patch v1/configmaps/status @shop` under `write`,
+//! `runtime` enforces the grants; this module only parses them. The texts are those of `informer.toml`:
+//! `apps/v1/deployments @shop,default` under `read`, `update,patch v1/configmaps/status @shop` under `write`, and
 //! `shop/credentials` or `shop/*` under `secrets`.
 
 mod namespaces;
@@ -16,7 +17,7 @@ pub use resource::is_subresource;
 pub use secret::{SecretGrant, SecretGrants};
 pub use write::{WriteGrant, WriteGrants, WriteVerb};
 
-/// A text that grants nothing.
+/// The text is not a grant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a grant: {problem}; {remedy}")]
 pub struct InvalidGrant {

@@ -4,20 +4,20 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The name of one collection of the Kubernetes API, written `group/version/resource`, or
-/// `version/resource` for the core group: `apps/v1/deployments`, `v1/pods`.
+/// The name of one collection of the Kubernetes API, written `group/version/resource`, or `version/resource` for the
+/// core group: `apps/v1/deployments`, `v1/pods`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Gvr {
-    /// Empty for the core group.
+    /// The API group; empty for the core group.
     pub group: String,
-    /// For example `v1`.
+    /// The version, for example `v1`.
     pub version: String,
-    /// The plural in lower case, as in the URL.
+    /// The plural name in lower case, as in URLs.
     pub resource: String,
 }
 
-/// A text that names no resource.
+/// The text is not the name of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is not a resource: {problem}; write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`)"
@@ -28,7 +28,7 @@ pub struct InvalidGvr {
 }
 
 impl Gvr {
-    /// Names a resource from its parts, unchecked.
+    /// Makes a name from its parts without checking them.
     pub fn new(group: impl Into<String>, version: impl Into<String>, resource: impl Into<String>) -> Self {
         Self { group: group.into(), version: version.into(), resource: resource.into() }
     }
@@ -38,12 +38,12 @@ impl Gvr {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// True for the resource whose values are secret, in whatever version.
+    /// Returns true for Secrets, in any version.
     pub fn is_secrets(&self) -> bool {
         self.group.is_empty() && self.resource == "secrets"
     }
 
-    /// The path of the collection below the server's root, without a namespace: `/apis/apps/v1`.
+    /// The path of the group and version on the server: `/apis/apps/v1`.
     pub fn api_root(&self) -> String {
         if self.group.is_empty() {
             format!("/api/{}", self.version)
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_resource_is_refused_with_the_remedy() {
+    fn a_text_that_is_not_a_resource_is_refused_with_a_remedy() {
         for (text, problem) in [
             ("deployments", "neither two nor three parts"),
             ("apps/v1/deployments/x", "neither two nor three parts"),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// Counts of observations by upper bound, with their sum, their number and the largest of them.
 ///
-/// The bounds are in the unit of the observations, sorted, without the infinite one: an observation above the last bound
-/// is counted in [`Histogram::count`] alone.
+/// The bounds are in the unit of the observations, sorted, without the infinite one: an observation above the last
+/// bound is counted in [`Histogram::count`] alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     bounds: &'static [f64],

@@ -1,4 +1,4 @@
-//! JSON pointers into raw text: what is at `/spec/replicas`, without building a tree.
+//! JSON pointers into JSON text: finds the value at `/spec/replicas` without building a tree.
 
 mod locate;
 mod pointer;
@@ -10,12 +10,12 @@ pub use locate::locate;
 pub use pointer::{InvalidPointer, Pointer};
 pub use scan::{NotJson, RawString, Scanner};
 
-/// A text that is not JSON.
+/// The text is not JSON.
 #[derive(Debug, thiserror::Error)]
 #[error("not JSON: {0}")]
 pub struct InvalidJson(#[from] serde_json::Error);
 
-/// The JSON text of the value at a pointer, or none where there is nothing.
+/// Returns the JSON text of the value at a pointer, or `None` if there is no value.
 ///
 /// # Errors
 /// As [`locate()`].
@@ -24,8 +24,8 @@ pub fn lookup<'a>(json: &'a str, pointer: &Pointer) -> Result<Option<&'a str>, I
     Ok(found.into_iter().next().flatten().and_then(|range: Range<usize>| json.get(range)))
 }
 
-/// True where the value at any of the pointers differs between two texts. Values are compared as JSON:
-/// white space and the order of keys make no difference; absent and `null` do.
+/// Returns true if the value at any of the pointers differs between two texts. Values are compared as JSON: white space
+/// and the order of keys make no difference, but an absent value and `null` differ.
 ///
 /// # Errors
 /// As [`locate()`].
@@ -41,7 +41,7 @@ pub fn differs(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, Inval
     Ok(false)
 }
 
-/// The same text is the same value; only where the texts differ is a tree built to be sure.
+/// Compares two values. A tree is built only if their texts differ.
 fn same(left: Option<&str>, right: Option<&str>) -> Result<bool, InvalidJson> {
     match (left, right) {
         (Some(left), Some(right)) if left != right => {

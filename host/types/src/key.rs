@@ -2,22 +2,22 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-/// `namespace/name`, or `name` for a cluster-scoped object. Cheap to clone.
+/// The key of an object: `namespace/name`, or `name` for a cluster-scoped object. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectKey {
-    /// Empty for a cluster-scoped object.
+    /// The namespace; empty for a cluster-scoped object.
     pub namespace: Arc<str>,
-    /// Never empty.
+    /// The name; never empty.
     pub name: Arc<str>,
 }
 
-/// A text that is no key (I-3).
+/// The text is not a key (I-3).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not the key of an object: write namespace/name, or name for a cluster-scoped object")]
 pub struct InvalidKey(String);
 
 impl ObjectKey {
-    /// Names an object; `namespace` is empty for a cluster-scoped one.
+    /// Makes a key. `namespace` is empty for a cluster-scoped object.
     pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
@@ -62,7 +62,7 @@ mod tests {
 
     /// Scenario 76.
     #[test]
-    fn anything_else_is_refused() {
+    fn a_text_that_is_not_a_key_is_refused() {
         for text in ["", "/", "a/", "/a", "a/b/c"] {
             assert!(text.parse::<ObjectKey>().is_err(), "{text}");
         }

@@ -1,20 +1,22 @@
-//! The vocabulary the other crates meet in, in the order an event meets it.
+//! The types that the other crates share, in the order in which an event meets them.
 //!
-//! `cache`, `dispatch` and `runtime` never import one another. What passes between them is defined here:
+//! `cache`, `dispatch` and `runtime` never import one another. The types that pass between them are defined here:
 //!
-//! 1. [`Gvr`] names a resource, [`ObjectKey`] one object of it, [`Source`] the shared informer that serves it.
-//! 2. [`Object`] is one state of an object: its raw JSON plus a small parsed header.
-//! 3. [`Notification`] is one change, with its [`Cause`]; `cache` hands it to a [`NotificationSink`].
-//! 4. [`Delivery`] is one attempt to tell a handler; `dispatch` hands it to an [`EventHandler`] and gets an
-//!    [`Outcome`] back.
-//! 5. A [`Request`] is one key of a plugin's [`Workqueue`] whose turn has come; `dispatch` hands it to a
+//! 1. [`Gvr`] names a resource, [`ObjectKey`] names one object of it, and [`Source`] names the shared informer that
+//!    serves it.
+//! 2. [`Object`] is one state of an object: its raw JSON and a small parsed header.
+//! 3. [`Notification`] is one change with its [`Cause`]. `cache` passes it to a [`NotificationSink`].
+//! 4. [`Delivery`] is one attempt to notify a handler. `dispatch` passes it to an [`EventHandler`] and receives an
+//!    [`Outcome`].
+//! 5. [`Request`] is one key of a plugin's [`Workqueue`] that a worker has taken. `dispatch` passes it to a
 //!    [`Reconciler`].
-//! 6. What each stage decides about an object it writes to a [`Tracer`]: a [`Step`], for whoever asks why.
+//! 6. Each stage records its decisions about an object as [`Step`]s in a [`Tracer`].
 //!
-//! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because both sides of the queue read objects with them.
-//! [`TokenBucket`], [`Backoff`] and [`Histogram`] are the only ones of their kind: each stage limits, waits and measures with them.
-//! [`ReadGrants`] and [`WriteGrants`] are what `[plugin.grant]` says, and `runtime` enforces.
-//! No tokio, no kube, no wasmtime: this crate has no I/O and starts nothing.
+//! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because `cache` and `dispatch` both read objects with
+//! them. [`TokenBucket`], [`Backoff`] and [`Histogram`] are the only ones of their kind in the project. [`ReadGrants`]
+//! and [`WriteGrants`] are the contents of `[plugin.grant]`, which `runtime` enforces.
+//!
+//! This crate has no I/O and starts no tasks: no tokio, no kube, no wasmtime.
 #![forbid(unsafe_code)]
 
 mod backoff;

@@ -1,67 +1,66 @@
-//! What the processor tells a listener.
+//! The notifications that listeners receive.
 
 use std::{fmt, sync::Arc, time::Instant};
 
 use crate::{Object, ObjectKey, Source, SyncToken};
 
-/// Why a notification was made.
+/// The reason for a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Seen on the watch.
+    /// An event of the watch.
     Live,
-    /// Part of the first list, or the replay to a listener that joined late (client-go's
-    /// `isInInitialList`, C-11, P-11).
+    /// The first list, or the replay to a listener that joined late (client-go's `isInInitialList`, C-11, P-11).
     Initial,
-    /// Found by a later list: the change itself was missed.
+    /// Found by a later list, because the watch missed the change.
     Relist,
-    /// Nothing changed; the resync period of the subscription is over (P-8).
+    /// Nothing changed, but the resync period of the subscription has elapsed (P-8).
     Resync,
-    /// Asked for again, or several changes that became one where each was asked for and there were too many.
+    /// Requested again. Also the cause of a notification that merges several requested ones, if too many were pending.
     Replay,
 }
 
-/// What happened to one object. The store decided which of the three it is (C-3).
+/// What happened to one object. The store decides which of the three it is (C-3).
 #[derive(Clone, Debug)]
 pub enum Change {
     /// The object was not in the cache before.
     Added {
-        /// Its first known state.
+        /// The first known state.
         object: Arc<Object>,
     },
-    /// The object was in the cache, with the same UID (D-6).
+    /// The object was in the cache with the same UID (D-6).
     Updated {
-        /// The state the cache held before; not necessarily the one just before `new` (P-23).
+        /// The state that the cache had before. It need not be the state directly before `new` (P-23).
         old: Arc<Object>,
-        /// The state the cache holds now.
+        /// The state that the cache has now.
         new: Arc<Object>,
     },
-    /// The object is gone.
+    /// The object was deleted.
     Deleted {
-        /// Its last known state.
+        /// The last known state.
         object: Arc<Object>,
-        /// False where the deletion itself was missed, so that `object` may be stale
-        /// (client-go's `DeletedFinalStateUnknown`, Q-5).
+        /// False if the deletion itself was missed, so that `object` may be stale (client-go's
+        /// `DeletedFinalStateUnknown`, Q-5).
         final_state_known: bool,
     },
 }
 
-/// One change of one object, as it leaves the cache. Cloning it copies pointers, not objects.
+/// One change of one object, as the cache delivers it. A clone copies pointers, not objects.
 #[derive(Clone, Debug)]
 pub struct Notification {
-    /// The shared informer it comes from.
+    /// The shared informer that made it.
     pub source: Source,
     /// What happened.
     pub change: Change,
-    /// Why it is told.
+    /// Why it was made.
     pub cause: Cause,
-    /// Held until the notification is settled, if the handler's sync waits for it (P-16).
+    /// Held until the notification is settled, if the listener's synced state waits for it (P-16).
     pub initial: Option<SyncToken>,
-    /// When the cache took the change in.
+    /// When the cache received the change.
     pub observed: Instant,
 }
 
 impl Change {
-    /// The newest state known: the one added, the new one, or the last before the deletion.
+    /// The newest known state: the added, the updated, or the deleted object.
     pub fn object(&self) -> &Arc<Object> {
         match self {
             Self::Added { object } | Self::Deleted { object, .. } => object,
@@ -69,9 +68,9 @@ impl Change {
         }
     }
 
-    /// The objects that control it, or did before an update, each once. Owners are in the namespace of what they own, or in
-    /// none: which, only their resource tells, and the API server's garbage collector knows it. Controllers in no namespace
-    /// are rare (nodes of static pods), so all are taken to be in the object's own.
+    /// The keys of the controlling owners of the object, and of its old state in an update, each once. An owner is in
+    /// the namespace of its object or cluster-scoped; only its resource shows which. Cluster-scoped controllers are
+    /// rare (nodes that own static pods), so all owners are taken to be in the object's namespace.
     pub fn controllers(&self) -> Vec<ObjectKey> {
         let of = |object: &Object| {
             object.controller().map(|controller| ObjectKey::new(object.namespace(), &*controller.name))
@@ -85,7 +84,7 @@ impl Change {
         old.into_iter().chain(new).collect()
     }
 
-    /// `add`, `update` or `delete`: the word used in configuration, logs and metrics.
+    /// The word in configuration, logs and metrics: `add`, `update` or `delete`.
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Added { .. } => "add",
@@ -96,14 +95,14 @@ impl Change {
 }
 
 impl Notification {
-    /// The key of the object it is about; always there, whatever happened (P-22).
+    /// The key of the object. Every notification has one (P-22).
     pub fn key(&self) -> ObjectKey {
         self.change.object().key()
     }
 }
 
 impl Cause {
-    /// The word used in configuration, logs, metrics and WIT.
+    /// The word in configuration, logs, metrics and WIT.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Live => "live",

@@ -9,35 +9,36 @@ use parking_lot::RwLock;
 
 use crate::ObjectKey;
 pub use body::{Body, BodyCodec, CodecError, JsonText};
+pub use text::ObjectTooLarge;
 use text::{Fields, TextWriter};
 
-/// One state of one object, immutable and shared by everybody who looks at it.
+/// One state of one object, immutable and shared by all readers.
 ///
-/// The body is kept as the JSON text the API server sent (less what the watch drops); only the header below
-/// was parsed. No object tree is ever built on the path of an event. Packing the body changes how it is kept and
-/// nothing that can be read.
+/// The body is the JSON text that the API server sent, without the fields that the watch drops. Only the header is
+/// parsed; no object tree is built on the path of an event. Packing the body changes how it is stored, not what readers
+/// see.
 pub struct Object {
     namespace: Arc<str>,
     name: Arc<str>,
-    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, owners: see [`text`].
+    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, labels and owners: see [`text`].
     text: Box<str>,
     generation: Option<i64>,
     labels: u16,
     body: RwLock<Body>,
 }
 
-/// The fields of `metadata` that the host itself looks at.
+/// The fields of `metadata` that the host itself reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// Shared by all objects of the namespace; empty for a cluster-scoped object.
+    /// The namespace, shared by all of its objects; empty for a cluster-scoped object.
     pub namespace: Arc<str>,
     /// `metadata.name`.
     pub name: Cow<'a, str>,
-    /// `metadata.uid`; empty where the server sent none.
+    /// `metadata.uid`; empty if the server sent none.
     pub uid: Cow<'a, str>,
     /// `metadata.resourceVersion`, verbatim.
     pub resource_version: Cow<'a, str>,
-    /// `metadata.creationTimestamp`, RFC 3339; empty where the server sent none.
+    /// `metadata.creationTimestamp`, RFC 3339; empty if the server sent none.
     pub creation_timestamp: Cow<'a, str>,
     /// `metadata.deletionTimestamp`, RFC 3339; empty unless the object is being deleted.
     pub deletion_timestamp: Cow<'a, str>,
@@ -52,28 +53,22 @@ pub struct Header<'a> {
 /// One entry of `metadata.ownerReferences`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner<'a> {
-    /// Of the owner, for example `apps/v1`.
+    /// The owner's apiVersion, for example `apps/v1`.
     pub api_version: Cow<'a, str>,
-    /// Of the owner, for example `ReplicaSet`.
+    /// The owner's kind, for example `ReplicaSet`.
     pub kind: Cow<'a, str>,
-    /// Of the owner.
+    /// The owner's name.
     pub name: Cow<'a, str>,
-    /// Of the owner.
+    /// The owner's UID.
     pub uid: Cow<'a, str>,
-    /// True for the one owner that is the controller.
+    /// True for the owner that is the controller; an object has at most one.
     pub controller: bool,
 }
-
-/// A string of the header, or a number of labels, beyond what the compact header can hold. The API server's
-/// own limits are a thousand times lower.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a string in the object's metadata is longer than 2 MiB, or it has more than 65,535 labels")]
-pub struct ObjectTooLarge;
 
 // === impl Header ===
 
 impl Header<'_> {
-    /// Everything that [`Object`] keeps as one text, in its order.
+    /// Calls `push` with each string that [`Object`] keeps in one text, in its order.
     fn each_text<E>(&self, mut push: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
         for value in [&self.uid, &self.resource_version, &self.creation_timestamp, &self.deletion_timestamp] {
             push(value)?;
@@ -91,7 +86,7 @@ impl Header<'_> {
         Ok(())
     }
 
-    /// How long that text becomes: it is allocated once.
+    /// The length of that text, so that it is allocated once.
     fn text_len(&self) -> usize {
         let mut len = 0;
         let _ = self.each_text(|value| {
@@ -105,10 +100,10 @@ impl Header<'_> {
 // === impl Object ===
 
 impl Object {
-    /// Packs a header and keeps the body.
+    /// Makes an object from a header and a body.
     ///
     /// # Errors
-    /// [`ObjectTooLarge`] where a string of the header exceeds 2 MiB or there are more than 65,535 labels.
+    /// [`ObjectTooLarge`] if a string of the header exceeds 2 MiB or there are more than 65,535 labels.
     pub fn new(header: &Header<'_>, body: Body) -> Result<Self, ObjectTooLarge> {
         let mut text = TextWriter::with_capacity(header.text_len());
         header.each_text(|value| text.push(value))?;
@@ -122,7 +117,7 @@ impl Object {
         })
     }
 
-    /// Empty for a cluster-scoped object.
+    /// `metadata.namespace`; empty for a cluster-scoped object.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
@@ -132,12 +127,12 @@ impl Object {
         &self.name
     }
 
-    /// The key within its resource; copies two pointers.
+    /// The key within the resource. It copies two pointers.
     pub fn key(&self) -> ObjectKey {
         ObjectKey { namespace: Arc::clone(&self.namespace), name: Arc::clone(&self.name) }
     }
 
-    /// `metadata.uid`; empty where the server sent none.
+    /// `metadata.uid`; empty if the server sent none.
     pub fn uid(&self) -> &str {
         self.field(0)
     }
@@ -147,12 +142,12 @@ impl Object {
         self.field(1)
     }
 
-    /// RFC 3339; empty where the server sent none.
+    /// `metadata.creationTimestamp`, RFC 3339; empty if the server sent none.
     pub fn creation_timestamp(&self) -> &str {
         self.field(2)
     }
 
-    /// RFC 3339, once the object is being deleted.
+    /// `metadata.deletionTimestamp`, RFC 3339. `None` unless the object is being deleted.
     pub fn deletion_timestamp(&self) -> Option<&str> {
         Some(self.field(3)).filter(|timestamp| !timestamp.is_empty())
     }
@@ -162,7 +157,7 @@ impl Object {
         self.generation
     }
 
-    /// Keys and values, in the server's order.
+    /// The labels, in the server's order.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut fields = Fields::new(&self.text).skip(4);
         (0..self.labels).map_while(move |_| Some((fields.next()?, fields.next()?)))
@@ -187,12 +182,12 @@ impl Object {
         })
     }
 
-    /// The owner that is the controller, if there is one.
+    /// The controlling owner, if there is one.
     pub fn controller(&self) -> Option<Owner<'_>> {
         self.owners().find(|owner| owner.controller)
     }
 
-    /// The whole object as JSON text, `kind` and `apiVersion` included. Of an unpacked body it is shared, not copied.
+    /// The whole object as JSON text, including `kind` and `apiVersion`. An unpacked body is shared, not copied.
     ///
     /// # Errors
     /// See [`BodyCodec::unpack`].
@@ -200,8 +195,8 @@ impl Object {
         self.body.read().text()
     }
 
-    /// Keeps the body as `pack` makes it from the text, if it is not packed already. Nobody waits for it: readers
-    /// have the text until it is done.
+    /// Replaces the body by the result of `pack`, unless it is packed already. Readers are not blocked meanwhile; they
+    /// get the unpacked text.
     pub fn pack(&self, pack: impl FnOnce(&str) -> Option<Body>) {
         let text = match &*self.body.read() {
             Body::Raw(text) => Arc::clone(text),
@@ -212,7 +207,7 @@ impl Object {
         }
     }
 
-    /// The text, where it is not packed.
+    /// The text of an unpacked body. Returns `None` if the body is packed.
     pub fn raw(&self) -> Option<Arc<str>> {
         match &*self.body.read() {
             Body::Raw(text) => Some(Arc::clone(text)),
@@ -220,7 +215,7 @@ impl Object {
         }
     }
 
-    /// The memory this state holds, in bytes, allocator overhead and shared namespace left out.
+    /// The memory of this state in bytes, without the allocator's overhead and the shared namespace.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.name.len() + self.text.len() + self.body.read().len()
     }
@@ -231,7 +226,7 @@ impl Object {
 }
 
 impl fmt::Debug for Object {
-    /// Names the state; the body stays out of every log, it may be a Secret.
+    /// Shows the identity of the state. The body may be a Secret, so it never appears in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Object({} rv={} uid={})", self.key(), self.resource_version(), self.uid())
     }

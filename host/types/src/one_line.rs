@@ -1,9 +1,9 @@
-//! Words of others on a line of ours.
+//! Text from outside in one line.
 
 use std::fmt;
 
-/// The text with its control characters escaped, line breaks among them. What a guest, a server or a file says is one harmless line
-/// then: it cannot look like another line of a log, or move the cursor of a terminal.
+/// Shows a text with its control characters escaped, including line breaks. Text from a guest, a server or a file then
+/// is one harmless line: it cannot imitate another line of a log or control a terminal.
 pub fn one_line(text: &str) -> impl fmt::Display {
     fmt::from_fn(move |out| {
         text.split_inclusive(char::is_control).try_for_each(|piece| {

@@ -3,34 +3,21 @@
 mod common;
 mod field;
 mod parse;
+mod requirement;
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
 pub use field::{FieldSelector, InvalidFieldSelector, UnreadableObject};
 
 use crate::Object;
+use requirement::{Operator, Requirement};
 
-/// A label selector in Kubernetes' own syntax: `app=web,tier in (a, b),!legacy`. Empty selects everything
+/// A label selector in Kubernetes' own syntax: `app=web,tier in (a, b),!legacy`. The empty selector selects everything
 /// (L-3). See <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#api>.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector(Vec<Requirement>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Requirement {
-    key: String,
-    operator: Operator,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Operator {
-    Exists,
-    DoesNotExist,
-    In(BTreeSet<String>),
-    /// True also where the key is absent.
-    NotIn(BTreeSet<String>),
-}
-
-/// A text that is no label selector.
+/// The text is not a label selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is not a label selector: {problem}; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas"
@@ -40,38 +27,27 @@ pub struct InvalidSelector {
     problem: String,
 }
 
+// === impl LabelSelector ===
+
 impl LabelSelector {
-    /// True where it selects everything, without reading any label.
+    /// Returns true if it selects everything without reading any label.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many requirements there are: each is looked at for each object.
+    /// The number of requirements. All of them are checked for each object.
     pub fn requirements(&self) -> usize {
         self.0.len()
     }
 
-    /// True where the labels satisfy every requirement.
+    /// Returns true if the labels meet every requirement.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.0.iter().all(|requirement| requirement.operator.accepts(label(&requirement.key)))
     }
 
-    /// True where the object's labels satisfy every requirement.
+    /// Returns true if the object's labels meet every requirement.
     pub fn selects(&self, object: &Object) -> bool {
         self.matches(|key| object.label(key))
-    }
-}
-
-// === impl LabelSelector ===
-
-impl Operator {
-    fn accepts(&self, value: Option<&str>) -> bool {
-        match self {
-            Self::Exists => value.is_some(),
-            Self::DoesNotExist => value.is_none(),
-            Self::In(values) => value.is_some_and(|value| values.contains(value)),
-            Self::NotIn(values) => !value.is_some_and(|value| values.contains(value)),
-        }
     }
 }
 

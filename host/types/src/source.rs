@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Gvr;
 
-/// Which shared informer a notification comes from. Cheap to clone; equal where the resource is.
+/// The shared informer that a notification comes from. Cheap to clone. Two sources are equal if their resources are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Source(Arc<Gvr>);
 

@@ -1,17 +1,17 @@
-//! Readiness as "everybody has let go".
+//! Readiness as the release of all tokens.
 
 use std::{fmt, sync::Arc};
 
-/// Held by whatever still has to happen before a handler counts as synced (P-16). When the last clone is
-/// dropped, the function given at creation runs, once. There is no counter to get wrong: an initial
-/// notification carries a clone until it was acknowledged, merged away, or given up (D-8).
+/// Held by everything that must happen before a handler counts as synced (P-16). When the last clone is dropped, the
+/// function given at creation runs once. There is no counter that could go wrong: an initial notification carries a
+/// clone until it is acknowledged, merged or given up (D-8).
 #[derive(Clone)]
 pub struct SyncToken(#[expect(dead_code, reason = "held for its Drop")] Arc<Done>);
 
 struct Done(Option<Box<dyn FnOnce() + Send + Sync>>);
 
 impl SyncToken {
-    /// `done` runs in the thread that drops the last clone; it must be quick and must not block.
+    /// `done` runs on the thread that drops the last clone. It must be quick and must not block.
     pub fn new(done: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self(Arc::new(Done(Some(Box::new(done)))))
     }
@@ -39,7 +39,7 @@ mod tests {
 
     /// Scenario 107.
     #[test]
-    fn it_is_done_once_when_the_last_clone_is_dropped() {
+    fn the_function_runs_once_when_the_last_clone_is_dropped() {
         let done = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&done);
         let first = SyncToken::new(move || {

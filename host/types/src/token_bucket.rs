@@ -65,7 +65,8 @@ impl TokenBucket {
         self.updated = Some(now);
     }
 
-    /// When the next token is available if nobody takes or adds one. Never before `now`, and at most a day after it.
+    /// When the next token is available if none is taken or added before. Never before `now`, and at most a day after
+    /// it.
     pub fn next(&self, now: Instant) -> Instant {
         let missing = 1.0 - self.count(now);
         if missing <= ROUNDING {

@@ -1,4 +1,4 @@
-//! What the stages decided about an object, step by step: what `informer explain` shows.
+//! The decisions of the stages about an object, step by step, as `informer explain` shows them.
 
 mod step;
 mod version;
@@ -10,35 +10,35 @@ use crate::{ObjectKey, Source};
 pub use step::{Enqueued, KeyThen, Step, Then, WatchVerb};
 pub use version::Version;
 
-/// A namespace and a name of 253 bytes each.
+/// The maximum size of a key: a namespace and a name of 253 bytes each.
 const MAX_KEY_BYTES: usize = 2 * 253 + 1;
 
-/// One step of one object. It holds names, versions and numbers, never anything of an object's body.
+/// One step of one object. It contains names, versions and numbers, never any part of an object's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
-    /// The shared informer that serves the object; none: it is about a key of the plugin's own workqueue, which names an
-    /// object of whatever resource the plugin has in mind.
+    /// The shared informer that serves the object. `None` for a key of a plugin's own workqueue, which may name an
+    /// object of any resource.
     pub source: Option<Source>,
     /// The object.
     pub key: ObjectKey,
-    /// For whom it was decided; none: for everybody.
+    /// The plugin that the decision is for. `None` means all plugins.
     pub plugin: Option<Arc<str>>,
-    /// What.
+    /// The decision.
     pub step: Step,
 }
 
-/// Keeps steps. `host` implements it with a ring of bounded size.
+/// Stores steps. `host` implements it with a bounded ring.
 pub trait TraceSink: Send + Sync + 'static {
-    /// Keeps one step. It is called on the path of every event, with the locks of a stage held: it returns at once
-    /// and never calls back.
+    /// Stores one step. It is called on the path of every event with the locks of a stage held, so it must return at
+    /// once and must not call the stage.
     ///
     /// # Ordering
-    /// Steps of one object for one plugin come in the order in which they were decided.
+    /// Steps of one object for one plugin arrive in the order of the decisions.
     fn record(&self, traced: Traced);
 }
 
-/// Where a stage writes what it decides. Cheap to clone. Without a sink it costs a look at a pointer, and nothing is put
-/// together that would have to be written.
+/// Records the decisions of a stage. Cheap to clone. Without a sink, a call costs one check of a pointer and builds
+/// nothing.
 #[derive(Clone, Default)]
 pub struct Tracer {
     sink: Option<Arc<dyn TraceSink>>,
@@ -48,22 +48,22 @@ pub struct Tracer {
 // === impl Tracer ===
 
 impl Tracer {
-    /// Writes there, about no plugin in particular.
+    /// Records to `sink`, for all plugins.
     pub fn new(sink: Arc<dyn TraceSink>) -> Self {
         Self { sink: Some(sink), plugin: None }
     }
 
-    /// Writes to the same place, about this plugin.
+    /// Records to the same sink, for this plugin.
     pub fn of_plugin(&self, plugin: impl Into<Arc<str>>) -> Self {
         Self { sink: self.sink.clone(), plugin: Some(plugin.into()) }
     }
 
-    /// True where somebody reads what is written.
+    /// Returns true if there is a sink.
     pub fn is_on(&self) -> bool {
         self.sink.is_some()
     }
 
-    /// Writes what `step` says, which is asked only where somebody reads it.
+    /// Records the result of `step`, which is called only if there is a sink.
     #[inline]
     pub fn note(&self, source: &Source, step: impl FnOnce() -> (ObjectKey, Step)) {
         if let Some(sink) = &self.sink {
@@ -72,8 +72,8 @@ impl Tracer {
         }
     }
 
-    /// Writes what `step` says about a key of the plugin's own workqueue. One that is no `namespace/name` is no object's,
-    /// and nobody could ask for it: nothing is written.
+    /// Records a decision about a key of the plugin's own workqueue. A key that is not `namespace/name` names no object
+    /// and is not recorded.
     #[inline]
     pub fn note_key(&self, key: &str, step: impl FnOnce() -> Step) {
         if let Some(sink) = &self.sink

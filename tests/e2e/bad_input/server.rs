@@ -46,7 +46,7 @@ async fn a_server_that_is_down_is_named_and_served_once_it_is_up() {
     let host = TestHost::start(&url, &configuration()).await.unwrap();
     assert_eq!(
         last_error(&host, &url).await,
-        "cannot find out what v1/configmaps is: the API server at URL cannot be reached: Connection refused \
+        "cannot look up v1/configmaps: the API server at URL cannot be reached: Connection refused \
          (os error 111) (GET /api/v1); is it running?"
     );
 
@@ -63,7 +63,7 @@ async fn a_server_that_is_down_is_named_and_served_once_it_is_up() {
 async fn credentials_that_are_not_accepted_are_to_be_renewed() {
     is_told_and_outlived(
         |_| Answer::failure(401, "Unauthorized", "Unauthorized"),
-        "cannot find out what v1/configmaps is: the API server at URL answered 401 Unauthorized (GET /api/v1); \
+        "cannot look up v1/configmaps: the API server at URL answered 401 Unauthorized (GET /api/v1); \
          renew the credentials in the kubeconfig or the service account",
     )
     .await;
@@ -87,7 +87,7 @@ async fn a_missing_permission_is_named_with_the_verbs_to_grant() {
 async fn a_page_for_people_is_no_api_server() {
     is_told_and_outlived(
         |_| Answer::new(200, "text/html", "<!doctype html><title>Log in</title>"),
-        "cannot find out what v1/configmaps is: the API server at URL answered with HTML, not JSON: \
+        "cannot look up v1/configmaps: the API server at URL answered with HTML, not JSON: \
          is it an API server? (GET /api/v1)",
     )
     .await;
@@ -97,7 +97,7 @@ async fn a_page_for_people_is_no_api_server() {
 async fn the_error_page_of_a_proxy_is_not_shown_in_full() {
     is_told_and_outlived(
         |_| Answer::new(502, "text/html", "<html><h1>Bad Gateway</h1></html>"),
-        "cannot find out what v1/configmaps is: the API server at URL answered 502 Bad Gateway: \
+        "cannot look up v1/configmaps: the API server at URL answered 502 Bad Gateway: \
          an HTML page; is it an API server? (GET /api/v1)",
     )
     .await;
@@ -107,7 +107,7 @@ async fn the_error_page_of_a_proxy_is_not_shown_in_full() {
 async fn a_list_that_breaks_off_is_told_with_how_much_of_it_came() {
     is_told_and_outlived(
         |uri| if is_list(uri) { healthy(uri).broken_after(100) } else { healthy(uri) },
-        "cannot list v1/configmaps: the API server at URL broke off its answer after 100 bytes \
+        "cannot list v1/configmaps: the API server at URL closed the connection in the middle of its answer, after 100 bytes \
          (LIST v1/configmaps)",
     )
     .await;
@@ -120,7 +120,7 @@ async fn a_list_that_is_half_a_json_text_is_told_with_how_much_of_it_came() {
             true => Answer::new(200, "application/json", r#"{"kind":"ConfigMapList","items":[{"metadata":"#),
             false => healthy(uri),
         },
-        "cannot list v1/configmaps: the API server at URL broke off its answer after 45 bytes \
+        "cannot list v1/configmaps: the API server at URL closed the connection in the middle of its answer, after 45 bytes \
          (LIST v1/configmaps)",
     )
     .await;

@@ -138,7 +138,7 @@ async fn a_cluster_that_is_down_is_told_at_once() {
     assert_eq!(
         checked.stdout,
         format!(
-            "watch v1/configmaps: cannot find out what v1/configmaps is: the API server at {NOBODY} \
+            "watch v1/configmaps: cannot look up v1/configmaps: the API server at {NOBODY} \
              cannot be reached: Connection refused (os error 111) (GET /api/v1); is it running?\n"
         )
     );

@@ -134,13 +134,13 @@ async fn a_server_that_does_not_answer_is_told_as_slow() {
     proxy.set(Mode::Stall).await.unwrap();
     let host = Host::start(&format!("http://{}", proxy.address())).await;
 
-    let slow = "  the API server has not yet said what v1/configmaps is; for ";
+    let slow = "  the API server has not answered the lookup of v1/configmaps yet; for ";
     let (status, _) = host.says(&[": not ready\n", slow]).await;
 
     assert_eq!(status, Some(1));
     let (code, reasons) = host.readyz().await;
     assert_eq!(code, 503);
-    assert!(reasons.contains("the API server has not yet said what v1/configmaps is"), "{reasons}");
+    assert!(reasons.contains("the API server has not answered the lookup of v1/configmaps yet"), "{reasons}");
     host.stop().await;
 }
 
@@ -184,14 +184,14 @@ async fn a_compacted_history_and_nonsense_are_told_as_what_they_are() {
         // Once the plugin serves.
         ": ready, but not everything works\n",
         "answered 410 Gone: too old resource version: 10 (99)",
-        "what helps: its history was compacted; everything is listed anew",
+        "what helps: the informer relists by itself, because the server's history was compacted",
     ])
     .await;
 
     server.change(|_| Answer::new(200, "text/html", "<!doctype html><title>Log in</title>"));
     host.says(&[
         "answered with HTML, not JSON: is it an API server?",
-        "what helps: make sure that the address is an API server's and that no proxy changes its answers",
+        "what helps: check that the address is that of an API server and that no proxy changes its answers",
     ])
     .await;
     host.stop().await;

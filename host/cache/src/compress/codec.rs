@@ -1,4 +1,4 @@
-//! One trained dictionary, and the contexts that use it.
+//! One trained dictionary and the zstd contexts that use it.
 
 use std::sync::Arc;
 
@@ -9,39 +9,39 @@ use zstd::{
     zstd_safe::CParameter,
 };
 
-/// Half of this packs pods a sixth worse, twice as much hardly better.
+/// With half of this size pods are compressed a sixth worse, with twice the size hardly better.
 const DICTIONARY_BYTES: usize = 32 << 10;
 
-/// A dictionary of this kind cannot have use for more of one object.
+/// Training uses no more than this number of bytes of one object.
 const MAX_SAMPLE: usize = 64 << 10;
 
-/// With a dictionary each further level costs more time than it saves memory: packing pods at level 1 took a seventh of
-/// all CPU time of an event more than at -3, for 5 % less memory.
+/// With a dictionary, each higher level costs more time than it saves memory: at level 1, compressing pods took a
+/// seventh more of the CPU time of an event than at -3, for 5 % less memory.
 const LEVEL: i32 = -5;
 
-/// zstd looks matches up in a table of two to this power entries. Its own choice, with a dictionary of this size, packed
-/// recorded pods 8 % worse in the same time.
+/// zstd finds matches with a hash table of two to this power entries. The value that zstd chooses for a dictionary of
+/// this size compressed recorded pods 8 % worse in the same time.
 const HASH_LOG: u32 = 13;
 
-/// The compressor, and where it writes to: as long as the longest text so far could become.
+/// The compressor and its output buffer, which grows to the bound of the longest text so far.
 struct Packing {
     compressor: Compressor<'static>,
     scratch: Vec<u8>,
 }
 
-/// Packs and unpacks with one dictionary. Objects hold it for as long as they live.
+/// Compresses and decompresses with one dictionary. Every object that it compressed holds a reference to it.
 pub(super) struct Dictionary {
     bytes: Vec<u8>,
-    /// Only the reflectors of one informer pack.
+    /// Only the reflectors of one informer compress.
     compressor: Mutex<Packing>,
-    /// At most one for each reader that was ever at work at the same time.
+    /// At most one for each reader that ever read at the same time.
     decompressors: Mutex<Vec<Decompressor<'static>>>,
 }
 
 // === impl Dictionary ===
 
 impl Dictionary {
-    /// None where the samples have too little in common or are too few.
+    /// Returns `None` if there are too few samples or they have too little in common.
     pub(super) fn train(samples: &[Arc<str>]) -> Option<Self> {
         let samples: Vec<&[u8]> = samples.iter().map(|text| sample(text)).collect();
         let bytes = zstd::dict::from_samples(&samples, DICTIONARY_BYTES).ok()?;
@@ -56,7 +56,7 @@ impl Dictionary {
         scratch.clear();
         scratch.reserve(zstd::zstd_safe::compress_bound(text.len()));
         compressor.compress_to_buffer(text.as_bytes(), scratch).ok()?;
-        // Kept for as long as the object lives: no longer than it is.
+        // The object keeps it: no longer than needed.
         Some(Box::from(scratch.as_slice()))
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use informer_types::Object;
 
-/// In the order they came. It keeps none of them alive.
+/// The newest objects, in the order of their arrival. The list keeps no object alive.
 #[derive(Default)]
 pub(super) struct Recent {
     objects: VecDeque<(Weak<Object>, usize)>,
@@ -23,7 +23,8 @@ impl Recent {
         self.bytes += bytes;
     }
 
-    /// The oldest that still lives, as long as all together are more than so many bytes.
+    /// Removes and returns the oldest object that is still alive while all objects together have more than `bytes`
+    /// bytes.
     pub(super) fn pop_beyond(&mut self, bytes: usize) -> Option<Arc<Object>> {
         while self.bytes > bytes {
             let (object, held) = self.objects.pop_front()?;
@@ -47,7 +48,7 @@ impl Recent {
         self.objects.len()
     }
 
-    /// As they were when they came; some may be gone.
+    /// The size of all objects when they arrived; some of them may be gone.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_first_and_those_that_died_are_passed_over() {
+    fn the_oldest_object_is_returned_first_and_dead_ones_are_skipped() {
         let (first, dead, second, third) = (object(1_000), object(1_000), object(1_000), object(1_000));
         let mut recent = Recent::default();
         for object in [&first, &dead, &second, &third] {

@@ -15,7 +15,7 @@ fn object(text: &str) -> Arc<Object> {
     Arc::new(Object::new(&Header::default(), Body::Raw(text.into())).unwrap())
 }
 
-/// A packer that has learned from objects that are gone since.
+/// A packer with a dictionary that was trained on objects that are gone.
 fn trained() -> Packer {
     let packer = Packer::default();
     let mut first = Vec::new();
@@ -30,7 +30,7 @@ fn trained() -> Packer {
     packer
 }
 
-/// Takes in an object, and as many others as it takes to overtake it.
+/// Registers an object and then enough others to compress it.
 fn overtaken(packer: &Packer, text: &str) -> Arc<Object> {
     let object = object(text);
     packer.admit(&object);
@@ -45,7 +45,7 @@ fn overtake(packer: &Packer) {
 }
 
 #[test]
-fn an_object_is_packed_when_it_was_overtaken_and_reads_the_same() {
+fn an_object_is_compressed_once_it_is_not_recent_and_reads_the_same() {
     let packer = trained();
 
     for number in 1_000..1_010 {
@@ -63,7 +63,7 @@ fn an_object_is_packed_when_it_was_overtaken_and_reads_the_same() {
 }
 
 #[test]
-fn what_came_before_the_dictionary_is_packed_too() {
+fn objects_from_before_the_dictionary_are_compressed_too() {
     let packer = Packer::default();
     let objects: Vec<_> = (0..2_000).map(|number| object(&text(number))).collect();
     objects.iter().for_each(|object| packer.admit(object));
@@ -76,7 +76,7 @@ fn what_came_before_the_dictionary_is_packed_too() {
 }
 
 #[test]
-fn many_states_of_a_few_objects_are_no_samples() {
+fn many_states_of_a_few_objects_are_not_enough_samples() {
     let packer = Packer::default();
     let mut few: Vec<_> = (0..100).map(|number| object(&text(number))).collect();
     for round in 0..50 {
@@ -94,7 +94,7 @@ fn many_states_of_a_few_objects_are_no_samples() {
 }
 
 #[test]
-fn what_is_short_or_does_not_shrink_stays_as_it_came() {
+fn short_texts_and_texts_that_do_not_shrink_stay_uncompressed() {
     let packer = trained();
     let noise: String = (0..2_000).map(|_| fastrand::char('\0'..='\u{7f}')).collect();
 
@@ -103,7 +103,7 @@ fn what_is_short_or_does_not_shrink_stays_as_it_came() {
 }
 
 #[test]
-fn samples_that_teach_nothing_leave_everything_as_it_came() {
+fn without_a_dictionary_all_objects_stay_uncompressed() {
     let packer = Packer::default();
     let empty: Vec<_> = (0..SAMPLES).map(|_| object("")).collect();
     empty.iter().for_each(|object| packer.admit(object));
@@ -115,7 +115,7 @@ fn samples_that_teach_nothing_leave_everything_as_it_came() {
 }
 
 #[test]
-fn bytes_that_are_not_the_codecs_own_are_an_error() {
+fn unpacking_foreign_bytes_is_an_error() {
     let samples: Vec<Arc<str>> = (0..SAMPLES).map(|number| text(number).into()).collect();
     let dictionary = Arc::new(Dictionary::train(&samples).unwrap());
     let Some(Body::Packed { codec, bytes, text_len }) = packed(&text(1), &dictionary) else {

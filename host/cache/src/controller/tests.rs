@@ -19,10 +19,12 @@ impl NotificationSink for Recorder {
 }
 
 impl Recorder {
-    fn told(&self) -> Vec<String> {
-        let told = self.0.lock();
-        let one = |told: &Notification| format!("{} {} {}", told.change.verb(), told.key(), told.cause);
-        told.iter().map(one).collect()
+    fn received(&self) -> Vec<String> {
+        let received = self.0.lock();
+        let one = |received: &Notification| {
+            format!("{} {} {}", received.change.verb(), received.key(), received.cause)
+        };
+        received.iter().map(one).collect()
     }
 }
 
@@ -40,7 +42,7 @@ fn list(version: &str, objects: Vec<Arc<Object>>) -> Replacement {
     Replacement { resource_version: version.to_owned(), objects, quarantined: Vec::new() }
 }
 
-/// A controller of these namespaces, fed by hand.
+/// A controller of these namespaces, fed by the test.
 struct World {
     controller: Option<Controller>,
     recorder: Arc<Recorder>,
@@ -65,7 +67,8 @@ impl World {
         let processor = Arc::new(Processor::new(Source::new(Gvr::new("", "v1", "pods")), None, tracer));
         let recorder = Arc::new(Recorder::default());
         let config = ListenerConfig { name: "recorder".to_owned(), resync: None, relist_all: false };
-        let registration = processor.join(config, Arc::clone(&recorder) as _, Vec::new).unwrap();
+        let joined = processor.join(config, Arc::clone(&recorder) as _, Vec::new).unwrap();
+        let registration = Registration::new(joined, Arc::clone(&processor));
         let (_, receiver) = delta_queue(NonZeroUsize::MIN);
         let (synced, receives) = watch::channel(false);
         let controller = Controller::new(receiver, indexer, processor, &cells, synced);
@@ -78,26 +81,26 @@ impl World {
     }
 
     fn synced(&self) -> (bool, bool) {
-        self.recorder.0.lock().iter_mut().for_each(|told| told.initial = None);
+        self.recorder.0.lock().iter_mut().for_each(|received| received.initial = None);
         (*self.synced.borrow(), self.registration.has_synced())
     }
 }
 
-/// Scenario 57.
+/// Scenario 57: an event before any list counts as the first state.
 #[test]
-fn an_event_before_any_list_makes_it_synced_and_is_not_initial_q27() {
+fn an_event_before_any_list_makes_the_informer_synced_and_is_not_initial() {
     let mut world = World::new(&[]);
     assert_eq!(world.synced(), (false, false));
 
     world.apply(vec![Added(0, object("", "a", "1"))]);
 
-    assert_eq!(world.recorder.told(), ["add a live"]);
+    assert_eq!(world.recorder.received(), ["add a live"]);
     assert_eq!(world.synced(), (true, true));
 }
 
-/// Scenario 57.
+/// Scenario 57: the first list counts even if it is empty; a bookmark only moves the version.
 #[test]
-fn an_empty_first_list_makes_it_synced_q26_and_a_bookmark_does_not_q32() {
+fn an_empty_first_list_makes_the_informer_synced_and_a_bookmark_does_not() {
     let mut world = World::new(&[]);
 
     world.apply(vec![Bookmark(0, "5".to_owned())]);
@@ -108,9 +111,9 @@ fn an_empty_first_list_makes_it_synced_q26_and_a_bookmark_does_not_q32() {
     assert_eq!(world.cells[0].snapshot().applied_version, "7");
 }
 
-/// Scenarios 60 and 65.
+/// Scenarios 60 and 65: deletions are found when the list is applied and delivered first (C-6).
 #[test]
-fn deletions_of_a_list_are_found_against_the_store_as_it_is_then_and_told_first_q30_c6() {
+fn a_list_is_compared_with_the_store_and_its_deletions_are_delivered_first() {
     let mut world = World::new(&[]);
     world.apply(vec![
         ReplacedAll(0, list("1", vec![object("", "a", "1")])),
@@ -120,14 +123,14 @@ fn deletions_of_a_list_are_found_against_the_store_as_it_is_then_and_told_first_
     ]);
 
     assert_eq!(
-        world.recorder.told(),
+        world.recorder.received(),
         ["add a initial", "add late live", "delete late relist", "add new relist", "update a relist"]
     );
 }
 
-/// Scenario 57.
+/// Scenario 57: only objects of a first list are initial (C-11).
 #[test]
-fn a_namespace_is_replaced_alone_and_initial_until_its_own_first_list_c11() {
+fn each_namespace_is_replaced_by_itself_and_initial_until_its_first_list() {
     let mut world = World::new(&["bank", "shop"]);
 
     world.apply(vec![
@@ -141,15 +144,15 @@ fn a_namespace_is_replaced_alone_and_initial_until_its_own_first_list_c11() {
     ]);
 
     assert_eq!(
-        world.recorder.told(),
+        world.recorder.received(),
         ["add bank/a initial", "add bank/b live", "add shop/a initial", "delete bank/a relist"]
     );
     assert_eq!(world.synced(), (true, true));
 }
 
-/// Scenarios 65, 70 and 100.
+/// Scenarios 65, 70 and 100: the version of the store is that of the last applied delta (I-11).
 #[test]
-fn the_stores_version_follows_what_was_applied_i11() {
+fn the_version_of_the_store_follows_the_applied_deltas() {
     let mut world = World::new(&[]);
     let version = |world: &World| world.cells[0].snapshot().applied_version;
 
@@ -168,8 +171,9 @@ fn the_stores_version_follows_what_was_applied_i11() {
     }
 }
 
+/// Deltas from before the close are still applied (C-2).
 #[tokio::test]
-async fn it_ends_when_the_queue_is_closed_and_empty_c2() {
+async fn the_controller_ends_when_the_queue_is_closed_and_empty() {
     let mut world = World::new(&[]);
     let (sender, receiver) = delta_queue(NonZeroUsize::new(4).unwrap());
     let mut controller = world.controller.take().unwrap();
@@ -180,5 +184,5 @@ async fn it_ends_when_the_queue_is_closed_and_empty_c2() {
 
     controller.run().await;
 
-    assert_eq!(world.recorder.told(), ["add a live", "delete a live"]);
+    assert_eq!(world.recorder.received(), ["add a live", "delete a live"]);
 }

@@ -9,30 +9,30 @@ use serde_json::value::RawValue;
 use super::{Decoder, Undecodable, header::ObjectText};
 use crate::api_status::ApiStatus;
 
-/// What a frame says (R-25).
+/// A decoded watch event (R-25).
 #[derive(Debug)]
 pub(crate) enum WatchEvent {
     Added(Arc<Object>),
     Modified(Arc<Object>),
     /// The last state, with the resource version of the deletion (C-4).
     Deleted(Arc<Object>),
-    /// R-30: only the resource version means anything.
+    /// A bookmark: only its resource version has a meaning (R-30).
     Bookmark(String),
-    /// R-43: a bookmark, and the last of the initial events came before it.
+    /// The bookmark that ends the initial events of a streaming list (R-43).
     InitialEventsEnd(String),
-    /// R-22: ends the stream.
+    /// An error; it ends the watch (R-22).
     Error(Box<ApiStatus>),
 }
 
 /// Why a frame gave no event.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EventError {
-    /// A-11: the stream cannot be trusted any further.
+    /// The frame is not JSON, so the rest of the stream cannot be trusted (A-11).
     #[error("a watch event is not JSON: {0}")]
     NotJson(#[source] serde_json::Error),
     #[error("a watch event is of the unknown type `{0}`")]
     UnknownType(String),
-    /// The object alone is at fault; `deleted` is true where the event says it is gone.
+    /// Only the object is bad. `deleted` is true if the event is a deletion.
     #[error("{source}")]
     Object { deleted: bool, source: Undecodable },
 }
@@ -48,7 +48,7 @@ struct Envelope<'a> {
     object: &'a RawValue,
 }
 
-/// What a bookmark may have that an object is not asked for.
+/// The fields of a bookmark that other objects are not searched for.
 #[derive(Deserialize)]
 struct Mark<'a> {
     #[serde(borrow)]
@@ -66,7 +66,7 @@ struct MarkMetadata<'a> {
 impl Decoder {
     /// Decodes one frame.
     pub(crate) fn event(&self, frame: &[u8]) -> Result<WatchEvent, EventError> {
-        // A frame that is not UTF-8 still has an envelope and mostly a key.
+        // A frame that is not UTF-8 still has an envelope and usually a readable key.
         let lossy;
         let text = match std::str::from_utf8(frame) {
             Ok(text) => text,
@@ -83,7 +83,7 @@ impl Decoder {
     }
 
     fn event_of(&self, kind: &str, object: &str, frame: &[u8], text: &str) -> Result<WatchEvent, EventError> {
-        // `text` was repaired exactly where it is not the frame itself.
+        // `text` is a repaired copy if and only if it differs from the frame.
         let broken = frame.len() != text.len() || frame != text.as_bytes();
         let decode = |deleted| {
             let decoded = if broken { Err(super::not_utf8(object)) } else { self.object(object.as_bytes()) };
@@ -102,7 +102,7 @@ impl Decoder {
         }
     }
 
-    /// R-26 holds for bookmarks too.
+    /// Decodes a bookmark. A bookmark of another type is refused like any object (R-26).
     fn bookmark(&self, object: &str) -> Result<WatchEvent, EventError> {
         let parsed: ObjectText<'_> = serde_json::from_str(object).map_err(EventError::NotJson)?;
         self.check_type(&parsed).map_err(|source| EventError::Object { deleted: false, source })?;
@@ -119,7 +119,7 @@ impl Decoder {
     }
 }
 
-/// R-43: the value counts, not the annotation. Annotations of another form are none.
+/// Returns true if the annotation has the value "true" (R-43). Annotations of another form are ignored.
 fn ends_initial_events(bookmark: &str) -> bool {
     let mark: Result<Mark<'_>, _> = serde_json::from_str(bookmark);
     mark.ok()
@@ -127,9 +127,9 @@ fn ends_initial_events(bookmark: &str) -> bool {
         .is_some_and(|all| all.get(INITIAL_EVENTS_END).is_some_and(|value| value.as_deref() == Some("true")))
 }
 
-/// What is no `Status` is an error nonetheless (R-22).
+/// An ERROR event without a `Status` is an error nevertheless (R-22).
 fn error_event(object: &str) -> Result<WatchEvent, EventError> {
-    // Bad JSON still has to be told from a payload of another kind.
+    // Distinguishes bad JSON from a payload of another kind.
     serde_json::from_str::<&RawValue>(object).map_err(EventError::NotJson)?;
     let status = ApiStatus::parse(object.as_bytes()).unwrap_or_else(|| ApiStatus {
         message: "an ERROR event without a Status".to_owned(),
@@ -138,8 +138,8 @@ fn error_event(object: &str) -> Result<WatchEvent, EventError> {
     Ok(WatchEvent::Error(Box::new(status)))
 }
 
-/// The form every API server writes, `{"type":"X","object":Y}`, taken apart without parsing `Y` twice: if `Y`
-/// turns out to be one JSON value, the whole was one too.
+/// Splits the form that every API server writes, `{"type":"X","object":Y}`, without parsing `Y` twice: if `Y` is one
+/// JSON value, the whole frame was one too.
 fn split_plain(frame: &str) -> Option<(&str, &str)> {
     let rest = frame.strip_prefix(r#"{"type":""#)?.strip_suffix('}')?;
     let (kind, rest) = rest.split_once('"')?;

@@ -1,4 +1,4 @@
-//! What is kept of an object where not all of it is: everything else is cut out of its text.
+//! Cuts everything out of an object's text except the fields that the watch keeps.
 
 use std::{collections::BTreeMap, fmt, ops::Range};
 
@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// What an informer, its listeners and the guests' metadata are told objects apart by. It always stays.
+/// The fields that identify an object. They are always kept.
 const IDENTITY: [&str; 11] = [
     "/apiVersion",
     "/kind",
@@ -24,12 +24,12 @@ const IDENTITY: [&str; 11] = [
     "/metadata/ownerReferences",
 ];
 
-/// The paths that stay, as a tree.
+/// The paths to keep, as a tree.
 pub(super) struct Keep(Node);
 
 #[derive(Default)]
 struct Node {
-    /// It stays with everything below it.
+    /// If true, this value is kept with everything below it.
     whole: bool,
     members: BTreeMap<String, Node>,
 }
@@ -37,8 +37,8 @@ struct Node {
 // === impl Keep ===
 
 impl Keep {
-    /// What is at the pointers, and what identifies the object. A pointer that leads into an array keeps all of
-    /// the array, so that what is in it stays where it was.
+    /// Keeps the values at the pointers and the fields that identify the object. A pointer into an array keeps the
+    /// whole array, so that the indexes of its elements do not change.
     pub(super) fn new(pointers: &[Pointer]) -> Self {
         let identity = IDENTITY.iter().filter_map(|pointer| pointer.parse().ok());
         let mut root = Node::default();
@@ -52,7 +52,7 @@ impl Keep {
         Self(root)
     }
 
-    /// The values of `text`, a JSON object, that do not stay.
+    /// The ranges of the values in `text`, a JSON object, that are not kept.
     pub(super) fn cuts(&self, text: &str) -> Result<Vec<Range<usize>>, InvalidJson> {
         let mut cuts = Vec::new();
         if self.0.whole {
@@ -64,14 +64,14 @@ impl Keep {
     }
 }
 
-/// Walks one value along one node of the tree.
+/// Walks through one value along one node of the tree.
 struct Cutter<'a> {
     node: &'a Node,
     text: &'a str,
     cuts: &'a mut Vec<Range<usize>>,
 }
 
-/// The node of a key, if it has one.
+/// Finds the node of a key, if there is one.
 struct MemberOf<'a>(&'a Node);
 
 impl<'de> DeserializeSeed<'de> for Cutter<'_> {
@@ -94,7 +94,7 @@ impl<'de> Visitor<'de> for Cutter<'_> {
             match member {
                 None => {
                     let raw: &'de RawValue = map.next_value()?;
-                    // Borrowed from the text, so it lies in it.
+                    // The value is borrowed from the text, so its range is known.
                     let start = raw.get().as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
                     self.cuts.push(start..start + raw.get().len());
                 }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_and_what_identifies_stay() {
+    fn the_named_fields_and_the_identifying_fields_are_kept() {
         let text = r#"{ "kind":"Pod", "apiVersion":"v1", "spec" : {"a":1 ,"b":{"c":[1,{"d":2}],"e":3}} ,
             "metadata":{"name":"x","annotations":{"k":"v","l\"m":"w"},"labels":{"app":"web"}}, "status":{} }"#;
         let identity =
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(kept(text, &[]), identity);
         assert_eq!(kept(text, &["/none/there"]), identity);
         assert_eq!(kept(text, &["/spec/a"]), with(json!({"spec": {"a": 1}})));
-        // Into an array: all of it, so that indexes keep their meaning.
+        // A pointer into an array keeps the whole array, so that indexes keep their meaning.
         assert_eq!(kept(text, &["/spec/b/c/1/d"]), with(json!({"spec": {"b": {"c": [1, {"d": 2}]}}})));
         assert_eq!(
             kept(text, &["/spec", "/spec/a"]),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_known_however_it_is_written() {
+    fn an_escaped_key_is_recognised() {
         assert_eq!(kept(r#"{"sp\u0065c":1,"x":2}"#, &["/spec"]), json!({"spec": 1}));
         assert_eq!(kept(r#"{"a/b":1,"c":2}"#, &["/a~1b"]), json!({"a/b": 1}));
     }
@@ -223,7 +223,7 @@ mod tests {
         })
     }
 
-    /// The same by a tree.
+    /// The reference implementation on a tree.
     fn prune(value: &Value, node: &Node) -> Value {
         match value {
             Value::Object(members) if !node.whole => members
@@ -236,7 +236,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cutting_the_text_is_pruning_the_tree(
+        fn cutting_the_text_gives_the_same_object_as_pruning_the_tree(
             members in prop::collection::btree_map("[abk\"\\\\]{1,2}", tree(), 0..4),
             pointers in prop::collection::vec("(/[abk0]{1,2}){1,3}", 0..4),
             pretty in any::<bool>(),

@@ -1,5 +1,5 @@
-//! A LIST answer, decoded while it arrives: each object is taken out as soon as its last byte is there, so
-//! that a list of any length needs the memory of its objects and of one chunk.
+//! Decodes a LIST answer while it arrives. Each object is decoded as soon as its last byte is there, so a list of any
+//! length needs only the memory of its objects and of one chunk.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::api_status::ApiStatus;
 
-/// What one answer held.
+/// The content of one answer.
 #[derive(Default)]
 pub(crate) struct ListPage {
     pub(crate) resource_version: String,
@@ -24,7 +24,7 @@ pub(crate) struct ListPage {
     pub(crate) undecodable: Vec<Undecodable>,
 }
 
-/// Why an answer gave no list.
+/// Why an answer is not a list.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ListError {
     #[error("HTML")]
@@ -35,7 +35,7 @@ pub(crate) enum ListError {
     NotJson(#[source] serde_json::Error),
     #[error("a status")]
     Status(Box<ApiStatus>),
-    ///
+    /// A table, which a server sends if it ignores the requested media type.
     #[error("a table")]
     Table,
     #[error("{0}")]
@@ -47,24 +47,24 @@ pub(crate) enum ListError {
 /// Decodes one answer, chunk by chunk.
 pub(crate) struct ListDecoder<'d> {
     decoder: &'d Decoder,
-    /// What is not consumed yet.
+    /// The bytes that are not consumed yet.
     pending: Vec<u8>,
     consumed: usize,
     state: State,
     scanner: ValueScanner,
-    /// How far `scanner` has looked into the pending bytes.
+    /// The number of pending bytes that `scanner` has seen.
     scanned: usize,
-    /// The text of everything but the items.
+    /// The text of the answer without its items.
     head: Vec<u8>,
     has_items: bool,
     page: ListPage,
 }
 
-/// Where in the answer the next byte stands.
+/// What the next byte of the answer belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
-    /// Before a key; the brace may close only where no comma came before.
+    /// Before a key. The object may end here only if no comma came before.
     Key {
         may_end: bool,
     },
@@ -111,7 +111,7 @@ impl<'d> ListDecoder<'d> {
         }
     }
 
-    /// Takes the next bytes of the answer.
+    /// Decodes the next bytes of the answer.
     pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), ListError> {
         self.pending.drain(..self.consumed);
         self.consumed = 0;
@@ -123,7 +123,7 @@ impl<'d> ListDecoder<'d> {
         Ok(())
     }
 
-    /// The answer is complete.
+    /// Ends the answer and returns the page.
     pub(crate) fn finish(mut self) -> Result<ListPage, ListError> {
         if self.state != State::Done {
             return Err(ListError::Truncated);
@@ -146,7 +146,7 @@ impl<'d> ListDecoder<'d> {
         Ok(self.page)
     }
 
-    /// Consumes one piece of syntax or one whole value; false where more bytes are needed.
+    /// Consumes one piece of syntax or one whole value. Returns false if more bytes are needed.
     fn step(&mut self) -> Result<bool, ListError> {
         if matches!(self.state, State::Value { .. }) || self.scanned > 0 {
             return self.value();
@@ -179,7 +179,7 @@ impl<'d> ListDecoder<'d> {
         Ok(true)
     }
 
-    /// A key and its colon; an array under `items` is entered instead of read.
+    /// Reads a key and its colon. An array under `items` is entered, not read as a whole.
     fn key(&mut self) -> Result<bool, ListError> {
         let rest = self.pending.get(self.consumed..).unwrap_or_default();
         let Extent::Ends(end) = ValueScanner::default().scan(rest) else {
@@ -214,7 +214,7 @@ impl<'d> ListDecoder<'d> {
         Ok(true)
     }
 
-    /// A whole value, decoded if it is an item and kept if it is part of the head.
+    /// Reads a whole value: decodes it if it is an item, and keeps its text if it is part of the head.
     fn value(&mut self) -> Result<bool, ListError> {
         let rest = self.pending.get(self.consumed..).unwrap_or_default();
         let Extent::Ends(length) = self.scanner.scan(rest.get(self.scanned..).unwrap_or_default()) else {
@@ -246,7 +246,7 @@ impl<'d> ListDecoder<'d> {
     }
 }
 
-/// Lets serde_json say what is wrong; it sees only the part that is.
+/// Lets serde_json describe the error in the part of the text that has it.
 fn not_json(text: &[u8]) -> ListError {
     match serde_json::from_slice::<serde::de::IgnoredAny>(text) {
         Err(error) => ListError::NotJson(error),

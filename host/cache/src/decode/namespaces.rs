@@ -1,20 +1,20 @@
-//! One allocation for each namespace name.
+//! Shares one allocation of each namespace name.
 
 use std::{collections::HashSet, sync::Arc};
 
 use parking_lot::Mutex;
 
-/// Names in use below which no clean-up is worth its time.
+/// With fewer names than this, unused names are not removed.
 const CLEAN_UP_FROM: usize = 64;
 
-/// Shares the names of namespaces among the objects of an informer.
+/// The names of the namespaces of an informer's objects. Objects of one namespace share the name.
 #[derive(Default)]
 pub(crate) struct Namespaces(Mutex<Names>);
 
 #[derive(Default)]
 struct Names {
     names: HashSet<Arc<str>>,
-    /// How many were in use after the last clean-up.
+    /// The number of names in use after the last removal.
     used: usize,
 }
 
@@ -26,7 +26,7 @@ impl Namespaces {
         if let Some(known) = names.names.get(name) {
             return Arc::clone(known);
         }
-        // Namespaces come and go; a name nobody holds any more is forgotten once they have doubled.
+        // Namespaces come and go: unused names are removed each time the number of names has doubled.
         if names.names.len() >= CLEAN_UP_FROM.max(2 * names.used) {
             names.names.retain(|name| Arc::strong_count(name) > 1);
             names.used = names.names.len();
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_allocated_once_and_forgotten_when_nobody_holds_it() {
+    fn a_name_is_allocated_once_and_removed_when_no_object_uses_it() {
         let namespaces = Namespaces::default();
         let held = namespaces.intern("shop");
 

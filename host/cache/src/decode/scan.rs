@@ -1,7 +1,7 @@
-//! Finds where a JSON value ends, byte by byte, without the rest of it at hand.
+//! Finds the end of a JSON value that arrives in chunks.
 
-/// Follows one JSON value through as many chunks as it takes. It balances brackets and skips strings; that
-/// the value is valid is for whoever parses it.
+/// Follows one JSON value through several chunks. It balances brackets and skips strings, and leaves validation to the
+/// parser.
 #[derive(Default)]
 pub(super) struct ValueScanner {
     depth: usize,
@@ -10,19 +10,19 @@ pub(super) struct ValueScanner {
     started: bool,
 }
 
-/// How far a value goes.
+/// Where a value ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// It ends before this offset of the bytes given.
+    /// Before this offset of the given bytes.
     Ends(usize),
-    /// It goes on behind them.
+    /// In a later chunk.
     Open,
 }
 
 // === impl ValueScanner ===
 
 impl ValueScanner {
-    /// Goes on with the next bytes; `bytes` start where the last call stopped.
+    /// Scans the next bytes. `bytes` starts where the last call stopped.
     pub(super) fn scan(&mut self, bytes: &[u8]) -> Extent {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -36,7 +36,7 @@ impl ValueScanner {
             match byte {
                 b'"' => self.in_string = true,
                 b'{' | b'[' => self.depth += 1,
-                // A bare scalar ends where its surroundings go on.
+                // A number or word ends where its container continues.
                 b'}' | b']' | b',' if self.depth == 0 => return Extent::Ends(at),
                 b'}' | b']' => {
                     self.depth -= 1;
@@ -55,7 +55,7 @@ impl ValueScanner {
         Extent::Open
     }
 
-    /// Consumes bytes of a string; returns how many.
+    /// Consumes bytes of a string and returns their number.
     fn string(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         if self.escaped && !bytes.is_empty() {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_ends_at_the_same_place_however_it_is_cut() {
+    fn the_end_of_a_value_is_found_wherever_the_text_is_split() {
         for value in [r#"{"a":["}\"]\\",{}]}"#, "[]", r#""x\\\"y""#, "12.5", "null"] {
             let text = format!("{value},next");
             for cut in 0..value.len() {

@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-/// One member of an object, or element of an array, to leave out.
+/// One member of an object, or one element of an array, to remove.
 struct Cut {
-    /// Its key and the comma behind it included.
+    /// The range includes the key and the comma that follows.
     range: Range<usize>,
-    /// No comma follows: the one before it has to go.
+    /// True if no comma follows: the comma before it has to be removed.
     last: bool,
 }
 
-/// Appends to `kept` the text with `prefix` put right behind its first brace and the values at `values` cut out, each
-/// with its key and one comma. `text` is a valid JSON object; the ranges are values inside it, found by a parser.
+/// Appends `text` to `kept`, with `prefix` inserted after its first brace and without the values at `values`: each is
+/// removed with its key and one comma. `text` is a valid JSON object, and a parser found the ranges in it.
 pub(super) fn splice(text: &str, prefix: &str, values: Vec<Range<usize>>, kept: &mut String) {
     let mut cuts: Vec<Cut> = values.into_iter().filter_map(|value| Cut::around(text, value)).collect();
-    // The outermost of nested cuts first.
+    // If cuts are nested, the outermost comes first.
     cuts.sort_by_key(|cut| (cut.range.start, std::cmp::Reverse(cut.range.end)));
     let mut from = 0;
     if !prefix.is_empty() {
@@ -52,7 +52,7 @@ impl Cut {
     }
 }
 
-/// Of the string whose closing quote is at `closing`: the last quote before it that no backslash escapes.
+/// The opening quote of the string whose closing quote is at `closing`: the last quote before it that is not escaped.
 fn opening_quote(bytes: &[u8], closing: usize) -> Option<usize> {
     let mut end = closing;
     loop {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn any_members_can_go_wherever_they_stand() {
+    fn members_and_elements_are_removed_at_any_position() {
         let text = r#"{ "a" : 1 , "b":{"x":[1,2,3],"q\"k":0} , "c":null }"#;
 
         for (cut, left) in [
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_goes_behind_the_first_brace() {
+    fn a_prefix_is_inserted_after_the_first_brace() {
         assert_eq!(without(r#"{"a":1}"#, r#""k":2,"#, &[]), serde_json::json!({"k":2,"a":1}));
         assert_eq!(without(r#"{"a":1}"#, r#""k":2,"#, &["/a"]), serde_json::json!({"k":2}));
     }

@@ -19,7 +19,7 @@ fn parsed(object: &Object) -> Value {
 }
 
 #[test]
-fn the_header_is_read_and_the_rest_is_kept_as_it_came() {
+fn the_header_is_parsed_and_the_rest_is_kept_unchanged() {
     let text = r#" {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"we\u0062","namespace":"shop",
         "uid":"u","resourceVersion":"7","generation":3,"creationTimestamp":"2026-01-01T00:00:00Z",
         "deletionTimestamp":null,"labels":{"a":"b\n"},"ownerReferences":[{"apiVersion":"v1","kind":"Node",
@@ -39,7 +39,7 @@ fn the_header_is_read_and_the_rest_is_kept_as_it_came() {
 }
 
 #[test]
-fn the_type_is_put_where_a_list_left_it_out() {
+fn the_type_that_a_list_omits_is_added() {
     for (text, kept) in [
         (
             r#"{"metadata":{"name":"a"}}"#,
@@ -55,7 +55,7 @@ fn the_type_is_put_where_a_list_left_it_out() {
 }
 
 #[test]
-fn any_other_field_can_be_dropped_too() {
+fn any_field_can_be_dropped() {
     let text = r#"{"metadata":{"name":"a","annotations":{"x":"1","y":"2"}},"status":{"a":1},"spec":1}"#;
 
     let object = decoder(&["/status", "/metadata/annotations/x", "/none"]).object(text.as_bytes()).unwrap();
@@ -66,7 +66,7 @@ fn any_other_field_can_be_dropped_too() {
 
 /// Scenario 103.
 #[test]
-fn what_is_wrong_with_an_object_decides_what_becomes_of_it() {
+fn the_kind_of_defect_decides_how_an_object_is_handled() {
     assert!(matches!(decode("{"), Err(Undecodable::NotJson(_))));
     assert!(matches!(decode(r#"{"metadata":{"name":"a"}} x"#), Err(Undecodable::NotJson(_))));
     for foreign in [
@@ -132,7 +132,7 @@ fn write(value: &Value, pretty: bool) -> String {
     if pretty { serde_json::to_string_pretty(value).unwrap() } else { value.to_string() }
 }
 
-/// What a whole-tree parser makes of the same text.
+/// Compares the object with the tree that a general parser makes of the same text.
 fn agrees(object: &Object, value: &Value) -> bool {
     let metadata = &value["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default();
@@ -169,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn mutated_text_never_panics_and_what_decodes_is_what_it_says(
+    fn mutated_text_never_panics_and_decodes_only_to_its_content(
         value in any_object(),
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),
@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn a_list_decodes_the_same_however_it_is_cut(
+    fn a_list_decodes_the_same_wherever_its_chunks_are_split(
         objects in prop::collection::vec(any_object(), 0..6),
         pretty in any::<bool>(),
         cuts in prop::collection::vec(1..64_usize, 1..6),
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mutated_list_is_taken_only_if_it_is_json(
+    fn a_mutated_list_is_accepted_only_if_it_is_json(
         objects in prop::collection::vec(any_object(), 0..3),
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),
@@ -259,7 +259,7 @@ fn a_header_too_large_to_keep_is_quarantined_by_its_key() {
 }
 
 #[test]
-fn an_envelope_in_any_spelling_gives_the_same_event() {
+fn an_envelope_in_any_layout_gives_the_same_event() {
     let object =
         r#"{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"a","resourceVersion":"1"}}"#;
     for frame in [

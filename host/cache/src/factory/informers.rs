@@ -1,24 +1,24 @@
-//! The informers of a factory, and who wants them to run.
+//! The informers of a factory and their claims.
 
 use std::collections::BTreeMap;
 
 use crate::{InformerKey, SharedInformer};
 
-/// An informer, and who wants it to run.
+/// An informer and the claims on it.
 pub(super) struct Held {
     pub(super) informer: SharedInformer,
-    /// It was asked for by [`InformerFactory::informer`](super::InformerFactory::informer).
+    /// True if it was requested by [`InformerFactory::informer`](super::InformerFactory::informer).
     pub(super) owned: bool,
     pub(super) subscriptions: usize,
 }
 
-/// All that were handed out and not stopped, under one lock: an informer is never between the two, where the end of its
-/// last subscription would not find it.
+/// All informers that are not stopped. One lock covers both groups, so the end of an informer's last subscription
+/// always finds the informer in one of them.
 #[derive(Default)]
 pub(super) struct Informers {
-    /// What is handed out.
+    /// The informers that the factory returns.
     pub(super) current: BTreeMap<InformerKey, Held>,
-    /// Those that have a successor and are still held by somebody, the oldest first.
+    /// The informers that were replaced and still have subscribers, the oldest first.
     pub(super) superseded: Vec<Held>,
 }
 
@@ -33,21 +33,21 @@ impl Held {
 // === impl Informers ===
 
 impl Informers {
-    /// The one of this key is not handed out any more, nor are these.
+    /// Moves the informer of this key and those in `replaced` to the superseded ones.
     pub(super) fn supersede(&mut self, key: &InformerKey, replaced: &[SharedInformer]) {
-        let gives_way = |own: &InformerKey, held: &mut Held| {
+        let is_superseded = |own: &InformerKey, held: &mut Held| {
             own == key || replaced.iter().any(|replaced| replaced.is(&held.informer))
         };
-        self.superseded.extend(self.current.extract_if(.., gives_way).map(|(_, held)| held));
+        self.superseded.extend(self.current.extract_if(.., is_superseded).map(|(_, held)| held));
     }
 
-    /// This very informer.
+    /// Finds this very informer, not another one of the same key.
     pub(super) fn find(&mut self, informer: &SharedInformer) -> Option<&mut Held> {
         let current = self.current.get_mut(informer.key());
         current.into_iter().chain(&mut self.superseded).find(|held| held.informer.is(informer))
     }
 
-    /// Forgets this very informer.
+    /// Removes this very informer, not another one of the same key.
     pub(super) fn remove(&mut self, informer: &SharedInformer) {
         self.superseded.retain(|held| !held.informer.is(informer));
         if self.current.get(informer.key()).is_some_and(|held| held.informer.is(informer)) {

@@ -1,11 +1,11 @@
-//! A set of objects by key that stores nothing but pointers.
+//! A set of objects by key that stores only pointers.
 
 use std::{hash::BuildHasher, sync::Arc};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use informer_types::Object;
 
-/// Objects by namespace and name. The key is the object's own: no second copy.
+/// Objects by namespace and name. The key of an entry is the object's own, not a copy.
 #[derive(Default)]
 pub(crate) struct ObjectSet {
     table: HashTable<Arc<Object>>,
@@ -23,7 +23,7 @@ impl ObjectSet {
         self.table.find(hash(&self.hasher, namespace, name), |object| is(object, namespace, name))
     }
 
-    /// Returns what was there under the key.
+    /// Stores the object and returns the one that was stored under its key.
     pub(crate) fn insert(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
         let (namespace, name) = (object.namespace(), object.name());
         let hash_of = hash(&self.hasher, namespace, name);
@@ -41,7 +41,7 @@ impl ObjectSet {
             .find_entry(hash(&self.hasher, namespace, name), |object| is(object, namespace, name))
             .ok()?;
         let (object, _) = entry.remove();
-        // A table that was much larger once gives its memory back.
+        // A table that was once much larger releases its memory.
         if self.table.len() < self.table.capacity() / 8 {
             self.table.shrink_to_fit(|object| hash(&self.hasher, object.namespace(), object.name()));
         }

@@ -1,4 +1,4 @@
-//! A whole list put in the place of what a scope had (I-10, C-6).
+//! Replaces the objects of a scope by a whole list (I-10, C-6).
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -9,20 +9,20 @@ use super::{
     write::{Present, Values, Write},
 };
 
-/// What a replacement changed.
+/// The result of a replacement.
 #[derive(Debug, Default)]
 pub(crate) struct Replaced {
-    /// What the list lacks, as the store had it.
+    /// The stored objects that the list does not have.
     pub(crate) deleted: Vec<Arc<Object>>,
-    /// What the list has, in its order; of a key listed twice the last counts (I-10).
+    /// The listed objects in their order. If a key is listed twice, the last one wins (I-10).
     pub(crate) present: Vec<Present>,
 }
 
 // === impl Indexer ===
 
 impl Indexer {
-    /// Puts `objects` in the place of everything stored of `namespace`, or of everything. What is stored under
-    /// a key in `kept` stays. Readers see all of it or nothing.
+    /// Replaces everything stored of `namespace`, or of all namespaces, by `objects`. Objects whose key is in `kept`
+    /// stay. Readers see either the state before or the state after.
     pub(crate) fn replace(
         &self,
         namespace: Option<&str>,
@@ -44,8 +44,8 @@ impl Indexer {
         replaced
     }
 
-    /// The difference between the list and the store. Only the controller writes, so it still holds when it
-    /// is applied.
+    /// The difference between the list and the store. Only the controller writes, so it is still valid when it is
+    /// applied.
     fn compare(&self, namespace: Option<&str>, objects: Vec<Arc<Object>>, kept: &[ObjectKey]) -> Replaced {
         let mut listed = ObjectSet::with_capacity(objects.len());
         for object in &objects {

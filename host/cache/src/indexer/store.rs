@@ -1,4 +1,4 @@
-//! What is behind the indexer's lock.
+//! The data behind the indexer's lock.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -6,11 +6,11 @@ use informer_types::{Object, Pointer};
 
 use super::{
     ObjectSet,
+    index::{self, Index},
     write::{Values, Write},
 };
-use crate::index::{self, Index};
 
-/// Objects by namespace (I-13) and, within it, by name; and the named indexes over them.
+/// The objects by namespace (I-13) and name, and the named indexes over them.
 #[derive(Default)]
 pub(super) struct Store {
     namespaces: HashMap<Arc<str>, ObjectSet>,
@@ -43,7 +43,7 @@ impl Store {
         self.namespaces.values().map(ObjectSet::capacity).sum()
     }
 
-    /// Summed up here: what an object takes changes when it is packed.
+    /// Computed on demand: the size of an object changes when it is compressed.
     pub(super) fn bytes(&self) -> usize {
         self.iter(None).map(|object| object.memory_bytes()).sum()
     }
@@ -60,7 +60,7 @@ impl Store {
         self.indexes.iter().map(|index| index.name().to_owned()).collect()
     }
 
-    /// Of all indexes, in their order.
+    /// The pointers of all indexes, in their order.
     pub(super) fn pointers(&self) -> Arc<[Pointer]> {
         Arc::clone(&self.pointers)
     }

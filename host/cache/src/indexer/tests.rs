@@ -37,9 +37,9 @@ fn found(indexer: &Indexer, value: &str) -> Vec<String> {
     names(&indexer.by_index("by-node", value).unwrap())
 }
 
-/// Scenarios 98 and 99.
+/// Scenarios 98 and 99: an object may have several index values (I-5), and a value without objects is removed (I-6).
 #[test]
-fn an_update_moves_an_object_between_values_i5_i6() {
+fn an_update_moves_an_object_between_index_values() {
     let indexer = by_node();
 
     indexer.put(on(r#"["a","b"]"#, "x", "1"));
@@ -57,8 +57,9 @@ fn an_update_moves_an_object_between_values_i5_i6() {
     assert_eq!((store.len(), store.bytes()), (0, 0));
 }
 
+/// Indexes can be added at any time, under unique names (I-8).
 #[test]
-fn an_index_added_later_finds_what_is_stored_and_a_taken_name_is_refused_i8() {
+fn an_index_added_later_is_filled_and_a_taken_name_is_refused() {
     let indexer = Indexer::default();
     indexer.put(on(r#""a""#, "x", "1"));
 
@@ -79,9 +80,9 @@ impl BodyCodec for Broken {
     }
 }
 
-/// Scenarios 67 and 102.
+/// Scenarios 67 and 102: a failing index (I-9) does not keep the object out of the cache (D-9).
 #[test]
-fn an_object_that_an_index_cannot_read_is_stored_and_counted_i9_d9() {
+fn an_object_that_an_index_cannot_read_is_stored_and_counted() {
     let indexer = by_node();
     let header = Header { name: "x".into(), ..Header::default() };
     let body = Body::Packed { bytes: Box::default(), text_len: 0, codec: Arc::new(Broken) };
@@ -94,9 +95,9 @@ fn an_object_that_an_index_cannot_read_is_stored_and_counted_i9_d9() {
     assert_eq!(indexer.len(), 0);
 }
 
-/// Scenario 98.
+/// Scenario 98: a list replaces the stored objects (I-10).
 #[test]
-fn a_replacement_says_what_it_changed_and_keeps_unchanged_copies_i10() {
+fn a_replacement_returns_its_changes_and_keeps_unchanged_objects() {
     let indexer = by_node();
     let same = on(r#""a""#, "same", "1");
     indexer.put(Arc::clone(&same));
@@ -124,7 +125,7 @@ fn a_replacement_says_what_it_changed_and_keeps_unchanged_copies_i10() {
             Present::Unchanged(kept) => format!("{} {}", kept.name(), Arc::ptr_eq(kept, &same)),
         })
         .collect();
-    // Of a key listed twice the last counts.
+    // If a key is listed twice, the last one wins.
     assert_eq!(present, ["new new", "same true", "changes@2->6"]);
     assert_eq!(names(&indexer.list(None)), ["shop/changes", "shop/new", "shop/quarantined", "shop/same"]);
     assert_eq!(found(&indexer, "b"), ["shop/changes", "shop/new"]);
@@ -132,7 +133,7 @@ fn a_replacement_says_what_it_changed_and_keeps_unchanged_copies_i10() {
 }
 
 #[test]
-fn a_replacement_of_one_namespace_leaves_the_others_alone() {
+fn a_replacement_of_one_namespace_does_not_affect_the_others() {
     let indexer = Indexer::default();
     indexer.put(object("shop", "x", "1", "{}"));
     indexer.put(object("bank", "x", "2", "{}"));
@@ -154,7 +155,7 @@ fn objects_without_a_version_are_never_taken_as_unchanged() {
 }
 
 #[test]
-fn a_table_that_shrank_gives_its_memory_back() {
+fn a_table_that_shrank_releases_its_memory() {
     let indexer = Indexer::default();
     for number in 0..10_000 {
         indexer.put(object("shop", &number.to_string(), "1", "{}"));

@@ -1,12 +1,12 @@
-//! One change of the store, and what the indexes have to know about it.
+//! One change of the store and its effect on the indexes.
 
 use std::sync::Arc;
 
 use informer_types::{Object, Pointer};
 
-use crate::index::{self, IndexValues};
+use super::index::{self, IndexValues};
 
-/// What storing an object came to. The store decides (C-3).
+/// The result of storing an object. The store decides which it is (C-3).
 #[derive(Debug)]
 pub(crate) enum Present {
     /// Not stored before.
@@ -24,8 +24,8 @@ pub(super) enum Write<'a> {
     Remove(&'a Arc<Object>),
 }
 
-/// What the indexes say of an object, before and after a write. Read outside the lock: it costs a pass over
-/// the JSON.
+/// The index values of an object before and after a write. They are read outside the lock, because that takes a pass
+/// over the JSON.
 #[derive(Default)]
 pub(super) struct Values {
     pub(super) old: IndexValues,
@@ -44,14 +44,14 @@ impl Present {
         }
     }
 
-    /// What is stored now.
+    /// The object that is stored now.
     pub(crate) fn object(&self) -> &Object {
         match self {
             Self::New(object) | Self::Changed { new: object, .. } | Self::Unchanged(object) => object,
         }
     }
 
-    /// What has to be written.
+    /// The write to apply. Returns `None` if nothing changed.
     pub(super) fn write(&self) -> Option<Write<'_>> {
         match self {
             Self::New(new) => Some(Write::Put { old: None, new }),
@@ -61,8 +61,8 @@ impl Present {
     }
 }
 
-/// D-5: the same state of the same object. A server that sends no resource versions cannot be taken at its
-/// word.
+/// Returns true for the same state of the same object (D-5). Without resource versions, two states cannot be identified
+/// as the same.
 fn is_unchanged(old: &Object, new: &Object) -> bool {
     !new.resource_version().is_empty()
         && old.resource_version() == new.resource_version()
@@ -80,7 +80,7 @@ impl Values {
             Write::Put { old, new } => (old, Some(new)),
             Write::Remove(old) => (Some(old), None),
         };
-        // An unreadable object has no values; it was counted when it came in (I-9, D-9).
+        // An unreadable object has no values. It was counted when it was stored (I-9, D-9).
         let old = old.and_then(|old| index::values(old, pointers).ok()).unwrap_or_default();
         match new.map(|new| index::values(new, pointers)) {
             Some(Ok(new)) => Self { old, new, failures: 0 },

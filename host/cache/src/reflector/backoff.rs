@@ -5,7 +5,8 @@ use std::time::Duration;
 use informer_types::Backoff;
 use tokio::time::Instant;
 
-use crate::BackoffConfig;
+use super::{error::ReflectorError, target::Target};
+use crate::{BackoffConfig, error::chain};
 
 /// The longest time that a server can ask for with Retry-After.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
@@ -46,6 +47,22 @@ impl FailureBackoff {
         let jitter = RETRY_AFTER_JITTER * backoff.jitter;
         let requested = Backoff { min: requested, max: requested, factor: 1.0, jitter };
         backoff.delay(self.failures, fastrand::f64()).max(requested.delay(1, fastrand::f64()))
+    }
+
+    /// Reports a failure and waits.
+    pub(super) async fn wait_after(&mut self, error: &ReflectorError, target: &Target) {
+        let delay = self.draw(error.retry_after());
+        let (text, class) = (chain(error), error.class());
+        tracing::warn!(
+            resource = %target.resource(),
+            class = class.as_str(),
+            error = text,
+            retry_in_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            "reflector backs off"
+        );
+        target.cell.failed(text, class);
+        target.cell.back_off(delay);
+        tokio::time::sleep(delay).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! A test mode: is what a streaming list brought what a plain list would have brought?
+//! A test mode that compares each streaming list with a plain list.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,21 +9,21 @@ use std::{
 use informer_types::{Object, ObjectKey};
 use serde_json::Value;
 
-use super::Reflector;
+use super::{error::ReflectorError, target::Target};
 use crate::{
     decode::{ListPage, Undecodable},
-    error::{ErrorClass, ReflectorError},
+    error_class::ErrorClass,
     request::ListOptions,
 };
 
-/// How often the plain list is tried, so many seconds apart.
+/// The number of attempts to fetch the plain list, and the time between two of them.
 const TRIES: u32 = 10;
 const SPACING: Duration = Duration::from_secs(1);
 
-/// So many objects of each kind of difference are named.
+/// The number of objects of each kind of difference that are named.
 const NAMED: usize = 10;
 
-/// What a streaming list brought, kept to be compared.
+/// The content of a streaming list, kept for the comparison.
 pub(super) struct ConsistencyCheck {
     resource_version: String,
     objects: Vec<Arc<Object>>,
@@ -41,8 +41,41 @@ impl ConsistencyCheck {
         }
     }
 
-    /// In what the lists differ, by key and with both resource versions; none: in nothing. What one of them
-    /// could not decode is left out.
+    /// Lists at exactly the resource version of the end mark and compares. If the server cannot serve that version any
+    /// more, there is no result.
+    pub(super) async fn run(&self, target: &Target) -> Result<(), ReflectorError> {
+        let resource_version = self.resource_version.as_str();
+        if resource_version == "0" {
+            return Ok(());
+        }
+        for _ in 0..TRIES {
+            let options = ListOptions { resource_version, exact: true, ..ListOptions::default() };
+            match target.list_watch.page(options, &target.decoder).await {
+                Ok(listed) => {
+                    let Some(difference) = self.difference(&listed) else {
+                        target.cell.consistent();
+                        return Ok(());
+                    };
+                    let resource_version = resource_version.to_owned();
+                    return Err(ReflectorError::Inconsistent {
+                        resource: target.resource(),
+                        resource_version,
+                        difference,
+                    });
+                }
+                Err(error) if error.class() == ErrorClass::Expired => break,
+                Err(error) => {
+                    tracing::debug!(resource = %target.resource(), error = %error, "consistency check failed, trying again");
+                }
+            }
+            tokio::time::sleep(SPACING).await;
+        }
+        tracing::warn!(resource = %target.resource(), rv = resource_version, "streaming list not checked");
+        Ok(())
+    }
+
+    /// The differences between the lists, by key and with both resource versions. Returns `None` if there are none.
+    /// Objects that did not decode in one of them are left out.
     fn difference(&self, listed: &ListPage) -> Option<String> {
         let mut left_out = keys(&listed.undecodable);
         left_out.extend(self.undecodable.iter().cloned());
@@ -74,41 +107,6 @@ impl ConsistencyCheck {
     }
 }
 
-// === impl Reflector ===
-
-impl Reflector {
-    /// Lists at exactly the version of the end mark and compares. Where the server cannot answer that any
-    /// more, nothing is found out.
-    pub(super) async fn check_consistency(&self, streamed: &ConsistencyCheck) -> Result<(), ReflectorError> {
-        let resource_version = streamed.resource_version.as_str();
-        if resource_version == "0" {
-            return Ok(());
-        }
-        for _ in 0..TRIES {
-            let options = ListOptions { resource_version, exact: true, ..ListOptions::default() };
-            match self.list_watch.page(options, &self.decoder).await {
-                Ok(listed) => {
-                    let Some(difference) = streamed.difference(&listed) else {
-                        self.cell.consistent();
-                        return Ok(());
-                    };
-                    let resource_version = resource_version.to_owned();
-                    return Err(ReflectorError::Inconsistent {
-                        resource: self.resource(),
-                        resource_version,
-                        difference,
-                    });
-                }
-                Err(error) if error.class() == ErrorClass::Expired => break,
-                Err(error) => tracing::debug!(resource = %self.resource(), error = %error, "checking again"),
-            }
-            tokio::time::sleep(SPACING).await;
-        }
-        tracing::warn!(resource = %self.resource(), rv = resource_version, "streaming list not checked");
-        Ok(())
-    }
-}
-
 fn keys(undecodable: &[Undecodable]) -> BTreeSet<ObjectKey> {
     let key = |undecodable: &Undecodable| match undecodable {
         Undecodable::Quarantined { key, .. } => key.clone(),
@@ -117,7 +115,8 @@ fn keys(undecodable: &[Undecodable]) -> BTreeSet<ObjectKey> {
     undecodable.iter().filter_map(key).collect()
 }
 
-/// Not the text: a list may leave out what an event says, and the order of fields means nothing.
+/// The content is compared, not the text: a list may omit fields that an event has, and the order of fields has no
+/// meaning.
 fn content(object: &Object) -> Option<Value> {
     serde_json::from_str(&object.json().ok()?).ok()
 }

@@ -1,13 +1,13 @@
-//! For how long internal errors of the server are met by simply reopening the watch.
+//! The time in which a watch is reopened after internal errors of the server.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// So long after the last internal error the next one starts a new window.
+/// After this time without an internal error, the next one starts a new window.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 
-/// The window; of length zero it is always closed.
+/// The window. A window of length zero is always closed.
 pub(crate) struct InternalErrorWindow {
     length: Duration,
     first: Option<Instant>,
@@ -21,7 +21,7 @@ impl InternalErrorWindow {
         Self { length, first: None, last: None }
     }
 
-    /// An internal error happened: true where the watch may be reopened at once.
+    /// Records an internal error. Returns true if the watch may be reopened at once.
     pub(crate) fn may_retry(&mut self) -> bool {
         if self.length.is_zero() {
             return false;
@@ -39,9 +39,9 @@ impl InternalErrorWindow {
 mod tests {
     use super::*;
 
-    /// Scenarios 8 and 9.
+    /// Scenarios 8 and 9: internal errors are retried within the window, and a quiet minute opens a new one.
     #[tokio::test(start_paused = true)]
-    async fn errors_are_retried_within_the_window_and_a_quiet_minute_opens_a_new_one_r23() {
+    async fn internal_errors_are_retried_within_the_window_and_a_quiet_minute_opens_a_new_one() {
         let mut window = InternalErrorWindow::new(Duration::from_secs(30));
         let mut retries = 0;
         while window.may_retry() {
@@ -54,9 +54,9 @@ mod tests {
         assert!(window.may_retry());
     }
 
-    /// Scenario 9.
+    /// Scenario 9: a window of length zero never allows a retry.
     #[tokio::test(start_paused = true)]
-    async fn without_a_window_nothing_is_retried_r23() {
+    async fn without_a_window_no_internal_error_is_retried() {
         assert!(!InternalErrorWindow::new(Duration::ZERO).may_retry());
     }
 }

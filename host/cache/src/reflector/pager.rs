@@ -1,4 +1,4 @@
-//! One list, in as many pages as the server makes of it.
+//! Fetches one list, page by page.
 
 use crate::{
     decode::{Decoder, ListPage},
@@ -9,13 +9,13 @@ use crate::{
 
 /// A whole list.
 pub(crate) struct FullList {
-    /// The first page's resource version, all items in page order.
+    /// The resource version of the first page, and the items of all pages in order.
     pub(crate) list: ListPage,
-    /// True where it took more than one page.
+    /// True if the list had more than one page.
     pub(crate) paged: bool,
 }
 
-/// Lists at `resource_version`; nothing of it is visible to anybody before the last page is there.
+/// Lists at `resource_version`. No part of the list is visible before the last page has arrived.
 pub(crate) async fn list(
     list_watch: &ListWatch,
     decoder: &Decoder,
@@ -39,7 +39,7 @@ pub(crate) async fn list(
                 list.undecodable.extend(page.undecodable);
                 token = page.continue_token;
             }
-            // the token has outlived its snapshot. What was read of it is of no use any more.
+            // The continue token has expired, so the pages so far are useless: fetch the list without pages.
             Err(error) if error.has_reason_expired() => {
                 drop(list);
                 let whole = ListOptions { resource_version, ..ListOptions::default() };

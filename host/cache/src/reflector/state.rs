@@ -1,17 +1,19 @@
-//! Where a reflector is in the history of its collection, and so how it lists next.
+//! A reflector's position in the history of its collection, which decides how it lists next.
 
-/// Without the server's watch cache a list of everything costs etcd a full read; pages keep each small.
+/// The default page size. If the server has no watch cache, a full list is a full read of etcd; pages keep each read
+/// small.
 const DEFAULT_PAGE_SIZE: u32 = 500;
 
-/// What a reflector remembers from one run to the next.
+/// The state that a reflector keeps from one run to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ListState {
     last_version: String,
-    /// the server no longer or not yet has `last_version`; or it is not known, but there was one.
+    /// True if the server does not have `last_version`, or if an earlier reflector's version is unknown to this
+    /// one.
     unavailable: bool,
-    /// the server has no watch cache.
+    /// True if the server has no watch cache.
     always_paged: bool,
-    /// Asked for by the configuration.
+    /// The configured page size.
     page_size: Option<u32>,
 }
 
@@ -22,14 +24,14 @@ impl ListState {
         Self { page_size, ..Self::default() }
     }
 
-    /// Of a reflector that takes up where another one ended, because the resource has come back (D-12): its first list
-    /// asks for the most recent state, or it could go back behind what the other one told.
+    /// The state of a reflector that continues for an earlier one, because the resource came back (D-12). Its first
+    /// list requests the most recent state; an older state could be older than what was delivered before.
     pub(crate) fn returning(page_size: Option<u32>) -> Self {
         Self { unavailable: true, ..Self::new(page_size) }
     }
 
-    /// The resource version of the next list: "0", any state, at first; then what was last seen,
-    /// so that a relist cannot go back in time; the most recent where the server does not have that.
+    /// The resource version of the next list: first "0", which means any state, then the last one seen, so
+    /// that a relist cannot go back in time. If the server does not have that one, the most recent.
     pub(crate) fn list_version(&self) -> &str {
         if self.unavailable {
             ""
@@ -40,13 +42,14 @@ impl ListState {
         }
     }
 
-    /// The resource version of a streaming list: what was last seen, or the most recent state; never
-    /// "0", which would be any.
+    /// The resource version of a streaming list: the last one seen, or the most recent. Never "0", which would
+    /// allow any state.
     pub(crate) fn stream_version(&self) -> &str {
         if self.unavailable { "" } else { &self.last_version }
     }
 
-    /// no limit at a concrete version, so that the server's watch cache can answer.
+    /// The page size of the next list. A list at a concrete version has no limit, so that the server's watch cache can
+    /// answer it.
     pub(crate) fn page_limit(&self) -> Option<u32> {
         let any_state = matches!(self.list_version(), "0" | "");
         self.page_size.or((any_state || self.always_paged).then_some(DEFAULT_PAGE_SIZE))
@@ -57,18 +60,18 @@ impl ListState {
         &self.last_version
     }
 
-    /// no comparison, whatever the server says counts.
+    /// Records a resource version. The latest one received is used; versions are not compared.
     pub(crate) fn observe(&mut self, resource_version: &str) {
         self.last_version.clear();
         self.last_version.push_str(resource_version);
     }
 
-    /// True where this is news.
+    /// Records that the server does not have the last version. Returns true if this was not known.
     pub(crate) fn version_unavailable(&mut self) -> bool {
         !std::mem::replace(&mut self.unavailable, true)
     }
 
-    /// A list succeeded; `paged` says that it took more than one page.
+    /// Records a list that succeeded. `paged` is true if it had more than one page.
     pub(crate) fn listed(&mut self, resource_version: &str, paged: bool) {
         self.always_paged |= paged && self.list_version() == "0";
         self.unavailable = false;
@@ -80,8 +83,9 @@ impl ListState {
 mod tests {
     use super::*;
 
+    /// The first list is at "0", and a relist is at the last resource version seen.
     #[test]
-    fn the_first_list_asks_for_any_state_and_later_ones_for_what_was_seen_r5_r6() {
+    fn the_first_list_requests_any_state_and_later_lists_the_last_version_seen() {
         let mut state = ListState::new(None);
         assert_eq!((state.list_version(), state.page_limit()), ("0", Some(500)));
 
@@ -93,8 +97,9 @@ mod tests {
         assert_eq!(state.list_version(), "32");
     }
 
+    /// After a resource came back (D-12), the first list must not be older than what was delivered before.
     #[test]
-    fn after_the_return_of_a_resource_the_first_list_asks_for_the_most_recent_state_r6_d12() {
+    fn after_a_resource_came_back_the_first_list_requests_the_most_recent_state() {
         let mut state = ListState::returning(None);
         assert_eq!((state.list_version(), state.stream_version(), state.page_limit()), ("", "", Some(500)));
 
@@ -103,8 +108,9 @@ mod tests {
         assert_eq!((state.list_version(), state.page_limit()), ("10", None));
     }
 
+    /// If the server does not have the requested version, the next list requests the most recent one.
     #[test]
-    fn an_unavailable_version_leads_to_a_quorum_read_until_a_list_succeeds_r7() {
+    fn an_unavailable_version_leads_to_consistent_reads_until_a_list_succeeds() {
         let mut state = ListState::new(None);
         state.listed("10", false);
 
@@ -115,8 +121,9 @@ mod tests {
         assert_eq!((state.list_version(), state.page_limit()), ("20", None));
     }
 
+    /// A streaming list never requests any state, "0".
     #[test]
-    fn a_streaming_list_asks_for_what_was_seen_or_for_the_newest_and_never_for_any_state_r41() {
+    fn a_streaming_list_requests_the_last_version_seen_or_the_most_recent_state() {
         let mut state = ListState::new(None);
         assert_eq!(state.stream_version(), "");
 
@@ -128,8 +135,9 @@ mod tests {
         assert_eq!(state.stream_version(), "");
     }
 
+    /// A paged answer to the first list means that the server has no watch cache.
     #[test]
-    fn a_paged_answer_to_the_first_list_keeps_all_later_ones_paged_r11() {
+    fn a_paged_answer_to_the_first_list_makes_all_later_lists_paged() {
         let mut state = ListState::new(None);
 
         state.listed("10", true);
@@ -137,8 +145,9 @@ mod tests {
         assert_eq!((state.list_version(), state.page_limit()), ("10", Some(500)));
     }
 
+    /// A configured page size replaces the choice between 500 and no limit.
     #[test]
-    fn a_configured_page_size_always_wins_r10() {
+    fn a_configured_page_size_applies_to_every_list() {
         let mut state = ListState::new(Some(4));
         state.listed("10", false);
 

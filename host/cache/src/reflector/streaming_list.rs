@@ -1,10 +1,10 @@
-//! A list that comes over a watch: the server sends what there is as ADDED, marks the end, and the same
-//! connection goes on as the watch (KEP-3157; ).
+//! A list over a watch: the server sends the existing objects as ADDED, marks their end, and the same connection
+//! continues as the watch (KEP-3157; ).
 //!
-//! Against a plain list it saves the server the whole answer in memory, and us the second request. Where it
-//! does not work, a plain list stands in, in the same run. Not every server says that it does not: one
-//! that does not know `sendInitialEvents` just never marks the end. So patience has a bound, and with
-//! [`WatchListMode::Auto`] what was found out is remembered for every informer of the factory (D-3).
+//! Compared with a plain list, the server does not hold the whole answer in memory, and the second request is saved. If
+//! a streaming list fails, a plain list replaces it in the same run. Some servers do not report that they lack
+//! streaming lists: a server that ignores `sendInitialEvents` just never sends the end mark. So the wait is bounded,
+//! and with [`WatchListMode::Auto`] the result is remembered for all informers of the factory (D-3).
 
 use std::time::Duration;
 
@@ -12,66 +12,77 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::{
-    Reflector,
+    backoff::FailureBackoff,
+    error::ReflectorError,
+    state::ListState,
+    target::Target,
     temporary_store::TemporaryStore,
     watch::{OpenWatch, Tally},
 };
 use crate::{
     WatchListMode,
     decode::{EventError, ListPage, Undecodable, WatchEvent},
-    error::{Problem, ReflectorError, RequestError, chain},
-    list_watch::Next,
+    error::{Problem, RequestError, chain},
     status::{Phase, counted},
+    watch_stream::Next,
 };
 
-/// So long a streaming list may take without having brought much.
+/// The time that a streaming list may take before it has delivered events.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How much longer for each event: a long list is no reason for a plain one, which costs the server more. A
+/// The additional time for each event: a long list should not fail over to a plain list, which costs the server more. A
 /// server without end marks would have to send 100 changes a second to be waited for.
 const PATIENCE_PER_EVENT: Duration = Duration::from_millis(10);
 
-///
+/// After this time without an event a warning is logged.
 const WARN_AFTER: Duration = Duration::from_secs(10);
 
-/// so many streaming lists may end early before a plain one takes their place (D-3).
+/// After this number of streaming lists that ended before their mark, a plain list is used (D-3).
 const UNFINISHED_ALLOWED: u32 = 2;
 
-/// Why there is no list.
+/// Why a streaming list failed.
 #[derive(Debug, thiserror::Error)]
 enum StreamError {
-    /// Not opened, an ERROR event, or a frame that makes no sense.
+    /// It was not opened, or the server sent an ERROR event or an invalid frame.
     #[error(transparent)]
     Request(#[from] RequestError),
-    ///
+    /// It ended within a second and without an event.
     #[error("it ended within a second and without an event")]
     VeryShort,
-    ///
+    /// It ended before its end mark.
     #[error("the server ended it before marking the end of the initial events")]
     Unfinished,
-    /// D-3.
+    /// The end mark did not arrive in time (D-3).
     #[error("the server did not mark the end of the initial events within {} s", .0.as_secs())]
     Overdue(Duration),
 }
 
-// === impl Reflector ===
+/// The streaming lists of one reflector.
+pub(super) struct StreamingList<'a> {
+    pub(super) target: &'a Target,
+    pub(super) state: &'a mut ListState,
+    pub(super) backoff: &'a mut FailureBackoff,
+    pub(super) mode: WatchListMode,
+}
 
-impl Reflector {
-    ///
-    pub(super) fn may_stream(&self) -> bool {
-        match self.watch_list {
+// === impl StreamingList ===
+
+impl StreamingList<'_> {
+    /// Returns true if a streaming list should be tried.
+    pub(super) fn is_wanted(&self) -> bool {
+        match self.mode {
             WatchListMode::Off => false,
             WatchListMode::On => true,
             WatchListMode::Auto => {
-                let api_root = self.list_watch.collection.gvr.api_root();
-                let reason = self.list_watch.transport.watch_list_support.reason(&api_root);
-                reason.map(|reason| self.cell.plain_lists_because(reason)).is_none()
+                let api_root = self.target.list_watch.collection.gvr.api_root();
+                let reason = self.target.list_watch.transport.watch_list_support.reason(&api_root);
+                reason.map(|reason| self.target.cell.plain_lists_because(reason)).is_none()
             }
         }
     }
 
-    /// Streams a list, with as many tries as make sense; none where a plain list has to do.
-    pub(super) async fn stream_list(&mut self) -> Option<(ListPage, OpenWatch)> {
+    /// Fetches a streaming list, with retries. Returns `None` if a plain list is needed.
+    pub(super) async fn fetch(&mut self) -> Option<(ListPage, OpenWatch)> {
         let mut unfinished = 0;
         loop {
             let error = match self.stream_once().await {
@@ -80,18 +91,28 @@ impl Reflector {
             };
             unfinished += u32::from(matches!(error, StreamError::Unfinished));
             match error {
-                // at once, at the newest version.
+                // Try again at once, at the newest version.
                 StreamError::Request(source)
                     if source.is_version_unavailable() && self.state.version_unavailable() =>
                 {
-                    tracing::debug!(resource = %self.resource(), error = %source, "resource version not available, streaming the newest");
+                    tracing::debug!(resource = %self.target.resource(), error = %source, "resource version not available, streaming the newest");
                 }
-                //
+                // The failure passes by itself: try again after a backoff.
                 StreamError::Request(source) if source.is_passing() => {
-                    self.back_off(&ReflectorError::List { resource: self.resource(), source }).await;
+                    self.backoff
+                        .wait_after(
+                            &ReflectorError::List { resource: self.target.resource(), source },
+                            self.target,
+                        )
+                        .await;
                 }
                 StreamError::Unfinished if unfinished < UNFINISHED_ALLOWED => {
-                    self.back_off(&ReflectorError::UnfinishedList { resource: self.resource() }).await;
+                    self.backoff
+                        .wait_after(
+                            &ReflectorError::UnfinishedList { resource: self.target.resource() },
+                            self.target,
+                        )
+                        .await;
                 }
                 error => {
                     self.give_up_streaming(&error);
@@ -101,7 +122,8 @@ impl Reflector {
         }
     }
 
-    /// R-45, and D-3 where the failure says something about the server.
+    /// Reports that a plain list is needed. If the failure shows that the server lacks streaming lists,
+    /// remembers it (D-3).
     fn give_up_streaming(&self, error: &StreamError) {
         let reason = format!("the streaming list failed: {}", chain(error));
         let lacking = match error {
@@ -109,30 +131,30 @@ impl Reflector {
             StreamError::Request(source) => source.is_unsupported(),
             StreamError::VeryShort => false,
         };
-        self.cell.fell_back(format!("{reason}; waiting for a plain list"));
+        self.target.cell.fell_back(format!("{reason}; waiting for a plain list"));
         if !lacking {
-            // If it is not over, the plain list will say so.
-            tracing::info!(resource = %self.resource(), reason, "falling back to a plain list");
+            // If the problem persists, the plain list reports it.
+            tracing::info!(resource = %self.target.resource(), reason, "falling back to a plain list");
             return;
         }
-        tracing::warn!(resource = %self.resource(), reason, "falling back to a plain list");
-        if self.watch_list == WatchListMode::Auto {
-            let api_root = self.list_watch.collection.gvr.api_root();
-            self.list_watch.transport.watch_list_support.lacks(api_root, reason.clone());
+        tracing::warn!(resource = %self.target.resource(), reason, "falling back to a plain list");
+        if self.mode == WatchListMode::Auto {
+            let api_root = self.target.list_watch.collection.gvr.api_root();
+            self.target.list_watch.transport.watch_list_support.lacks(api_root, reason.clone());
         }
-        self.cell.plain_lists_because(reason);
+        self.target.cell.plain_lists_because(reason);
     }
 
-    /// One streaming list, from nothing.
+    /// One attempt at a streaming list.
     async fn stream_once(&mut self) -> Result<(ListPage, OpenWatch), StreamError> {
-        self.cell.enter(Phase::Listing);
+        self.target.cell.enter(Phase::Listing);
         let version = self.state.stream_version().to_owned();
-        let mut watch = self.open_watch(&version, true, PATIENCE).await?;
-        tracing::debug!(resource = %self.resource(), rv = version, "streaming the list");
+        let mut watch = OpenWatch::open(self.target, &version, true, PATIENCE).await?;
+        tracing::debug!(resource = %self.target.resource(), rv = version, "streaming the list");
         let mut store = TemporaryStore::default();
         loop {
             let frame = self.next_frame(&mut watch).await?;
-            let event = match self.decoder.event(&frame) {
+            let event = match self.target.decoder.event(&frame) {
                 Ok(event) => event,
                 Err(EventError::Object { deleted, source }) => {
                     self.refuse_initial(&mut store, &mut watch.tally, deleted, source);
@@ -143,13 +165,13 @@ impl Reflector {
                 Err(EventError::NotJson(error)) => return Err(self.stream_error(Problem::NotJson(error))),
                 Err(unknown) => return Err(self.stream_error(Problem::Unexpected(unknown.to_string()))),
             };
-            self.decoder.train().await;
+            self.target.decoder.train().await;
             watch.tally.accepted += 1;
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => store.set(object),
                 WatchEvent::Deleted(object) => store.remove(&object.key()),
                 WatchEvent::Bookmark(_) => {}
-                WatchEvent::Error(status) => return Err(self.status_error(status).into()),
+                WatchEvent::Error(status) => return Err(self.target.status_error(status).into()),
                 WatchEvent::InitialEventsEnd(version) => {
                     watch.tally.synthetic = false;
                     return Ok((store.into_list(version), watch));
@@ -158,7 +180,7 @@ impl Reflector {
         }
     }
 
-    /// The next frame, if it comes within reason; warns while none comes.
+    /// Returns the next frame. Gives up after a bounded time, and warns while no event arrives.
     async fn next_frame(&self, watch: &mut OpenWatch) -> Result<Bytes, StreamError> {
         let events = u32::try_from(watch.tally.accepted).unwrap_or(u32::MAX);
         let patience = PATIENCE.saturating_add(PATIENCE_PER_EVENT.saturating_mul(events));
@@ -176,14 +198,14 @@ impl Reflector {
                         counted(watch.tally.accepted, "event"),
                         WARN_AFTER.as_secs()
                     );
-                    tracing::warn!(resource = %self.resource(), reason, "unsynced");
-                    self.cell.unsynced_because(reason);
+                    tracing::warn!(resource = %self.target.resource(), reason, "unsynced");
+                    self.target.cell.unsynced_because(reason);
                 }
             }
         }
     }
 
-    /// D-2: what cannot be told by its key is reported now, the rest with the list.
+    /// Records an object that did not decode: at once if its key is unreadable, else with the list (D-2).
     fn refuse_initial(
         &self,
         store: &mut TemporaryStore,
@@ -192,7 +214,7 @@ impl Reflector {
         undecodable: Undecodable,
     ) {
         let Undecodable::Quarantined { key: Some(key), .. } = &undecodable else {
-            self.refuse(undecodable);
+            self.target.refuse(undecodable);
             return;
         };
         tally.accepted += 1;
@@ -204,11 +226,11 @@ impl Reflector {
     }
 
     fn stream_error(&self, problem: Problem) -> StreamError {
-        self.list_watch.watch_error(problem).into()
+        self.target.list_watch.watch_error(problem).into()
     }
 }
 
-/// A streaming list ended without its mark.
+/// The error of a streaming list that ended without its mark.
 fn ended(tally: &Tally) -> StreamError {
     if tally.is_very_short() { StreamError::VeryShort } else { StreamError::Unfinished }
 }

@@ -1,4 +1,4 @@
-//! What a streaming list has brought so far.
+//! The content of an unfinished streaming list.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,19 +9,19 @@ use crate::{
     indexer::ObjectSet,
 };
 
-/// The objects of an unfinished streaming list, by key, in the form in which the cache will keep them:
-/// at its end only pointers move.
+/// The objects of an unfinished streaming list by key, in the form in which the cache keeps them: at the end
+/// only pointers move.
 #[derive(Default)]
 pub(super) struct TemporaryStore {
     objects: ObjectSet,
-    /// What did not decode when it was last seen (D-2).
+    /// The objects whose latest state did not decode (D-2).
     undecodable: BTreeMap<ObjectKey, Undecodable>,
 }
 
 // === impl TemporaryStore ===
 
 impl TemporaryStore {
-    /// ADDED and MODIFIED are one and the same here, as in the store (C-3).
+    /// Stores an object. As in the store, ADDED and MODIFIED have the same effect (C-3).
     pub(super) fn set(&mut self, object: Arc<Object>) {
         if !self.undecodable.is_empty() {
             self.undecodable.remove(&object.key());
@@ -34,12 +34,12 @@ impl TemporaryStore {
         self.objects.remove(&key.namespace, &key.name);
     }
 
-    /// The object is there, but did not decode; what decoded of it before stays (D-2).
+    /// Records that the object's latest state did not decode. An earlier state that decoded stays (D-2).
     pub(super) fn refuse(&mut self, key: ObjectKey, undecodable: Undecodable) {
         self.undecodable.insert(key, undecodable);
     }
 
-    /// The list that it has become, in the order of a plain one.
+    /// Returns the finished list, in the order of a plain list.
     pub(super) fn into_list(self, resource_version: String) -> ListPage {
         let mut objects: Vec<Arc<Object>> = self.objects.iter().cloned().collect();
         objects.sort_unstable_by(|one, other| {

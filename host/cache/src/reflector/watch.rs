@@ -6,117 +6,118 @@ use bytes::Bytes;
 use informer_types::{Object, Step, WatchVerb};
 use tokio::time::Instant;
 
-use super::Reflector;
+use super::{error::ReflectorError, internal_error::InternalErrorWindow, state::ListState, target::Target};
 use crate::{
     api_status::ApiStatus,
     decode::{EventError, Undecodable, WatchEvent},
     delta::{Delta, DeltaKind},
-    error::{ErrorClass, Problem, ReflectorError, RequestError},
-    list_watch::{Next, WatchStream},
+    error::{Problem, RequestError},
+    error_class::ErrorClass,
     request::WatchOptions,
+    watch_stream::{Next, WatchStream},
 };
 
-/// ending sooner, without an event, is an error.
+/// A watch that ends sooner than this and without an event is an error.
 const VERY_SHORT: Duration = Duration::from_secs(1);
 
-/// A server that ends watches as soon as they are open is not asked more often than this, unless objects came
-/// (weakness 22 of client-go).
+/// If a server ends watches as soon as they are open, watches that delivered no object are reopened at most this often.
+/// client-go has no such limit.
 const REOPEN_SPACING: Duration = Duration::from_secs(1);
 
-/// How much later than asked a server may end a watch before the connection counts as half open.
+/// A server may end a watch this much later than requested. After that the connection counts as half open.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Events that are pushed in one go where so many have come: enough that a wake-up costs each little, few enough
-/// that the first does not wait a millisecond for the last.
+/// The maximum number of events that are pushed together: enough that the cost of a wake-up is shared, and few enough
+/// that the first event waits less than a millisecond for the last.
 const MAX_BURST: usize = 64;
 
-/// What follows a watch.
+/// What happens after a watch.
 pub(super) enum WatchEnd {
     /// Reopen at the last resource version.
     Resume,
-    /// The same after a backoff.
+    /// Reopen at the last resource version after a backoff.
     ResumeLater(ReflectorError),
     /// Relist.
     Over(ReflectorError),
 }
 
-/// A watch that the server has answered.
+/// A watch that the server has accepted.
 pub(super) struct OpenWatch {
     pub(super) stream: WatchStream,
-    /// When the server must have ended it.
+    /// The time by which the server must have ended the watch.
     pub(super) deadline: Instant,
     pub(super) tally: Tally,
 }
 
-/// What happened on one watch so far.
+/// What has happened on one watch.
 pub(super) struct Tally {
     pub(super) opened: Instant,
-    /// Accepted events, bookmarks included.
+    /// The number of accepted events, including bookmarks.
     pub(super) accepted: u64,
-    /// Those that were objects.
+    /// The number of accepted events that were objects.
     pub(super) objects: u64,
-    /// the watch started without a resource version, and only ADDED came since; they may be a snapshot
-    /// in any order.
+    /// True while a watch that started without a resource version has sent only ADDED. These events may be a snapshot
+    /// in any order, so their versions are not recorded.
     pub(super) synthetic: bool,
 }
 
-// === impl Reflector ===
+/// Follows one watch to its end.
+pub(super) struct Follower<'a> {
+    target: &'a Target,
+    state: &'a mut ListState,
+    internal_errors: &'a mut InternalErrorWindow,
+    tally: Tally,
+    /// Deltas that arrived together and were not pushed yet.
+    burst: Vec<Delta>,
+}
 
-impl Reflector {
-    /// Opens a watch at the last resource version and follows it to its end.
-    pub(super) async fn watch(&mut self) -> WatchEnd {
-        let version = self.state.last_version().to_owned();
-        let watch = match self.open_watch(&version, false, Duration::MAX).await {
-            Ok(watch) => watch,
-            Err(source) => return self.not_opened(source),
-        };
-        self.cell.watch_opened();
-        tracing::debug!(resource = %self.resource(), rv = version, "watching");
-        self.run_watch(watch).await
-    }
+// === impl OpenWatch ===
 
-    /// Sends the request, with a streaming list first if `initial_events` says so.
-    pub(super) async fn open_watch(
-        &self,
+impl OpenWatch {
+    /// Sends the request. If `initial_events` is true, a streaming list comes first.
+    pub(super) async fn open(
+        target: &Target,
         resource_version: &str,
         initial_events: bool,
         patience: Duration,
-    ) -> Result<OpenWatch, RequestError> {
-        let timeout = random_timeout(self.min_watch_timeout);
+    ) -> Result<Self, RequestError> {
+        let timeout = random_timeout(target.min_watch_timeout);
         let options = WatchOptions { resource_version, timeout, initial_events };
-        let stream = self.list_watch.watch(options, patience).await?;
+        let stream = target.list_watch.watch(options, patience).await?;
         let opened = Instant::now();
         let synthetic = matches!(resource_version, "" | "0");
         let tally = Tally { opened, accepted: 0, objects: 0, synthetic };
-        Ok(OpenWatch { stream, deadline: opened + timeout + GRACE, tally })
+        Ok(Self { stream, deadline: opened + timeout + GRACE, tally })
     }
+}
 
+// === impl Follower ===
+
+impl<'a> Follower<'a> {
     /// Follows a watch to its end.
-    pub(super) async fn run_watch(&mut self, watch: OpenWatch) -> WatchEnd {
-        let OpenWatch { mut stream, deadline, mut tally } = watch;
-        self.backoff.healthy();
-        let end = self.follow(&mut stream, deadline, &mut tally).await;
-        if matches!(end, WatchEnd::Resume) && tally.objects == 0 {
-            tokio::time::sleep_until(tally.opened + REOPEN_SPACING).await;
+    pub(super) async fn run(
+        watch: OpenWatch,
+        target: &'a Target,
+        state: &'a mut ListState,
+        internal_errors: &'a mut InternalErrorWindow,
+    ) -> WatchEnd {
+        let OpenWatch { mut stream, deadline, tally } = watch;
+        let mut follower = Self { target, state, internal_errors, tally, burst: Vec::new() };
+        let end = follower.follow(&mut stream, deadline).await;
+        if matches!(end, WatchEnd::Resume) && follower.tally.objects == 0 {
+            tokio::time::sleep_until(follower.tally.opened + REOPEN_SPACING).await;
         }
         end
     }
 
-    /// what passes by itself leaves no gap; after anything else a list is needed.
-    fn not_opened(&self, source: RequestError) -> WatchEnd {
-        let resume = source.is_passing();
-        let error = ReflectorError::Watch { resource: self.resource(), source };
-        if resume { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
-    }
-
-    async fn follow(&mut self, stream: &mut WatchStream, deadline: Instant, tally: &mut Tally) -> WatchEnd {
+    async fn follow(&mut self, stream: &mut WatchStream, deadline: Instant) -> WatchEnd {
         loop {
-            let end = match stream.next(self.idle_watch_timeout, deadline).await {
-                Ok(Next::Frame(frame)) => self.burst(frame, stream, tally).await,
-                Ok(Next::Ended) => Some(self.ended(tally)),
+            let end = match stream.next(self.target.idle_watch_timeout, deadline).await {
+                Ok(Next::Frame(frame)) => self.burst(frame, stream).await,
+                Ok(Next::Ended) => Some(self.ended()),
                 Ok(Next::Silent) => {
-                    tracing::info!(resource = %self.resource(), "watch is silent, resuming on a new connection");
-                    self.cell.watch_silent();
+                    tracing::info!(resource = %self.target.resource(), "watch is silent, resuming on a new connection");
+                    self.target.cell.watch_silent();
                     Some(WatchEnd::Resume)
                 }
                 Err(too_long) => Some(self.over(Problem::TooLong(too_long.0))),
@@ -127,18 +128,18 @@ impl Reflector {
         }
     }
 
-    /// Takes in a frame and those that came with it; wakes the controller once for all of them.
-    async fn burst(&mut self, first: Bytes, stream: &mut WatchStream, tally: &mut Tally) -> Option<WatchEnd> {
-        let mut end = self.frame(&first, stream, tally);
+    /// Handles a frame and the frames that arrived with it, and wakes the controller once for all of them.
+    async fn burst(&mut self, first: Bytes, stream: &mut WatchStream) -> Option<WatchEnd> {
+        let mut end = self.frame(&first, stream);
         let mut yielded = false;
         while end.is_none() && self.burst.len() < MAX_BURST {
             match stream.ready().await {
                 Ok(Some(frame)) => {
-                    end = self.frame(&frame, stream, tally);
+                    end = self.frame(&frame, stream);
                     yielded = false;
                 }
                 Ok(None) if yielded => break,
-                // The connection hands over one piece at a time: it may have the next one.
+                // The connection passes on one chunk at a time and may already have the next one.
                 Ok(None) => {
                     tokio::task::yield_now().await;
                     yielded = true;
@@ -146,137 +147,128 @@ impl Reflector {
                 Err(too_long) => end = Some(self.over(Problem::TooLong(too_long.0))),
             }
         }
-        // Whatever ended the watch, what came before it counts.
-        self.deltas.push_all(&mut self.burst).await;
-        self.decoder.train().await;
+        // Events that came before the end of the watch are applied, however it ended.
+        self.target.deltas.push_all(&mut self.burst).await;
+        self.target.decoder.train().await;
         end
     }
 
-    fn frame(&mut self, frame: &[u8], stream: &WatchStream, tally: &mut Tally) -> Option<WatchEnd> {
-        match self.decoder.event(frame) {
-            Ok(event) => self.accept(event, tally),
+    fn frame(&mut self, frame: &[u8], stream: &WatchStream) -> Option<WatchEnd> {
+        match self.target.decoder.event(frame) {
+            Ok(event) => self.accept(event),
             Err(EventError::Object { deleted, source }) => {
-                self.refuse_event(deleted, source, tally);
+                self.refuse_event(deleted, source);
                 None
             }
             // The connection broke in the middle of this frame.
-            Err(_) if stream.has_ended() => Some(self.ended(tally)),
+            Err(_) if stream.has_ended() => Some(self.ended()),
             Err(EventError::NotJson(error)) => Some(self.over(Problem::NotJson(error))),
             Err(unknown) => Some(self.over(Problem::Unexpected(unknown.to_string()))),
         }
     }
 
-    ///
-    fn ended(&self, tally: &Tally) -> WatchEnd {
-        if tally.is_very_short() {
-            return WatchEnd::Over(ReflectorError::VeryShortWatch { resource: self.resource() });
+    /// A watch that ended normally is resumed, unless it was very short.
+    fn ended(&self) -> WatchEnd {
+        if self.tally.is_very_short() {
+            return WatchEnd::Over(ReflectorError::VeryShortWatch { resource: self.target.resource() });
         }
         WatchEnd::Resume
     }
 
-    ///
-    fn accept(&mut self, event: WatchEvent, tally: &mut Tally) -> Option<WatchEnd> {
-        let scope = self.scope;
+    /// Handles a decoded event. Returns `Some` if it ends the watch.
+    fn accept(&mut self, event: WatchEvent) -> Option<WatchEnd> {
+        let scope = self.target.scope;
         match event {
             WatchEvent::Error(status) => return Some(self.error_event(status)),
             WatchEvent::Bookmark(version) | WatchEvent::InitialEventsEnd(version) => {
-                tally.accepted += 1;
-                tally.synthetic = false;
-                self.cell.bookmark(&version);
+                self.tally.accepted += 1;
+                self.tally.synthetic = false;
+                self.target.cell.bookmark(&version);
                 self.state.observe(&version);
                 self.burst.push(Delta::now(DeltaKind::Bookmark(scope, version)));
             }
             WatchEvent::Added(object) => {
-                self.object(object, tally, WatchVerb::Added, |it| DeltaKind::Added(scope, it));
+                self.object(object, WatchVerb::Added, |it| DeltaKind::Added(scope, it));
             }
             WatchEvent::Modified(object) => {
-                tally.synthetic = false;
-                self.object(object, tally, WatchVerb::Modified, |it| DeltaKind::Updated(scope, it));
+                self.tally.synthetic = false;
+                self.object(object, WatchVerb::Modified, |it| DeltaKind::Updated(scope, it));
             }
             WatchEvent::Deleted(object) => {
-                tally.synthetic = false;
-                self.object(object, tally, WatchVerb::Deleted, |it| DeltaKind::Deleted(scope, it));
+                self.tally.synthetic = false;
+                self.object(object, WatchVerb::Deleted, |it| DeltaKind::Deleted(scope, it));
             }
         }
         None
     }
 
-    fn object(
-        &mut self,
-        object: Arc<Object>,
-        tally: &mut Tally,
-        verb: WatchVerb,
-        kind: impl FnOnce(Arc<Object>) -> DeltaKind,
-    ) {
-        self.cell.release(|| object.key());
-        self.tracer.note(&self.source, || {
+    fn object(&mut self, object: Arc<Object>, verb: WatchVerb, kind: impl FnOnce(Arc<Object>) -> DeltaKind) {
+        self.target.cell.release(|| object.key());
+        self.target.tracer.note(&self.target.source, || {
             (object.key(), Step::Seen { event: verb, version: object.resource_version().into() })
         });
-        tally.accepted += 1;
-        tally.objects += 1;
-        if tally.synthetic {
-            self.cell.event("");
+        self.tally.accepted += 1;
+        self.tally.objects += 1;
+        if self.tally.synthetic {
+            self.target.cell.event("");
         } else {
-            self.cell.event(object.resource_version());
+            self.target.cell.event(object.resource_version());
             self.state.observe(object.resource_version());
         }
         self.burst.push(Delta::now(kind(object)));
     }
 
-    /// D-2: the event is not lost silently; what the cache has of the object stays until its next event.
-    fn refuse_event(&mut self, deleted: bool, undecodable: Undecodable, tally: &mut Tally) {
-        let Some((key, version)) = self.refuse(undecodable) else {
+    /// Records an event whose object did not decode. The cache keeps the object's last good state until its next event
+    /// (D-2).
+    fn refuse_event(&mut self, deleted: bool, undecodable: Undecodable) {
+        let Some((key, version)) = self.target.refuse(undecodable) else {
             return;
         };
-        self.tracer
-            .note(&self.source, || (key.clone(), Step::Undecodable { version: version.as_str().into() }));
+        self.target.tracer.note(&self.target.source, || {
+            (key.clone(), Step::Undecodable { version: version.as_str().into() })
+        });
         if deleted {
-            self.cell.release(|| key.clone());
-            self.burst.push(Delta::now(DeltaKind::DeletedKey(self.scope, key)));
+            self.target.cell.release(|| key.clone());
+            self.burst.push(Delta::now(DeltaKind::DeletedKey(self.target.scope, key)));
         }
-        tally.accepted += 1;
-        tally.objects += 1;
-        if !version.is_empty() && !tally.synthetic {
-            self.cell.event(&version);
+        self.tally.accepted += 1;
+        self.tally.objects += 1;
+        if !version.is_empty() && !self.tally.synthetic {
+            self.target.cell.event(&version);
             self.state.observe(&version);
-            // I-11: who waits for this version would wait in vain for its object.
-            self.burst.push(Delta::now(DeltaKind::Bookmark(self.scope, version)));
+            // A caller that waits for this version would wait forever for its object (I-11).
+            self.burst.push(Delta::now(DeltaKind::Bookmark(self.target.scope, version)));
         }
     }
 
-    ///
+    /// Handles an ERROR event: it ends the watch, and mostly the run.
     fn error_event(&mut self, status: Box<ApiStatus>) -> WatchEnd {
-        let source = self.status_error(status);
+        let source = self.target.status_error(status);
         let throttled = source.class() == ErrorClass::Throttled;
         if source.is_internal_error() && self.internal_errors.may_retry() {
-            tracing::debug!(resource = %self.resource(), error = %source, "reopening the watch");
+            tracing::debug!(resource = %self.target.resource(), error = %source, "reopening the watch");
             return WatchEnd::Resume;
         }
-        let error = ReflectorError::Watch { resource: self.resource(), source };
+        let error = ReflectorError::Watch { resource: self.target.resource(), source };
         if throttled { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
     }
 
-    pub(super) fn status_error(&self, status: Box<ApiStatus>) -> RequestError {
-        let code = http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
-        self.list_watch.watch_error(Problem::Status { code, status, retry_after: None })
-    }
-
     fn over(&self, problem: Problem) -> WatchEnd {
-        let source = self.list_watch.watch_error(problem);
-        WatchEnd::Over(ReflectorError::Watch { resource: self.resource(), source })
+        let source = self.target.list_watch.watch_error(problem);
+        WatchEnd::Over(ReflectorError::Watch { resource: self.target.resource(), source })
     }
 }
 
 // === impl Tally ===
 
 impl Tally {
-    /// R-20, of a watch that has ended.
+    /// Returns true for a watch that ended within a second and without an event.
     pub(super) fn is_very_short(&self) -> bool {
         self.accepted == 0 && self.opened.elapsed() < VERY_SHORT
     }
 }
 
-/// spread, so that the watches of many informers do not end together.
+/// A random watch timeout, so that the watches of many informers do not end together.
 fn random_timeout(min: Duration) -> Duration {
     let min = min.as_secs();
     Duration::from_secs(fastrand::u64(min..=min.saturating_mul(2)))

@@ -1,43 +1,44 @@
-//! Whether the API server serves the resource: waits for it to come, and notices that it has gone, or come back as
-//! something else (D-12).
+//! Waits until the API server serves the resource, and notices that the resource is removed or replaced by another one
+//! (D-12).
 //!
-//! Other than in client-go, where the informer of a removed CRD lists into a 404 for ever (F-9), what is not
-//! there is not listed: discovery is asked, seldom, until it is.
+//! In client-go, the informer of a removed CRD gets 404 for its list forever (F-9). Here a resource that is not served
+//! is not listed; discovery is requested, at a low rate, until the resource is served.
 
 use std::time::Duration;
 
 use futures::future::select_all;
 use tokio::time::sleep;
 
-use super::Inner;
+use super::inner::Inner;
 use crate::{
     DiscoveryError, FactoryConfig, Phase, ReflectorError,
     discovery::{Resource, discover},
     error::chain,
-    list_watch::Transport,
     reflector::FailureBackoff,
+    transport::Transport,
 };
 
-/// The longest wait, before jitter, between two questions for a resource that is not served: the answer is
-/// small, and whoever installs a CRD looks whether it works.
+/// The longest wait, before jitter, between two lookups of a resource that is not served. The answer is small, and an
+/// operator who installs a CRD expects it to work soon.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// A resource is gone when the server denies it so often in a row ...
+/// A resource counts as removed if the server denies it this number of times in a row ...
 const DENIALS: usize = 3;
 
-/// ... at this distance, which no two questions about a doubt are nearer. One of several servers may lag behind the others, and one that has just started does
-/// not know every CRD yet; told deletions cannot be taken back.
+/// ... with this time between two lookups, which is also the shortest time between two checks. One of several API
+/// servers may lag behind the others, and an API server that has just started does not know every CRD yet; deletions
+/// that were delivered cannot be taken back.
 const BETWEEN_DENIALS: Duration = Duration::from_secs(2);
 
-/// What became of a resource that was served.
+/// What happened to a resource that was served.
 pub(super) enum Change {
-    /// It is gone for good.
+    /// The resource was removed.
     Gone(DiscoveryError),
-    /// Another CRD took its name: it is of another kind, or no longer in namespaces.
+    /// Another CRD has taken the name: the resource has another kind, or is no longer namespaced.
     Another(Resource),
 }
 
-/// Asks until the server serves the resource.
+/// Looks the resource up until the server serves it.
 pub(super) async fn served(inner: &Inner, transport: &Transport, config: &FactoryConfig) -> Resource {
     let mut failing = FailureBackoff::new(config.backoff);
     let mut short = config.backoff;
@@ -78,8 +79,8 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
     }
 }
 
-/// Returns once the resource is not what it was. Asks only after a list or a watch was answered 404, or an object
-/// came that is of another type; while all is well it costs nothing.
+/// Returns once the resource was removed or replaced. Sends a request only after a list or a watch was answered with
+/// 404 or an object of another type arrived, so it is free in normal operation.
 ///
 /// # Cancel safety
 /// A dropped future changes nothing.
@@ -93,7 +94,7 @@ pub(super) async fn changed(inner: &Inner, transport: &Transport, resource: &Res
     }
 }
 
-/// None where nothing changed, or the server is not sure, or cannot be asked.
+/// Returns `None` if the resource is unchanged, the answers differ, or the lookup failed.
 async fn asked(inner: &Inner, transport: &Transport, resource: &Resource) -> Option<Change> {
     for denial in 1.. {
         match ask(inner, transport).await {

@@ -1,4 +1,5 @@
-//! The life of an informer: wait for the resource, watch it while it is served, and so on until the stop.
+//! The life of an informer: it waits for the resource and watches it while it is served, again and again until it is
+//! stopped.
 
 use std::{
     any::Any,
@@ -10,7 +11,7 @@ use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Inner,
+    inner::Inner,
     presence::{self, Change},
 };
 use crate::{
@@ -19,10 +20,11 @@ use crate::{
     decode::Decoder,
     delta_queue::delta_queue,
     discovery::Resource,
-    list_watch::{ListWatch, Transport},
-    reflector::Reflector,
+    list_watch::ListWatch,
+    reflector::{Reflector, Target},
     request::Collection,
     resync,
+    transport::Transport,
 };
 
 /// Why the watching ended.
@@ -30,15 +32,15 @@ enum End {
     Stopped,
     /// The server does not serve the resource any more.
     Gone,
-    /// It serves another resource of this name.
+    /// The server serves another resource of this name.
     Another,
     /// A task panicked.
     Failed,
 }
 
-/// Runs an informer until it is asked to stop; returns after every one of its tasks has ended (C-1, P-18).
+/// Runs an informer until it is stopped. Returns after all of its tasks have ended (C-1, P-18).
 pub(crate) async fn run(inner: Arc<Inner>, transport: Transport, config: Arc<FactoryConfig>) {
-    // Says "ended" however this future ends.
+    // Reports the end however this future ends.
     let ended = inner.ended.clone().drop_guard();
     let mut phase = Phase::Stopped;
     while let Some(resource) =
@@ -65,8 +67,8 @@ pub(crate) async fn run(inner: Arc<Inner>, transport: Transport, config: Arc<Fac
     drop(ended);
 }
 
-/// Follows a resource that is served, until the stop or until it is not what it was; then every task has ended, and what
-/// the reflectors had seen is in the cache and told.
+/// Watches a served resource until the stop, or until the resource was removed or replaced. When it returns, every task
+/// has ended, and everything that the reflectors saw is in the cache and was distributed.
 async fn watch(
     inner: &Arc<Inner>,
     transport: &Transport,
@@ -98,10 +100,10 @@ async fn watch(
     }
 }
 
-/// Empties the cache of a resource that is gone and tells the deletions. No controller runs.
+/// Empties the cache of a removed resource and distributes the deletions. The controller has ended by then.
 async fn vanish(inner: &Arc<Inner>) -> End {
     let emptied = Arc::clone(inner);
-    // As heavy as a relist.
+    // It takes as long as a relist.
     match spawn_blocking(move || emptied.vanish()).await {
         Ok(()) => End::Gone,
         Err(error) => {
@@ -111,8 +113,8 @@ async fn vanish(inner: &Arc<Inner>) -> End {
     }
 }
 
-/// Starts the controller, the resync timer and a reflector for each namespace. When the halt comes the
-/// producers are dropped, which closes the queue, and the controller ends once it is empty.
+/// Starts the controller, the resync timer and one reflector for each namespace. A halt drops the producers, which
+/// closes the queue, and the controller ends once the queue is empty.
 fn spawn(
     inner: &Arc<Inner>,
     transport: &Transport,
@@ -144,14 +146,15 @@ fn spawn(
             metadata_only: inner.key.metadata_only,
         };
         let list_watch = ListWatch::new(transport.clone(), collection);
-        let scope = (scope, Arc::clone(cell));
-        let reflector = Reflector::new(list_watch, Arc::clone(&decoder), sender.clone(), scope, config);
+        let target =
+            Target::new(list_watch, Arc::clone(&decoder), sender.clone(), scope, Arc::clone(cell), config);
+        let reflector = Reflector::new(target, config);
         tasks.spawn(until(halt.clone(), reflector.run()));
     }
     tasks
 }
 
-/// The task, dropped at its next await once the halt comes.
+/// Runs the task until the halt, which drops it at its next await.
 async fn until(halt: CancellationToken, task: impl Future<Output = ()>) {
     halt.run_until_cancelled(task).await;
 }
@@ -173,7 +176,7 @@ impl Inner {
         }
     }
 
-    /// What the cache still has is gone with its resource: a relist of nothing (C-6).
+    /// Removes all objects, as a relist without objects does (C-6).
     fn vanish(&self) {
         let observed = tokio::time::Instant::now().into_std();
         let mut listeners = self.processor.lock();
@@ -187,7 +190,7 @@ impl Inner {
         }
     }
 
-    /// Nobody reads the cache any more: listers that are still held find it empty.
+    /// Frees the cache after the last subscription. Listers that still exist find it empty.
     fn free(&self) {
         let _listeners = self.processor.lock();
         self.synced.send_replace(false);

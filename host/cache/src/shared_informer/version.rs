@@ -1,17 +1,17 @@
-//! How far the cache has come, in the server's own counting.
+//! The resource version of the cache.
 
 use futures::future::try_join_all;
 
 use super::SharedInformer;
 use crate::{IncomparableVersion, ResourceVersion};
 
-/// Why the cache did not come to hold a resource version.
+/// Why a wait for a resource version failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     /// The server's resource versions have no order.
     #[error(transparent)]
     Incomparable(#[from] IncomparableVersion),
-    /// The informer stopped before.
+    /// The informer stopped first.
     #[error("the informer of {0} stopped before its cache had the resource version")]
     Stopped(Box<crate::InformerKey>),
 }
@@ -19,11 +19,11 @@ pub enum VersionError {
 // === impl SharedInformer ===
 
 impl SharedInformer {
-    /// The resource version that the cache holds at least: of the last list, event or bookmark that was applied
-    /// (I-11). Of several namespaces it is the oldest. None before the first list.
+    /// Returns the resource version that the cache is at least at: that of the last list, event or bookmark that was
+    /// applied (I-11). With several namespaces it is the oldest one of them. Returns `None` before the first list.
     ///
     /// # Errors
-    /// [`IncomparableVersion`] where several namespaces are watched and the server's versions have no order.
+    /// [`IncomparableVersion`] if several namespaces are watched and the server's resource versions have no order.
     pub fn last_synced_version(&self) -> Result<Option<String>, IncomparableVersion> {
         let applied: Vec<String> = self.inner.cells.iter().map(|cell| cell.applied_version()).collect();
         if applied.iter().any(String::is_empty) {
@@ -32,9 +32,9 @@ impl SharedInformer {
         of_all(applied, |versions| versions.min())
     }
 
-    /// The newest resource version of which the cache holds anything: nothing that its listeners were told is newer. It is
-    /// [`last_synced_version`](Self::last_synced_version), but of several namespaces the newest; none before the first
-    /// list of the first.
+    /// Returns the newest resource version in the cache: no notification so far is newer. With several namespaces it is
+    /// the newest one of them, otherwise the same as [`last_synced_version`](Self::last_synced_version). Returns `None`
+    /// before the first list of any namespace.
     ///
     /// # Errors
     /// As `last_synced_version`.
@@ -43,17 +43,17 @@ impl SharedInformer {
         of_all(applied.filter(|version| !version.is_empty()).collect(), |versions| versions.max())
     }
 
-    /// Waits until the cache holds at least the state of this resource version: whoever wrote an object, and
-    /// was answered with its new resource version, reads its own write after it. Of several namespaces it waits
-    /// for the one named, or for all.
+    /// Waits until the cache is at least at this resource version. A client that wrote an object and waits for the
+    /// resource version in the answer reads its own write. With several namespaces it waits for the named one, or for
+    /// all.
     ///
-    /// An object the informer's selectors leave out moves the cache no further; then the next bookmark does,
-    /// after about a minute. A version the server never had is waited for until the informer stops: give the
-    /// wait a time of your own.
+    /// An object that the informer's selectors leave out does not move the cache's version; the next bookmark does,
+    /// after about a minute. If the server never had the version, the wait lasts until the informer stops, so set a
+    /// timeout.
     ///
     /// # Errors
-    /// [`VersionError::Incomparable`] where `resource_version`, or what the server sends, is no decimal integer;
-    /// every Kubernetes API server since 1.35 sends those.
+    /// [`VersionError::Incomparable`] if `resource_version` or the server's versions are not decimal integers. Every
+    /// Kubernetes API server since 1.35 sends decimal integers.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
@@ -84,7 +84,7 @@ impl SharedInformer {
     }
 }
 
-/// One of several versions. Of a single one no order is asked.
+/// Chooses one of several versions. A single version need not have an order.
 fn of_all(
     mut versions: Vec<String>,
     choose: impl FnOnce(std::vec::IntoIter<ResourceVersion>) -> Option<ResourceVersion>,

@@ -1,4 +1,4 @@
-//! Where a reflector and the controller write down how they are doing.
+//! The state that a reflector and the controller report.
 
 mod state;
 
@@ -16,18 +16,18 @@ use state::State;
 use super::{Phase, ReflectorStatus};
 use crate::ErrorClass;
 
-/// Beyond this, quarantined objects are counted but not listed.
+/// The maximum number of quarantined objects that are listed. All of them are counted.
 const MAX_LISTED: usize = 1_000;
 
-/// The state of one reflector, written by it, read by anybody.
+/// The reported state of one reflector. The reflector writes it; any thread may read it.
 pub(crate) struct ReflectorCell {
     namespace: Option<String>,
     state: Mutex<State>,
-    /// Spares every good event a look at an empty map.
+    /// Saves a search of an empty map for every good event.
     has_quarantined: AtomicBool,
-    /// A request was answered 404, or an object is of another type.
+    /// Signalled after a request was answered with 404, or an object of another type arrived.
     doubt: Notify,
-    /// The applied resource version has moved.
+    /// Signalled after the applied resource version has changed.
     applied: Notify,
 }
 
@@ -44,7 +44,7 @@ impl ReflectorCell {
         }
     }
 
-    /// None: all namespaces.
+    /// The watched namespace. `None` means all namespaces.
     pub(crate) fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
@@ -57,21 +57,21 @@ impl ReflectorCell {
         self.state.lock().phase
     }
 
-    /// Waits for so long after a failure.
+    /// The reflector waits for `delay` after a failure.
     pub(crate) fn back_off(&self, delay: Duration) {
         let mut state = self.state.lock();
         state.enter(Phase::BackingOff);
         state.retry_at = Some(Instant::now() + delay);
     }
 
-    /// The server does not serve the resource; it is asked again after `delay`. That is no failure.
+    /// The server does not serve the resource, and the next lookup is after `delay`. This does not count as a failure.
     pub(crate) fn wait_for_resource(&self, reason: &str, delay: Duration) {
         let mut state = self.state.lock();
         state.wait_for_resource(reason);
         state.retry_at = Some(Instant::now() + delay);
     }
 
-    /// The server does not serve the resource any more: what is not applied by now never will be.
+    /// The server does not serve the resource any more. Deltas that are not applied by now never will be.
     pub(crate) fn vanished(&self, reason: &str) {
         self.release_all();
         let mut state = self.state.lock();
@@ -79,8 +79,8 @@ impl ReflectorCell {
         state.wait_for_resource(reason);
     }
 
-    /// Returns after something that the resource may have to do with itself: a request was answered 404, or an
-    /// object is of another type.
+    /// Returns after a sign that the resource may have been removed or replaced: a request was answered with 404, or an
+    /// object of another type arrived.
     pub(crate) async fn doubt(&self) {
         self.doubt.notified().await;
     }
@@ -107,12 +107,12 @@ impl ReflectorCell {
         state.observe(resource_version);
     }
 
-    /// True once there was a list, of this reflector or of one before it.
+    /// Returns true once there was a list, by this reflector or by an earlier one of the same informer.
     pub(crate) fn has_listed(&self) -> bool {
         self.state.lock().counters.lists > 0
     }
 
-    /// A streaming list is complete; its watch goes on.
+    /// A streaming list is complete, and its watch continues.
     pub(crate) fn streamed(&self, resource_version: &str) {
         self.listed(resource_version);
         self.watch_opened();
@@ -121,12 +121,12 @@ impl ReflectorCell {
         state.plain_lists_because = None;
     }
 
-    ///
+    /// A streaming list was equal to a plain list.
     pub(crate) fn consistent(&self) {
         self.state.lock().counters.consistent_lists += 1;
     }
 
-    /// A plain list takes the place of a streaming one.
+    /// A plain list replaces a streaming list.
     pub(crate) fn fell_back(&self, reason: String) {
         let mut state = self.state.lock();
         state.counters.streaming_fallbacks += 1;
@@ -151,18 +151,18 @@ impl ReflectorCell {
         self.state.lock().counters.silent_watches += 1;
     }
 
-    /// An object on the watch; `resource_version` is empty where it does not count.
+    /// An object arrived on the watch. `resource_version` is empty if it must not be recorded.
     pub(crate) fn event(&self, resource_version: &str) {
         let mut state = self.state.lock();
         state.counters.events += 1;
-        state.heard();
+        state.received();
         state.observe(resource_version);
     }
 
     pub(crate) fn bookmark(&self, resource_version: &str) {
         let mut state = self.state.lock();
         state.counters.bookmarks += 1;
-        state.heard();
+        state.received();
         state.observe(resource_version);
     }
 
@@ -171,7 +171,7 @@ impl ReflectorCell {
         self.doubt.notify_one();
     }
 
-    /// The cache has what was seen at `observed`.
+    /// The cache now has the change that was received at `observed`.
     pub(crate) fn applied(&self, resource_version: &str, observed: std::time::Instant) {
         let mut state = self.state.lock();
         state.applied_version.clear();
@@ -184,13 +184,13 @@ impl ReflectorCell {
         self.applied.notify_waiters();
     }
 
-    /// Waits until the applied resource version satisfies the condition, and gives what the condition said.
+    /// Waits until `fits` returns `Some` for the applied resource version, and returns its value.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub(crate) async fn wait_applied<T>(&self, mut fits: impl FnMut(&str) -> Option<T>) -> T {
         loop {
-            // Asked for before the look, so that a move after it is not missed.
+            // Requested before the check, so that a change after the check is not missed.
             let moved = self.applied.notified();
             let found = fits(&self.state.lock().applied_version);
             if let Some(found) = found {
@@ -204,7 +204,8 @@ impl ReflectorCell {
         self.state.lock().applied_version.clone()
     }
 
-    /// D-2: `key` is none where even that could not be read. True where this is news.
+    /// Records an object that did not decode (D-2). `key` is `None` if the key was unreadable. Returns true if the
+    /// object was not in quarantine yet.
     pub(crate) fn quarantine(&self, key: Option<ObjectKey>, problem: String) -> bool {
         let mut state = self.state.lock();
         state.counters.quarantined += 1;
@@ -219,7 +220,7 @@ impl ReflectorCell {
         !known
     }
 
-    /// The object decodes again, or is gone.
+    /// Removes an object from quarantine: it decodes again, or was deleted.
     pub(crate) fn release(&self, key: impl FnOnce() -> ObjectKey) {
         if self.has_quarantined.load(Ordering::Relaxed) {
             let mut state = self.state.lock();
@@ -228,7 +229,7 @@ impl ReflectorCell {
         }
     }
 
-    /// A list is about to say anew what does not decode.
+    /// Empties the quarantine before a list, which reports all objects that do not decode.
     pub(crate) fn release_all(&self) {
         self.state.lock().quarantined.clear();
         self.has_quarantined.store(false, Ordering::Relaxed);

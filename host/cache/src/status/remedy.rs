@@ -1,8 +1,8 @@
-//! What an operator can do about a failure.
+//! Remedies for failures.
 
 use crate::{ErrorClass, InformerKey};
 
-/// None where the text of the failure says it already.
+/// Returns `None` if the error text already contains the remedy.
 pub(super) fn remedy(class: ErrorClass, key: &InformerKey) -> Option<String> {
     let text = match class {
         ErrorClass::Forbidden => return Some(rule(key)),
@@ -12,33 +12,33 @@ pub(super) fn remedy(class: ErrorClass, key: &InformerKey) -> Option<String> {
         ErrorClass::Unreachable => {
             "check the network, the name, the certificates and the proxy between this host and the API server"
         }
-        ErrorClass::Silent => "the API server, or a proxy before it, is overloaded or holds answers back",
+        ErrorClass::Silent => "the API server or a proxy in front of it is overloaded or delays answers",
         ErrorClass::Throttled => {
-            "the API server protects itself; where it lasts, give this identity a larger share of it"
+            "the API server is overloaded; if this lasts, raise this identity's share in API Priority and Fairness"
         }
         ErrorClass::Expired => {
-            "its history was compacted; everything is listed anew and nothing but intermediate states is missed"
+            "the informer relists by itself, because the server's history was compacted; only intermediate states are missed"
         }
         ErrorClass::TooLargeResourceVersion => {
-            "this API server lags behind another one; everything is listed anew"
+            "the informer relists by itself, because this API server lags behind another one"
         }
         ErrorClass::NotFound => {
-            "the API server names this resource, yet does not find it; look whether its aggregated API server runs"
+            "discovery lists this resource, but the API server does not find it; check that its aggregated API server runs"
         }
         ErrorClass::UnfinishedList => {
-            "a proxy cuts long answers, or the API server cannot stream lists; set [cluster] watch-list = \"off\""
+            "a proxy cuts off long answers, or the API server cannot stream lists; set [cluster] watch-list = \"off\""
         }
         ErrorClass::Inconsistent => "report it with the versions of the API server and of this host",
-        ErrorClass::Server => "look into the API server's log",
+        ErrorClass::Server => "read the API server's log",
         ErrorClass::Malformed => {
-            "make sure that the address is an API server's and that no proxy changes its answers"
+            "check that the address is that of an API server and that no proxy changes its answers"
         }
-        ErrorClass::Bug => "restart this host and report what its log says",
+        ErrorClass::Bug => "restart this host and report the bug with its log",
     };
     Some(text.to_owned())
 }
 
-/// The least rule that lets an informer run, as it stands in a role.
+/// The smallest rule that an informer needs, as it is written in a role.
 fn rule(key: &InformerKey) -> String {
     let role = match &*key.namespaces {
         [] => "a ClusterRole".to_owned(),
@@ -54,7 +54,7 @@ fn rule(key: &InformerKey) -> String {
 
 fn install(key: &InformerKey) -> String {
     let gvr = &key.gvr;
-    // Groups without a dot are Kubernetes' own, and no CRD can bring them.
+    // Groups without a dot are built in; no CRD can define them.
     if gvr.group.contains('.') {
         format!(
             "install the CRD {}.{} that serves {}, or correct the gvr",
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_permission_is_told_as_the_rule_to_write() {
+    fn the_remedy_for_a_missing_permission_is_the_rule_to_add() {
         let told = |gvr, namespaces: &[&str]| remedy(ErrorClass::Forbidden, &key(gvr, namespaces)).unwrap();
 
         assert_eq!(
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_crd_can_bring_is_to_be_installed() {
+    fn a_crd_is_suggested_only_for_a_group_that_a_crd_can_define() {
         let told = |gvr| remedy(ErrorClass::UnknownResource, &key(gvr, &[])).unwrap();
 
         assert_eq!(

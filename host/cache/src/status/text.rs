@@ -4,11 +4,11 @@ use std::{fmt, time::Duration};
 
 use super::{InformerStatus, counted};
 
-/// A time in words: `3 s`, `4 min 10 s`, `2 h 5 min`, `3 d 1 h`.
+/// A duration in words: `3 s`, `4 min 10 s`, `2 h 5 min`, `3 d 1 h`.
 pub(super) struct Lasting(pub(super) Duration);
 
 impl fmt::Display for InformerStatus {
-    /// One line: `v1/pods: watching, synced, 12 objects`, and what is wrong.
+    /// One line: `v1/pods: watching, synced, 12 objects`, followed by the troubles.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let synced = if self.synced { "synced" } else { "not synced" };
         write!(f, "{}: {}, {synced}, {}", self.key, self.phase, counted(self.objects, "object"))?;
@@ -28,7 +28,7 @@ impl fmt::Display for InformerStatus {
 
 impl fmt::Display for Lasting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Half a second is a second: "0 s" would say that it was not.
+        // Less than a second is shown as a second: "0 s" would mean no time at all.
         let seconds = (self.0.as_millis().div_ceil(1_000)).max(1);
         let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
         match (days, hours, minutes) {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_in_the_two_units_that_matter() {
+    fn durations_are_shown_in_the_two_largest_units() {
         for (millis, text) in [
             (0, "1 s"),
             (400, "1 s"),

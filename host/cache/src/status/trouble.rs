@@ -1,45 +1,45 @@
-//! What is wrong with an informer now.
+//! The current troubles of an informer.
 
 use std::{fmt, time::Duration};
 
 use super::{InformerStatus, Phase, ReflectorStatus, remedy::remedy, text::Lasting};
 use crate::ErrorClass;
 
-/// An answer that takes longer than this is worth a word.
+/// An answer that takes longer than this is reported.
 const SLOW: Duration = Duration::from_secs(5);
 
-/// A cache that is behind what was seen for longer than this has a controller that does not keep up.
+/// If the cache lags behind for longer than this, the controller does not keep up.
 const BEHIND: Duration = Duration::from_secs(2);
 
-/// One thing that is wrong with an informer now, told for an operator: what, since when, how often, what is tried
-/// again and when, and what to do about it.
+/// A current trouble of an informer, described for an operator: what is wrong, for how long, how often, when it is
+/// tried again, and what would help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// The namespace it is about; none: all, or the informer itself.
+    /// The affected namespace. `None` means all namespaces or the informer itself.
     pub namespace: Option<String>,
     /// What is wrong.
     pub what: String,
-    /// Its class, where it is a failure.
+    /// The class of the failure. `None` if the trouble is not a failure.
     pub class: Option<ErrorClass>,
-    /// For how long.
+    /// How long it has lasted.
     pub lasting: Duration,
-    /// How often it failed in a row; zero where it is not a failure.
+    /// The number of failures in a row; 0 if the trouble is not a failure.
     pub failures: u32,
-    /// When it is tried again.
+    /// The time until the next attempt.
     pub retry_in: Option<Duration>,
-    /// What would help.
+    /// The remedy.
     pub remedy: Option<String>,
 }
 
 // === impl InformerStatus ===
 
 impl InformerStatus {
-    /// Everything that is wrong now; empty where all is well, or nothing was started. It may be that the cache is
-    /// served all the same, from what it had last.
+    /// Returns the current troubles. Empty if all is well or the informer was not started. Even with troubles the cache
+    /// may be served from its last state.
     pub fn troubles(&self) -> Vec<Trouble> {
         let mut troubles: Vec<Trouble> =
             self.reflectors.iter().filter_map(|reflector| self.trouble(reflector)).collect();
-        // Several namespaces that wait for one resource wait for one thing.
+        // Several namespaces wait for the same resource: report it once.
         if self.phase == Phase::WaitingForResource {
             troubles.truncate(1);
         }
@@ -48,7 +48,7 @@ impl InformerStatus {
         troubles
     }
 
-    /// Why there is no complete cache yet; none once there is one (C-12).
+    /// Returns the reason why the cache is not complete yet, or `None` once it is (C-12).
     pub fn unsynced_because(&self) -> Option<String> {
         if self.synced {
             return None;
@@ -100,7 +100,7 @@ impl InformerStatus {
             Phase::Discovering | Phase::Listing if reflector.phase_age > SLOW => {
                 let what = match reflector.phase {
                     Phase::Discovering => {
-                        format!("the API server has not yet said what {} is", self.key.gvr)
+                        format!("the API server has not answered the lookup of {} yet", self.key.gvr)
                     }
                     _ => {
                         format!("the API server is slow: {} is not complete yet", first_list(self, reflector))
@@ -126,7 +126,7 @@ impl InformerStatus {
     }
 }
 
-/// An object that is set aside stays so until somebody mends it (D-2).
+/// A quarantined object stays a trouble until it is repaired (D-2).
 fn quarantine(reflector: &ReflectorStatus) -> Option<Trouble> {
     let (key, reason) = reflector.quarantined.first_key_value()?;
     let count = reflector.quarantined.len();
@@ -141,7 +141,9 @@ fn quarantine(reflector: &ReflectorStatus) -> Option<Trouble> {
         lasting: Duration::ZERO,
         failures: 0,
         retry_in: None,
-        remedy: Some("mend it; its last good state is kept, and its next event is tried".to_owned()),
+        remedy: Some(
+            "repair the object; the cache keeps its last good state and reads its next event".to_owned(),
+        ),
     })
 }
 
@@ -154,7 +156,7 @@ fn first_list(status: &InformerStatus, reflector: &ReflectorStatus) -> String {
 }
 
 impl fmt::Display for Trouble {
-    /// One sentence without its full stop.
+    /// One sentence without a full stop.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
         match self.failures {

@@ -1,4 +1,4 @@
-//! One request budget for all informers of a factory: A-13, Retry-After, weaknesses 21 and 22.
+//! The request budget that all informers of a factory share, Retry-After, and the spacing of reopened watches.
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ fn slow(qps: u32, burst: u32) -> FactoryConfig {
     FactoryConfig { qps: number(qps), burst: number(burst), ..config() }
 }
 
-/// One reflector for each of so many namespaces.
+/// A watch of `count` namespaces, with one reflector for each.
 fn namespaces(count: usize) -> informer_cache::WatchConfig {
     let namespaces = (0..count).map(|number| format!("n{number}")).collect();
     informer_cache::WatchConfig { namespaces, ..pods() }
@@ -25,15 +25,16 @@ fn at(world: &World) -> Vec<Instant> {
     world.script.requests().iter().map(|request| request.at).collect()
 }
 
+/// All reflectors of a factory share one rate. In client-go, each client has its own rate.
 #[tokio::test(start_paused = true)]
-async fn many_reflectors_that_start_together_share_the_rate_a13_weakness_21() {
+async fn reflectors_that_start_together_share_the_rate() {
     let script = Script::new();
     (0..10).for_each(|_| script.list(Answer::list("10", &[])));
     let world = World::start_with(script, slow(10, 4), namespaces(10));
 
     world.watches(10).await;
 
-    // Discovery took the first of the four.
+    // Discovery took the first of the four tokens.
     let at = at(&world);
     let start = at[0];
     let after: Vec<u128> = at.iter().map(|at| (*at - start).as_millis()).collect();
@@ -43,7 +44,7 @@ async fn many_reflectors_that_start_together_share_the_rate_a13_weakness_21() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pages_of_a_list_count_once() {
+async fn all_pages_of_a_list_count_as_one_request() {
     let script = Script::new();
     for page in 0..20 {
         script.list(Answer::page("10", &format!("t{page}"), &[pod(&format!("p{page}"), "1")]));
@@ -57,9 +58,9 @@ async fn the_pages_of_a_list_count_once() {
     assert!(at[20] - at[0] < Duration::from_millis(100));
 }
 
-/// Scenario 115.
+/// Scenario 115: if the server asks one informer for a pause, all informers pause.
 #[tokio::test(start_paused = true)]
-async fn what_one_informer_is_told_to_wait_all_wait_retry_after_weakness_21() {
+async fn a_retry_after_of_a_429_pauses_all_informers() {
     let script = Script::new();
     let refusal = || Answer::error(429, "TooManyRequests", "slow down").with_header("Retry-After", "7");
     script.path("/api/v1/namespaces/n0/pods", refusal());
@@ -69,12 +70,12 @@ async fn what_one_informer_is_told_to_wait_all_wait_retry_after_weakness_21() {
 
     world.watches(3).await;
 
-    // n0 is asked first, the others not before the seven seconds are over.
+    // The first request is for n0; the others follow after the seven seconds.
     assert!(at(&world).iter().all(|at| *at - start >= Duration::from_secs(7)), "{:?}", at(&world));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_after_of_a_single_resource_holds_only_that_one_up() {
+async fn a_retry_after_of_a_503_delays_only_that_resource() {
     let script = Script::new();
     let unavailable = Answer::error(503, "ServiceUnavailable", "the aggregated server is down")
         .with_header("Retry-After", "20");
@@ -93,7 +94,7 @@ async fn a_retry_after_of_a_single_resource_holds_only_that_one_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_in_the_stream_may_ask_for_time_too() {
+async fn a_status_in_the_stream_may_request_a_pause() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let mut refusal = status(429, "TooManyRequests", "slow down");
@@ -108,8 +109,9 @@ async fn a_status_in_the_stream_may_ask_for_time_too() {
     assert_eq!(world.watch_versions(), ["10", "11"]);
 }
 
+/// Every wait ends when the informer stops (D-4).
 #[tokio::test(start_paused = true)]
-async fn a_wait_for_the_budget_ends_with_a_stop_d4() {
+async fn a_stop_ends_the_wait_for_the_budget() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let world = World::start_with(script, slow(1, 1), namespaces(100));

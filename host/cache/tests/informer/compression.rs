@@ -1,4 +1,4 @@
-//! Packed bodies, seen from outside: nothing but the memory differs.
+//! Compressed bodies, seen from outside: only the memory differs.
 
 use informer_cache::{Compression, ListQuery, WatchConfig};
 use informer_types::LabelSelector;
@@ -31,7 +31,7 @@ async fn bytes_of_3000_pods(compression: Compression) -> usize {
     let text = json!({"metadata": {"resourceVersion": "10"}, "items": items}).to_string();
     text.as_bytes().chunks(4_096).for_each(|chunk| list.bytes(chunk));
     list.end();
-    // Every one of them changes, in the order in which they came.
+    // Each of them changes, in the order of the list.
     (0..3_000).for_each(|number| watch.event("MODIFIED", &big_pod(number, 20 + number)));
     let cached = || world.objects().last().map(|object| object.resource_version().to_owned());
     eventually("all of them", || cached().as_deref() == Some("3019"), || format!("{:?}", cached())).await;
@@ -47,7 +47,7 @@ async fn bytes_of_3000_pods(compression: Compression) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn packed_objects_are_the_same_objects_in_less_memory() {
+async fn compressed_objects_read_the_same_and_need_less_memory() {
     let raw = bytes_of_3000_pods(Compression::Off).await;
     let packed = bytes_of_3000_pods(Compression::Zstd).await;
 

@@ -1,4 +1,4 @@
-//! What is asked before the first list, and what an operator is told when it is wrong.
+//! The lookup of a resource before the first list, and the reports about failures.
 
 use informer_cache::{ErrorClass, WatchConfig};
 use serde_json::json;
@@ -13,7 +13,7 @@ fn gvr(text: &str) -> WatchConfig {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_resource_is_told_with_its_likely_name() {
+async fn the_error_about_an_unknown_resource_suggests_a_name() {
     for (wanted, expected) in [
         ("apps/v1/deployment", "apps/v1 has no resource `deployment`; did you mean `deployments`?"),
         ("v1/pod", "v1 has no resource `pod`; did you mean `pods`?"),
@@ -28,7 +28,7 @@ async fn an_unknown_resource_is_told_with_its_likely_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_group_is_told_with_its_likely_name() {
+async fn the_error_about_an_unknown_group_suggests_a_name() {
     let script = Script::new();
     script.path("/apis", Answer::json(&json!({"groups": [{"versions": [{"groupVersion": "apps/v1"}]}]})));
     let world = World::start_with(script, config(), gvr("apps/v2/deployments"));
@@ -39,7 +39,7 @@ async fn an_unknown_group_is_told_with_its_likely_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_watched_and_what_has_no_namespace_are_told() {
+async fn unwatchable_and_cluster_scoped_resources_are_reported() {
     let world = World::start_with(Script::new(), config(), gvr("v1/bindings"));
     let text = world.fails(ErrorClass::UnknownResource).await;
     assert_eq!(text, "v1/bindings cannot be watched: the server allows only create on it");
@@ -51,20 +51,20 @@ async fn what_cannot_be_watched_and_what_has_no_namespace_are_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_down_is_asked_again_until_it_is_up() {
+async fn the_lookup_is_retried_until_the_server_is_up() {
     let script = Script::new();
     script.path("/api/v1", Answer::ok("<html>"));
     script.path("/api/v1", Answer::Refused);
     script.list(Answer::list("10", &[pod("a", "1")]));
     let world = World::start(script);
 
-    assert!(world.fails(ErrorClass::Refused).await.contains("cannot find out what v1/pods is"));
+    assert!(world.fails(ErrorClass::Refused).await.contains("cannot look up v1/pods"));
     assert!(world.fails(ErrorClass::Malformed).await.contains("HTML"));
     world.caches(&["shop/a@1"]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_comes_later_is_found() {
+async fn a_resource_that_appears_later_is_found() {
     let script = Script::new();
     script.path("/api/v1", Answer::json(&json!({"resources": []})));
     script.list(Answer::list("10", &[pod("a", "1")]));

@@ -1,4 +1,4 @@
-//! What failures do and how they are told: R-2, R-16, R-17, R-21 to R-23.
+//! The consequences of failures and their reports: R-2, R-16, R-17, R-21 to R-23.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn table(version: &str) -> serde_json::Value {
     json!({"kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"), "rows": []})
 }
 
-/// Lists fail like this first, then they work.
+/// The first list gets this answer, and the next list succeeds. Returns the error text.
 async fn failing_list(answer: Answer, class: ErrorClass) -> String {
     let script = Script::new();
     script.list(answer);
@@ -26,12 +26,15 @@ async fn failing_list(answer: Answer, class: ErrorClass) -> String {
     text
 }
 
-/// Scenario 32.
+/// Scenario 32: a list that fails is retried forever (R-16), and a Table is not a list (R-17).
 #[tokio::test(start_paused = true)]
-async fn answers_that_are_no_list_are_told_in_words_and_retried_r16_r17() {
+async fn an_answer_that_is_not_a_list_is_described_and_retried() {
     for (answer, expected) in [
         (Answer::ok("<!DOCTYPE html><html>"), "answered with HTML, not JSON: is it an API server?"),
-        (Answer::ok(r#"{"kind":"PodList","items":[{"metadata""#), "broke off its answer after 38 bytes"),
+        (
+            Answer::ok(r#"{"kind":"PodList","items":[{"metadata""#),
+            "closed the connection in the middle of its answer, after 38 bytes",
+        ),
         (Answer::ok(r#"{"kind":"PodList",nonsense"#), "not JSON"),
         (Answer::ok("[]"), "a JSON value that is no list"),
         (Answer::json(&json!({"kind": "Table", "rows": []})), "answered with a Table"),
@@ -47,19 +50,19 @@ async fn answers_that_are_no_list_are_told_in_words_and_retried_r16_r17() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_breaks_off_is_told_in_words() {
+async fn an_answer_that_breaks_off_is_described() {
     let (live, answer) = Answer::live(200);
     live.bytes(r#"{"kind":"PodList","#);
     live.reset();
 
     let text = failing_list(answer, ErrorClass::Malformed).await;
 
-    assert!(text.contains("broke off its answer after 18 bytes"), "{text}");
+    assert!(text.contains("closed the connection in the middle of its answer, after 18 bytes"), "{text}");
 }
 
 /// Scenario 83.
 #[tokio::test(start_paused = true)]
-async fn what_the_server_refuses_is_told_with_the_remedy() {
+async fn a_refused_request_is_reported_with_its_remedy() {
     for (answer, class, expected) in [
         (
             Answer::error(403, "Forbidden", "pods is forbidden: User \"x\" cannot list"),
@@ -83,16 +86,17 @@ async fn what_the_server_refuses_is_told_with_the_remedy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_answer_is_given_up() {
+async fn a_request_without_an_answer_times_out() {
     let (_live, answer) = Answer::live(200);
 
     let text = failing_list(answer, ErrorClass::Silent).await;
 
-    assert!(text.contains("was silent for 90 s"), "{text}");
+    assert!(text.contains("sent nothing for 90 s"), "{text}");
 }
 
+/// The delay between two attempts doubles (R-2).
 #[tokio::test(start_paused = true)]
-async fn lists_are_retried_with_growing_delays_r2() {
+async fn lists_are_retried_with_growing_delays() {
     let script = Script::new();
     let world = World::start(script);
 
@@ -107,12 +111,12 @@ async fn lists_are_retried_with_growing_delays_r2() {
         status.to_string(),
         "v1/pods: backing-off, not synced, 0 objects; cannot list v1/pods: the API server at http://scripted \
          answered 500 Internal Server Error: the script has no more lists (LIST v1/pods); failed 6 times in 25 s; \
-         it is tried again in 26 s; what helps: look into the API server's log"
+         it is tried again in 26 s; what helps: read the API server's log"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_to_be_left_alone_is() {
+async fn the_next_list_waits_for_the_retry_after_of_the_server() {
     let script = Script::new();
     script.list(Answer::error(429, "TooManyRequests", "slow down").with_header("Retry-After", "7"));
     script.list(Answer::list("10", &[]));
@@ -124,9 +128,9 @@ async fn a_server_that_asks_to_be_left_alone_is() {
     assert_eq!(lists[1].at - lists[0].at, Duration::from_secs(7));
 }
 
-/// Scenario 115.
+/// Scenario 115: a refused or throttled watch is reopened at its last version after a backoff (R-21).
 #[tokio::test(start_paused = true)]
-async fn refused_and_throttled_watches_are_reopened_where_they_were_without_a_list_r21() {
+async fn refused_and_throttled_watches_are_resumed_without_a_list() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     script.watch(Answer::Refused);
@@ -146,9 +150,9 @@ async fn refused_and_throttled_watches_are_reopened_where_they_were_without_a_li
     assert_eq!(delays, [800, 1600, 3200]);
 }
 
-/// Scenario 115.
+/// Scenario 115: a watch that fails to open for another reason ends the run (R-21).
 #[tokio::test(start_paused = true)]
-async fn any_other_failure_to_open_a_watch_relists_r21() {
+async fn any_other_failure_to_open_a_watch_leads_to_a_relist() {
     for status in [401, 403, 404, 500, 503] {
         let script = Script::new();
         script.list(Answer::list("10", &[]));
@@ -162,9 +166,9 @@ async fn any_other_failure_to_open_a_watch_relists_r21() {
     }
 }
 
-/// Scenarios 9 and 116.
+/// Scenarios 9 and 116: an ERROR event that is neither throttling nor a retried internal error ends the run (R-22).
 #[tokio::test(start_paused = true)]
-async fn an_error_event_of_any_other_kind_relists_r22() {
+async fn any_other_error_event_leads_to_a_relist() {
     for payload in [status(500, "InternalError", "store read error"), pod("x", "1"), json!(null)] {
         let script = Script::new();
         script.list(Answer::list("10", &[pod("a", "1")]));
@@ -179,8 +183,9 @@ async fn an_error_event_of_any_other_kind_relists_r22() {
     }
 }
 
+/// Within the configured window, an internal error reopens the watch without a list (R-23).
 #[tokio::test(start_paused = true)]
-async fn internal_errors_within_the_window_reopen_the_watch_r23() {
+async fn internal_errors_within_the_window_reopen_the_watch() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     for _ in 0..3 {
@@ -194,8 +199,9 @@ async fn internal_errors_within_the_window_reopen_the_watch_r23() {
     assert_eq!(world.list_versions().len(), 1);
 }
 
+/// After an invalid frame the rest of the stream cannot be trusted (A-11).
 #[tokio::test(start_paused = true)]
-async fn frames_that_make_no_sense_end_the_watch_with_a_list_a11() {
+async fn an_invalid_frame_ends_the_watch_and_leads_to_a_relist() {
     for (frame, expected) in [
         ("{\"type\":\"ADDED\",\"object\":{\n", "not JSON"),
         ("<html>\n", "not JSON"),
@@ -217,7 +223,7 @@ async fn frames_that_make_no_sense_end_the_watch_with_a_list_a11() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_frame_without_end_is_an_error_and_not_an_exhausted_memory() {
+async fn a_frame_without_end_is_an_error_and_does_not_exhaust_the_memory() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let watch = script.live_watch();
@@ -230,8 +236,9 @@ async fn a_frame_without_end_is_an_error_and_not_an_exhausted_memory() {
     assert!(text.contains("more than 1000 bytes"), "{text}");
 }
 
+/// The delays start over after two minutes in which watches were open (D-1).
 #[tokio::test(start_paused = true)]
-async fn two_minutes_of_health_start_the_delays_over_d1() {
+async fn two_healthy_minutes_reset_the_delays() {
     let script = Script::new();
     script.list(Answer::error(500, "InternalError", "x"));
     script.list(Answer::error(500, "InternalError", "x"));
@@ -251,7 +258,7 @@ async fn two_minutes_of_health_start_the_delays_over_d1() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn recovery_is_visible_and_the_last_error_is_kept() {
+async fn a_recovery_is_reported_and_the_last_error_is_kept() {
     let script = Script::new();
     script.list(Answer::error(403, "Forbidden", "no"));
     script.list(Answer::list("10", &[]));
@@ -266,9 +273,10 @@ async fn recovery_is_visible_and_the_last_error_is_kept() {
     assert_eq!(status.to_string(), "v1/pods: watching, synced, 0 objects");
 }
 
-/// Scenario 3.
+/// Scenario 3: failures are retried (R-16), a watch that cannot be opened leads to a relist (R-21), and the cache stays
+/// readable meanwhile (R-32).
 #[tokio::test(start_paused = true)]
-async fn a_run_that_fails_between_good_ones_says_why_and_the_next_good_one_makes_up_for_it_r16_r21_r32() {
+async fn a_failed_run_reports_its_reason_and_the_next_list_closes_the_gap() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
     script.watch(Answer::error(500, "InternalError", "the watch is broken"));
@@ -289,7 +297,7 @@ async fn a_run_that_fails_between_good_ones_says_why_and_the_next_good_one_makes
     third.end();
     world.caches(&["shop/b@12", "shop/c@13"]).await;
     assert_eq!(
-        world.told()[2..],
+        world.received()[2..],
         ["delete shop/a@1 relist?", "update shop/b@2->12 relist", "add shop/c@13 relist"]
     );
 }

@@ -1,5 +1,5 @@
-//! What a reload asks of an informer: other sinks and settings for a listener in place, everything or one object told
-//! again, and another informer for the same watch; C-10, D-12.
+//! The operations that a reload needs: another sink and other settings for a listener in place, a replay of all objects
+//! or of one object, and another informer for the same watch (C-10, D-12).
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::{
     world::{Recorder, World, config, core_v1, eventually, listener, pod, pods},
 };
 
-/// With `a` and `b` in the cache, which is what the listener was told so far, and a watch to write to.
+/// An informer with `a` and `b` in the cache, both delivered and acknowledged, and its open watch.
 async fn world() -> (World, Live) {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
     let watch = script.live_watch();
     let world = World::start(script);
-    world.tells(&["add shop/a@1 initial", "add shop/b@2 initial"]).await;
+    world.receives(&["add shop/a@1 initial", "add shop/b@2 initial"]).await;
     world.recorder.acknowledge();
     (world, watch)
 }
@@ -26,13 +26,14 @@ fn key(name: &str) -> ObjectKey {
     ObjectKey { namespace: "shop".into(), name: name.into() }
 }
 
-async fn hears(recorder: &Recorder, expected: &[&str]) {
-    let told = || recorder.told() == expected;
-    eventually(&format!("told = {expected:?}"), told, || format!("{:?}", recorder.told())).await;
+async fn receives(recorder: &Recorder, expected: &[&str]) {
+    let received = || recorder.received() == expected;
+    eventually(&format!("received = {expected:?}"), received, || format!("{:?}", recorder.received())).await;
 }
 
+/// A listener changes its sink between two notifications (C-10).
 #[tokio::test(start_paused = true)]
-async fn a_listener_goes_on_with_another_sink_which_is_told_the_difference_first_c10() {
+async fn a_new_sink_of_a_listener_receives_the_difference_first() {
     let (world, watch) = world().await;
     let other = Arc::new(Recorder::default());
     let only_b =
@@ -42,14 +43,15 @@ async fn a_listener_goes_on_with_another_sink_which_is_told_the_difference_first
     assert!(world.informer.retarget_listener(&world.registration, listener("other"), || sink, only_b));
     watch.event("MODIFIED", &pod("a", "11"));
 
-    hears(&other, &["add shop/b@2 replay", "update shop/a@1->11 live"]).await;
-    assert!(world.told().is_empty(), "the sink before hears nothing any more: {:?}", world.told());
+    receives(&other, &["add shop/b@2 replay", "update shop/a@1->11 live"]).await;
+    assert!(world.received().is_empty(), "the old sink receives nothing any more: {:?}", world.received());
     assert_eq!(world.informer.status().listeners, [("other".to_owned(), true)], "it is the same listener");
     assert_eq!((world.script.lists().len(), world.script.watches().len()), (1, 1));
 }
 
+/// A change of the sink is atomic for the listener (C-10).
 #[tokio::test(start_paused = true)]
-async fn between_the_two_sinks_nothing_is_missed_and_nothing_doubled_c10() {
+async fn no_notification_is_missed_or_doubled_while_a_listener_changes_its_sink() {
     let (world, watch) = world().await;
     let mut sinks = vec![Arc::clone(&world.recorder)];
 
@@ -62,61 +64,65 @@ async fn between_the_two_sinks_nothing_is_missed_and_nothing_doubled_c10() {
     }
     world.caches(&["shop/a@30", "shop/b@2"]).await;
 
-    let told = || sinks.iter().flat_map(|sink| sink.told()).collect::<Vec<_>>();
-    eventually("the last update", || told().len() >= 20, || format!("{:?}", told())).await;
+    let received = || sinks.iter().flat_map(|sink| sink.received()).collect::<Vec<_>>();
+    eventually("the last update", || received().len() >= 20, || format!("{:?}", received())).await;
     let before = |version: usize| if version == 11 { 1 } else { version - 1 };
     let each: Vec<String> =
         (11..31).map(|version| format!("update shop/a@{}->{version} live", before(version))).collect();
-    assert_eq!(told(), each);
+    assert_eq!(received(), each);
 }
 
+/// A replay is in order with all other notifications (C-10).
 #[tokio::test(start_paused = true)]
-async fn a_replay_tells_one_listener_everything_again_and_nobody_else_c10() {
+async fn a_replay_notifies_only_one_listener_of_all_objects() {
     let (world, watch) = world().await;
     let other = Arc::new(Recorder::default());
     world.informer.add_listener(listener("other"), Arc::clone(&other) as _).unwrap();
     other.acknowledge();
 
     assert!(world.informer.replay(&world.registration));
-    let mut again = world.told();
+    let mut again = world.received();
     again.sort();
     assert_eq!(again, ["add shop/a@1 replay", "add shop/b@2 replay"], "in no order among themselves");
     world.recorder.acknowledge();
     watch.event("MODIFIED", &pod("a", "11"));
 
-    world.tells(&["update shop/a@1->11 live"]).await;
-    hears(&other, &["update shop/a@1->11 live"]).await;
-    assert_eq!(world.script.lists().len(), 1, "the cache knows it all");
+    world.receives(&["update shop/a@1->11 live"]).await;
+    receives(&other, &["update shop/a@1->11 live"]).await;
+    assert_eq!(world.script.lists().len(), 1, "the cache has all objects");
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_object_is_told_again_as_it_is_in_the_cache_or_as_gone() {
+async fn one_object_is_replayed_in_its_cached_state_or_as_deleted() {
     let (world, _watch) = world().await;
     let added = |cached: Option<Arc<Object>>| cached.map(|object| Change::Added { object });
 
-    assert!(world.informer.tell_again(&world.registration, &key("b"), added));
-    assert!(!world.informer.tell_again(&world.registration, &key("c"), added), "there is nothing to tell");
-    assert_eq!(world.told(), ["add shop/b@2 replay"]);
+    assert!(world.informer.replay_object(&world.registration, &key("b"), added));
+    assert!(
+        !world.informer.replay_object(&world.registration, &key("c"), added),
+        "there is no change to deliver"
+    );
+    assert_eq!(world.received(), ["add shop/b@2 replay"]);
 
-    // What the caller knows of an object that is gone, it can tell itself.
+    // If the object is gone, the caller may supply its last known state.
     let last = world.objects().remove(0);
     let gone = |cached: Option<Arc<Object>>| {
         assert!(cached.is_none());
         Some(Change::Deleted { object: last, final_state_known: false })
     };
-    assert!(world.informer.tell_again(&world.registration, &key("c"), gone));
-    assert_eq!(world.told()[1], "delete shop/a@1 replay?");
+    assert!(world.informer.replay_object(&world.registration, &key("c"), gone));
+    assert_eq!(world.received()[1], "delete shop/a@1 replay?");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_left_is_told_nothing_again_and_keeps_no_other_sink() {
+async fn a_removed_listener_cannot_be_replayed_or_retargeted() {
     let (world, _watch) = world().await;
     let added = |cached: Option<Arc<Object>>| cached.map(|object| Change::Added { object });
     let other = Arc::new(Recorder::default());
     world.registration.remove();
 
     assert!(!world.informer.replay(&world.registration));
-    assert!(!world.informer.tell_again(&world.registration, &key("a"), added));
+    assert!(!world.informer.replay_object(&world.registration, &key("a"), added));
     let sink = Arc::clone(&other) as _;
     assert!(!world.informer.retarget_listener(
         &world.registration,
@@ -125,17 +131,17 @@ async fn a_listener_that_left_is_told_nothing_again_and_keeps_no_other_sink() {
         |object| { Some(Change::Added { object: Arc::clone(object) }) }
     ));
 
-    assert!(world.told().is_empty() && other.told().is_empty());
+    assert!(world.received().is_empty() && other.received().is_empty());
     assert!(world.informer.status().listeners.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_registration_with_another_informer_is_not_taken_for_one_of_its_own() {
+async fn a_registration_of_another_informer_is_refused() {
     let (one, _watch) = world().await;
     let (other, _watch) = world().await;
 
     assert!(!one.informer.replay(&other.registration));
-    assert!(one.told().is_empty() && other.told().is_empty());
+    assert!(one.received().is_empty() && other.received().is_empty());
 }
 
 fn factory(script: &Script) -> InformerFactory {
@@ -147,15 +153,16 @@ fn same(one: &SharedInformer, other: &SharedInformer) -> bool {
     one.is(other)
 }
 
+/// A superseded informer keeps its watch and its cache while it has subscribers (D-12).
 #[tokio::test(start_paused = true)]
-async fn an_informer_that_is_superseded_serves_who_has_it_until_it_is_stopped_d12() {
+async fn a_superseded_informer_serves_its_subscribers_until_it_is_stopped() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let first_watch = script.live_watch();
     let factory = factory(&script);
     let old = factory.subscribe(pods()).unwrap();
-    let (heard, heard_new) = (Arc::new(Recorder::default()), Arc::new(Recorder::default()));
-    old.add_listener(listener("old"), Arc::clone(&heard) as _).unwrap();
+    let (received_first, received_new) = (Arc::new(Recorder::default()), Arc::new(Recorder::default()));
+    old.add_listener(listener("old"), Arc::clone(&received_first) as _).unwrap();
     assert!(old.informer().wait_synced().await);
 
     script.list(Answer::list("12", &[pod("b", "2")]));
@@ -163,25 +170,26 @@ async fn an_informer_that_is_superseded_serves_who_has_it_until_it_is_stopped_d1
     let keep = vec!["/data/x".parse().unwrap()];
     let new = factory.supersede(WatchConfig { keep, ..pods() }, &[]).unwrap();
     assert!(new.informer().wait_synced().await);
-    new.add_listener(listener("new"), Arc::clone(&heard_new) as _).unwrap();
+    new.add_listener(listener("new"), Arc::clone(&received_new) as _).unwrap();
 
-    // The one before goes on, for those who have it; who asks now is given the new one.
+    // The superseded informer continues for its subscribers; a new request gets the new informer.
     first_watch.event("MODIFIED", &pod("a", "11"));
-    hears(&heard, &["add shop/a@1 initial", "update shop/a@1->11 live"]).await;
+    receives(&received_first, &["add shop/a@1 initial", "update shop/a@1->11 live"]).await;
     assert_eq!(factory.informers().len(), 1);
     assert!(same(&factory.informers()[0], new.informer()) && !same(old.informer(), new.informer()));
 
     factory.stop(old.informer()).await;
     assert!(first_watch.is_closed() && !second_watch.is_closed());
     let cached = old.informer().cached();
-    assert_eq!(cached[0].resource_version(), "11", "what was told can still be asked for");
+    assert_eq!(cached[0].resource_version(), "11", "the cache stays readable");
     second_watch.event("MODIFIED", &pod("b", "13"));
-    hears(&heard_new, &["add shop/b@2 initial", "update shop/b@2->13 live"]).await;
-    assert_eq!(heard.told().len(), 2);
+    receives(&received_new, &["add shop/b@2 initial", "update shop/b@2->13 live"]).await;
+    assert_eq!(received_first.received().len(), 2);
 }
 
+/// The last subscription ends a superseded informer too (D-12).
 #[tokio::test(start_paused = true)]
-async fn what_nobody_has_any_more_ends_though_it_was_superseded_d12() {
+async fn a_superseded_informer_ends_with_its_last_subscription() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -199,7 +207,7 @@ async fn what_nobody_has_any_more_ends_though_it_was_superseded_d12() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_of_another_key_is_superseded_by_the_one_that_replaces_it() {
+async fn an_informer_of_another_key_can_be_superseded_explicitly() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let _first = script.live_watch();

@@ -1,5 +1,5 @@
-//! What an operator reads: what is wrong, since when, how often, what is tried again when, and what to do
-//! (weaknesses 7 and 20 of client-go).
+//! The status line that an operator reads: what is wrong, for how long, how often, when it is tried again, and what
+//! helps. In client-go, none of this can be read from an informer.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     world::{World, config, core_v1, event, pod, pods, status},
 };
 
-/// The informer's line once it has failed so often in a row.
+/// The informer's status line after this number of failures in a row.
 async fn failed(world: &World, times: u32) -> String {
     let status = || world.informer.status();
     crate::world::eventually(
@@ -30,7 +30,7 @@ fn only_trouble(status: &InformerStatus) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_down() {
+async fn the_status_of_an_informer_whose_server_is_down() {
     let script = Script::new();
     for _ in 0..3 {
         script.path("/api/v1", Answer::Refused);
@@ -39,19 +39,19 @@ async fn a_server_that_is_down() {
 
     assert_eq!(
         failed(&world, 3).await,
-        "v1/pods: backing-off, not synced, 0 objects; cannot find out what v1/pods is: the API server at \
+        "v1/pods: backing-off, not synced, 0 objects; cannot look up v1/pods: the API server at \
          http://scripted cannot be reached: connection refused (GET /api/v1); is it running?; failed 3 times in \
          3 s; it is tried again in 4 s; what helps: start the API server, or correct its address"
     );
     let status = world.informer.status();
     let because = status.unsynced_because().unwrap();
-    assert!(because.starts_with("cannot find out what v1/pods is"), "{because}");
+    assert!(because.starts_with("cannot look up v1/pods"), "{because}");
     let trouble = &status.troubles()[0];
     assert_eq!((trouble.class, trouble.failures), (Some(ErrorClass::Refused), 3));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_goes_down_under_a_complete_cache() {
+async fn the_status_of_a_synced_informer_whose_server_goes_down() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -72,8 +72,9 @@ async fn a_server_that_goes_down_under_a_complete_cache() {
     assert_eq!(world.informer.status().unsynced_because(), None);
 }
 
+/// A request that is not answered in time fails, and the informer goes on with a backoff (R-37).
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_slow() {
+async fn the_status_of_an_informer_whose_server_is_slow() {
     let script = Script::new();
     let (_list, answer) = Answer::live(200);
     script.list(answer);
@@ -91,18 +92,18 @@ async fn a_server_that_is_slow() {
         "the API server is slow: the first list of v1/pods is not complete yet; for 45 s"
     );
 
-    // R-37: and then it is given up.
+    // The request times out.
     tokio::time::sleep(Duration::from_millis(45_200)).await;
     assert_eq!(
         only_trouble(&world.informer.status()),
-        "cannot list v1/pods: the API server at http://scripted was silent for 90 s (LIST v1/pods); failed once, \
+        "cannot list v1/pods: the API server at http://scripted sent nothing for 90 s (LIST v1/pods); failed once, \
          1 s ago; it is tried again in 1 s; what helps: the API server, or a proxy before it, is overloaded or \
          holds answers back"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_forbids_it_with_the_rule_that_is_missing() {
+async fn the_status_of_an_informer_without_permission_names_the_missing_rule() {
     let script = Script::new();
     let words = "pods is forbidden: User \"jane\" cannot list resource \"pods\"";
     script.list(Answer::error(403, "Forbidden", words));
@@ -122,7 +123,7 @@ async fn a_server_that_forbids_it_with_the_rule_that_is_missing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_compacts_its_history() {
+async fn the_status_after_the_server_compacted_its_history() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -135,13 +136,13 @@ async fn a_server_that_compacts_its_history() {
         failed(&world, 1).await,
         "v1/pods: backing-off, synced, 1 object; cannot watch v1/pods: the API server at http://scripted answered \
          410 Gone: too old resource version: 10 (99) (WATCH v1/pods); failed once, 1 s ago; it is tried again in \
-         1 s; what helps: its history was compacted; everything is listed anew and nothing but intermediate \
-         states is missed"
+         1 s; what helps: the informer relists by itself, because the server's history was compacted; only \
+         intermediate states are missed"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_speaks_nonsense() {
+async fn the_status_of_an_informer_whose_server_does_not_send_json() {
     let script = Script::new();
     script.list(Answer::ok("OK, but no JSON"));
     let world = World::start(script);
@@ -154,14 +155,14 @@ async fn a_server_that_speaks_nonsense() {
     );
     assert!(
         line.ends_with(
-            "what helps: make sure that the address is an API server's and that no proxy changes its answers"
+            "what helps: check that the address is that of an API server and that no proxy changes its answers"
         ),
         "{line}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_is_not_served() {
+async fn the_status_of_an_informer_whose_resource_is_not_served() {
     let script = Script::new();
     let world =
         World::start_with(script, config(), WatchConfig::new("shop.example.com/v1/orders".parse().unwrap()));
@@ -185,7 +186,7 @@ async fn a_resource_that_is_not_served() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_does_not_decode() {
+async fn the_status_of_an_informer_with_an_undecodable_object() {
     let mut bad = pod("bad", "2");
     bad["metadata"]["labels"] = json!(7);
     let world = World::listing("10", &[pod("a", "1"), bad]);
@@ -195,13 +196,15 @@ async fn an_object_that_does_not_decode() {
 
     assert!(line.starts_with("shop/bad cannot be decoded: its metadata cannot be read: "), "{line}");
     assert!(
-        line.ends_with("; what helps: mend it; its last good state is kept, and its next event is tried"),
+        line.ends_with(
+            "; what helps: repair the object; the cache keeps its last good state and reads its next event"
+        ),
         "{line}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_is_well_again_after_an_event_or_a_second_of_watching() {
+async fn an_informer_has_recovered_after_a_second_of_watching() {
     let script = Script::new();
     script.always("/api/v1", Some(core_v1()));
     script.list(Answer::error(500, "InternalError", "etcd is busy"));
@@ -217,7 +220,7 @@ async fn all_is_well_again_after_an_event_or_a_second_of_watching() {
     assert!(status.troubles().is_empty());
     let reflector = &status.reflectors[0];
     assert_eq!((reflector.consecutive_failures, reflector.failing_for, reflector.retry_in), (0, None, None));
-    // What happened last is kept.
+    // The last error is kept.
     assert_eq!(reflector.last_error.as_ref().unwrap().class, ErrorClass::Server);
     assert_eq!(status.last_synced_version.as_deref(), Some("10"));
     assert_eq!(reflector.lag, Duration::ZERO);

@@ -11,8 +11,9 @@ use crate::{
     world::{Recorder, World, config, event, eventually, listener, pod, pods},
 };
 
+/// A factory has one informer for each resource and scope (F-1).
 #[tokio::test(start_paused = true)]
-async fn one_resource_and_scope_is_one_informer_f1() {
+async fn requests_for_the_same_resource_and_scope_share_an_informer() {
     let factory = InformerFactory::new(Script::new().client(), config());
     let informer = factory.informer(pods());
 
@@ -22,13 +23,14 @@ async fn one_resource_and_scope_is_one_informer_f1() {
     assert_eq!(informer.key(), again.key());
     assert_ne!(informer.key(), other.key());
     assert_eq!(factory.informers().len(), 2);
-    // The same informer: what one handle adds, the other shows.
+    // A listener that one handle adds is visible through the other.
     informer.add_listener(listener("x"), Arc::new(Recorder::default())).unwrap();
     assert_eq!(again.status().listeners.len(), 1);
 }
 
+/// `start` starts every requested informer once (F-2).
 #[tokio::test(start_paused = true)]
-async fn nothing_is_asked_before_the_start_and_starting_twice_is_starting_once_f2() {
+async fn no_request_is_sent_before_the_start_and_a_second_start_does_nothing() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let factory = InformerFactory::new(script.client(), config());
@@ -44,9 +46,9 @@ async fn nothing_is_asked_before_the_start_and_starting_twice_is_starting_once_f
     assert_eq!(script.lists().len(), 1);
 }
 
-/// Scenario 106.
+/// Scenario 106: the wait covers the started informers (F-3).
 #[tokio::test(start_paused = true)]
-async fn waiting_for_sync_says_for_each_started_informer_whether_it_has_f3() {
+async fn waiting_for_sync_reports_for_each_started_informer_whether_it_has_synced() {
     let script = Script::new();
     let cancel = CancellationToken::new();
     let factory = InformerFactory::new(script.client(), config());
@@ -69,8 +71,9 @@ async fn waiting_for_sync_says_for_each_started_informer_whether_it_has_f3() {
     assert!(!result.contains_key(unstarted.key()));
 }
 
+/// Scenario 106: a wait that was cancelled names the informers that have not synced (F-4).
 #[tokio::test(start_paused = true)]
-async fn the_error_of_a_wait_names_what_has_not_synced_and_why_f4_scenario_106() {
+async fn the_error_of_a_wait_names_the_unsynced_informers_and_the_reasons() {
     let script = Script::new();
     let cancel = CancellationToken::new();
     script.path("/api/v1/pods", Answer::list("10", &[]));
@@ -99,9 +102,9 @@ async fn the_error_of_a_wait_names_what_has_not_synced_and_why_f4_scenario_106()
     );
 }
 
-/// Scenarios 11 and 16.
+/// Scenarios 11 and 16: a stop ends a list (R-15) and a watch (R-24) at once.
 #[tokio::test(start_paused = true)]
-async fn a_stop_is_prompt_whatever_the_informer_waits_for_r15_r24() {
+async fn a_stop_is_prompt_in_every_state_of_the_informer() {
     let silent_list = Script::new();
     let (list, answer) = Answer::live(200);
     list.bytes(r#"{"kind":"PodList","#);
@@ -137,9 +140,9 @@ async fn a_stop_is_prompt_whatever_the_informer_waits_for_r15_r24() {
     assert!(list.is_closed() && watch.is_closed() && stream.is_closed());
 }
 
-/// Scenario 89.
+/// Scenario 89: informers stop one by one, and the factory makes a new one for the next request (D-12).
 #[tokio::test(start_paused = true)]
-async fn a_stopped_informer_stays_readable_and_is_not_handed_out_again_d12() {
+async fn a_stopped_informer_stays_readable_and_is_not_returned_again() {
     let world = World::listing("10", &[pod("a", "1")]);
     world.informer.wait_synced().await;
 
@@ -165,7 +168,7 @@ async fn a_stopped_informer_stays_readable_and_is_not_handed_out_again_d12() {
 
 /// Scenario 92.
 #[tokio::test(start_paused = true)]
-async fn an_informer_that_was_never_started_stops_too() {
+async fn an_informer_that_was_never_started_can_be_stopped() {
     let factory = InformerFactory::new(Script::new().client(), config());
     let informer = factory.informer(pods());
 
@@ -175,9 +178,9 @@ async fn an_informer_that_was_never_started_stops_too() {
     assert!(!informer.wait_synced().await);
 }
 
-/// Scenarios 10, 12 and 92.
+/// Scenarios 10, 12 and 92: a shutdown waits for every task (F-5), and `start` does nothing after it (F-2).
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_ends_everything_and_nothing_starts_after_it_f2_f5() {
+async fn a_shutdown_ends_every_task_and_no_informer_starts_after_it() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -198,8 +201,9 @@ async fn a_shutdown_ends_everything_and_nothing_starts_after_it_f2_f5() {
     assert_eq!(world.script.requests().len(), requests);
 }
 
+/// Informers end with their factory (F-5).
 #[tokio::test(start_paused = true)]
-async fn a_factory_that_is_dropped_stops_its_informers_f5() {
+async fn dropping_the_factory_stops_its_informers() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -219,7 +223,7 @@ async fn a_factory_that_is_dropped_stops_its_informers_f5() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_waits_for_sync_is_released_by_the_stop() {
+async fn a_stop_ends_the_wait_of_a_listener_for_sync() {
     let world = World::start(Script::new());
     let registration = world.registration.clone();
     let waiting = tokio::spawn(async move { registration.wait_synced().await });
@@ -231,7 +235,7 @@ async fn a_listener_that_waits_for_sync_is_released_by_the_stop() {
 
 /// Scenario 73.
 #[tokio::test(start_paused = true)]
-async fn a_panic_in_a_task_stops_the_informer_and_says_so() {
+async fn a_panic_in_a_task_stops_the_informer_and_is_reported() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -242,8 +246,10 @@ async fn a_panic_in_a_task_stops_the_informer_and_says_so() {
 
     let text = world.fails(ErrorClass::Bug).await;
     assert_eq!(text, "a task of the informer panicked: a bug of ours");
-    assert!(world.informer.status().to_string().ends_with("restart this host and report what its log says"));
-    // Who asks again gets one that works.
+    assert!(
+        world.informer.status().to_string().ends_with("restart this host and report the bug with its log")
+    );
+    // The next request gets a new informer.
     let fresh = || world.factory.informer(pods()).status().phase == Phase::NotStarted;
     eventually("a new informer", fresh, || "the same".to_owned()).await;
     world.factory.stop(&world.informer).await;

@@ -12,9 +12,9 @@ use crate::{
     world::{Recorder, World, config, eventually, listener, pod, pods},
 };
 
-/// Scenario 91.
+/// Scenario 91: a listener that joins late receives the cache as initial additions (P-11).
 #[tokio::test(start_paused = true)]
-async fn a_late_listener_hears_of_everything_cached_and_then_of_what_happens_p11() {
+async fn a_late_listener_receives_all_cached_objects_and_then_the_changes() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -24,20 +24,20 @@ async fn a_late_listener_hears_of_everything_cached_and_then_of_what_happens_p11
 
     let late = Arc::new(Recorder::default());
     let registration = world.informer.add_listener(listener("late"), Arc::clone(&late) as _).unwrap();
-    assert_eq!(late.told(), ["add shop/a@11 initial"]);
+    assert_eq!(late.received(), ["add shop/a@11 initial"]);
     watch.event("DELETED", &pod("a", "12"));
     world.caches(&[]).await;
-    eventually("the deletion", || late.told().len() == 2, || format!("{:?}", late.told())).await;
+    eventually("the deletion", || late.received().len() == 2, || format!("{:?}", late.received())).await;
 
-    assert_eq!(late.told(), ["add shop/a@11 initial", "delete shop/a@12 live"]);
+    assert_eq!(late.received(), ["add shop/a@11 initial", "delete shop/a@12 live"]);
     assert!(!registration.has_synced());
     late.acknowledge();
     assert!(registration.wait_synced().await);
 }
 
-/// Scenario 107.
+/// Scenario 107: a listener has synced once its initial notifications are settled (P-16), however they were (D-8).
 #[tokio::test(start_paused = true)]
-async fn a_listener_is_synced_when_everything_initial_is_settled_and_stays_so_p16_d8() {
+async fn a_listener_has_synced_once_all_initial_notifications_are_settled() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
     let watch = script.live_watch();
@@ -51,12 +51,13 @@ async fn a_listener_is_synced_when_everything_initial_is_settled_and_stays_so_p1
     assert!(world.registration.has_synced());
 
     watch.event("ADDED", &pod("c", "11"));
-    world.tells(&["add shop/c@11 live"]).await;
+    world.receives(&["add shop/c@11 live"]).await;
     assert!(world.registration.has_synced());
 }
 
+/// A listener that joins before the informer has synced waits for all first lists (P-12).
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_joins_between_two_namespaces_is_synced_after_both_p12() {
+async fn a_listener_that_joins_between_two_lists_has_synced_after_both() {
     let script = Script::new();
     let (second, answer) = Answer::live(200);
     let other = json!({"kind": "Pod", "metadata": {"name": "x", "namespace": "bank", "uid": "u", "resourceVersion": "2"}});
@@ -74,14 +75,14 @@ async fn a_listener_that_joins_between_two_namespaces_is_synced_after_both_p12()
     second.end();
     assert!(world.informer.wait_synced().await);
 
-    assert_eq!(late.told(), ["add shop/a@3 initial"]);
+    assert_eq!(late.received(), ["add shop/a@3 initial"]);
     late.acknowledge();
     assert!(registration.wait_synced().await);
 }
 
-/// Scenario 87.
+/// Scenario 87: removing a listener twice is allowed (P-14).
 #[tokio::test(start_paused = true)]
-async fn a_removed_listener_hears_nothing_more_and_removing_it_again_is_harmless_p14() {
+async fn a_removed_listener_receives_nothing_and_can_be_removed_again() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -94,22 +95,22 @@ async fn a_removed_listener_hears_nothing_more_and_removing_it_again_is_harmless
     world.registration.remove();
     watch.event("MODIFIED", &pod("a", "11"));
     world.caches(&["shop/a@11"]).await;
-    eventually("the update", || other.told().len() == 2, || format!("{:?}", other.told())).await;
+    eventually("the update", || other.received().len() == 2, || format!("{:?}", other.received())).await;
 
-    assert_eq!(world.told(), ["add shop/a@1 initial"]);
+    assert_eq!(world.received(), ["add shop/a@1 initial"]);
     assert!(!world.registration.wait_synced().await);
     assert_eq!(world.informer.status().listeners.len(), 1);
 }
 
-/// Scenario 86.
+/// Scenario 86: each registration of a sink is a listener of its own (P-13).
 #[tokio::test(start_paused = true)]
-async fn one_sink_added_twice_is_told_twice_and_removed_once_p13() {
+async fn a_sink_added_twice_receives_everything_twice() {
     let world = World::listing("10", &[pod("a", "1")]);
     world.informer.wait_synced().await;
 
     let sink = Arc::clone(&world.recorder);
     let second = world.informer.add_listener(listener("again"), sink).unwrap();
-    assert_eq!(world.told().len(), 2);
+    assert_eq!(world.received().len(), 2);
     second.remove();
 
     assert_eq!(world.informer.status().listeners.len(), 1);
@@ -123,9 +124,9 @@ impl NotificationSink for Panics {
     }
 }
 
-/// Scenario 93.
+/// Scenario 93: a sink that panics loses the notification and nothing else (P-17).
 #[tokio::test(start_paused = true)]
-async fn a_sink_that_panics_harms_nobody_and_counts_as_settled_p17() {
+async fn a_panicking_sink_affects_no_other_listener_and_its_notification_counts_as_settled() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -134,13 +135,13 @@ async fn a_sink_that_panics_harms_nobody_and_counts_as_settled_p17() {
 
     let broken = world.informer.add_listener(listener("broken"), Arc::new(Panics)).unwrap();
     watch.event("MODIFIED", &pod("a", "11"));
-    world.tells(&["add shop/a@1 initial", "update shop/a@1->11 live"]).await;
+    world.receives(&["add shop/a@1 initial", "update shop/a@1->11 live"]).await;
 
     assert!(broken.wait_synced().await);
     assert_eq!(world.informer.status().counters.sink_panics, 2);
 }
 
-/// Looks into the cache when it is told.
+/// Reads the cache at each notification.
 struct Looks(informer_cache::Lister, Mutex<Vec<(String, usize)>>);
 
 impl NotificationSink for Looks {
@@ -153,9 +154,9 @@ impl NotificationSink for Looks {
     }
 }
 
-/// Scenario 77.
+/// Scenario 77: the store is written before the listeners are notified (C-5).
 #[tokio::test(start_paused = true)]
-async fn cache_and_indexes_have_a_change_before_it_is_told_c5() {
+async fn the_cache_and_its_indexes_have_a_change_before_listeners_are_notified() {
     let on_node = |name: &str, version: &str| {
         let mut pod = pod(name, version);
         pod["spec"] = json!({"nodeName": "n1"});
@@ -170,12 +171,12 @@ async fn cache_and_indexes_have_a_change_before_it_is_told_c5() {
     let looks = Arc::new(Looks(world.informer.lister(), Mutex::default()));
     world.informer.add_listener(listener("looks"), Arc::clone(&looks) as _).unwrap();
 
-    // One by one: of what comes together the cache may be ahead, never behind.
+    // One by one: if several events arrive together, the cache may be ahead, but never behind.
     let events =
         [("ADDED", on_node("b", "11")), ("MODIFIED", pod("a", "12")), ("DELETED", on_node("b", "13"))];
-    for (told, (kind, object)) in events.into_iter().enumerate() {
+    for (received, (kind, object)) in events.into_iter().enumerate() {
         watch.event(kind, &object);
-        let looked = || looks.1.lock().len() == told + 2;
+        let looked = || looks.1.lock().len() == received + 2;
         eventually("a look", looked, || format!("{:?}", looks.1.lock())).await;
     }
 
@@ -185,7 +186,7 @@ async fn cache_and_indexes_have_a_change_before_it_is_told_c5() {
     assert_eq!(seen.iter().map(|(_, on_node)| *on_node).collect::<Vec<_>>(), [1, 2, 1, 0]);
 }
 
-/// Asks at each notification whether the informer says that it is synced.
+/// Checks at each notification whether the informer has synced.
 #[derive(Default)]
 struct Asking {
     informer: OnceLock<SharedInformer>,
@@ -198,9 +199,9 @@ impl NotificationSink for Asking {
     }
 }
 
-/// Scenarios 55 and 61.
+/// Scenarios 55 and 61: the informer has synced once the whole first list was applied and offered.
 #[tokio::test(start_paused = true)]
-async fn the_informer_is_synced_only_after_the_last_initial_object_was_told_q25() {
+async fn the_informer_has_synced_only_after_the_last_initial_notification() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2"), pod("c", "3")]));
     let watch = script.live_watch();

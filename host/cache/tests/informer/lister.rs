@@ -45,9 +45,10 @@ fn list(
     Ok(objects.iter().map(|object| object.key().to_string()).collect())
 }
 
-/// Scenarios 77, 101 and 104.
+/// Scenarios 77, 101 and 104: the empty label selector selects everything (L-3), the empty namespace means all (L-4),
+/// and an index is looked up by value (I-7).
 #[tokio::test(start_paused = true)]
-async fn a_query_joins_namespace_labels_and_index_and_is_sorted_l3_l4_i7() {
+async fn a_query_combines_namespace_labels_and_index_and_is_sorted() {
     let lister = world().await.informer.lister();
 
     for (namespace, labels, index, expected) in [
@@ -62,7 +63,7 @@ async fn a_query_joins_namespace_labels_and_index_and_is_sorted_l3_l4_i7() {
         (None, "app=db", Some(("by-node", "n1")), &[]),
         (None, "", Some(("by-node", "")), &[]),
         (Some("shop"), "", Some(("by-port", "443")), &["shop/a", "shop/b"]),
-        // F-8, I-13.
+        // The namespace index always exists (F-8, I-13).
         (None, "app=web", Some(("namespace", "bank")), &["bank/c", "bank/d"]),
         (Some("shop"), "", Some(("namespace", "bank")), &[]),
         (None, "", Some(("namespace", "")), &[]),
@@ -76,9 +77,9 @@ async fn a_query_joins_namespace_labels_and_index_and_is_sorted_l3_l4_i7() {
     assert_eq!((lister.len(), lister.has_synced()), (4, true));
 }
 
-/// Scenario 105.
+/// Scenario 105: an object that is not cached is `None` (L-2).
 #[tokio::test(start_paused = true)]
-async fn one_object_is_found_by_its_whole_key_l2() {
+async fn an_object_is_found_by_its_whole_key() {
     let lister = world().await.informer.lister();
 
     assert_eq!(lister.get(&"shop/a".parse().unwrap()).unwrap().label("app"), Some("db"));
@@ -86,16 +87,17 @@ async fn one_object_is_found_by_its_whole_key_l2() {
     assert!(lister.get(&"bank/a".parse().unwrap()).is_none());
 }
 
+/// A lookup in an index that does not exist is an error (I-7).
 #[tokio::test(start_paused = true)]
-async fn an_unknown_index_is_an_error_that_says_which_there_are_i7() {
+async fn the_error_about_an_unknown_index_names_the_existing_ones() {
     let error = list(&world().await.informer.lister(), None, "", Some(("by-zone", "x"))).unwrap_err();
 
     assert_eq!(error.to_string(), "there is no index `by-zone`; the watch configures by-node, by-port");
 }
 
-/// Scenario 77.
+/// Scenario 77: an index can be added while the informer runs (I-8).
 #[tokio::test(start_paused = true)]
-async fn an_index_of_a_later_request_works_at_once_i8() {
+async fn an_index_added_by_a_later_request_is_filled_at_once() {
     let world = world().await;
     let indexes = [("by-app".to_owned(), "/metadata/labels/app".parse().unwrap())];
 

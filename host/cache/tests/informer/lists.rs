@@ -1,4 +1,4 @@
-//! How the first list is asked for and read.
+//! The request for the first list and its answers.
 
 use serde_json::json;
 
@@ -7,9 +7,9 @@ use crate::{
     world::{World, config, pod, pods},
 };
 
-/// Scenario 2.
+/// Scenario 2: the first list is at "0" and paged.
 #[tokio::test(start_paused = true)]
-async fn the_first_list_asks_for_any_state_in_pages_and_the_watch_starts_where_it_ended_r5_r10() {
+async fn the_first_list_requests_any_state_in_pages_and_the_watch_starts_at_its_version() {
     let world = World::listing("10", &[pod("a", "3"), pod("b", "7")]);
 
     world.caches(&["shop/a@3", "shop/b@7"]).await;
@@ -24,11 +24,12 @@ async fn the_first_list_asks_for_any_state_in_pages_and_the_watch_starts_where_i
     assert_eq!((watch.get("resourceVersion"), watch.get("allowWatchBookmarks")), ("10", "true"));
     assert!((300..=600).contains(&watch.get("timeoutSeconds").parse::<u64>().unwrap()));
     assert_eq!(watch.get("limit"), "");
-    assert_eq!(world.told(), ["add shop/a@3 initial", "add shop/b@7 initial"]);
+    assert_eq!(world.received(), ["add shop/a@3 initial", "add shop/b@7 initial"]);
 }
 
+/// A list of several pages has the resource version of the first page.
 #[tokio::test(start_paused = true)]
-async fn pages_are_joined_in_order_and_carry_the_first_pages_version_r12() {
+async fn pages_are_joined_in_order_with_the_version_of_the_first_page() {
     let script = Script::new();
     script.list(Answer::page("10", "t1", &[pod("a", "1")]));
     script.list(Answer::page("11", "t2", &[pod("b", "2")]));
@@ -44,8 +45,9 @@ async fn pages_are_joined_in_order_and_carry_the_first_pages_version_r12() {
     assert_eq!(world.watch_versions(), ["10"]);
 }
 
+/// A list is applied as a whole.
 #[tokio::test(start_paused = true)]
-async fn no_page_is_visible_before_the_last_one_arrived_r12() {
+async fn no_page_is_visible_before_the_last_one_has_arrived() {
     let script = Script::new();
     let (second, answer) = Answer::live(200);
     script.list(Answer::page("10", "t1", &[pod("a", "1")]));
@@ -60,9 +62,9 @@ async fn no_page_is_visible_before_the_last_one_arrived_r12() {
     world.caches(&["shop/a@1", "shop/b@2"]).await;
 }
 
-/// Scenario 113.
+/// Scenario 113: if the continue token has expired, the list is repeated without pages.
 #[tokio::test(start_paused = true)]
-async fn a_token_that_expired_leads_to_one_whole_list_at_the_same_version_r13() {
+async fn an_expired_continue_token_leads_to_a_whole_list_at_the_same_version() {
     let script = Script::new();
     script.list(Answer::page("10", "t1", &[pod("a", "1")]));
     script.list(Answer::error(410, "Expired", "the token is too old"));
@@ -78,9 +80,9 @@ async fn a_token_that_expired_leads_to_one_whole_list_at_the_same_version_r13() 
     assert_eq!(world.watch_versions(), ["12"]);
 }
 
-/// Scenario 113.
+/// Scenario 113: only an expired token leads to a list without pages.
 #[tokio::test(start_paused = true)]
-async fn another_failure_on_a_later_page_fails_the_list_r13() {
+async fn another_failure_on_a_later_page_fails_the_list() {
     let script = Script::new();
     script.list(Answer::page("10", "t1", &[pod("a", "1")]));
     script.list(Answer::error(500, "InternalError", "etcd is away"));
@@ -89,11 +91,12 @@ async fn another_failure_on_a_later_page_fails_the_list_r13() {
 
     world.caches(&["shop/b@2"]).await;
 
-    assert_eq!(world.told(), ["add shop/b@2 initial"]);
+    assert_eq!(world.received(), ["add shop/b@2 initial"]);
 }
 
+/// A configured page size replaces the choice between 500 and no limit.
 #[tokio::test(start_paused = true)]
-async fn a_configured_page_size_is_on_every_list_r10() {
+async fn a_configured_page_size_applies_to_every_list() {
     let script = Script::new();
     script.list(Answer::page("10", "t1", &[pod("a", "1")]));
     script.list(Answer::page("10", "", &[pod("b", "2")]));
@@ -105,8 +108,9 @@ async fn a_configured_page_size_is_on_every_list_r10() {
     assert!(world.script.lists().iter().all(|list| list.get("limit") == "1"));
 }
 
+/// The first list counts even if it is empty.
 #[tokio::test(start_paused = true)]
-async fn an_empty_list_makes_the_informer_synced_q26() {
+async fn an_empty_list_makes_the_informer_synced() {
     for items in [json!([]), json!(null)] {
         let script = Script::new();
         script.list(Answer::json(
@@ -121,7 +125,7 @@ async fn an_empty_list_makes_the_informer_synced_q26() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn items_get_the_kind_that_the_list_leaves_out_and_lose_their_managed_fields() {
+async fn items_get_the_type_of_the_list_and_lose_their_managed_fields() {
     let script = Script::new();
     let item = json!({"metadata": {"name": "a", "namespace": "shop", "resourceVersion": "1",
         "managedFields": [{"manager": "x"}]}, "spec": {"x": 1}});
@@ -139,9 +143,9 @@ async fn items_get_the_kind_that_the_list_leaves_out_and_lose_their_managed_fiel
     );
 }
 
-/// Scenario 110.
+/// Scenario 110: the server applies the selectors to lists and watches (F-6).
 #[tokio::test(start_paused = true)]
-async fn selectors_and_namespaces_are_on_every_request_f6() {
+async fn every_request_has_the_selectors_and_the_namespace() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let watch = informer_cache::WatchConfig {
@@ -163,7 +167,7 @@ async fn selectors_and_namespaces_are_on_every_request_f6() {
 
 /// Scenario 110.
 #[tokio::test(start_paused = true)]
-async fn several_namespaces_fill_one_cache_and_all_must_be_listed_before_it_is_synced() {
+async fn several_namespaces_share_a_cache_that_is_synced_after_all_lists() {
     let script = Script::new();
     let other = json!({"kind": "Pod", "metadata": {"name": "x", "namespace": "bank", "uid": "u", "resourceVersion": "2"}});
     let (second, answer) = Answer::live(200);

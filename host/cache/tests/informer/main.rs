@@ -1,4 +1,4 @@
-//! Scenarios of the informer against a scripted API server; the rules they show are in their names.
+//! Scenarios of the informer against a scripted API server.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -16,7 +16,7 @@ fn some_pods(from: usize, count: usize) -> Vec<Value> {
     (from..from + count).map(|number| pod(&format!("p{number:02}"), "1")).collect()
 }
 
-/// `version limit token` of every list so far.
+/// Version, limit and token of every list so far.
 fn asked(world: &World) -> Vec<String> {
     let mut asked = Vec::new();
     for list in world.script.lists() {
@@ -25,7 +25,7 @@ fn asked(world: &World) -> Vec<String> {
     asked
 }
 
-/// Scripts so many pages of four, the last one with `last` objects.
+/// Scripts this number of pages of four objects; the last page has `last` objects.
 fn script_pages(script: &Script, pages: usize, last: usize) {
     for page in 1..=pages {
         let (token, count) = if page < pages { (format!("t{page}"), 4) } else { (String::new(), last) };
@@ -33,14 +33,15 @@ fn script_pages(script: &Script, pages: usize, last: usize) {
     }
 }
 
+/// Scenarios 19 and 113: the pages of a list are joined.
 #[tokio::test(start_paused = true)]
-async fn none_one_two_and_three_pages_are_one_list_r12_scenarios_19_and_113() {
+async fn any_number_of_pages_forms_one_list() {
     for (pages, last, requests) in [
         (1, 0, &["0 4 "][..]),
         (1, 4, &["0 4 "]),
         (2, 4, &["0 4 ", " 4 t1"]),
         (3, 2, &["0 4 ", " 4 t1", " 4 t2"]),
-        // A token may lead to a page with nothing on it.
+        // A token may lead to an empty page.
         (2, 0, &["0 4 ", " 4 t1"]),
     ] {
         let script = Script::new();
@@ -55,9 +56,9 @@ async fn none_one_two_and_three_pages_are_one_list_r12_scenarios_19_and_113() {
     }
 }
 
-/// Scenario 113.
+/// Scenarios 20 and 113: without a limit, the server's watch cache can answer a list at a concrete version.
 #[tokio::test(start_paused = true)]
-async fn no_limit_is_sent_at_a_concrete_version_r10_scenario_20() {
+async fn no_limit_is_sent_at_a_concrete_version() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     script.watch(Answer::watch(&[event("ERROR", status(410, "Expired", "too old"))]));
@@ -69,8 +70,9 @@ async fn no_limit_is_sent_at_a_concrete_version_r10_scenario_20() {
     assert_eq!(asked(&world), ["0 500 ", "10  "]);
 }
 
+/// Scenario 24: the list without pages is at the version of the relist.
 #[tokio::test(start_paused = true)]
-async fn a_token_that_expires_during_a_relist_leads_to_the_whole_list_at_that_version_r13_scenario_24() {
+async fn a_token_that_expires_during_a_relist_leads_to_a_whole_list_at_that_version() {
     let script = Script::new();
     script.list(Answer::list("10", &some_pods(0, 1)));
     script.watch(Answer::watch(&[event("ERROR", status(410, "Expired", "too old"))]));
@@ -85,8 +87,9 @@ async fn a_token_that_expires_during_a_relist_leads_to_the_whole_list_at_that_ve
     assert_eq!((world.objects().len(), world.watch_versions()[1].as_str()), (8, "12"));
 }
 
+/// After an expired token the version may have expired too.
 #[tokio::test(start_paused = true)]
-async fn where_the_whole_list_is_expired_too_the_newest_is_listed_at_once_r7_r13() {
+async fn if_the_whole_list_has_expired_too_the_newest_state_is_listed_at_once() {
     let script = Script::new();
     script.list(Answer::page("11", "t1", &some_pods(0, 4)));
     script.list(Answer::error(410, "Expired", "the token is too old"));
@@ -101,9 +104,9 @@ async fn where_the_whole_list_is_expired_too_the_newest_is_listed_at_once_r7_r13
     assert_eq!(world.informer.status().counters.failures, 0);
 }
 
-/// Scenario 113.
+/// Scenario 113: the list without pages is the last attempt.
 #[tokio::test(start_paused = true)]
-async fn where_the_whole_list_fails_the_list_has_failed_r13() {
+async fn if_the_whole_list_fails_the_list_has_failed() {
     let script = Script::new();
     script.list(Answer::page("11", "t1", &some_pods(0, 4)));
     script.list(Answer::error(410, "Expired", "the token is too old"));
@@ -113,12 +116,13 @@ async fn where_the_whole_list_fails_the_list_has_failed_r13() {
 
     world.fails(ErrorClass::Forbidden).await;
 
-    assert!(world.cached().is_empty() && world.told().is_empty());
+    assert!(world.cached().is_empty() && world.received().is_empty());
     world.watches(1).await;
 }
 
+/// Other reasons, and other errors with code 410, do not lead to a list without pages.
 #[tokio::test(start_paused = true)]
-async fn only_the_reason_expired_means_that_the_token_is_too_old_r13() {
+async fn only_the_reason_expired_means_an_expired_token() {
     for (code, reason) in [(410, "Gone"), (429, "TooManyRequests"), (500, "InternalError")] {
         let script = Script::new();
         script.list(Answer::page("11", "t1", &some_pods(0, 4)));
@@ -134,7 +138,7 @@ async fn only_the_reason_expired_means_that_the_token_is_too_old_r13() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_sends_one_token_twice_is_not_asked_for_ever() {
+async fn a_repeated_continue_token_is_an_error() {
     let script = Script::new();
     script.list(Answer::page("11", "t1", &some_pods(0, 4)));
     script.list(Answer::page("11", "t1", &some_pods(0, 4)));

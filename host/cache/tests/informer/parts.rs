@@ -1,4 +1,5 @@
-//! What is kept of the objects: all, a part, or their metadata alone (F-7, F-8, A-10; scenario 112, weakness 15).
+//! The kept part of objects: everything, some fields, or the metadata alone (F-7, F-8, A-10; scenario 112). Unlike in
+//! client-go, managed fields are dropped by default.
 
 use informer_cache::{ListQuery, WatchConfig};
 use informer_types::{LabelSelector, Pointer};
@@ -23,7 +24,7 @@ fn whole(name: &str, version: &str) -> Value {
     pod
 }
 
-/// As a server writes it of which only the metadata was asked for.
+/// The form in which a server sends only the metadata.
 fn partial(name: &str, version: &str) -> Value {
     let metadata = whole(name, version)["metadata"].clone();
     json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
@@ -40,10 +41,10 @@ fn identity(name: &str, version: &str) -> Value {
 
 /// Scenario 74.
 #[tokio::test(start_paused = true)]
-async fn only_what_is_named_and_what_identifies_is_kept_of_lists_and_events() {
+async fn only_the_named_and_the_identifying_fields_of_objects_are_kept() {
     let script = Script::new();
     let mut listed = whole("a", "1");
-    // A list leaves them to its head.
+    // A list leaves the type of its items to its head.
     listed.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
     script.list(Answer::list("10", &[listed]));
     let watch = script.live_watch();
@@ -59,14 +60,15 @@ async fn only_what_is_named_and_what_identifies_is_kept_of_lists_and_events() {
     };
     assert_eq!(body(&world, 0), kept("a", "1"));
     assert_eq!(body(&world, 1), kept("b", "11"));
-    // The header and the indexes are of the same object.
+    // The header and the indexes are from the same object.
     let labels = "app=web".parse().unwrap();
     let query = ListQuery { namespace: None, labels: &labels, index: Some(("by-node", "n1")) };
     assert_eq!(world.informer.lister().list(&query).unwrap().len(), 2);
 }
 
+/// Scenario 112.
 #[tokio::test(start_paused = true)]
-async fn metadata_alone_is_asked_for_and_delivered_as_the_server_types_it_scenario_112() {
+async fn metadata_alone_is_requested_and_delivered_with_the_type_that_the_server_sends() {
     let script = Script::new();
     script.list(Answer::json(&json!({
         "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
@@ -86,7 +88,7 @@ async fn metadata_alone_is_asked_for_and_delivered_as_the_server_types_it_scenar
             json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata});
         assert_eq!(body(&world, at), expected);
     }
-    assert_eq!(world.told(), ["add shop/a@1 initial", "add shop/b@11 live"]);
+    assert_eq!(world.received(), ["add shop/a@1 initial", "add shop/b@11 live"]);
     assert_eq!(world.informer.status().counters.skipped, 0);
     let accepts: Vec<String> = world.script.requests().into_iter().map(|request| request.accept).collect();
     assert_eq!(
@@ -99,8 +101,9 @@ async fn metadata_alone_is_asked_for_and_delivered_as_the_server_types_it_scenar
     assert_eq!(world.informer.key().to_string(), "v1/pods, metadata only");
 }
 
+/// A server may ignore the request for metadata alone.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_sends_whole_objects_nevertheless_is_taken_at_their_metadata_a10() {
+async fn only_the_metadata_is_kept_if_the_server_sends_whole_objects() {
     let script = Script::new();
     script.list(Answer::list("10", &[whole("a", "1")]));
     let watch = script.live_watch();
@@ -117,8 +120,9 @@ async fn a_server_that_sends_whole_objects_nevertheless_is_taken_at_their_metada
     assert_eq!(kept["metadata"]["managedFields"], Value::Null);
 }
 
+/// The requested part of the objects belongs to the informer's key (F-1).
 #[tokio::test(start_paused = true)]
-async fn the_whole_and_its_metadata_are_two_informers_f1() {
+async fn a_watch_of_metadata_alone_is_another_informer() {
     let world = World::listing("10", &[]);
     let metadata = world.factory.informer(WatchConfig { metadata_only: true, ..pods() });
     let drops = world.factory.informer(WatchConfig { drop: Vec::new(), ..pods() });
@@ -127,9 +131,9 @@ async fn the_whole_and_its_metadata_are_two_informers_f1() {
     assert_eq!(drops.key(), world.informer.key());
 }
 
-/// Scenario 26.
+/// Scenario 26: objects of another type are skipped.
 #[tokio::test(start_paused = true)]
-async fn partial_objects_that_nobody_asked_for_are_of_another_type_r26() {
+async fn unrequested_partial_objects_are_skipped_as_another_type() {
     let world = World::listing("10", &[partial("a", "1"), whole("b", "2")]);
     world.informer.wait_synced().await;
 

@@ -1,4 +1,4 @@
-//! A resource that comes and goes with its CRD: D-12, F-9.
+//! A resource that appears and disappears with its CRD (D-12, F-9).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
 
 const DENIED: &str = "the server could not find the requested resource";
 
-/// The resource is not served from now on.
+/// Removes the resource from the server.
 fn uninstall(script: &Script) {
     script.always("/api/v1", None);
     for _ in 0..20 {
@@ -20,7 +20,7 @@ fn uninstall(script: &Script) {
     }
 }
 
-/// It is served again, and this is what it has.
+/// Serves the resource again, with this object.
 fn install(world: &World, version: &str, name: &str) -> Live {
     world.script.forget_lists();
     world.script.list(Answer::list(version, &[pod(name, "1")]));
@@ -38,8 +38,9 @@ async fn waits(world: &World) {
     .await;
 }
 
+/// In client-go, the informer of a removed CRD lists into a 404 forever (F-9).
 #[tokio::test(start_paused = true)]
-async fn what_is_not_served_is_asked_for_seldom_and_listed_never_f9() {
+async fn a_resource_that_is_not_served_is_looked_up_rarely_and_never_listed() {
     let script = Script::new();
     script.always("/api/v1", None);
     let world = World::start(script);
@@ -50,7 +51,7 @@ async fn what_is_not_served_is_asked_for_seldom_and_listed_never_f9() {
 
     assert!(world.script.requests().is_empty());
     let asked = world.script.asked("/api/v1");
-    assert!((60..70).contains(&asked), "{asked} questions in ten minutes");
+    assert!((60..70).contains(&asked), "{asked} lookups in ten minutes");
     let status = world.informer.status();
     assert_eq!((status.phase, status.synced), (Phase::WaitingForResource, false));
     assert_eq!(status.reflectors[0].consecutive_failures, 0);
@@ -58,8 +59,9 @@ async fn what_is_not_served_is_asked_for_seldom_and_listed_never_f9() {
     assert!(status.reflectors[0].phase_age >= Duration::from_secs(600));
 }
 
+/// An informer waits for its CRD (D-12).
 #[tokio::test(start_paused = true)]
-async fn what_comes_is_listed_within_ten_seconds_d12() {
+async fn a_resource_that_appears_is_listed_within_ten_seconds() {
     let script = Script::new();
     script.always("/api/v1", None);
     let world = World::start(script);
@@ -69,13 +71,15 @@ async fn what_comes_is_listed_within_ten_seconds_d12() {
 
     install(&world, "10", "a");
 
-    world.tells(&["add shop/a@1 initial"]).await;
+    world.receives(&["add shop/a@1 initial"]).await;
     assert!(installed.elapsed() < Duration::from_secs(11));
     assert!(world.informer.has_synced() && world.informer.wait_synced_or_unserved().await);
 }
 
+/// The objects of a removed resource are deleted (D-12). After its return the first list is not older than before
+///
 #[tokio::test(start_paused = true)]
-async fn what_goes_is_told_as_deleted_and_what_returns_as_added_d12() {
+async fn objects_of_a_removed_resource_are_deleted_and_added_when_it_comes_back() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
     let watch = script.live_watch();
@@ -91,39 +95,39 @@ async fn what_goes_is_told_as_deleted_and_what_returns_as_added_d12() {
 
     let gone =
         ["add shop/a@1 initial", "add shop/b@2 initial", "delete shop/a@11 live", "delete shop/b@2 relist?"];
-    world.tells(&gone).await;
+    world.receives(&gone).await;
     assert!(world.cached().is_empty());
-    // An empty cache of what does not exist is complete.
+    // The empty cache of a resource that does not exist is complete.
     assert!(world.informer.has_synced());
     let requests = world.script.requests().len();
     tokio::time::sleep(Duration::from_secs(300)).await;
     assert_eq!(world.script.requests().len(), requests, "a 404 loop");
 
     let watch = install(&world, "30", "b");
-    world.tells(&[&gone[..], &["add shop/b@1 relist"]].concat()).await;
-    // "0" could go back behind the removal.
+    world.receives(&[&gone[..], &["add shop/b@1 relist"]].concat()).await;
+    // "0" could return a state from before the removal.
     assert_eq!(world.list_versions().last().map(String::as_str), Some(""));
     watch.event("MODIFIED", &pod("b", "31"));
     world.caches(&["shop/b@31"]).await;
 
-    // And once more.
+    // It disappears a second time.
     uninstall(&world.script);
     world.script.watch(Answer::error(404, "NotFound", DENIED));
     watch.end();
     waits(&world).await;
     world.caches(&[]).await;
-    assert_eq!(world.told().last().unwrap(), "delete shop/b@31 relist?");
+    assert_eq!(world.received().last().unwrap(), "delete shop/b@31 relist?");
     assert_eq!(world.informer.status().counters.vanished, 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_404_of_a_server_that_lags_behind_deletes_nothing() {
+async fn a_404_of_a_server_that_lags_behind_deletes_no_object() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
     let world = World::start(script);
     world.watches(1).await;
-    // The next list is refused, and the next two questions say that there is no such resource.
+    // The next list fails, and the next two lookups find no such resource.
     world.script.always("/api/v1", Some(core_v1()));
     for _ in 0..2 {
         world.script.path("/api/v1", Answer::status(404, "404 page not found"));
@@ -132,7 +136,7 @@ async fn a_404_of_a_server_that_lags_behind_deletes_nothing() {
     world.script.list(Answer::error(404, "NotFound", DENIED));
     world.script.list(Answer::list("20", &[pod("a", "1")]));
     let reopened = world.script.live_watch();
-    // Not a very short watch.
+    // So that the watch does not count as very short.
     tokio::time::sleep(Duration::from_secs(2)).await;
 
     watch.end();
@@ -141,12 +145,12 @@ async fn a_404_of_a_server_that_lags_behind_deletes_nothing() {
     reopened.event("MODIFIED", &pod("a", "21"));
 
     world.caches(&["shop/a@21"]).await;
-    assert_eq!(world.told(), ["add shop/a@1 initial", "update shop/a@1->21 live"]);
+    assert_eq!(world.received(), ["add shop/a@1 initial", "update shop/a@1->21 live"]);
     assert_eq!(world.informer.status().phase, Phase::Watching);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_404_while_discovery_knows_the_resource_is_an_ordinary_failure() {
+async fn a_404_for_a_resource_that_discovery_finds_is_an_ordinary_failure() {
     let script = Script::new();
     script.always("/api/v1", Some(core_v1()));
     script.list(Answer::error(404, "NotFound", DENIED));
@@ -158,8 +162,9 @@ async fn a_404_while_discovery_knows_the_resource_is_an_ordinary_failure() {
     world.caches(&["shop/a@1"]).await;
 }
 
+/// The reflectors of all namespaces stop and start together (D-12).
 #[tokio::test(start_paused = true)]
-async fn several_namespaces_come_and_go_together_d12() {
+async fn all_namespaces_of_an_informer_follow_the_resource_together() {
     let script = Script::new();
     for _ in 0..2 {
         script.list(Answer::list("10", &[]));
@@ -192,8 +197,9 @@ async fn several_namespaces_come_and_go_together_d12() {
     world.caches(&["shop/c@21"]).await;
 }
 
+/// Every wait ends with the informer.
 #[tokio::test(start_paused = true)]
-async fn a_stop_ends_the_wait_for_a_resource_at_once_r37() {
+async fn a_stop_ends_the_wait_for_a_resource_at_once() {
     let script = Script::new();
     script.always("/api/v1", None);
     let world = World::start(script);
@@ -206,9 +212,9 @@ async fn a_stop_ends_the_wait_for_a_resource_at_once_r37() {
     assert_eq!(world.informer.status().phase, Phase::Stopped);
 }
 
-/// The CRD was deleted and created anew, so quickly that no request met a 404.
+/// The CRD was deleted and created again so quickly that no request was answered with 404 (D-12).
 #[tokio::test(start_paused = true)]
-async fn another_resource_that_took_the_name_is_listed_and_watched_as_what_it_is_d12() {
+async fn another_resource_with_the_same_name_is_listed_and_watched_with_its_own_type() {
     let whale = |name: &str, version: &str| {
         let mut whale = pod(name, version);
         whale["kind"] = json!("Whale");
@@ -231,7 +237,7 @@ async fn another_resource_that_took_the_name_is_listed_and_watched_as_what_it_is
     again.event("MODIFIED", &whale("b", "21"));
 
     world
-        .tells(&[
+        .receives(&[
             "add shop/a@1 initial",
             "delete shop/a@1 relist?",
             "add shop/b@2 relist",
@@ -241,8 +247,9 @@ async fn another_resource_that_took_the_name_is_listed_and_watched_as_what_it_is
     assert!(watch.is_closed());
 }
 
+/// Objects of another type are skipped.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_sends_other_types_for_ever_is_asked_seldom_and_followed_on_r26() {
+async fn a_server_that_keeps_sending_other_types_is_looked_up_rarely_and_watched_on() {
     let script = Script::new();
     script.always("/api/v1", Some(core_v1()));
     script.list(Answer::list("10", &[]));
@@ -260,6 +267,6 @@ async fn a_server_that_sends_other_types_for_ever_is_asked_seldom_and_followed_o
 
     world.caches(&["shop/a@200"]).await;
     let asked = world.script.asked("/api/v1");
-    assert!((2..10).contains(&asked), "{asked} questions in ten seconds");
+    assert!((2..10).contains(&asked), "{asked} lookups in ten seconds");
     assert_eq!(world.script.lists().len(), 1);
 }

@@ -13,8 +13,9 @@ fn broken(name: &str, version: &str) -> serde_json::Value {
     pod
 }
 
+/// An object that does not decode is quarantined by its key (D-2).
 #[tokio::test(start_paused = true)]
-async fn the_last_good_state_stays_and_the_next_good_event_ends_the_quarantine_d2() {
+async fn the_last_good_state_stays_until_the_next_good_event_ends_the_quarantine() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -37,7 +38,7 @@ async fn the_last_good_state_stays_and_the_next_good_event_ends_the_quarantine_d
 
 /// Scenario 64.
 #[tokio::test(start_paused = true)]
-async fn the_watch_resumes_behind_the_broken_event() {
+async fn the_watch_resumes_after_an_undecodable_event() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     script.watch(Answer::watch(&[event("ADDED", broken("a", "11"))]));
@@ -49,9 +50,9 @@ async fn the_watch_resumes_behind_the_broken_event() {
     assert_eq!(world.list_versions().len(), 1);
 }
 
-/// Scenarios 64 and 102.
+/// Scenarios 64 and 102: a listed object that does not decode keeps its last good state (D-2).
 #[tokio::test(start_paused = true)]
-async fn a_list_with_a_broken_object_has_all_the_others_and_deletes_nothing_it_shows_d2() {
+async fn a_list_with_undecodable_objects_applies_the_others_and_deletes_none_of_them() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
     script.watch(Answer::watch(&[event("ERROR", status(410, "Expired", "x"))]));
@@ -60,15 +61,15 @@ async fn a_list_with_a_broken_object_has_all_the_others_and_deletes_nothing_it_s
 
     world.caches(&["shop/a@1", "shop/c@17"]).await;
 
-    assert_eq!(world.told()[2..], ["delete shop/b@2 relist?", "add shop/c@17 relist"]);
+    assert_eq!(world.received()[2..], ["delete shop/b@2 relist?", "add shop/c@17 relist"]);
     let keys: Vec<String> =
         world.informer.status().reflectors[0].quarantined.keys().map(ToString::to_string).collect();
     assert_eq!(keys, ["shop/a", "shop/new"]);
 }
 
-/// Scenario 97.
+/// Scenario 97: the deletion of an object needs only its key (D-2).
 #[tokio::test(start_paused = true)]
-async fn a_deletion_whose_last_state_is_broken_deletes_and_says_so_d2() {
+async fn a_deletion_with_an_undecodable_state_deletes_with_an_unknown_final_state() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -77,13 +78,13 @@ async fn a_deletion_whose_last_state_is_broken_deletes_and_says_so_d2() {
     watch.event("DELETED", &broken("a", "11"));
     watch.event("DELETED", &broken("never-seen", "12"));
 
-    world.tells(&["add shop/a@1 initial", "delete shop/a@1 live?"]).await;
+    world.receives(&["add shop/a@1 initial", "delete shop/a@1 live?"]).await;
     world.caches(&[]).await;
     assert!(world.informer.status().reflectors[0].quarantined.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn text_that_is_not_utf_8_is_quarantined_by_its_key() {
+async fn an_object_that_is_not_utf_8_is_quarantined_by_its_key() {
     let script = Script::new();
     let bad = br#"{"metadata":{"name":"bad","namespace":"shop","resourceVersion":"5"},"data":"XX"}"#;
     let bad: Vec<u8> = bad.iter().map(|byte| if *byte == b'X' { 0xff } else { *byte }).collect();
@@ -103,7 +104,7 @@ async fn text_that_is_not_utf_8_is_quarantined_by_its_key() {
 
 /// Scenario 103.
 #[tokio::test(start_paused = true)]
-async fn an_object_without_a_name_is_counted_and_nothing_else() {
+async fn an_object_without_a_name_is_only_counted() {
     let script = Script::new();
     script.list(Answer::list("10", &[json!({"metadata": {"namespace": "shop"}}), pod("a", "1")]));
     let world = World::start(script);
@@ -114,8 +115,9 @@ async fn an_object_without_a_name_is_counted_and_nothing_else() {
     assert_eq!((status.counters.quarantined, status.reflectors[0].quarantined.len()), (1, 0));
 }
 
+/// Each list reports anew which objects do not decode (D-2).
 #[tokio::test(start_paused = true)]
-async fn a_list_that_shows_an_object_whole_ends_its_quarantine_d2() {
+async fn a_list_in_which_an_object_decodes_ends_its_quarantine() {
     let script = Script::new();
     script.list(Answer::list("10", &[broken("a", "1"), broken("gone", "2")]));
     let watch = script.live_watch();

@@ -1,4 +1,4 @@
-//! Lists and watches of a real API server, replayed: `tests/recordings` of the workspace.
+//! Replays lists and watches that were recorded from a real API server (`tests/recordings` of the workspace).
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -41,7 +41,7 @@ fn without_managed_fields(mut object: Value) -> Value {
     object
 }
 
-/// What the recording leaves behind, by a parser of whole trees.
+/// The final state of the recording, computed with a parser of whole trees.
 fn expected(list: &Value, frames: &[Value]) -> BTreeMap<String, Value> {
     let kind = list["kind"].as_str().unwrap().strip_suffix("List").unwrap();
     let mut objects = BTreeMap::new();
@@ -66,7 +66,7 @@ fn expected(list: &Value, frames: &[Value]) -> BTreeMap<String, Value> {
     objects
 }
 
-/// The list as a server streams it: its objects as ADDED, then the end mark, then the watch.
+/// The list in the form of a streaming list: its objects as ADDED, then the end mark, then the watch.
 fn streamed(list: &Value, watch: &str) -> String {
     let kind = list["kind"].as_str().unwrap().strip_suffix("List").unwrap();
     let mut text = String::new();
@@ -99,7 +99,7 @@ async fn replay(resource: &str, watch_list: WatchListMode) {
     let streams = watch_list == WatchListMode::On;
     let text = if streams { streamed(&parsed, &watch) } else { watch };
     text.as_bytes().chunks(7_001).for_each(|chunk| live.bytes(chunk));
-    // The plain list is what the streamed one is compared with.
+    // The consistency check compares the streamed list with the plain one.
     let config = FactoryConfig { watch_list, check_consistency: true, ..config() };
     let world = World::start_with(script, config, WatchConfig::new(gvr));
 
@@ -123,14 +123,15 @@ async fn replay(resource: &str, watch_list: WatchListMode) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_recording_of_a_real_server_ends_in_the_state_it_tells() {
+async fn every_recording_ends_in_its_final_state() {
     for resource in RESOURCES {
         replay(resource, WatchListMode::Off).await;
     }
 }
 
+/// A streaming list is applied at its end mark and equals the plain list of its version.
 #[tokio::test(start_paused = true)]
-async fn every_recording_streamed_ends_in_the_same_state_and_equals_its_list_r42_r50() {
+async fn every_recording_as_a_streaming_list_ends_in_the_same_state_and_is_consistent() {
     for resource in RESOURCES {
         replay(resource, WatchListMode::On).await;
     }

@@ -1,4 +1,4 @@
-//! What a list after the first one does, C-6, D-5, D-6.
+//! Lists after the first one, C-6, D-5, D-6.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,9 +14,9 @@ fn gone() -> serde_json::Value {
     event("ERROR", crate::world::status(410, "Expired", "too old resource version"))
 }
 
-/// Scenarios 69, 76, 97, 116 and 117.
+/// Scenarios 69, 76, 97, 116 and 117: a 410 in the stream ends the run, and the relist infers deletions.
 #[tokio::test(start_paused = true)]
-async fn after_a_gone_in_the_stream_only_the_difference_is_told_r22_r33() {
+async fn after_an_expired_watch_only_the_difference_is_delivered() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2"), pod("c", "3")]));
     script.watch(Answer::watch(&[event("MODIFIED", pod("c", "11")), gone()]));
@@ -30,7 +30,7 @@ async fn after_a_gone_in_the_stream_only_the_difference_is_told_r22_r33() {
     assert_eq!(world.watch_versions(), ["10", "20"]);
     assert_eq!(world.cached(), ["shop/a@1", "shop/c@15", "shop/d@18"]);
     assert_eq!(
-        world.told()[3..],
+        world.received()[3..],
         [
             "update shop/c@3->11 live",
             "delete shop/b@2 relist?",
@@ -40,9 +40,9 @@ async fn after_a_gone_in_the_stream_only_the_difference_is_told_r22_r33() {
     );
 }
 
-/// Scenario 68.
+/// Scenario 68: a list first deletes and then adds and updates (C-6), and its version is applied with it (I-11).
 #[tokio::test(start_paused = true)]
-async fn a_list_may_bring_all_take_all_and_do_both_and_its_version_is_there_with_it_c6_i11() {
+async fn a_list_adds_and_deletes_any_objects_together_with_its_version() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
     for (version, objects) in [
@@ -62,11 +62,11 @@ async fn a_list_may_bring_all_take_all_and_do_both_and_its_version_is_there_with
         assert_eq!(world.cached(), cached, "{version}");
     }
 
-    let mut told = world.told().split_off(2);
-    // The deletions of one list come in any order.
-    told[..2].sort();
+    let mut received = world.received().split_off(2);
+    // The deletions of one list have no order.
+    received[..2].sort();
     assert_eq!(
-        told,
+        received,
         [
             "delete shop/a@1 relist?",
             "delete shop/b@2 relist?",
@@ -79,9 +79,9 @@ async fn a_list_may_bring_all_take_all_and_do_both_and_its_version_is_there_with
     );
 }
 
-/// Scenario 22.
+/// Scenario 22: a watch that cannot be opened ends the run.
 #[tokio::test(start_paused = true)]
-async fn a_gone_when_opening_the_watch_leads_to_a_list_after_a_backoff_r21() {
+async fn a_410_when_opening_the_watch_leads_to_a_list_after_a_backoff() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     script.watch(Answer::error(410, "Expired", "too old resource version: 10"));
@@ -96,9 +96,9 @@ async fn a_gone_when_opening_the_watch_leads_to_a_list_after_a_backoff_r21() {
     assert!(requests[2].at - requests[1].at >= Duration::from_millis(800));
 }
 
-/// Scenario 23.
+/// Scenario 23: if the version has expired, the newest state is listed at once.
 #[tokio::test(start_paused = true)]
-async fn a_list_at_an_expired_version_is_followed_at_once_by_one_of_the_newest_r7() {
+async fn a_list_at_an_expired_version_is_followed_at_once_by_a_list_of_the_newest_state() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     script.watch(Answer::watch(&[gone()]));
@@ -113,9 +113,9 @@ async fn a_list_at_an_expired_version_is_followed_at_once_by_one_of_the_newest_r
     assert_eq!(lists[1].at, lists[2].at);
 }
 
-/// Scenario 25.
+/// Scenario 25: a version that is too large for the server is not available.
 #[tokio::test(start_paused = true)]
-async fn a_version_the_server_has_not_reached_is_followed_at_once_by_the_newest_r9() {
+async fn a_version_that_the_server_has_not_reached_leads_at_once_to_a_list_of_the_newest_state() {
     let too_large = serde_json::json!({"kind": "Status", "reason": "Timeout", "code": 504,
         "message": "Too large resource version: 10, current: 3"});
     let script = Script::new();
@@ -132,8 +132,9 @@ async fn a_version_the_server_has_not_reached_is_followed_at_once_by_the_newest_
     assert_eq!(world.watch_versions(), ["10", "4"]);
 }
 
+/// The newest state is requested until a list succeeds.
 #[tokio::test(start_paused = true)]
-async fn a_second_failure_keeps_asking_for_the_newest_after_a_backoff_r7() {
+async fn after_another_failure_the_newest_state_is_still_requested() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     script.watch(Answer::watch(&[gone()]));
@@ -149,9 +150,9 @@ async fn a_second_failure_keeps_asking_for_the_newest_after_a_backoff_r7() {
     assert_eq!(world.list_versions(), ["0", "10", "", "", "20"]);
 }
 
-/// Scenario 82.
+/// Scenario 82: a relist does not deliver unchanged objects, except to listeners with `relist_all` (D-5).
 #[tokio::test(start_paused = true)]
-async fn objects_that_did_not_change_are_told_only_to_who_asked_d5() {
+async fn unchanged_objects_are_delivered_only_to_listeners_that_asked_for_them() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
     let watch = script.live_watch();
@@ -165,11 +166,11 @@ async fn objects_that_did_not_change_are_told_only_to_who_asked_d5() {
     watch.frame(&gone());
     world.watches(2).await;
 
-    assert_eq!(world.told()[2..], ["update shop/b@2->12 relist"]);
-    let mut told = all.told();
-    told[..2].sort();
+    assert_eq!(world.received()[2..], ["update shop/b@2->12 relist"]);
+    let mut received = all.received();
+    received[..2].sort();
     assert_eq!(
-        told,
+        received,
         [
             "add shop/a@1 initial",
             "add shop/b@2 initial",
@@ -179,8 +180,9 @@ async fn objects_that_did_not_change_are_told_only_to_who_asked_d5() {
     );
 }
 
+/// An object with another UID is another object (D-6).
 #[tokio::test(start_paused = true)]
-async fn another_uid_is_a_deletion_and_an_addition_d6() {
+async fn an_object_with_another_uid_is_delivered_as_a_deletion_and_an_addition() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod_of("a", "1", "old"), pod_of("b", "2", "old")]));
     script.watch(Answer::watch(&[event("MODIFIED", pod_of("b", "11", "new")), gone()]));
@@ -190,24 +192,26 @@ async fn another_uid_is_a_deletion_and_an_addition_d6() {
     world.watches(2).await;
 
     assert_eq!(
-        world.told()[2..],
+        world.received()[2..],
         ["delete shop/b@2 live?", "add shop/b@11 live", "delete shop/a@1 relist?", "add shop/a@15 relist",]
     );
 }
 
+/// An object is unchanged only if both its UID and its version are (D-6).
 #[tokio::test(start_paused = true)]
-async fn the_same_version_under_another_uid_is_a_change_d6() {
+async fn the_same_version_with_another_uid_is_a_change() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod_of("a", "1", "old")]));
     script.watch(Answer::watch(&[gone()]));
     script.list(Answer::list("20", &[pod_of("a", "1", "new")]));
     let world = World::start(script);
 
-    world.tells(&["add shop/a@1 initial", "delete shop/a@1 relist?", "add shop/a@1 relist"]).await;
+    world.receives(&["add shop/a@1 initial", "delete shop/a@1 relist?", "add shop/a@1 relist"]).await;
 }
 
+/// Failures do not change the cache.
 #[tokio::test(start_paused = true)]
-async fn the_cache_stays_readable_while_nothing_works_r32() {
+async fn the_cache_stays_readable_while_all_requests_fail() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     script.watch(Answer::watch(&[gone()]));
@@ -220,9 +224,9 @@ async fn the_cache_stays_readable_while_nothing_works_r32() {
     assert!(world.informer.status().reflectors[0].consecutive_failures >= 3);
 }
 
-/// Scenario 21.
+/// Scenario 21: a paged answer to the first list means that the server has no watch cache.
 #[tokio::test(start_paused = true)]
-async fn a_paged_answer_to_the_first_list_keeps_the_later_ones_paged_r11() {
+async fn a_paged_answer_to_the_first_list_makes_later_lists_paged() {
     let script = Script::new();
     script.list(Answer::page("10", "t", &[pod("a", "1")]));
     script.list(Answer::page("10", "", &[pod("b", "2")]));

@@ -1,4 +1,4 @@
-//! Watches that are opened again and again, scenarios 4 to 8, 15, 28 and 30.
+//! Watches that are reopened repeatedly, scenarios 4 to 8, 15, 28 and 30.
 
 use std::time::Duration;
 
@@ -20,8 +20,9 @@ fn waits(world: &World) -> Vec<u128> {
     watches.windows(2).map(|pair| (pair[1].at - pair[0].at).as_millis()).collect()
 }
 
+/// Scenario 4: the waits double, and a refused watch is resumed without a list.
 #[tokio::test(start_paused = true)]
-async fn refusals_lead_to_growing_waits_and_to_no_list_r2_r21_scenario_4() {
+async fn refused_connections_lead_to_growing_waits_without_a_list() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     (0..9).for_each(|_| script.watch(Answer::Refused));
@@ -33,8 +34,9 @@ async fn refusals_lead_to_growing_waits_and_to_no_list_r2_r21_scenario_4() {
     assert_eq!(world.list_versions(), ["0"]);
 }
 
+/// Scenario 5.
 #[tokio::test(start_paused = true)]
-async fn the_waits_are_those_of_the_configuration_scenario_5() {
+async fn the_waits_follow_the_configured_backoff() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     (0..5).for_each(|_| script.watch(Answer::Refused));
@@ -48,8 +50,10 @@ async fn the_waits_are_those_of_the_configuration_scenario_5() {
     assert_eq!(waits(&world).iter().sum::<u128>(), 10 + 20 + 40 + 80 + 100);
 }
 
+/// Scenarios 6 and 7: one sequence of waits serves all failures, for a 429 on opening and in the stream
+///
 #[tokio::test(start_paused = true)]
-async fn every_429_draws_once_and_none_lists_r3_r21_r22_scenarios_6_and_7() {
+async fn each_429_extends_the_same_backoff_and_none_leads_to_a_list() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     (0..3).for_each(|_| script.watch(Answer::error(429, "TooManyRequests", "slow down")));
@@ -62,8 +66,9 @@ async fn every_429_draws_once_and_none_lists_r3_r21_r22_scenarios_6_and_7() {
     assert_eq!(world.list_versions(), ["0"]);
 }
 
+/// Scenario 8: the window limits the time of the retries.
 #[tokio::test(start_paused = true)]
-async fn internal_errors_are_retried_for_as_long_as_the_window_is_r23_scenario_8() {
+async fn internal_errors_are_retried_within_the_window() {
     for (window, retries) in [(0, 0), (30, 31)] {
         let script = Script::new();
         script.list(Answer::list("10", &[]));
@@ -78,13 +83,14 @@ async fn internal_errors_are_retried_for_as_long_as_the_window_is_r23_scenario_8
         let versions = world.watch_versions();
         assert!(versions[..=retries].iter().all(|version| version == "10"), "{versions:?}");
         assert_eq!(versions[retries + 1], "20");
-        // client-go does not wait at all (weakness 22).
+        // client-go does not wait at all.
         assert!(waits(&world)[..retries].iter().all(|wait| *wait >= 1_000));
     }
 }
 
+/// Scenario 30: after a StoreReadError, a relist removes the corrupt object.
 #[tokio::test(start_paused = true)]
-async fn a_corrupt_object_that_was_force_deleted_goes_with_the_relist_r34_scenario_30() {
+async fn a_force_deleted_corrupt_object_is_deleted_by_the_relist() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("corrupt", "1"), pod("a", "2")]));
     let unreadable = "unable to transform or decode the object: the object was deleted";
@@ -100,11 +106,12 @@ async fn a_corrupt_object_that_was_force_deleted_goes_with_the_relist_r34_scenar
 
     assert_eq!(world.cached(), ["shop/a@2", "shop/b@11"]);
     assert_eq!(world.watch_versions(), ["10", "20"]);
-    assert_eq!(world.told()[3..], ["delete shop/corrupt@1 relist?"]);
+    assert_eq!(world.received()[3..], ["delete shop/corrupt@1 relist?"]);
 }
 
+/// Scenario 15: an ERROR event without a Status is an error nevertheless.
 #[tokio::test(start_paused = true)]
-async fn an_error_event_without_a_status_ends_the_stream_and_nothing_else_r22_scenario_15() {
+async fn an_error_event_without_a_status_only_ends_the_run() {
     for payload in
         [pod("x", "1"), json!(null), json!("text"), json!([1]), json!({"kind": "Status", "code": "x"})]
     {
@@ -122,9 +129,10 @@ async fn an_error_event_without_a_status_ends_the_stream_and_nothing_else_r22_sc
     }
 }
 
-/// Scenario 114.
+/// Scenarios 28 and 114: the last version received is recorded verbatim, also of bookmarks, and shown
+///
 #[tokio::test(start_paused = true)]
-async fn the_version_follows_every_kind_of_event_r28_r30_r36_scenario_28() {
+async fn the_observed_version_follows_every_kind_of_event() {
     let script = Script::new();
     script.list(Answer::list("5", &[]));
     let watch = script.live_watch();

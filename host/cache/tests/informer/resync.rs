@@ -14,12 +14,12 @@ fn resyncing(seconds: u64) -> ListenerConfig {
 }
 
 fn resyncs(recorder: &Recorder) -> usize {
-    recorder.told().iter().filter(|told| told.ends_with("resync")).count()
+    recorder.received().iter().filter(|received| received.ends_with("resync")).count()
 }
 
-/// Scenarios 17, 51, 78 and 79.
+/// Scenarios 17, 51, 78 and 79: a resync delivers all objects (P-8) to the listeners whose period has elapsed (P-10).
 #[tokio::test(start_paused = true)]
-async fn each_listener_is_told_of_everything_in_its_own_period_p8_p10() {
+async fn each_listener_receives_all_objects_in_its_own_period() {
     let world = World::listing("10", &[pod("a", "1"), pod("b", "2")]);
     world.informer.wait_synced().await;
     let (two, three) = (Arc::new(Recorder::default()), Arc::new(Recorder::default()));
@@ -33,13 +33,14 @@ async fn each_listener_is_told_of_everything_in_its_own_period_p8_p10() {
     }
 
     assert_eq!(seen, [(0, 0), (2, 0), (2, 2), (4, 2), (4, 2), (6, 4)]);
-    assert!(two.told().contains(&"update shop/a@1->1 resync".to_owned()));
+    assert!(two.received().contains(&"update shop/a@1->1 resync".to_owned()));
     assert_eq!(resyncs(&world.recorder), 0);
     assert_eq!(world.script.lists().len(), 1);
 }
 
+/// Each listener may set its own period (P-9).
 #[tokio::test(start_paused = true)]
-async fn a_listener_without_a_period_has_the_informers_and_zero_means_never_p9() {
+async fn a_listener_without_a_period_uses_the_informers_and_zero_means_never() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = WatchConfig { resync: Some(Duration::from_secs(5)), ..pods() };
@@ -53,8 +54,9 @@ async fn a_listener_without_a_period_has_the_informers_and_zero_means_never_p9()
     assert_eq!((resyncs(&world.recorder), resyncs(&never)), (2, 0));
 }
 
+/// The factory has a default resync period (F-7).
 #[tokio::test(start_paused = true)]
-async fn an_informer_without_a_period_has_the_factorys_and_its_own_beats_it_f7() {
+async fn an_informers_own_period_replaces_that_of_the_factory() {
     for (own, expected) in [(None, 1), (Some(Duration::from_secs(2)), 5), (Some(Duration::ZERO), 0)] {
         let script = Script::new();
         script.list(Answer::list("10", &[pod("a", "1")]));
@@ -68,9 +70,9 @@ async fn an_informer_without_a_period_has_the_factorys_and_its_own_beats_it_f7()
     }
 }
 
-/// Scenario 80.
+/// Scenario 80: periods are independent (P-9) and kept exactly (P-10).
 #[tokio::test(start_paused = true)]
-async fn the_period_of_one_listener_changes_no_other_p9_p10() {
+async fn the_period_of_a_listener_does_not_change_that_of_others() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = WatchConfig { resync: Some(Duration::from_secs(12 * 60 * 60)), ..pods() };
@@ -90,9 +92,9 @@ async fn the_period_of_one_listener_changes_no_other_p9_p10() {
     assert_eq!((resyncs(&asking[0]), resyncs(&world.recorder)), (0, 1));
 }
 
-/// Scenario 18.
+/// Scenario 18: the shortest period is a second (P-9).
 #[tokio::test(start_paused = true)]
-async fn less_than_a_second_counts_as_a_second_p9() {
+async fn a_period_below_a_second_becomes_a_second() {
     let world = World::listing("10", &[pod("a", "1")]);
     world.informer.wait_synced().await;
     let hasty = Arc::new(Recorder::default());
@@ -104,9 +106,9 @@ async fn less_than_a_second_counts_as_a_second_p9() {
     assert_eq!(resyncs(&hasty), 2);
 }
 
-/// Scenarios 54 and 66.
+/// Scenarios 54 and 66: a resync is an entry of the delta queue.
 #[tokio::test(start_paused = true)]
-async fn a_resync_never_overtakes_a_newer_state_q31() {
+async fn a_resync_never_delivers_an_older_state_than_before() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1")]));
     let watch = script.live_watch();
@@ -121,17 +123,19 @@ async fn a_resync_never_overtakes_a_newer_state_q31() {
     }
 
     let versions: Vec<u32> = sink
-        .told()
+        .received()
         .iter()
-        .map(|told| told.rsplit(['@', '>']).next().unwrap().split(' ').next().unwrap().parse().unwrap())
+        .map(|received| {
+            received.rsplit(['@', '>']).next().unwrap().split(' ').next().unwrap().parse().unwrap()
+        })
         .collect();
     assert!(versions.is_sorted(), "{versions:?}");
     assert_eq!(resyncs(&sink), 3);
 }
 
-/// Scenario 51.
+/// Scenario 51: a resync delivers the objects in the cache (P-8).
 #[tokio::test(start_paused = true)]
-async fn of_an_empty_cache_nothing_is_told_p8() {
+async fn a_resync_of_an_empty_cache_delivers_nothing() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let watch = script.live_watch();
@@ -141,9 +145,9 @@ async fn of_an_empty_cache_nothing_is_told_p8() {
     world.informer.add_listener(resyncing(1), Arc::clone(&sink) as _).unwrap();
 
     tokio::time::sleep(Duration::from_millis(3_500)).await;
-    assert_eq!(sink.told().len(), 0);
+    assert_eq!(sink.received().len(), 0);
 
     watch.event("ADDED", &pod("a", "11"));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(sink.told(), ["add shop/a@11 live", "update shop/a@11->11 resync"]);
+    assert_eq!(sink.received(), ["add shop/a@11 live", "update shop/a@11->11 resync"]);
 }

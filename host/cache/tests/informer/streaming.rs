@@ -29,12 +29,12 @@ fn mark(version: &str, value: &str) -> Value {
         "annotations": {"k8s.io/initial-events-end": value}}}})
 }
 
-/// The mark itself.
+/// The end mark.
 fn end(version: &str) -> Value {
     mark(version, "true")
 }
 
-/// Every request so far: `stream@`, `watch@7`, `list@0`.
+/// Every request so far, as `stream@`, `watch@7` or `list@0`.
 fn asked(world: &World) -> Vec<String> {
     let mut asked = Vec::new();
     for request in world.script.requests() {

@@ -1,4 +1,5 @@
-//! Informers counted by their subscriptions: D-12, P-13 to P-15, P-18, F-1, F-9, F-10; scenarios 85 to 90, 92, 94, 95.
+//! Informers that run while they have subscriptions: D-12, P-13 to P-15, P-18, F-1, F-9, F-10; scenarios 85 to 90, 92,
+//! 94 and 95.
 
 use std::{
     sync::{Arc, mpsc},
@@ -15,7 +16,7 @@ use crate::{
     world::{Recorder, config, core_v1, eventually, listener, pod, pods},
 };
 
-/// A factory whose server always knows pods.
+/// A factory whose server always serves pods.
 fn factory(script: &Script) -> InformerFactory {
     script.always("/api/v1", Some(core_v1()));
     InformerFactory::new(script.client(), config())
@@ -28,45 +29,47 @@ fn subscribe(factory: &InformerFactory) -> (Subscription, Arc<Recorder>) {
     (subscription, recorder)
 }
 
-async fn told(recorder: &Recorder, expected: &[&str]) {
+async fn received(recorder: &Recorder, expected: &[&str]) {
     eventually(
-        &format!("told = {expected:?}"),
-        || recorder.told() == expected,
-        || format!("{:?}", recorder.told()),
+        &format!("received = {expected:?}"),
+        || recorder.received() == expected,
+        || format!("{:?}", recorder.received()),
     )
     .await;
 }
 
-/// One list of this pod, and a watch to write to.
+/// Scripts a list of this pod and a watch that the test writes to.
 fn listing(script: &Script, version: &str, name: &str) -> Live {
     script.list(Answer::list(version, &[pod(name, "1")]));
     script.live_watch()
 }
 
+/// Subscriptions to the same resource and scope (F-1) share an informer that they start (D-12).
 #[tokio::test(start_paused = true)]
-async fn the_first_subscription_starts_the_informer_and_later_ones_share_its_watch_d12_f1() {
+async fn the_first_subscription_starts_the_informer_and_later_ones_share_its_watch() {
     let script = Script::new();
     let watch = listing(&script, "10", "a");
     let factory = factory(&script);
 
-    let (first, heard) = subscribe(&factory);
+    let (first, received_first) = subscribe(&factory);
     assert!(first.informer().wait_synced().await);
-    let (second, heard_late) = subscribe(&factory);
+    let (second, received_late) = subscribe(&factory);
     watch.event("ADDED", &pod("b", "11"));
 
-    told(&heard, &["add shop/a@1 initial", "add shop/b@11 live"]).await;
-    told(&heard_late, &["add shop/a@1 initial", "add shop/b@11 live"]).await;
+    received(&received_first, &["add shop/a@1 initial", "add shop/b@11 live"]).await;
+    received(&received_late, &["add shop/a@1 initial", "add shop/b@11 live"]).await;
     assert_eq!((script.lists().len(), script.watches().len()), (1, 1));
     assert_eq!(factory.informers().len(), 1);
     assert_eq!(first.informer().key(), second.informer().key());
 }
 
+/// After the last subscription the informer ends; a new subscription starts with a list (D-12).
 #[tokio::test(start_paused = true)]
-async fn the_last_release_closes_the_watch_frees_the_cache_and_a_new_one_begins_with_a_list_d12() {
+async fn the_last_release_closes_the_watch_and_frees_the_cache() {
     let script = Script::new();
     let watch = listing(&script, "10", "a");
     let factory = factory(&script);
-    let (first, heard) = subscribe(&factory);
+    let (first, received_first) = subscribe(&factory);
     let (second, _) = subscribe(&factory);
     first.informer().wait_synced().await;
     let lister = first.lister();
@@ -83,33 +86,34 @@ async fn the_last_release_closes_the_watch_frees_the_cache_and_a_new_one_begins_
     assert_eq!(informer.status().phase, Phase::Stopped);
     assert!(factory.informers().is_empty());
 
-    // What was deleted in between is told to nobody; what is there is told as new.
+    // Objects deleted in between are not reported; existing objects are added.
     listing(&script, "20", "b");
-    let (third, heard_anew) = subscribe(&factory);
-    told(&heard_anew, &["add shop/b@1 initial"]).await;
-    assert_eq!(heard.told(), ["add shop/a@1 initial"]);
+    let (third, received_anew) = subscribe(&factory);
+    received(&received_anew, &["add shop/b@1 initial"]).await;
+    assert_eq!(received_first.received(), ["add shop/a@1 initial"]);
     assert_eq!((third.lister().len(), lister.len()), (1, 0));
     assert_eq!(script.lists()[1].get("resourceVersion"), "0");
 }
 
+/// The informer runs while it has any subscription (D-12).
 #[tokio::test(start_paused = true)]
-async fn those_who_stay_miss_nothing_when_others_go_d12() {
+async fn a_release_does_not_affect_other_subscriptions() {
     let script = Script::new();
     let watch = listing(&script, "10", "a");
     let factory = factory(&script);
-    let (stays, heard) = subscribe(&factory);
-    let (goes, heard_by_who_goes) = subscribe(&factory);
+    let (stays, received_first) = subscribe(&factory);
+    let (goes, received_by_leaver) = subscribe(&factory);
     stays.informer().wait_synced().await;
 
     goes.release().await;
     watch.event("DELETED", &pod("a", "11"));
 
-    told(&heard, &["add shop/a@1 initial", "delete shop/a@11 live"]).await;
-    assert_eq!(heard_by_who_goes.told(), ["add shop/a@1 initial"]);
+    received(&received_first, &["add shop/a@1 initial", "delete shop/a@11 live"]).await;
+    assert_eq!(received_by_leaver.received(), ["add shop/a@1 initial"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_subscription_is_released_too_and_so_is_one_whose_release_nobody_waits_for() {
+async fn dropping_a_subscription_or_its_release_releases_it() {
     let script = Script::new();
     let factory = factory(&script);
     for drop_it in [true, false] {
@@ -129,8 +133,9 @@ async fn a_dropped_subscription_is_released_too_and_so_is_one_whose_release_nobo
     }
 }
 
+/// An informer that has lost its last subscription is not returned again (D-12).
 #[tokio::test(start_paused = true)]
-async fn whoever_subscribes_while_the_old_informer_ends_gets_a_new_one_d12() {
+async fn a_subscription_made_while_the_old_informer_ends_gets_a_new_one() {
     let script = Script::new();
     listing(&script, "10", "a");
     let factory = factory(&script);
@@ -140,9 +145,9 @@ async fn whoever_subscribes_while_the_old_informer_ends_gets_a_new_one_d12() {
     listing(&script, "20", "b");
 
     drop(old);
-    let (new, heard) = subscribe(&factory);
+    let (new, received_first) = subscribe(&factory);
 
-    told(&heard, &["add shop/b@1 initial"]).await;
+    received(&received_first, &["add shop/b@1 initial"]).await;
     assert_eq!((old_informer.lister().len(), new.lister().len()), (0, 1));
     assert_eq!(factory.informers().len(), 1);
 }
@@ -163,8 +168,9 @@ async fn an_informer_that_belongs_to_the_factory_outlives_its_subscriptions() {
     assert!(informer.status().listeners.is_empty());
 }
 
+/// A factory that was shut down (F-5) starts no informer (F-2).
 #[tokio::test(start_paused = true)]
-async fn after_the_shutdown_nobody_subscribes_and_the_cache_stays_readable_f2_f5() {
+async fn after_a_shutdown_subscribing_fails_and_the_cache_stays_readable() {
     let script = Script::new();
     listing(&script, "10", "a");
     let factory = factory(&script);
@@ -177,44 +183,44 @@ async fn after_the_shutdown_nobody_subscribes_and_the_cache_stays_readable_f2_f5
     let error = factory.subscribe(pods()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the informer factory has been shut down, so v1/pods cannot be subscribed to"
+        "the informer factory has been shut down, so it has no informer of v1/pods any more"
     );
     subscription.release().await;
     assert_eq!(lister.len(), 1);
 }
 
-/// Scenarios 86 and 89.
+/// Scenarios 85 to 87, 89, 90 and 95: a removal affects one listener and may be repeated (P-14). Rows 85, 86 and 87.
 #[tokio::test(start_paused = true)]
-async fn a_listener_is_removed_once_alone_and_at_any_time_p14_scenarios_85_to_87_90_95() {
+async fn a_listener_can_be_removed_at_any_time_and_removes_no_other() {
     let script = Script::new();
     let watch = listing(&script, "10", "a");
     let factory = factory(&script);
     let (subscription, kept) = subscribe(&factory);
     let sink = Arc::new(Recorder::default());
     let early = subscription.add_listener(listener("early"), Arc::clone(&sink) as _).unwrap();
-    // Scenario 95: nothing has run yet.
+    // Scenario 95: the informer has not delivered anything yet.
     early.remove();
     let twice: Vec<_> = (0..2)
         .map(|_| subscription.add_listener(listener("twice"), Arc::clone(&sink) as _).unwrap())
         .collect();
     assert_eq!(subscription.informer().status().listeners.len(), 3);
     subscription.informer().wait_synced().await;
-    assert_eq!(sink.told(), ["add shop/a@1 initial", "add shop/a@1 initial"]);
+    assert_eq!(sink.received(), ["add shop/a@1 initial", "add shop/a@1 initial"]);
 
     twice[0].remove();
     twice[0].remove();
     early.remove();
     watch.event("ADDED", &pod("b", "11"));
 
-    told(&kept, &["add shop/a@1 initial", "add shop/b@11 live"]).await;
-    assert_eq!(sink.told().len(), 3);
+    received(&kept, &["add shop/a@1 initial", "add shop/b@11 live"]).await;
+    assert_eq!(sink.received().len(), 3);
     assert_eq!(subscription.informer().status().listeners.len(), 2);
-    // Scenario 89: after the stop too.
+    // Scenario 89: also after the stop.
     subscription.release().await;
     twice[1].remove();
 }
 
-/// Holds every call until it is let go.
+/// Blocks every call until the test continues it.
 struct Holds {
     entered: mpsc::Sender<()>,
     go: Mutex<mpsc::Receiver<()>>,
@@ -227,9 +233,9 @@ impl NotificationSink for Holds {
     }
 }
 
-/// Scenarios 94 and 95: other than client-go's, a removal has always happened when it returns.
+/// Scenarios 94 and 95: unlike in client-go, the removal is complete when it returns (P-15).
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_removal_returns_after_the_call_in_hand_and_before_any_other_p15() {
+async fn a_removal_waits_for_the_call_in_progress_and_prevents_any_later_one() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let watch = script.live_watch();
@@ -251,7 +257,7 @@ async fn a_removal_returns_after_the_call_in_hand_and_before_any_other_p15() {
     let mut removal = spawn_blocking(move || registration.remove());
     let early = tokio::time::timeout(Duration::from_millis(200), &mut removal).await;
     assert!(early.is_err(), "it returned during a call");
-    // One burst may bring both events to the sink before the removal has its turn.
+    // One burst may deliver both events to the sink before the removal gets the lock.
     let _ = (go.send(()), go.send(()));
     removal.await.unwrap();
     let after = calls.try_iter().count();
@@ -264,11 +270,11 @@ async fn a_removal_returns_after_the_call_in_hand_and_before_any_other_p15() {
 
 /// Scenario 88.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_hundred_come_and_go_during_ten_thousand_events_and_nothing_is_left_behind() {
+async fn a_hundred_subscribers_join_and_leave_during_ten_thousand_events() {
     let script = Script::new();
     let watch = listing(&script, "10", "a");
     let factory = Arc::new(factory(&script));
-    let (stays, heard) = subscribe(&factory);
+    let (stays, received_first) = subscribe(&factory);
     stays.informer().wait_synced().await;
 
     let comers: Vec<_> = (0..100)
@@ -292,7 +298,12 @@ async fn a_hundred_come_and_go_during_ten_thousand_events_and_nothing_is_left_be
         comer.await.unwrap();
     }
 
-    eventually("every event", || heard.told().len() == 10_001, || heard.told().len().to_string()).await;
+    eventually(
+        "every event",
+        || received_first.received().len() == 10_001,
+        || received_first.received().len().to_string(),
+    )
+    .await;
     assert_eq!(stays.informer().status().listeners.len(), 1);
     stays.release().await;
     assert!(watch.is_closed());
@@ -301,11 +312,11 @@ async fn a_hundred_come_and_go_during_ten_thousand_events_and_nothing_is_left_be
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_informer_that_is_superseded_is_shown_and_goes_on_until_nobody_holds_it() {
+async fn a_superseded_informer_is_listed_until_its_last_subscription_ends() {
     let script = Script::new();
     let watch = listing(&script, "10", "a");
     let factory = factory(&script);
-    let (old, heard) = subscribe(&factory);
+    let (old, received_first) = subscribe(&factory);
     old.informer().wait_synced().await;
     listing(&script, "20", "b");
 
@@ -316,13 +327,13 @@ async fn an_informer_that_is_superseded_is_shown_and_goes_on_until_nobody_holds_
     };
     assert!(is(factory.superseded(), &old) && is(factory.informers(), &new));
     watch.event("DELETED", &pod("a", "11"));
-    told(&heard, &["add shop/a@1 initial", "delete shop/a@11 live"]).await;
+    received(&received_first, &["add shop/a@1 initial", "delete shop/a@11 live"]).await;
     old.release().await;
     assert!(watch.is_closed());
     assert!(factory.superseded().is_empty() && is(factory.informers(), &new));
 }
 
-/// Wherever the end of the last subscription falls, the informer is found.
+/// The last subscription may end at any moment of the supersession.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_informer_whose_last_subscription_ends_while_it_is_superseded_ends() {
     let script = Script::new();

@@ -1,4 +1,4 @@
-//! The same over real connections, where frames are cut anywhere and sockets break.
+//! The informer over real connections, where frames are split anywhere and sockets break.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn start(script: Script) -> (World, JoinSet<()>) {
 
 /// Scenario 114.
 #[tokio::test]
-async fn frames_may_be_cut_at_any_byte() {
+async fn frames_may_be_split_at_any_byte() {
     let script = Script::new();
     let (list, answer) = Answer::live(200);
     script.list(answer);
@@ -50,8 +50,9 @@ async fn frames_may_be_cut_at_any_byte() {
     world.caches(&["shop/ä@11"]).await;
 }
 
+/// A broken connection is a normal end of a watch (A-11).
 #[tokio::test]
-async fn a_reset_connection_resumes_the_watch_a11() {
+async fn a_watch_is_resumed_after_a_connection_reset() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let first = script.live_watch();
@@ -69,7 +70,7 @@ async fn a_reset_connection_resumes_the_watch_a11() {
 }
 
 #[tokio::test]
-async fn a_list_that_breaks_off_is_told_and_retried() {
+async fn a_list_that_breaks_off_is_reported_and_retried() {
     let script = Script::new();
     let (list, answer) = Answer::live(200);
     list.bytes(r#"{"kind":"PodList","items":["#);
@@ -78,12 +79,17 @@ async fn a_list_that_breaks_off_is_told_and_retried() {
     script.list(Answer::list("10", &[pod("a", "1")]));
     let (world, _server) = start(script).await;
 
-    assert!(world.fails(ErrorClass::Malformed).await.contains("broke off its answer"));
+    assert!(
+        world
+            .fails(ErrorClass::Malformed)
+            .await
+            .contains("closed the connection in the middle of its answer")
+    );
     world.caches(&["shop/a@1"]).await;
 }
 
 #[tokio::test]
-async fn a_port_where_nobody_listens_is_told_as_refused_and_retried() {
+async fn a_closed_port_is_reported_as_refused() {
     let script = Script::new();
     let (address, server) = script.serve().await;
     drop(server);
@@ -106,7 +112,7 @@ async fn a_stop_closes_the_connections() {
     world.factory.shutdown().await;
 
     assert_eq!(world.informer.status().queued_deltas, 0);
-    // The server notices at its next write.
+    // The server notices it when it writes next.
     crate::world::eventually(
         "a closed watch",
         || {
@@ -119,7 +125,7 @@ async fn a_stop_closes_the_connections() {
 }
 
 #[tokio::test]
-async fn a_list_of_many_objects_is_applied_off_the_executor() {
+async fn a_list_of_many_objects_is_applied_outside_the_executor() {
     let script = Script::new();
     let items: Vec<_> = (0..3_000).map(|number| pod(&format!("p{number}"), &number.to_string())).collect();
     script.list(Answer::list("10", &items));
@@ -131,6 +137,6 @@ async fn a_list_of_many_objects_is_applied_off_the_executor() {
     crate::world::eventually("2999", || world.cached().len() == 2_999, || world.cached().len().to_string())
         .await;
 
-    assert_eq!(world.told().len(), 3_001);
-    assert_eq!(world.told()[3_000], "delete shop/p7@11 live");
+    assert_eq!(world.received().len(), 3_001);
+    assert_eq!(world.received()[3_000], "delete shop/p7@11 live");
 }

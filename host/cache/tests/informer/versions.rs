@@ -1,4 +1,5 @@
-//! How far the cache is: A-1, I-11; weakness 16 of client-go.
+//! The resource version of the cache (A-1, I-11). In client-go, the version is that of the reflector, ahead of the
+//! cache.
 
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ async fn a_writer_reads_its_own_write_once_the_cache_has_its_version() {
     world.informer.wait_for_version("9", None).await.unwrap();
     assert_eq!(world.informer.last_synced_version(), Ok(Some("9".to_owned())));
 
-    // As numbers: as texts "10" would be older than "9".
+    // Versions are compared as numbers; as text, "10" would be older than "9".
     let mut written = Box::pin(world.informer.wait_for_version("10", None));
     settle().await;
     assert!((&mut written).now_or_never().is_none());
@@ -35,8 +36,9 @@ async fn a_writer_reads_its_own_write_once_the_cache_has_its_version() {
     world.informer.wait_for_version("2", None).await.unwrap();
 }
 
+/// The version of the cache follows bookmarks too (I-11).
 #[tokio::test(start_paused = true)]
-async fn a_bookmark_moves_the_version_on_i11() {
+async fn a_bookmark_moves_the_version_of_the_cache() {
     let script = Script::new();
     script.list(Answer::list("9", &[]));
     let watch = script.live_watch();
@@ -50,7 +52,7 @@ async fn a_bookmark_moves_the_version_on_i11() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_several_namespaces_the_oldest_counts_unless_one_is_named() {
+async fn the_version_of_several_namespaces_is_the_oldest_unless_one_is_named() {
     let script = Script::new();
     for version in ["10", "10"] {
         script.list(Answer::list(version, &[]));
@@ -71,12 +73,13 @@ async fn of_several_namespaces_the_oldest_counts_unless_one_is_named() {
     assert_eq!(
         world.informer.newest_applied_version(),
         Ok(Some("20".to_owned())),
-        "it may have told of that"
+        "the listeners may have been notified of that version"
     );
 }
 
+/// Only decimal integers have an order.
 #[tokio::test(start_paused = true)]
-async fn versions_without_an_order_are_said_to_have_none_a1() {
+async fn waiting_for_a_version_without_an_order_is_an_error() {
     let world = World::listing("v2-abc", &[]);
     world.informer.wait_synced().await;
 
@@ -87,8 +90,9 @@ async fn versions_without_an_order_are_said_to_have_none_a1() {
     assert_eq!(world.informer.last_synced_version(), Ok(Some("v2-abc".to_owned())));
 }
 
+/// Every wait ends with the informer.
 #[tokio::test(start_paused = true)]
-async fn a_stop_ends_the_wait_for_a_version_r37() {
+async fn a_stop_ends_the_wait_for_a_version() {
     let world = World::listing("10", &[]);
     world.informer.wait_synced().await;
     let informer = world.informer.clone();
@@ -103,9 +107,9 @@ async fn a_stop_ends_the_wait_for_a_version_r37() {
     );
 }
 
-/// Somebody on another thread looks again and again; reading the index of a large object takes its time.
+/// Another thread reads in a loop. Reading the index values of a large object takes time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_cache_has_a_version_before_it_says_so() {
+async fn the_cache_has_the_objects_of_a_version_before_it_reports_the_version() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let watch = script.live_watch();

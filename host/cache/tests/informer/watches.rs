@@ -1,4 +1,4 @@
-//! How a watch is read and what follows its end.
+//! Watches and their ends.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::{
     world::{World, bookmark, config, event, pod, pods},
 };
 
-/// Scenarios 50, 72 and 110.
+/// Scenarios 50, 72 and 110: each event is applied in order, and the store decides its kind (C-3).
 #[tokio::test(start_paused = true)]
-async fn events_are_applied_and_told_in_order_r25_c3() {
+async fn events_are_applied_and_delivered_in_order() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "3")]));
     let watch = script.live_watch();
@@ -21,13 +21,13 @@ async fn events_are_applied_and_told_in_order_r25_c3() {
 
     watch.event("ADDED", &pod("b", "11"));
     watch.event("MODIFIED", &pod("a", "12"));
-    // The store decides: these two are the other way round for it (C-3).
+    // The store decides: it treats these two the other way round (C-3).
     watch.event("ADDED", &pod("a", "13"));
     watch.event("MODIFIED", &pod("c", "14"));
     watch.event("DELETED", &pod("b", "15"));
 
     world
-        .tells(&[
+        .receives(&[
             "add shop/a@3 initial",
             "add shop/b@11 live",
             "update shop/a@3->12 live",
@@ -39,9 +39,9 @@ async fn events_are_applied_and_told_in_order_r25_c3() {
     world.caches(&["shop/a@13", "shop/c@14"]).await;
 }
 
-/// Scenario 116.
+/// Scenario 116: the end of a watch is not a gap.
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_ends_normally_is_resumed_at_once_and_without_a_list_r18() {
+async fn a_watch_that_ends_normally_is_resumed_at_once_without_a_list() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     script.watch(Answer::watch(&[event("ADDED", pod("a", "11"))]));
@@ -58,8 +58,9 @@ async fn a_watch_that_ends_normally_is_resumed_at_once_and_without_a_list_r18() 
     assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
 }
 
+/// A watch may end in the middle of a frame.
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_breaks_is_a_normal_end_a11() {
+async fn a_broken_connection_is_a_normal_end_of_a_watch() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let watch = script.live_watch();
@@ -74,8 +75,9 @@ async fn a_connection_that_breaks_is_a_normal_end_a11() {
     assert_eq!(world.cached(), ["shop/a@11"]);
 }
 
+/// A bookmark changes the version and nothing else.
 #[tokio::test(start_paused = true)]
-async fn a_bookmark_moves_the_version_and_tells_nobody_r30() {
+async fn a_bookmark_moves_the_version_without_a_notification() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     script.watch(Answer::watch(&[bookmark("30")]));
@@ -84,14 +86,14 @@ async fn a_bookmark_moves_the_version_and_tells_nobody_r30() {
     world.watches(2).await;
 
     assert_eq!(world.watch_versions(), ["10", "30"]);
-    assert!(world.told().is_empty());
+    assert!(world.received().is_empty());
     let status = world.informer.status();
     assert_eq!(status.reflectors[0].applied_version, "30");
     assert_eq!((status.counters.bookmarks, status.counters.events), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn watches_that_bring_only_bookmarks_are_not_reopened_more_than_once_a_second() {
+async fn watches_with_only_bookmarks_are_reopened_at_most_once_a_second() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     for version in ["11", "12", "13"] {
@@ -105,9 +107,9 @@ async fn watches_that_bring_only_bookmarks_are_not_reopened_more_than_once_a_sec
     assert!(at.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_secs(1)), "{at:?}");
 }
 
-/// Scenario 13.
+/// Scenario 13: a very short watch is an error.
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_ends_within_a_second_and_without_events_backs_off_and_relists_r20() {
+async fn a_watch_that_ends_within_a_second_without_events_leads_to_a_backoff_and_a_relist() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     script.watch(Answer::watch(&[]));
@@ -122,9 +124,9 @@ async fn a_watch_that_ends_within_a_second_and_without_events_backs_off_and_reli
     assert!(requests[2].at - requests[1].at >= Duration::from_millis(800));
 }
 
-/// Scenarios 14, 26 and 32.
+/// Scenarios 14, 26 and 32: objects of another type and without metadata are skipped.
 #[tokio::test(start_paused = true)]
-async fn objects_of_another_type_are_skipped_and_do_not_move_the_version_r26_r27() {
+async fn objects_of_another_type_are_skipped_and_do_not_move_the_version() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let table = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "rows": []});
@@ -148,9 +150,9 @@ async fn objects_of_another_type_are_skipped_and_do_not_move_the_version_r26_r27
     assert_eq!(world.informer.status().counters.skipped, 4);
 }
 
-/// Scenario 14.
+/// Scenario 14: versions are not compared.
 #[tokio::test(start_paused = true)]
-async fn the_version_is_taken_verbatim_even_backwards_r28() {
+async fn the_version_is_recorded_verbatim_even_if_it_goes_back() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     script.watch(Answer::watch(&[event("MODIFIED", pod("a", "55")), event("ADDED", pod("b", "32"))]));
@@ -161,8 +163,9 @@ async fn the_version_is_taken_verbatim_even_backwards_r28() {
     assert_eq!(world.watch_versions(), ["10", "32"]);
 }
 
+/// A watch without a version starts with ADDED events in any order.
 #[tokio::test(start_paused = true)]
-async fn a_synthetic_snapshot_does_not_move_the_version_r29() {
+async fn a_synthetic_snapshot_does_not_move_the_version() {
     let script = Script::new();
     script.list(Answer::list("", &[]));
     script.watch(Answer::watch(&[event("ADDED", pod("a", "55")), event("ADDED", pod("b", "32"))]));
@@ -174,8 +177,9 @@ async fn a_synthetic_snapshot_does_not_move_the_version_r29() {
     assert_eq!(world.watch_versions(), ["", "", "56"]);
 }
 
+/// Unchanged objects are not delivered (P-6).
 #[tokio::test(start_paused = true)]
-async fn an_event_that_the_cache_knows_already_is_not_told_p6() {
+async fn an_event_with_a_state_that_is_in_the_cache_is_not_delivered() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "3")]));
     let watch = script.live_watch();
@@ -184,13 +188,13 @@ async fn an_event_that_the_cache_knows_already_is_not_told_p6() {
     watch.event("ADDED", &pod("a", "3"));
     watch.event("ADDED", &pod("b", "4"));
 
-    world.tells(&["add shop/a@3 initial", "add shop/b@4 live"]).await;
+    world.receives(&["add shop/a@3 initial", "add shop/b@4 live"]).await;
     assert_eq!(world.informer.status().counters.suppressed_unchanged, 1);
 }
 
-/// Scenarios 50, 59 and 76.
+/// Scenarios 50, 59 and 76: every deletion of the watch is delivered (D-11).
 #[tokio::test(start_paused = true)]
-async fn a_deletion_of_an_object_never_seen_is_told_d11() {
+async fn the_deletion_of_an_object_that_was_never_seen_is_delivered() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let watch = script.live_watch();
@@ -198,11 +202,11 @@ async fn a_deletion_of_an_object_never_seen_is_told_d11() {
 
     watch.event("DELETED", &pod("ghost", "11"));
 
-    world.tells(&["delete shop/ghost@11 live"]).await;
+    world.receives(&["delete shop/ghost@11 live"]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_the_server_does_not_end_is_given_up_a_little_after_its_timeout_and_resumed() {
+async fn a_watch_that_the_server_does_not_end_is_resumed_soon_after_its_timeout() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let config = informer_cache::FactoryConfig { idle_watch_timeout: Duration::MAX, ..config() };
@@ -221,7 +225,7 @@ async fn a_watch_that_the_server_does_not_end_is_given_up_a_little_after_its_tim
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_may_be_idle_no_longer_than_configured() {
+async fn an_idle_watch_is_resumed_after_the_configured_time() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let idle = Duration::from_secs(60);
@@ -234,8 +238,9 @@ async fn a_watch_may_be_idle_no_longer_than_configured() {
     assert_eq!(world.watch_versions(), ["10", "10"]);
 }
 
+/// A half-open connection is detected without HTTP/2 pings, which client-go needs.
 #[tokio::test(start_paused = true)]
-async fn bookmarks_keep_a_quiet_watch_and_three_minutes_without_one_end_it_weakness_23() {
+async fn bookmarks_keep_a_quiet_watch_open_and_three_minutes_without_one_end_it() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let watch = script.live_watch();
@@ -257,8 +262,9 @@ async fn bookmarks_keep_a_quiet_watch_and_three_minutes_without_one_end_it_weakn
     assert_eq!(world.list_versions().len(), 1);
 }
 
+/// Only a watch that the server ends is very short.
 #[tokio::test(start_paused = true)]
-async fn a_watch_given_up_within_a_second_is_not_one_that_ended_within_a_second_r20() {
+async fn a_watch_that_is_given_up_within_a_second_is_not_very_short() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     let idle = Duration::from_millis(100);
@@ -273,7 +279,7 @@ async fn a_watch_given_up_within_a_second_is_not_one_that_ended_within_a_second_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_last_frame_without_its_newline_counts() {
+async fn a_last_frame_without_a_newline_is_accepted() {
     let script = Script::new();
     script.list(Answer::list("10", &[]));
     script.watch(Answer::ok(event("ADDED", pod("a", "11")).to_string()));
@@ -285,9 +291,9 @@ async fn a_last_frame_without_its_newline_counts() {
     assert_eq!(world.watch_versions(), ["10", "11"]);
 }
 
-/// Scenario 27.
+/// Scenario 27: the timeout is random and at least five minutes.
 #[tokio::test(start_paused = true)]
-async fn the_timeout_asked_for_is_between_the_minimum_and_twice_that_and_never_below_five_minutes_r19() {
+async fn the_requested_timeout_is_between_the_minimum_and_twice_the_minimum() {
     for (least, expected) in [(None, 300..=600), (Some(1), 300..=600), (Some(30 * 60), 1_800..=3_600)] {
         let script = Script::new();
         script.list(Answer::list("10", &[]));

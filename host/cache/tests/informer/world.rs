@@ -1,4 +1,4 @@
-//! One informer, its server and what it tells.
+//! One informer with its server and its listener.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::server::{Answer, Script};
 
-/// A pod the way the API server writes it in a watch.
+/// A pod as the API server writes it in a watch event.
 pub(crate) fn pod(name: &str, version: &str) -> Value {
     pod_of(name, version, &format!("uid-{name}"))
 }
@@ -39,12 +39,12 @@ pub(crate) fn status(code: u16, reason: &str, message: &str) -> Value {
         "message": message, "reason": reason, "code": code})
 }
 
-/// What discovery says of `v1` where it has pods.
+/// The discovery document of `v1` with pods.
 pub(crate) fn core_v1() -> Value {
     json!({"resources": [{"name": "pods", "kind": "Pod", "namespaced": true, "verbs": ["list", "watch"]}]})
 }
 
-/// Records what it is offered.
+/// Records the notifications that it is offered.
 #[derive(Default)]
 pub(crate) struct Recorder(Mutex<Vec<Notification>>);
 
@@ -55,13 +55,13 @@ impl NotificationSink for Recorder {
 }
 
 impl Recorder {
-    /// `add shop/web@5 live`, `update shop/web@5->6 live`, `delete shop/web@7 live`; a deletion whose final
-    /// state is not known ends in `?`.
-    pub(crate) fn told(&self) -> Vec<String> {
+    /// The notifications as `add shop/web@5 live`, `update shop/web@5->6 live` and `delete shop/web@7 live`. A deletion
+    /// with an unknown final state ends in `?`.
+    pub(crate) fn received(&self) -> Vec<String> {
         self.0.lock().iter().map(describe).collect()
     }
 
-    /// Lets go of everything, as a dispatcher does when it has acknowledged.
+    /// Releases all notifications, as a dispatcher does after an acknowledgement.
     pub(crate) fn acknowledge(&self) {
         self.0.lock().clear();
     }
@@ -84,7 +84,7 @@ fn describe(notification: &Notification) -> String {
     }
 }
 
-/// An informer of pods, with one listener.
+/// An informer of pods with one listener.
 pub(crate) struct World {
     pub(crate) script: Script,
     pub(crate) factory: InformerFactory,
@@ -101,8 +101,7 @@ pub(crate) fn listener(name: &str) -> ListenerConfig {
     ListenerConfig { name: name.to_owned(), resync: None, relist_all: false }
 }
 
-/// Delays without jitter, so that a test can say how long they are; plain lists, so that it is the list that it
-/// scripts.
+/// Delays without jitter, so that a test can check them exactly, and plain lists.
 pub(crate) fn config() -> FactoryConfig {
     let mut backoff = BackoffConfig::default();
     backoff.backoff.jitter = 0.0;
@@ -115,7 +114,7 @@ pub(crate) fn config() -> FactoryConfig {
 }
 
 impl World {
-    /// Started, over memory.
+    /// Starts an informer over memory.
     pub(crate) fn start(script: Script) -> Self {
         Self::start_with(script, config(), pods())
     }
@@ -140,20 +139,20 @@ impl World {
         Self { script, factory, informer, recorder, registration }
     }
 
-    /// Started on a list of these pods.
+    /// Starts an informer whose first list has these pods.
     pub(crate) fn listing(version: &str, items: &[Value]) -> Self {
         let script = Script::new();
         script.list(Answer::list(version, items));
         Self::start(script)
     }
 
-    /// The cache, in order.
+    /// The objects in the cache, in order.
     pub(crate) fn objects(&self) -> Vec<Arc<Object>> {
         let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
         self.informer.lister().list(&query).unwrap()
     }
 
-    /// Names and resource versions of the cache, in order.
+    /// The keys and resource versions in the cache, in order.
     pub(crate) fn cached(&self) -> Vec<String> {
         self.objects()
             .iter()
@@ -161,11 +160,11 @@ impl World {
             .collect()
     }
 
-    pub(crate) fn told(&self) -> Vec<String> {
-        self.recorder.told()
+    pub(crate) fn received(&self) -> Vec<String> {
+        self.recorder.received()
     }
 
-    /// Waits until the cache holds exactly this.
+    /// Waits until the cache has exactly these objects.
     pub(crate) async fn caches(&self, expected: &[&str]) {
         eventually(
             &format!("cache = {expected:?}"),
@@ -175,17 +174,17 @@ impl World {
         .await;
     }
 
-    /// Waits until the listener was told exactly this.
-    pub(crate) async fn tells(&self, expected: &[&str]) {
+    /// Waits until the listener has received exactly these notifications.
+    pub(crate) async fn receives(&self, expected: &[&str]) {
         eventually(
-            &format!("told = {expected:?}"),
-            || self.told() == expected,
-            || format!("{:?}; {}", self.told(), self.informer.status()),
+            &format!("received = {expected:?}"),
+            || self.received() == expected,
+            || format!("{:?}; {}", self.received(), self.informer.status()),
         )
         .await;
     }
 
-    /// Waits until so many watches were requested.
+    /// Waits until there were at least `count` watch requests.
     pub(crate) async fn watches(&self, count: usize) {
         eventually(
             &format!("{count} watches"),
@@ -212,7 +211,7 @@ impl World {
         error().unwrap().text
     }
 
-    /// `resourceVersion` of every list so far.
+    /// The `resourceVersion` of every list so far.
     pub(crate) fn list_versions(&self) -> Vec<String> {
         self.script.lists().iter().map(|list| list.get("resourceVersion").to_owned()).collect()
     }
@@ -222,7 +221,7 @@ impl World {
     }
 }
 
-/// Waits for a condition, at most 20 s; a paused clock runs as far as it takes.
+/// Waits for a condition for at most 20 s of real time. A paused clock advances meanwhile.
 pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool, found: impl Fn() -> String) {
     let start = std::time::Instant::now();
     while start.elapsed() < Duration::from_secs(20) {

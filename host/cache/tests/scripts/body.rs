@@ -1,4 +1,4 @@
-//! The body of an answer, and what the client took of it.
+//! The body of an answer, and how much of it the client has read.
 
 use std::{convert::Infallible, io, pin::Pin};
 
@@ -18,14 +18,14 @@ use crate::{
 
 pub(crate) type Chunks = Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, io::Error>> + Send>>;
 
-/// One piece of a body, in order.
+/// One piece of a body.
 pub(crate) enum Piece {
     Bytes(Bytes),
-    /// Reached once the client asks for more: it has seen everything before.
+    /// Reached when the client reads on: it has seen everything before the mark.
     Mark(Mark),
     End,
     Reset,
-    /// Nothing comes any more, not even the end.
+    /// Nothing follows, not even the end.
     Stall,
 }
 
@@ -36,14 +36,14 @@ struct Reading {
     deadline: Option<Instant>,
 }
 
-/// What a piece leads to.
+/// The effect of a piece.
 enum Step {
     Yield(Result<Frame<Bytes>, io::Error>, Option<Reading>),
     Continue(Reading),
     End,
 }
 
-/// The stream of the pieces; it ends at `deadline`. When nobody can write any more it stays open and silent.
+/// A stream of the pieces, which ends at `deadline`. Once there is no writer any more, it stays open and silent.
 pub(crate) fn body(
     pieces: mpsc::UnboundedReceiver<Piece>,
     server: Server,

@@ -1,10 +1,10 @@
-//! The collection, with everything that ever happened to it.
+//! The collection with its whole history.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::script::{Key, Op};
 
-/// What every object and event says first. A list leaves it out of its items, and the cache puts it back.
+/// The start of every object in an event. A list omits it from its items, and the cache restores it.
 pub(crate) const TYPE: &str = r#""kind":"Pod","apiVersion":"v1","#;
 
 /// Pods of two namespaces.
@@ -23,9 +23,9 @@ pub(crate) struct Change {
     pub(crate) key: Key,
     pub(crate) uid: u64,
     pub(crate) kind: Kind,
-    /// The whole object, as a watch tells it.
+    /// The whole object, as a watch sends it.
     pub(crate) text: Arc<str>,
-    /// It does not decode.
+    /// True if the object does not decode.
     pub(crate) broken: bool,
 }
 
@@ -85,7 +85,7 @@ impl Collection {
         self.history.binary_search_by_key(&version, |change| change.version).ok().map(|at| &self.history[at])
     }
 
-    /// What happened after `version`, up to and including `until`.
+    /// The changes after `version`, up to and including `until`.
     pub(crate) fn between(&self, version: u64, until: u64) -> &[Change] {
         let at = |version| self.history.partition_point(|change| change.version <= version);
         &self.history[at(version)..at(until).max(at(version))]
@@ -117,7 +117,7 @@ impl Collection {
         }
     }
 
-    /// Something else took the next version.
+    /// Another change in the cluster takes the next version.
     pub(crate) fn elsewhere(&mut self) {
         self.version += 1;
     }
@@ -153,7 +153,7 @@ impl Collection {
     }
 }
 
-/// Where the state of a version says that the pod runs.
+/// The node of a pod in the state of this version.
 pub(crate) fn node(version: u64) -> String {
     format!("node-{}", version % 3)
 }

@@ -1,4 +1,4 @@
-//! What one reflector was told on the wire, and so what it has to ask for next.
+//! What the server has sent to one reflector, and so what the reflector must request next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,13 @@ use crate::{
     script::Key,
 };
 
-/// The namespace of the requests; none: all.
+/// The namespace of the requests. `None` means all namespaces.
 pub(crate) type Scope = Option<String>;
 
-/// What a client has taken from an answer.
+/// A part of an answer that the client has read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mark {
-    /// `gap`: the watch kept something back that is older.
+    /// `gap` is true if the watch has omitted an older event.
     Event {
         version: u64,
         gap: bool,
@@ -22,12 +22,12 @@ pub(crate) enum Mark {
         version: u64,
         gap: bool,
     },
-    /// `from`: the version with which a streaming list began.
+    /// `from` is the version at which a streaming list began.
     Listed {
         from: u64,
         version: u64,
     },
-    /// What no watch goes on after. `unavailable`: a streaming list ended because of its version.
+    /// An error that ends a watch. `unavailable` is true if it ended a streaming list because of its version.
     Error {
         unavailable: bool,
     },
@@ -36,32 +36,32 @@ pub(crate) enum Mark {
 /// The account of one scope.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// Where the next watch has to start.
+    /// The version at which the next watch has to start.
     pub(crate) seen: Option<u64>,
-    /// Versions of the complete lists.
+    /// The versions of the complete lists.
     pub(crate) lists: Vec<u64>,
-    /// Versions that watches told, whether or not anybody has listened yet.
+    /// The versions that watches have sent, read or not.
     pub(crate) watched: BTreeSet<u64>,
-    /// Lists that were answered in full, whether or not anybody has read them yet.
+    /// The number of lists that were sent completely, read or not.
     pub(crate) answered: usize,
-    /// The last state that decodes of each object that is known to be there (D-2).
+    /// The last decodable state of each existing object (D-2).
     pub(crate) believed: BTreeMap<Key, u64>,
-    /// No watch can be resumed: one of them kept something back.
+    /// True if a watch has omitted an event, so that no watch can be resumed.
     pub(crate) gap: bool,
-    /// the version asked for was not to be had.
+    /// True if the requested version was not available.
     unavailable: bool,
-    /// Discovery has said that the resource is gone: a list may start anew (D-12).
+    /// True if discovery has denied the resource, so that a list may start over (D-12).
     denied: bool,
-    /// Discovery has ever said so.
+    /// True if discovery has ever denied the resource.
     pub(crate) vanished: bool,
-    /// Something happened that leads to a list.
+    /// True after an event that leads to a list.
     excused: bool,
 }
 
 // === impl Ledger ===
 
 impl Ledger {
-    /// Sent, and so about to be known.
+    /// Records a part that was sent and is about to be read.
     pub(crate) fn sent(&mut self, mark: Mark) {
         match mark {
             Mark::Event { version, .. } => drop(self.watched.insert(version)),
@@ -95,7 +95,7 @@ impl Ledger {
         }
     }
 
-    /// D-2: of what is listed and does not decode the state of before stays.
+    /// Records a list. A listed object that does not decode keeps its earlier state (D-2).
     fn believe_list(&mut self, scope: &Scope, collection: &Collection, from: u64, version: u64) {
         let before = std::mem::take(&mut self.believed);
         collection.at(from).into_values().for_each(|change| self.believe(change));
@@ -116,7 +116,7 @@ impl Ledger {
         }
     }
 
-    /// A list is now in order.
+    /// Permits a list.
     pub(crate) fn excuse(&mut self) {
         self.excused = true;
     }
@@ -129,8 +129,8 @@ impl Ledger {
         (self.denied, self.vanished) = (true, true);
     }
 
-    /// A reflector that starts anew knows nothing but whether there was a list before it: then it must not go back
-    /// behind that, and asks for the most recent state (R-6, D-12).
+    /// A new reflector only has the information whether there was a list before. If so, its first list requests the
+    /// most recent state, so as not to go back in time (R-6, D-12).
     fn forget_if(&mut self, starts_anew: bool) {
         if self.denied && starts_anew {
             (self.seen, self.unavailable, self.denied) = (None, !self.lists.is_empty(), false);
@@ -139,7 +139,7 @@ impl Ledger {
         }
     }
 
-    /// What is wrong with a list at this version.
+    /// Returns the defect of a list at this version, if any.
     pub(crate) fn check_list(&mut self, version: &str) -> Option<String> {
         self.forget_if(version == if self.lists.is_empty() { "0" } else { "" });
         let expected = match self.seen {
@@ -153,7 +153,7 @@ impl Ledger {
         self.check_reason()
     }
 
-    /// What is wrong with a streaming list at this version.
+    /// Returns the defect of a streaming list at this version, if any.
     pub(crate) fn check_stream(&mut self, version: &str) -> Option<String> {
         self.forget_if(version.is_empty() && !self.unavailable);
         let seen = self.seen.filter(|_| !self.unavailable);
@@ -168,7 +168,7 @@ impl Ledger {
         (!self.excused && !self.lists.is_empty()).then(|| "a list without a reason".to_owned())
     }
 
-    /// What is wrong with a watch from this version.
+    /// Returns the defect of a watch from this version, if any.
     pub(crate) fn check_watch(&self, version: &str) -> Option<String> {
         let expected = self.seen.map(|seen| seen.to_string()).unwrap_or_default();
         (version != expected).then(|| format!("a watch from `{version}`, not from `{expected}`"))

@@ -1,4 +1,4 @@
-//! The listeners of a script, and what holds of them at any time.
+//! The listeners of a script and their invariants.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ pub(crate) struct Joined {
     pub(crate) config: Listener,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) registration: Registration,
-    /// It joined before the informer had synced.
+    /// True if it joined before the informer had synced.
     pub(crate) early: bool,
     pub(crate) left: bool,
     had_synced: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Joined {
 // === impl Joined ===
 
 impl Joined {
-    /// Joins; none where the informer has stopped.
+    /// Adds a listener. Returns `None` if the informer has stopped.
     pub(crate) fn try_join(informer: &SharedInformer, config: Listener) -> Option<Self> {
         let recorder = Arc::new(Recorder::new(informer.clone(), config.holds));
         let listener = ListenerConfig {
@@ -34,17 +34,17 @@ impl Joined {
         Some(Self { config, recorder, registration, early: false, left: false, had_synced: false })
     }
 
-    /// Joins while nothing else runs, and holds the replay against the cache as it is (C-10, P-11).
+    /// Adds a listener while nothing else runs, and compares its replay with the cache (C-10, P-11).
     pub(crate) fn join(informer: &SharedInformer, config: Listener) -> Self {
         let early = !informer.has_synced();
         let joined = Self::try_join(informer, config).unwrap();
         let mut replay: Vec<_> = joined
             .recorder
-            .told()
+            .received()
             .into_iter()
-            .map(|told| {
-                assert_eq!(told.cause, Cause::Initial, "a replay is initial");
-                match told.change {
+            .map(|received| {
+                assert_eq!(received.cause, Cause::Initial, "a replay is initial");
+                match received.change {
                     Change::Added { object } => object,
                     other => panic!("a replay adds, it does not {}", other.verb()),
                 }
@@ -53,7 +53,7 @@ impl Joined {
         replay.sort_by_key(|object| object.key());
         let cache = cached(informer);
         assert_eq!(replay.len(), cache.len(), "the replay is the cache");
-        assert!(replay.iter().zip(&cache).all(|(told, cached)| Arc::ptr_eq(told, cached)));
+        assert!(replay.iter().zip(&cache).all(|(received, cached)| Arc::ptr_eq(received, cached)));
         Self { early, ..joined }
     }
 
@@ -63,13 +63,13 @@ impl Joined {
         self.left = true;
     }
 
-    /// P-16: synced after the informer, once nothing initial is held any more, and then for good.
+    /// A listener has synced once the informer has and no initial notification is held, and stays synced (P-16).
     pub(crate) fn check_sync(&mut self, informer: &SharedInformer) {
         let synced = self.registration.has_synced();
-        assert!(synced || !self.had_synced, "synced only for a while");
+        assert!(synced || !self.had_synced, "it is not synced any more");
         if !self.had_synced && !self.left {
             let due = informer.has_synced() && !self.recorder.holds_tokens();
-            assert_eq!(synced, due, "synced when the informer is and everything initial is settled");
+            assert_eq!(synced, due, "synced once the informer is and all initial notifications are settled");
         }
         self.had_synced = synced;
         assert_eq!(self.recorder.wrong(), [""; 0]);

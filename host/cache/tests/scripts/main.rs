@@ -1,11 +1,11 @@
-//! Any script of changes and faults, against a small API server that keeps the real history.
+//! Random scripts of changes and faults, played against a small API server that keeps its history.
 //!
-//! [`Script`](script::Script) is a list of steps: changes of a collection, faults of a server and of its
-//! connections, listeners that join and leave, time. [`world`] plays it under paused time on a simulated API
-//! server ([`server`]) with resource versions, pages, compaction and a lagging watch cache; [`verdict`] holds
-//! everything that was told against the server's own history. The properties are in [`properties`], what they
-//! found once is in [`regressions`]. [`races`] runs the same informer on several threads, where time is real and
-//! only the outcome can be told.
+//! A [`Script`](script::Script) is a list of steps: changes of a collection, faults of a server and of its connections,
+//! listeners that join and leave, and waits. [`world`] plays it under paused time on a simulated API server
+//! ([`server`]) with resource versions, pages, compaction and a lagging watch cache. [`verdict`] compares everything
+//! that listeners received with the server's history. The properties are in [`properties`], and scripts that once
+//! failed are in [`regressions`]. [`races`] runs the informer on several threads in real time, where only the outcome
+//! can be checked.
 //!
 //! ```text
 //! PROPTEST_CASES=100000 cargo test -p informer-cache --test scripts     more scripts

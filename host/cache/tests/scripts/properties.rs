@@ -1,4 +1,4 @@
-//! The properties, 10,400 scripts unless told otherwise.
+//! The properties: 10,400 scripts by default.
 
 use std::{
     cell::RefCell,
@@ -15,10 +15,10 @@ use crate::{
     world::play,
 };
 
-/// For each property.
+/// The number of scripts for each property.
 const SCRIPTS: u32 = 2_600;
 
-/// Plays random scripts; the seed is printed, so that the same ones can be played again.
+/// Plays random scripts and prints the seed, so that the same scripts can be played again.
 fn any_script(weights: Weights) {
     let number = |name| std::env::var(name).ok().map(|value| value.parse::<u64>().expect(name));
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
@@ -29,7 +29,7 @@ fn any_script(weights: Weights) {
     let config = Config {
         cases,
         rng_seed: RngSeed::Fixed(seed),
-        // Unoptimised, the default takes a third of the time.
+        // Without optimisation, the default generator takes a third of the time.
         rng_algorithm: RngAlgorithm::XorShift,
         failure_persistence: Some(Box::new(persistence)),
         source_file: Some(file!()),
@@ -49,10 +49,10 @@ fn any_script(weights: Weights) {
     }
 }
 
-/// How often something happened, over all scripts.
+/// How often each event happened in all scripts.
 type Reach = BTreeMap<&'static str, u64>;
 
-/// Scripts that lead nowhere prove nothing.
+/// Counts the events of a script: scripts without any would prove nothing.
 fn note(counters: &Counters, reach: &mut Reach) {
     for (what, times) in [
         ("relists", counters.relists),
@@ -69,24 +69,28 @@ fn note(counters: &Counters, reach: &mut Reach) {
     }
 }
 
-/// Scenario 72.
+/// Scenario 72: if the collection stops changing, the cache and all listeners reach its final state (C-17), although
+/// intermediate states may be missed (C-14).
 #[test]
-fn any_changes_on_any_connections_leave_cache_and_listeners_with_the_final_state_c17_c14() {
+fn any_changes_on_any_connections_lead_to_the_final_state() {
     any_script(Weights { changes: 20, connections: 10, requests: 2, listeners: 1 });
 }
 
+/// Failed lists and watches do not keep the cache and the listeners from the final state (C-17).
 #[test]
-fn any_failures_of_requests_leave_cache_and_listeners_with_the_final_state_c17_r16_r21() {
+fn any_failures_of_requests_lead_to_the_final_state() {
     any_script(Weights { changes: 10, connections: 6, requests: 10, listeners: 1 });
 }
 
-/// Scenario 81.
+/// Scenario 81: joining and leaving is atomic (C-10) with a replay of the cache (P-11), and a removed listener receives
+/// nothing (P-14).
 #[test]
-fn whenever_listeners_join_and_leave_they_miss_nothing_and_hear_nothing_twice_c10_p11_p14() {
+fn listeners_that_join_and_leave_at_any_time_miss_nothing_and_receive_nothing_twice() {
     any_script(Weights { changes: 12, connections: 4, requests: 2, listeners: 12 });
 }
 
+/// The cache and all listeners reach the final state (C-17).
 #[test]
-fn anything_at_once_leaves_cache_and_listeners_with_the_final_state_c17() {
+fn any_mix_of_steps_leads_to_the_final_state() {
     any_script(Weights { changes: 10, connections: 10, requests: 10, listeners: 5 });
 }

@@ -1,4 +1,4 @@
-//! Everything at once on several threads: what shuttle cannot reach, under many seeds.
+//! Changes, faults and listeners on several threads, with many seeds: races that shuttle cannot reach.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ const SEEDS: u64 = 200;
 
 const CHANGES: usize = 60;
 
-/// Nothing here takes a hundredth of it.
+/// A hundred times longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
@@ -34,7 +34,7 @@ struct Race {
     informer: SharedInformer,
 }
 
-/// Passes what it is offered on to a reader.
+/// Passes notifications on to a reader.
 struct Forward(mpsc::UnboundedSender<Notification>);
 
 impl NotificationSink for Forward {
@@ -62,7 +62,7 @@ impl Race {
         Self { server, factory: Arc::new(factory), informer }
     }
 
-    /// Changes the collection, and breaks the watches now and then.
+    /// Changes the collection and sometimes breaks the watches.
     async fn write(self, mut rng: Rng) {
         for _ in 0..CHANGES {
             let key = Key { namespace: rng.u8(0..NAMESPACES), name: rng.u8(0..3) };
@@ -81,7 +81,7 @@ impl Race {
         }
     }
 
-    /// Joins and leaves; returns everybody who ever joined.
+    /// Adds and removes listeners. Returns all of them.
     async fn listen(self, mut rng: Rng) -> Vec<Joined> {
         let mut listeners: Vec<Joined> = Vec::new();
         for _ in 0..8 {
@@ -92,23 +92,23 @@ impl Race {
                 && let Some(joined) = listeners.last_mut()
             {
                 joined.leave();
-                // One who has left is not offered anything more, which the recorder notes.
+                // The recorder reports any notification after the removal.
             }
         }
         listeners
     }
 
-    /// C-5: whoever is told something finds it in the cache, or something newer.
+    /// Checks that a notified change, or a newer one, is in the cache (C-5).
     async fn read(self) {
-        let (sender, mut told) = mpsc::unbounded_channel();
+        let (sender, mut received) = mpsc::unbounded_channel();
         let config = ListenerConfig { name: "reader".to_owned(), resync: None, relist_all: false };
         let Ok(registration) = self.informer.add_listener(config, Arc::new(Forward(sender))) else {
             return;
         };
         let waiting = registration.clone();
         let synced = tokio::spawn(async move { waiting.wait_synced().await });
-        // Ends with the listener: by the stop, which drops the sink.
-        while let Some(notification) = told.recv().await {
+        // Ends with the listener when the stop drops the sink.
+        while let Some(notification) = received.recv().await {
             let object = notification.change.object();
             let cached = self.informer.lister().get(&object.key());
             self.check_cached(&notification.change, cached.as_deref());
@@ -118,13 +118,13 @@ impl Race {
     }
 
     fn check_cached(&self, change: &Change, cached: Option<&Object>) {
-        let told = version(change.object());
+        let received = version(change.object());
         match (change, cached) {
             (Change::Deleted { object, .. }, Some(cached)) => {
                 assert!(cached.uid() != object.uid(), "{cached:?} is still in the cache");
             }
             (Change::Deleted { .. }, None) => {}
-            (_, Some(cached)) => assert!(version(cached) >= told, "{cached:?} is older than {told}"),
+            (_, Some(cached)) => assert!(version(cached) >= received, "{cached:?} is older than {received}"),
             (_, None) => {
                 let server = self.server.lock();
                 let uid: u64 = change.object().uid().parse().unwrap();
@@ -135,7 +135,7 @@ impl Race {
         }
     }
 
-    /// Waits until everything is in the cache.
+    /// Waits until all changes are in the cache.
     async fn settle(&self) {
         let markers: Vec<_> = (0..NAMESPACES)
             .map(|number| {
@@ -149,11 +149,11 @@ impl Race {
             assert!(start.elapsed() < PATIENCE, "never in the cache: {}", self.informer.status());
             sleep(Duration::from_millis(1)).await;
         }
-        // The cache has it first; the status waits for the lock under which the listeners are told.
+        // The cache is written first; reading the status waits for the lock under which the listeners are notified.
         drop(self.informer.status());
     }
 
-    /// Everybody was told a real history, and whoever stayed all of it.
+    /// Every listener received a real history, and a listener that stayed received all of it.
     fn judge(&self, listeners: &[Joined], settled: bool) {
         let expected: Vec<_> = cached(&self.informer).iter().map(|object| version(object)).collect();
         let server = self.server.lock();
@@ -164,7 +164,7 @@ impl Race {
             let known = truth.judge(joined);
             if settled && !joined.left {
                 let known: Vec<_> = known.values().map(|object| version(object)).collect();
-                assert_eq!(known, expected, "what a listener knows");
+                assert_eq!(known, expected, "the final state of a listener");
             }
         }
         assert_eq!(server.violations, [""; 0]);
@@ -179,7 +179,8 @@ async fn pause(rng: &mut Rng) {
     }
 }
 
-/// One seed: changes, three who join and leave, a reader; and a stop in the middle of it, or at the end.
+/// Plays one seed: changes, three tasks that add and remove listeners, a reader, and a stop in the middle or at the
+/// end.
 async fn run(seed: u64) {
     let mut rng = Rng::with_seed(seed);
     let race = Race::new(&mut rng);
@@ -214,23 +215,23 @@ async fn run(seed: u64) {
     for joined in listeners {
         joined.recorder.acknowledge();
         let _ = joined.registration.wait_synced().await;
-        assert_eq!(Arc::strong_count(&joined.recorder), 1, "somebody still has the sink");
+        assert_eq!(Arc::strong_count(&joined.recorder), 1, "the sink is still referenced");
     }
     assert!(race.server.lock().is_deserted(), "a connection is still open");
 }
 
-/// Scenarios 71 and 92.
+/// Scenarios 71 and 92: after a shutdown every task has ended (P-18).
 #[test]
-fn on_several_threads_nothing_is_lost_or_told_twice_and_no_task_is_left_p18() {
+fn on_several_threads_no_notification_is_lost_or_doubled_and_no_task_is_left() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
     let seed = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
     for seed in (u64::from(seed)..).take(usize::try_from(SEEDS).unwrap()) {
         println!("seed {seed}");
         runtime
             .block_on(async { tokio::time::timeout(PATIENCE, run(seed)).await })
-            .expect("nobody waits for ever");
+            .expect("the run ends in time");
         let start = std::time::Instant::now();
-        // The client's own task ends when it sees that the client has gone.
+        // The client's own task ends when it notices that the client is gone.
         while runtime.metrics().num_alive_tasks() > 0 {
             assert!(start.elapsed() < PATIENCE, "{} tasks are left", runtime.metrics().num_alive_tasks());
             runtime.block_on(yield_now());

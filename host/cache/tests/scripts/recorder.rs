@@ -1,21 +1,21 @@
-//! What one listener was told.
+//! The notifications that one listener received.
 
 use informer_cache::SharedInformer;
 use informer_types::{Cause, Change, Notification, NotificationSink, SyncToken};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// One notification.
+/// One received notification.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct Received {
     pub(crate) change: Change,
     pub(crate) cause: Cause,
-    /// The informer had synced.
+    /// True if the informer had synced.
     pub(crate) synced: bool,
     pub(crate) at: Instant,
 }
 
-/// Records what it is offered.
+/// Records the notifications that it is offered.
 pub(crate) struct Recorder {
     informer: SharedInformer,
     holds: bool,
@@ -24,24 +24,24 @@ pub(crate) struct Recorder {
 
 #[derive(Default)]
 struct State {
-    told: Vec<Told>,
+    received: Vec<Received>,
     held: Vec<SyncToken>,
-    /// Its registration was removed.
+    /// True if its registration was removed.
     gone: bool,
-    /// What should not have happened.
+    /// Violations.
     wrong: Vec<String>,
 }
 
 // === impl Recorder ===
 
 impl Recorder {
-    /// `holds`: it keeps the sync tokens until [`acknowledge`](Self::acknowledge).
+    /// If `holds` is true, it keeps the sync tokens until [`acknowledge`](Self::acknowledge).
     pub(crate) fn new(informer: SharedInformer, holds: bool) -> Self {
         Self { informer, holds, state: Mutex::default() }
     }
 
-    pub(crate) fn told(&self) -> Vec<Told> {
-        self.state.lock().told.clone()
+    pub(crate) fn received(&self) -> Vec<Received> {
+        self.state.lock().received.clone()
     }
 
     pub(crate) fn wrong(&self) -> Vec<String> {
@@ -67,7 +67,7 @@ impl NotificationSink for Recorder {
         let Notification { change, cause, initial, .. } = notification;
         let mut state = self.state.lock();
         if state.gone {
-            state.wrong.push(format!("told of {change:?} after it had left"));
+            state.wrong.push(format!("received {change:?} after its removal"));
         }
         if initial.is_some() != (cause == Cause::Initial) {
             state.wrong.push(format!("{change:?} is {cause}, and has a token: {}", initial.is_some()));
@@ -75,6 +75,6 @@ impl NotificationSink for Recorder {
         if self.holds {
             state.held.extend(initial);
         }
-        state.told.push(Told { change, cause, synced, at: Instant::now() });
+        state.received.push(Received { change, cause, synced, at: Instant::now() });
     }
 }

@@ -19,7 +19,8 @@ fn play_steps(steps: impl Into<Vec<Step>>) {
     let _ = play(&Script { steps: steps.into(), ..Script::default() });
 }
 
+/// If the watch missed the deletion of the first object, its deletion is delivered too (D-6).
 #[test]
-fn the_deletion_of_a_second_object_tells_of_the_first_one_too_d6() {
+fn the_deletion_of_a_recreated_object_also_deletes_the_first_one() {
     play_steps([change(Op::Put), Step::Wait(Wait::Turn), hidden(Op::Recreate), change(Op::Delete)]);
 }

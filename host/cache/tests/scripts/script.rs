@@ -1,98 +1,98 @@
-//! What happens, step by step. The debug text of a script is the Rust that builds it.
+//! The steps of a script. The debug text of a script is the Rust code that builds it.
 
-/// Where it happens, and what happens.
+/// A set-up and its steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     pub(crate) setup: Setup,
     pub(crate) steps: Vec<Step>,
 }
 
-/// What stays the same during a script.
+/// The settings that do not change during a script.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setup {
-    /// Watch the namespaces one by one instead of all at once.
+    /// If true, each namespace is watched by itself instead of all at once.
     pub(crate) namespaces: bool,
     pub(crate) page_size: Option<u32>,
     pub(crate) streaming: Streaming,
-    /// Streaming lists are marked with the next bookmark, not at once.
+    /// If true, a streaming list is marked with the next bookmark instead of at once.
     pub(crate) late_marks: bool,
-    /// A watch from a version that is gone is opened, and ends with an event.
+    /// If true, a watch from an expired version is opened and ends with an ERROR event.
     pub(crate) gone_by_event: bool,
-    /// Deltas that may wait for the controller; zero: the default.
+    /// The capacity of the delta queue; zero means the default.
     pub(crate) queue: usize,
-    /// Milliseconds until an answer, in turn; empty: at once.
+    /// The milliseconds until an answer, in turn; empty means none.
     pub(crate) latencies: Vec<u8>,
-    /// Bytes in a chunk, in turn; empty: a frame is a chunk.
+    /// The bytes in a chunk, in turn; if empty, a frame is a chunk.
     pub(crate) chunks: Vec<u16>,
-    /// Internal errors of a watch are retried for so many seconds.
+    /// The seconds for which internal errors of a watch are retried.
     pub(crate) internal_error_retry: u8,
 }
 
-/// Streaming lists.
+/// The server's support for streaming lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Streaming {
-    /// The informer is told not to try.
+    /// The informer does not try them.
     #[default]
     Off,
     /// They work.
     Works,
     /// The server refuses them.
     Refused,
-    /// The server does not know what `sendInitialEvents` is: it never marks the end.
+    /// The server ignores `sendInitialEvents`, so it never sends the end mark.
     Unmarked,
-    /// As before; the informer is told to try each time.
+    /// The same, and the informer tries each time.
     UnmarkedEachTime,
 }
 
-/// One step. Nothing else runs between two steps, unless the first is [`Step::Wait`].
+/// One step. Only [`Step::Wait`] lets other tasks run before the next step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// The collection changes. Hidden: the watches that are open never tell; the server will refuse to resume
-    /// them once they told anything newer.
+    /// Changes the collection. If `hidden`, the open watches omit the change, and the server refuses to resume them
+    /// once they have sent a newer one.
     Change {
         op: Op,
         key: Key,
         hidden: bool,
     },
-    /// Something else in the cluster changes: only the version moves.
+    /// Another change in the cluster: only the version changes.
     Elsewhere,
-    /// The server forgets its history.
+    /// The server discards its history.
     Compact,
-    /// The server's watch cache falls behind: lists may be stale, watches are late.
+    /// The server's watch cache lags: lists may be stale and watches late.
     Lag,
     CatchUp,
-    /// The resource is removed with all its objects: whoever asks for it gets a 404 (D-12).
+    /// Removes the resource with all its objects: requests for it are answered with 404 (D-12).
     Remove,
-    /// It is there again.
+    /// Serves the resource again.
     Serve,
-    /// All watches are told the version.
+    /// Sends a bookmark to all watches.
     Bookmark,
     /// The watch repeats its last event.
     Duplicate(Watch),
     /// The watch ends now.
     End(Watch, Ending),
-    /// The watch ends after so many more bytes.
+    /// The watch ends after this number of bytes.
     Cut(Watch, u16, Ending),
     /// The watch ends before the newline of its next frame.
     CutNewline(Watch, Ending),
     /// The watch ends with an ERROR event.
     Error(Watch, Failure),
-    /// The watch says something that no API server should.
+    /// The watch sends something that no API server should send.
     Nonsense(Watch, Nonsense),
-    /// The next list or streaming list, page, or watch is answered like this.
+    /// Sets the answer to the next list or streaming list, page, or watch.
     FailList(Fault),
     FailPage(Fault),
     FailWatch(Fault),
     /// A listener joins.
     Join(Listener),
-    /// The listener with this number, in turn, leaves.
+    /// Removes a listener, chosen by number.
     Leave(u8),
-    /// All listeners let go of what they hold.
+    /// All listeners release the notifications that they hold.
     Acknowledge,
     Wait(Wait),
 }
 
-/// Which of the open watches, in turn.
+/// The number of an open watch, modulo the number of watches.
 pub(crate) type Watch = u8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,25 +103,25 @@ pub(crate) struct Key {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// Created or changed.
+    /// Creates or changes an object.
     Put,
-    /// Created or changed into something that does not decode.
+    /// Creates or changes an object that does not decode.
     Break,
     Delete,
-    /// Deleted and created anew, under another UID.
+    /// Deletes an object and creates it again with another UID.
     Recreate,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// As HTTP has it.
+    /// A normal end of the body.
     Clean,
     Reset,
-    /// Half open: nothing comes any more, not even the end.
+    /// A half-open connection: nothing follows, not even the end.
     Stall,
 }
 
-/// What an ERROR event carries, and what a request is refused with.
+/// The failure in an ERROR event or in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     Expired,
@@ -157,16 +157,16 @@ pub(crate) enum Fault {
     Silent,
     Status(Failure),
     Html,
-    /// The answer ends after so many bytes.
+    /// The answer ends after this number of bytes.
     Truncated(u16, Ending),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
-    /// Seconds; zero: never.
+    /// The resync period in seconds; zero means never.
     pub(crate) resync: u16,
     pub(crate) relist_all: bool,
-    /// Holds its notifications until [`Step::Acknowledge`].
+    /// If true, it holds its notifications until [`Step::Acknowledge`].
     pub(crate) holds: bool,
 }
 

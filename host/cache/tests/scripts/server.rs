@@ -1,5 +1,5 @@
-//! A small API server in memory: one collection with its history, lists in pages, watches from any version,
-//! compaction, a watch cache that may fall behind, and every fault of a script.
+//! A small API server in memory: one collection with its history, paged lists, watches from any version, compaction, a
+//! lagging watch cache, and all faults of a script.
 
 mod failure;
 mod list;
@@ -34,24 +34,24 @@ use crate::{
 };
 use request::Request;
 
-/// More than any script has a reason for, within a second.
+/// More requests than any script needs within a second.
 const MAX_REQUESTS: usize = 100;
 
-/// So many requests may fail before the reflectors of two namespaces know that the resource is gone.
+/// The number of requests that may fail before the reflectors of two namespaces notice that the resource was removed.
 const MAX_MISSES: usize = 20;
 
-/// The server. All clones are the same.
+/// The server. All clones are the same server.
 #[derive(Clone)]
 pub(crate) struct Server(Arc<Mutex<State>>);
 
-/// What a request leads to.
+/// The reaction to a request.
 pub(crate) enum Reply {
     Refused,
     Broken,
     Silent,
     Http {
         status: u16,
-        /// Of `Retry-After`, in seconds.
+        /// The value of `Retry-After` in seconds.
         retry_after: Option<u8>,
         pieces: mpsc::UnboundedReceiver<Piece>,
         deadline: Option<Instant>,
@@ -132,7 +132,7 @@ impl State {
             self.ledger(&request.scope).excuse();
             self.misses += 1;
             if self.misses > MAX_MISSES {
-                self.violations.push("what is not there is listed again and again (F-9)".to_owned());
+                self.violations.push("a resource that is not served is listed repeatedly (F-9)".to_owned());
             }
             return self.text(404, "404 page not found");
         }
@@ -151,7 +151,7 @@ impl State {
         self.text(200, request::NO_RESOURCES)
     }
 
-    /// What the script has in mind for an answer: how much of it there is, or another one.
+    /// Applies the scripted fault of an answer: returns where to cut the answer, or another answer.
     fn fail(
         &mut self,
         fault: Option<Fault>,

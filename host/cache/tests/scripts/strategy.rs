@@ -1,4 +1,4 @@
-//! Which scripts there are.
+//! The strategies that generate scripts.
 
 use proptest::{collection::vec, prelude::*};
 
@@ -7,7 +7,7 @@ use crate::{
     world::NAMESPACES,
 };
 
-/// How often each kind of step comes.
+/// The relative frequency of each kind of step.
 #[derive(Clone, Copy)]
 pub(crate) struct Weights {
     pub(crate) changes: u32,
@@ -17,7 +17,7 @@ pub(crate) struct Weights {
 }
 
 pub(crate) fn script(weights: Weights) -> impl Strategy<Value = Script> {
-    // Most faults need a watch to go wrong.
+    // Most faults have an effect only on an open watch.
     let first = prop_oneof![1 => Just(None), 3 => Just(Some(Step::Wait(Wait::Seconds(1))))];
     (setup(), first, vec(step(weights), 4..32))
         .prop_map(|(setup, first, steps)| Script { setup, steps: first.into_iter().chain(steps).collect() })

@@ -1,4 +1,4 @@
-//! Holds what a listener was told against what really happened.
+//! Compares what a listener received with what really happened.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,28 +13,28 @@ use crate::{
     collection::{Collection, Kind},
     ledger::{Ledger, Scope, is_in},
     listeners::Joined,
-    recorder::Told,
+    recorder::Received,
 };
 
-/// What is known to be true.
+/// The true history.
 pub(crate) struct Truth<'a> {
     pub(crate) collection: &'a Collection,
     pub(crate) ledgers: &'a BTreeMap<Scope, Ledger>,
-    /// Versions that a watch told twice.
+    /// Versions that a watch sent twice.
     pub(crate) duplicated: &'a BTreeSet<u64>,
 }
 
-/// What a listener knows of one object.
+/// What a listener has received about one object.
 #[derive(Default)]
 struct Knowledge {
     object: Option<Arc<Object>>,
-    /// The newest version told, or implied.
+    /// The newest version that was received or is implied.
     version: u64,
     resynced: Option<Instant>,
 }
 
-/// Follows one listener.
-struct Hearing<'a> {
+/// Replays the notifications of one listener.
+struct Judging<'a> {
     truth: &'a Truth<'a>,
     listener: &'a Joined,
     known: BTreeMap<ObjectKey, Knowledge>,
@@ -47,13 +47,13 @@ pub(crate) fn version(object: &Object) -> u64 {
 // === impl Truth ===
 
 impl Truth<'_> {
-    /// Follows everything a listener was told, step by step; returns what it knows in the end.
+    /// Checks every notification of a listener in order. Returns the final state that it received.
     pub(crate) fn judge(&self, listener: &Joined) -> BTreeMap<ObjectKey, Arc<Object>> {
-        let mut hearing = Hearing { truth: self, listener, known: BTreeMap::new() };
-        for told in &listener.recorder.told() {
-            hearing.hear(told);
+        let mut judging = Judging { truth: self, listener, known: BTreeMap::new() };
+        for received in &listener.recorder.received() {
+            judging.receive(received);
         }
-        let known = hearing.known.into_iter();
+        let known = judging.known.into_iter();
         known.filter_map(|(key, knowledge)| Some((key, knowledge.object?))).collect()
     }
 
@@ -62,7 +62,7 @@ impl Truth<'_> {
         scoped.or_else(|| self.ledgers.get(&None)).unwrap()
     }
 
-    /// The state is a real one, to the byte.
+    /// Checks that the state existed, byte for byte.
     fn check_state(&self, object: &Object, deleted: bool) {
         let change = self.collection.change(version(object)).expect("a version that was never given");
         assert_eq!(change.kind == Kind::Deleted, deleted, "{object:?}");
@@ -70,7 +70,7 @@ impl Truth<'_> {
         assert_eq!(*object.json().unwrap(), *change.text);
     }
 
-    /// The version at which this UID was deleted.
+    /// The version of the deletion of this UID.
     fn deletion(&self, object: &Object) -> u64 {
         let uid: u64 = object.uid().parse().unwrap();
         let mut history = self.collection.history().iter();
@@ -78,13 +78,13 @@ impl Truth<'_> {
         deletion.unwrap_or_else(|| panic!("{object:?} was never deleted")).version
     }
 
-    /// A listener that was there before the start was told of everything in the first lists, as initial (C-11).
+    /// Checks that a listener from before the start received all objects of the first lists as initial (C-11).
     pub(crate) fn check_first_lists(&self, listener: &Joined) {
-        let told = listener.recorder.told();
-        let initial: BTreeSet<u64> = told
+        let received = listener.recorder.received();
+        let initial: BTreeSet<u64> = received
             .iter()
-            .filter(|told| told.cause == Cause::Initial)
-            .map(|told| version(told.change.object()))
+            .filter(|received| received.cause == Cause::Initial)
+            .map(|received| version(received.change.object()))
             .collect();
         for (scope, ledger) in self.ledgers {
             let Some(first) = ledger.lists.first() else {
@@ -100,12 +100,12 @@ impl Truth<'_> {
 
 // === impl Hearing ===
 
-impl Hearing<'_> {
-    fn hear(&mut self, told: &Told) {
-        self.check_cause(told);
-        let key = told.change.object().key();
+impl Judging<'_> {
+    fn receive(&mut self, received: &Received) {
+        self.check_cause(received);
+        let key = received.change.object().key();
         let knowledge = self.known.entry(key).or_default();
-        match &told.change {
+        match &received.change {
             Change::Added { object } => {
                 assert!(knowledge.object.is_none(), "{object:?} added twice");
                 self.truth.check_state(object, false);
@@ -115,14 +115,14 @@ impl Hearing<'_> {
             }
             Change::Updated { old, new } => {
                 let before = knowledge.object.as_ref().expect("updated before it was added");
-                assert!(Arc::ptr_eq(before, old), "{old:?} is not what was told before");
+                assert!(Arc::ptr_eq(before, old), "{old:?} is not the state delivered before");
                 if Arc::ptr_eq(old, new) {
-                    Self::check_unchanged(self.listener, knowledge, told);
+                    Self::check_unchanged(self.listener, knowledge, received);
                 } else {
                     self.truth.check_state(new, false);
                     assert_eq!(old.uid(), new.uid(), "another object (D-6)");
                     assert!(version(new) > version(old), "{old:?} to {new:?} is back in time");
-                    assert_ne!(told.cause, Cause::Resync);
+                    assert_ne!(received.cause, Cause::Resync);
                     (knowledge.object, knowledge.version) = (Some(Arc::clone(new)), version(new));
                 }
             }
@@ -136,8 +136,9 @@ impl Hearing<'_> {
                 knowledge.version = version(object);
             }
             Change::Deleted { object, final_state_known: false } => {
-                let before = knowledge.object.take().expect("a tombstone of what was never told");
-                assert!(Arc::ptr_eq(&before, object), "the tombstone has not the last known state");
+                let before =
+                    knowledge.object.take().expect("a tombstone of an object that was never delivered");
+                assert!(Arc::ptr_eq(&before, object), "the tombstone does not have the last known state");
                 let deletion = self.truth.deletion(object);
                 assert!(deletion > knowledge.version);
                 knowledge.version = deletion;
@@ -145,31 +146,35 @@ impl Hearing<'_> {
         }
     }
 
-    /// D-5: only who asked for it hears of unchanged objects, and resyncs keep their period (P-8, P-10).
-    fn check_unchanged(listener: &Joined, knowledge: &mut Knowledge, told: &Told) {
-        if told.cause != Cause::Resync {
+    /// Checks that only listeners that asked for them receive unchanged objects (D-5), and that resyncs keep their
+    /// period (P-8, P-10).
+    fn check_unchanged(listener: &Joined, knowledge: &mut Knowledge, received: &Received) {
+        if received.cause != Cause::Resync {
             assert!(
                 listener.config.relist_all,
-                "unchanged, and told nevertheless: {:?} {}",
-                told.change, told.cause
+                "unchanged, but delivered: {:?} {}",
+                received.change, received.cause
             );
             return;
         }
         let period = Duration::from_secs(listener.config.resync.into());
-        assert!(!period.is_zero(), "a resync that nobody asked for");
-        if let Some(last) = knowledge.resynced.replace(told.at) {
-            assert!(told.at - last >= period, "a resync after {:?}", told.at - last);
+        assert!(!period.is_zero(), "a resync without a period");
+        if let Some(last) = knowledge.resynced.replace(received.at) {
+            assert!(received.at - last >= period, "a resync after {:?}", received.at - last);
         }
     }
 
-    /// The cause says how the change became known.
-    fn check_cause(&self, told: &Told) {
-        let object = told.change.object();
+    /// Checks that the cause matches the source of the change.
+    fn check_cause(&self, received: &Received) {
+        let object = received.change.object();
         let ledger = self.truth.ledger(object);
-        let real = !matches!(told.change, Change::Deleted { final_state_known: false, .. });
-        match told.cause {
+        let real = !matches!(received.change, Change::Deleted { final_state_known: false, .. });
+        match received.cause {
             Cause::Initial => {
-                assert!(!self.listener.early || !told.synced, "{object:?} is initial after the sync (C-12)");
+                assert!(
+                    !self.listener.early || !received.synced,
+                    "{object:?} is initial after the sync (C-12)"
+                );
             }
             Cause::Live => {
                 assert!(!real || ledger.watched.contains(&version(object)), "{object:?} was on no watch");
@@ -177,8 +182,8 @@ impl Hearing<'_> {
             Cause::Relist => {
                 assert!(ledger.answered >= 2 || ledger.vanished, "{object:?} relisted by no list");
             }
-            Cause::Resync => assert!(told.synced, "a resync before the sync"),
-            Cause::Replay => panic!("nobody asked for {object:?} again"),
+            Cause::Resync => assert!(received.synced, "a resync before the sync"),
+            Cause::Replay => panic!("no replay of {object:?} was requested"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Plays a script on an informer and judges what came of it.
+//! Plays a script on an informer and checks the result.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,13 +22,13 @@ use crate::{
     verdict::{Truth, version},
 };
 
-/// Long enough for the slowest way to find out that a connection is dead, several times over.
+/// Several times the longest time in which a dead connection is detected.
 const PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
-/// The namespaces there are.
+/// The number of namespaces.
 pub(crate) const NAMESPACES: u8 = 2;
 
-/// The object whose arrival shows that everything before it has arrived.
+/// The name of the object whose arrival shows that all earlier changes have arrived.
 const LAST: u8 = 200;
 
 struct World {
@@ -39,9 +39,9 @@ struct World {
     duplicated: BTreeSet<u64>,
 }
 
-/// Plays a script, from the first request to the shutdown; returns what the informer counted.
+/// Plays a script from the first request to the shutdown. Returns the informer's counters.
 pub(crate) fn play(script: &Script) -> Counters {
-    // The informer draws its timeouts from here.
+    // The source of the informer's random timeouts.
     fastrand::seed(7);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.unwrap().block_on(async {
@@ -54,7 +54,7 @@ pub(crate) fn play(script: &Script) -> Counters {
     })
 }
 
-/// An informer of the server's pods, not started yet.
+/// Makes an informer of the server's pods without starting it.
 pub(crate) fn informer(
     server: &Server,
     setup: &Setup,
@@ -82,7 +82,7 @@ pub(crate) fn informer(
     (factory, informer)
 }
 
-/// Everything in the cache, in the order of the keys.
+/// All objects in the cache, by key.
 pub(crate) fn cached(informer: &SharedInformer) -> Vec<Arc<Object>> {
     list(informer, None)
 }
@@ -143,7 +143,7 @@ impl World {
         }
     }
 
-    /// The first listener stays.
+    /// Removes a listener. The first one always stays.
     fn leave(&mut self, number: u8) {
         let mut present: Vec<&mut Joined> =
             self.listeners.iter_mut().skip(1).filter(|joined| !joined.left).collect();
@@ -153,7 +153,7 @@ impl World {
         }
     }
 
-    /// What holds at any time.
+    /// Checks the invariants.
     fn check(&mut self) {
         assert_eq!(self.server.lock().violations, [""; 0]);
         for joined in &mut self.listeners {
@@ -175,7 +175,7 @@ impl World {
         self.check_listeners();
         self.check_resync().await;
         for op in [Op::Break, Op::Delete] {
-            // What does not decode moves the last-synced version, too.
+            // An undecodable object moves the version of the cache too.
             self.server.lock().change(op, last(0), false);
             sleep(Duration::from_secs(2)).await;
             self.check_versions();
@@ -185,7 +185,7 @@ impl World {
         counters
     }
 
-    /// Waits until everything that happened so far is in the cache.
+    /// Waits until all changes so far are in the cache.
     async fn settle(&mut self) {
         let mut markers = Vec::new();
         for number in 0..NAMESPACES {
@@ -203,7 +203,7 @@ impl World {
         }
     }
 
-    /// What does not decode is in quarantine, and the cache has its last good state, if any (D-2).
+    /// Undecodable objects are in quarantine, and the cache has their last good state, if any (D-2).
     fn check_broken(&self) {
         let server = self.server.lock();
         let reflectors = self.informer.status().reflectors.into_iter();
@@ -218,7 +218,7 @@ impl World {
         let cache = cached(&self.informer);
         let cache: BTreeMap<ObjectKey, u64> =
             cache.iter().map(|object| (object.key(), version(object))).collect();
-        assert_eq!(cache, believed, "in the cache, as far as it decodes");
+        assert_eq!(cache, believed, "in the cache, as far as objects decode");
     }
 
     fn heal(&mut self) {
@@ -230,7 +230,7 @@ impl World {
         }
     }
 
-    /// C-17: the cache and its indexes equal the collection, to the byte.
+    /// The cache and its indexes equal the collection, byte for byte (C-17).
     fn check_cache(&self) {
         let expected = self.expected();
         let texts: BTreeMap<ObjectKey, String> = cached(&self.informer)
@@ -240,10 +240,10 @@ impl World {
         assert_eq!(texts, expected, "in the cache");
         for number in 0..3 {
             let node = node(number);
-            let told = list(&self.informer, Some(("by-node", &node)));
-            let told: Vec<ObjectKey> = told.iter().map(|object| object.key()).collect();
+            let received = list(&self.informer, Some(("by-node", &node)));
+            let received: Vec<ObjectKey> = received.iter().map(|object| object.key()).collect();
             let on_node = expected.iter().filter(|(_, text)| text.contains(&node));
-            assert_eq!(told, on_node.map(|(key, _)| key.clone()).collect::<Vec<_>>(), "on {node}");
+            assert_eq!(received, on_node.map(|(key, _)| key.clone()).collect::<Vec<_>>(), "on {node}");
         }
     }
 
@@ -264,7 +264,7 @@ impl World {
         self.check_versions();
     }
 
-    /// I-11, R-36.
+    /// The observed version is the last one received, and so is the version of the cache (I-11).
     fn check_versions(&self) {
         let server = self.server.lock();
         for cell in self.informer.status().reflectors {
@@ -288,20 +288,25 @@ impl World {
                     .iter()
                     .map(|(key, object)| (key.clone(), object.json().unwrap().into_string()))
                     .collect();
-                assert_eq!(known, expected, "what a listener knows");
+                assert_eq!(known, expected, "the final state of a listener");
             }
         }
     }
 
-    /// P-8: within its period a listener hears of every object once.
+    /// In each period a listener receives every object once (P-8).
     async fn check_resync(&mut self) {
         for joined in self.listeners.iter().filter(|joined| joined.config.resync > 0 && !joined.left) {
-            let before = joined.recorder.told().len();
+            let before = joined.recorder.received().len();
             sleep(Duration::from_secs(joined.config.resync.into()).mul_f64(1.5)).await;
             let mut times: BTreeMap<ObjectKey, usize> = BTreeMap::new();
-            for told in joined.recorder.told().iter().skip(before).filter(|told| told.cause == Cause::Resync)
+            for received in joined
+                .recorder
+                .received()
+                .iter()
+                .skip(before)
+                .filter(|received| received.cause == Cause::Resync)
             {
-                *times.entry(told.change.object().key()).or_default() += 1;
+                *times.entry(received.change.object().key()).or_default() += 1;
             }
             let objects = self.expected();
             assert_eq!(times.len(), objects.len(), "resynced");
@@ -310,13 +315,13 @@ impl World {
         self.check_listeners();
     }
 
-    /// P-18: after the shutdown there is no task, no connection and no listener.
+    /// After the shutdown there is no task, no connection and no listener (P-18).
     async fn shut_down(self) {
         let start = Instant::now();
         let stopped = timeout(Duration::from_secs(1), self.factory.shutdown()).await;
         assert!(stopped.is_ok() && start.elapsed().is_zero(), "no wait delays the stop (R-37)");
         for joined in &self.listeners {
-            assert_eq!(Arc::strong_count(&joined.recorder), 1, "somebody still has the sink");
+            assert_eq!(Arc::strong_count(&joined.recorder), 1, "the sink is still referenced");
             assert!(joined.registration.has_synced() || joined.left);
         }
         assert!(self.server.lock().is_deserted(), "a connection is still open");

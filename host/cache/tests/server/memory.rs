@@ -1,4 +1,4 @@
-//! The script behind a `kube::Client`, without a network.
+//! Serves the script through a `kube::Client` without a network.
 
 use std::{
     convert::Infallible,
@@ -66,7 +66,7 @@ fn chunks(body: mpsc::UnboundedReceiver<Step>) -> Chunks {
             Some(Step::End) => None,
             Some(Step::Reset) => Some((Err(io::ErrorKind::ConnectionReset.into()), None)),
             Some(Step::Panic) => panic!("a bug of ours"),
-            // Nobody writes any more: the answer stays open.
+            // The test writes nothing more: the answer stays open.
             None => match pending::<Infallible>().await {},
         }
     }))

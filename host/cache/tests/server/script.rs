@@ -1,4 +1,4 @@
-//! What the server answers, and what it was asked.
+//! The answers of the server and the requests that it received.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// One request, as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) query: HashMap<String, String>,
-    /// The media types; not known over TCP.
+    /// The accepted media types. Empty over TCP.
     pub(crate) accept: String,
-    /// When, on the test's clock.
+    /// The time of the request on the test's clock.
     pub(crate) at: tokio::time::Instant,
 }
 
@@ -24,19 +24,19 @@ pub(crate) struct Request {
 #[derive(Debug)]
 pub(crate) enum Step {
     Bytes(Vec<u8>),
-    /// The body ends as it should.
+    /// The body ends normally.
     End,
     /// The connection breaks.
     Reset,
-    /// The client's own code panics.
+    /// The client's code panics.
     Panic,
 }
 
 /// One answer.
 pub(crate) enum Answer {
-    /// Nobody listens.
+    /// The connection is refused.
     Refused,
-    /// The request is taken and never answered.
+    /// The request is accepted and never answered.
     Silent,
     Http {
         status: u16,
@@ -45,11 +45,11 @@ pub(crate) enum Answer {
     },
 }
 
-/// The writing end of an answer whose body is written by the test. Dropping it leaves the body open.
+/// Writes the body of an answer from the test. Dropping it leaves the body open.
 #[derive(Clone)]
 pub(crate) struct Live(mpsc::UnboundedSender<Step>);
 
-/// The script and the record.
+/// The scripted answers and the recorded requests.
 #[derive(Clone, Default)]
 pub(crate) struct Script(Arc<Mutex<State>>);
 
@@ -59,10 +59,10 @@ struct State {
     watches: VecDeque<Answer>,
     fixed: HashMap<String, VecDeque<Answer>>,
     served: HashMap<String, Value>,
-    /// Requests for something else than a list or a watch.
+    /// Requests other than lists and watches.
     asked: Vec<String>,
     requests: Vec<Request>,
-    /// Keeps bodies open that nobody writes to.
+    /// Keeps the bodies open that no test writes to.
     open: Vec<Live>,
 }
 
@@ -84,7 +84,7 @@ impl Answer {
         Self::ok(body.to_string())
     }
 
-    /// An error the way the API server tells it.
+    /// An error as the API server sends it.
     pub(crate) fn error(status: u16, reason: &str, message: &str) -> Self {
         let body = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -155,7 +155,7 @@ impl Live {
         let _ = self.0.send(Step::Panic);
     }
 
-    /// True once the client has let go of the answer.
+    /// Returns true once the client has dropped the answer.
     pub(crate) fn is_closed(&self) -> bool {
         self.0.is_closed()
     }
@@ -164,7 +164,7 @@ impl Live {
 // === impl Script ===
 
 impl Script {
-    /// A server that knows pods, nodes and, in `apps/v1`, deployments.
+    /// A server with pods, nodes and, in `apps/v1`, deployments.
     pub(crate) fn new() -> Self {
         let script = Self::default();
         let resource = |name: &str, kind: &str, namespaced: bool| {
@@ -179,30 +179,29 @@ impl Script {
         script
     }
 
-    /// What the next list is answered with.
+    /// Scripts the answer to the next list.
     pub(crate) fn list(&self, answer: Answer) {
         self.0.lock().lists.push_back(answer);
     }
 
-    /// What the next watch is answered with; without more answers watches stay open and silent.
+    /// Scripts the answer to the next watch. Without an answer, a watch stays open and silent.
     pub(crate) fn watch(&self, answer: Answer) {
         self.0.lock().watches.push_back(answer);
     }
 
-    /// The next watch, written by the test.
+    /// Scripts the next watch, which the test writes.
     pub(crate) fn live_watch(&self) -> Live {
         let (live, answer) = Answer::live(200);
         self.watch(answer);
         live
     }
 
-    /// What the next request for exactly this path is answered with, before any earlier one.
+    /// Scripts the answer to the next request for exactly this path, before any earlier answer.
     pub(crate) fn path(&self, path: &str, answer: Answer) {
         self.0.lock().fixed.entry(path.to_owned()).or_default().push_front(answer);
     }
 
-    /// What every request for exactly this path is answered with from now on, where no single answer is left;
-    /// none: 404.
+    /// Sets the answer to all further requests for exactly this path that have no scripted answer. `None` means 404.
     pub(crate) fn always(&self, path: &str, answer: Option<Value>) {
         let mut state = self.0.lock();
         state.fixed.remove(path);
@@ -212,17 +211,17 @@ impl Script {
         };
     }
 
-    /// Takes back the answers to lists that were not asked for.
+    /// Removes the scripted answers to lists.
     pub(crate) fn forget_lists(&self) {
         self.0.lock().lists.clear();
     }
 
-    /// How often this path was asked for without a query.
+    /// The number of requests for this path without a query.
     pub(crate) fn asked(&self, path: &str) -> usize {
         self.0.lock().asked.iter().filter(|asked| *asked == path).count()
     }
 
-    /// Lists and watches, in their order.
+    /// All lists and watches, in their order.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.0.lock().requests.clone()
     }
@@ -235,7 +234,7 @@ impl Script {
         self.requests().into_iter().filter(Request::is_watch).collect()
     }
 
-    /// Records the request and gives its answer.
+    /// Records the request and returns its answer.
     pub(crate) fn answer(&self, target: &str, accept: &str) -> Answer {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let mut state = self.0.lock();
@@ -275,7 +274,7 @@ impl Request {
         self.get("watch") == "true"
     }
 
-    /// A parameter; empty where it was not sent.
+    /// A parameter of the query; empty if it was not sent.
     pub(crate) fn get(&self, parameter: &str) -> &str {
         self.query.get(parameter).map_or("", String::as_str)
     }

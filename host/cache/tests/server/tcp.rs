@@ -1,4 +1,4 @@
-//! The script over HTTP/1.1, written byte by byte so that it can break where it should.
+//! Serves the script over HTTP/1.1, written byte by byte so that it can break anywhere.
 
 use std::{io, net::SocketAddr};
 
@@ -22,7 +22,7 @@ impl Script {
             while let Ok((connection, _)) = listener.accept().await {
                 let script = script.clone();
                 connections.spawn(async move {
-                    // The client going away is an ordinary end.
+                    // A client that disconnects is a normal end.
                     let _ = serve(connection, &script).await;
                 });
             }
@@ -63,7 +63,7 @@ async fn serve(connection: TcpStream, script: &Script) -> io::Result<()> {
     Ok(())
 }
 
-/// The target of the next request; none once the client has closed.
+/// The target of the next request. Returns `None` once the client has closed the connection.
 async fn read_request(connection: &mut BufReader<TcpStream>) -> io::Result<Option<String>> {
     let mut first = String::new();
     if connection.read_line(&mut first).await? == 0 {

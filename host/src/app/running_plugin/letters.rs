@@ -110,7 +110,7 @@ impl RunningPlugin {
             return Err(Refused::NotSynced);
         }
         let mut verb = None;
-        let told = informer.tell_again(&registration, key, |cached| {
+        let told = informer.replay_object(&registration, key, |cached| {
             let change = again(letter, cached)?;
             verb = Some(change.verb());
             Some(change)

@@ -1,22 +1,22 @@
-//! Where a grant holds.
+//! The namespaces of a grant.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use super::Fault;
 
-/// The namespaces a grant holds in.
+/// The namespaces in which a grant is valid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Namespaces {
-    /// All of them, and outside of any: cluster-scoped objects.
+    /// All namespaces, and cluster-scoped objects.
     All,
-    /// These. Never empty.
+    /// These namespaces. Never empty.
     Only(BTreeSet<Arc<str>>),
 }
 
 // === impl Namespaces ===
 
 impl Namespaces {
-    /// True where an object of this namespace is granted; empty: a cluster-scoped one.
+    /// Returns true if the grant is valid in this namespace. The empty namespace is that of cluster-scoped objects.
     #[must_use]
     pub fn contains(&self, namespace: &str) -> bool {
         match self {
@@ -25,7 +25,7 @@ impl Namespaces {
         }
     }
 
-    /// Those of both.
+    /// The namespaces of both.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         match (self, other) {
@@ -37,7 +37,7 @@ impl Namespaces {
         }
     }
 
-    /// What stands before the `@`, and the namespaces behind it; all of them where there is none.
+    /// Splits a text into the part before the `@` and the namespaces after it. Without an `@`, all namespaces.
     pub(super) fn split(text: &str) -> Result<(&str, Self), Fault> {
         let Some((head, names)) = text.split_once('@') else { return Ok((text.trim(), Self::All)) };
         let names: BTreeSet<Arc<str>> = names.split(',').map(str::trim).map(Arc::from).collect();
@@ -51,7 +51,7 @@ impl Namespaces {
     }
 }
 
-/// As it stands behind the resource: ` @default,shop`, or nothing.
+/// The form in a grant, after the resource: ` @default,shop`, or nothing for all namespaces.
 impl fmt::Display for Namespaces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -64,7 +64,7 @@ impl fmt::Display for Namespaces {
     }
 }
 
-/// True for what may be the name of a namespace: a DNS label (RFC 1123).
+/// Returns true if the text is a valid name of a namespace: a DNS label (RFC 1123).
 #[must_use]
 pub fn is_namespace(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

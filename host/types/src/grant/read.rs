@@ -1,23 +1,23 @@
-//! `read`
+//! Grants under `read`.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use super::{InvalidGrant, Namespaces, resource};
 use crate::Gvr;
 
-/// One line of `read`: `apps/v1/deployments @shop,default`. With a subresource (`apps/v1/deployments/scale`) it is
-/// for live reads alone: no cache holds those.
+/// One line of `read`: `apps/v1/deployments @shop,default`. A grant with a subresource (`apps/v1/deployments/scale`) is
+/// for live reads only, because no cache contains subresources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadGrant {
     /// The resource.
     pub gvr: Gvr,
-    /// None: the objects themselves.
+    /// The subresource. `None` means the objects themselves.
     pub subresource: Option<String>,
-    /// Where.
+    /// The namespaces in which the grant is valid.
     pub namespaces: Namespaces,
 }
 
-/// All lines of `read` together. The default grants nothing.
+/// All lines of `read`. The default grants nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadGrants(BTreeMap<(Gvr, Option<String>), Namespaces>);
 
@@ -45,31 +45,31 @@ impl fmt::Display for ReadGrant {
 // === impl ReadGrants ===
 
 impl ReadGrants {
-    /// Where the objects of this resource may be read; none: nowhere.
+    /// The namespaces in which the objects of this resource may be read. `None` means none.
     #[must_use]
     pub fn namespaces(&self, gvr: &Gvr) -> Option<&Namespaces> {
         self.of(gvr, None)
     }
 
-    /// Where this subresource, or without one the objects themselves, may be read; none: nowhere.
+    /// The namespaces in which this subresource, or without one the objects themselves, may be read. `None` means none.
     #[must_use]
     pub fn of(&self, gvr: &Gvr, subresource: Option<&str>) -> Option<&Namespaces> {
         self.0.get(&(gvr.clone(), subresource.map(str::to_owned)))
     }
 
-    /// The resources whose objects may be read, somewhere; sorted.
+    /// The resources whose objects may be read in some namespace, sorted.
     pub fn gvrs(&self) -> impl Iterator<Item = &Gvr> {
         self.0.keys().filter(|(_, subresource)| subresource.is_none()).map(|(gvr, _)| gvr)
     }
 
-    /// Everything, one line a resource and subresource; sorted.
+    /// All grants, one for each resource and subresource, sorted.
     pub fn iter(&self) -> impl Iterator<Item = (&Gvr, Option<&str>, &Namespaces)> {
         self.0.iter().map(|((gvr, subresource), namespaces)| (gvr, subresource.as_deref(), namespaces))
     }
 }
 
 impl FromIterator<ReadGrant> for ReadGrants {
-    /// Lines of one resource add up.
+    /// Lines for the same resource are combined.
     fn from_iter<I: IntoIterator<Item = ReadGrant>>(grants: I) -> Self {
         let mut all = BTreeMap::new();
         for ReadGrant { gvr, subresource, namespaces } in grants {

@@ -1,14 +1,15 @@
-//! A resource with, perhaps, a subresource: `apps/v1/deployments/scale`.
+//! A resource with an optional subresource: `apps/v1/deployments/scale`.
 
 use super::Fault;
 use crate::Gvr;
 
-/// Subresources that are no object in and an object out: streams, tunnels, and what hands out credentials.
+/// Subresources that are never granted: streams, tunnels and credentials.
 const NEVER: [&str; 6] = ["exec", "attach", "portforward", "proxy", "log", "token"];
 
-const REMEDY: &str = "write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`), and a subresource behind it where one is meant (`v1/pods/status`)";
+const REMEDY: &str = "write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`), and append a subresource if needed (`v1/pods/status`)";
 
-/// Reads both. `v1/pods/status` is the status of a pod, not a resource of the group `v1`: no group is named so.
+/// Parses a resource and its subresource. `v1/pods/status` is the status of a pod, not a resource of the group `v1`,
+/// because no group has such a name.
 pub(super) fn parse(text: &str) -> Result<(Gvr, Option<String>), Fault> {
     let parts: Vec<&str> = text.split('/').collect();
     let subresource = match parts.as_slice() {
@@ -34,18 +35,18 @@ pub(super) fn parse(text: &str) -> Result<(Gvr, Option<String>), Fault> {
     }
 }
 
-/// `v1`, `v1beta1`
+/// Returns true for `v1`, `v1beta1` and the like.
 fn is_version(text: &str) -> bool {
     text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// True for what may be the name of a subresource: lower-case letters.
+/// Returns true if the text is a valid name of a subresource: lower-case letters.
 #[must_use]
 pub fn is_subresource(text: &str) -> bool {
     !text.is_empty() && text.len() <= 63 && text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// As it is written.
+/// The form in a grant.
 pub(super) fn shown(gvr: &Gvr, subresource: Option<&str>) -> String {
     subresource.map_or_else(|| gvr.to_string(), |name| format!("{gvr}/{name}"))
 }

@@ -1,21 +1,21 @@
-//! `secrets`
+//! Grants under `secrets`.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use super::{Fault, InvalidGrant, namespaces::is_namespace};
 
-/// One line of `secrets`: the Secrets whose values a plugin may see and write.
+/// One line of `secrets`: the Secrets whose values a plugin may read and write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretGrant {
-    /// `*`: each.
+    /// `*`: all Secrets.
     All,
-    /// `shop/*`: each of a namespace.
+    /// `shop/*`: all Secrets of a namespace.
     Namespace(Arc<str>),
-    /// `shop/credentials`: one.
+    /// `shop/credentials`: one Secret.
     One(Arc<str>, Arc<str>),
 }
 
-/// All lines of `secrets` together. The default grants nothing: a Secret's values are hidden.
+/// All lines of `secrets`. The default grants nothing: the values of Secrets are hidden.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SecretGrants(Vec<SecretGrant>);
 
@@ -32,10 +32,12 @@ impl FromStr for SecretGrant {
         match text.split_once('/') {
             None if text == "*" => Ok(Self::All),
             None => Err(fault("it has no namespace")),
-            Some((namespace, _)) if !is_namespace(namespace) => Err(fault("its namespace is none")),
+            Some((namespace, _)) if !is_namespace(namespace) => {
+                Err(fault("its namespace is not a valid name"))
+            }
             Some((namespace, "*")) => Ok(Self::Namespace(namespace.into())),
             Some((namespace, name)) if is_secret_name(name) => Ok(Self::One(namespace.into(), name.into())),
-            Some(_) => Err(fault("its name is none")),
+            Some(_) => Err(fault("its name is not a valid name")),
         }
     }
 }
@@ -53,7 +55,7 @@ impl fmt::Display for SecretGrant {
 // === impl SecretGrants ===
 
 impl SecretGrants {
-    /// Whether the values of this Secret are granted.
+    /// Returns true if the values of this Secret are granted.
     #[must_use]
     pub fn contains(&self, namespace: &str, name: &str) -> bool {
         self.0.iter().any(|grant| match grant {
@@ -63,12 +65,12 @@ impl SecretGrants {
         })
     }
 
-    /// The lines, in the order of the file.
+    /// The lines in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &SecretGrant> {
         self.0.iter()
     }
 
-    /// Whether the values of all Secrets of this namespace are granted; none: of all namespaces.
+    /// Returns true if the values of all Secrets of this namespace are granted. `None` means all namespaces.
     #[must_use]
     pub fn contain_all(&self, namespace: Option<&str>) -> bool {
         self.0.iter().any(|grant| match grant {
@@ -85,7 +87,7 @@ impl FromIterator<SecretGrant> for SecretGrants {
     }
 }
 
-/// A DNS subdomain (RFC 1123).
+/// Returns true for a DNS subdomain (RFC 1123).
 fn is_secret_name(text: &str) -> bool {
     let label = |label: &str| {
         let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

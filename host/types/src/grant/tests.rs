@@ -40,7 +40,7 @@ fn a_subresource_of_the_core_group_is_not_taken_for_a_group() {
 }
 
 #[test]
-fn a_text_that_is_no_grant_is_refused_with_the_remedy() {
+fn a_text_that_is_not_a_grant_is_refused_with_a_remedy() {
     for (text, problem, remedy) in [
         ("pods", "`pods` is neither a resource nor a subresource", "write group/version/resource"),
         ("apps/v1/deployments/a/b", "is neither a resource", "write group/version/resource"),
@@ -68,9 +68,9 @@ fn a_text_that_is_no_grant_is_refused_with_the_remedy() {
     }
     for (text, problem) in [
         ("credentials", "no namespace"),
-        ("*/x", "namespace is none"),
-        ("shop/", "name is none"),
-        ("shop/A", "name is none"),
+        ("*/x", "namespace is not a valid name"),
+        ("shop/", "name is not a valid name"),
+        ("shop/A", "name is not a valid name"),
     ] {
         let error = refused::<SecretGrant>(text);
         assert!(error.contains(problem) && error.contains("`shop/*`"), "{error}");
@@ -78,7 +78,7 @@ fn a_text_that_is_no_grant_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn lines_of_one_resource_add_up() {
+fn lines_for_one_resource_are_combined() {
     let of = |lines: &[&str]| -> ReadGrants {
         lines.iter().map(|line| line.parse::<ReadGrant>().unwrap()).collect()
     };
@@ -116,7 +116,7 @@ fn a_write_is_allowed_by_verb_subresource_and_namespace_alone() {
 }
 
 #[test]
-fn a_secret_is_granted_by_name_by_namespace_or_with_all_others() {
+fn a_secret_is_granted_by_name_by_namespace_or_by_a_wildcard() {
     let of = |line: &str| -> SecretGrants { [line.parse::<SecretGrant>().unwrap()].into_iter().collect() };
 
     assert!(of("shop/db").contains("shop", "db"));

@@ -1,50 +1,50 @@
-//! `write`
+//! Grants under `write`.
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use super::{Fault, InvalidGrant, Namespaces, resource};
 use crate::Gvr;
 
-/// What may be done to an object.
+/// A kind of write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WriteVerb {
-    /// A new object.
+    /// Creates an object.
     Create,
-    /// The whole of one that is there. Where the object sent has no `uid`, the API server may make one of some resources
-    /// (`AllowCreateOnUpdate`): that needs [`WriteVerb::Create`] too.
+    /// Replaces a whole object. If the new object has no `uid`, the API server creates objects of some resources that
+    /// do not exist (`AllowCreateOnUpdate`): such an update also needs [`WriteVerb::Create`].
     Update,
-    /// Parts of one that is there: a merge patch, a JSON patch or a strategic merge patch.
+    /// Changes parts of an object, with a merge patch, a JSON patch or a strategic merge patch.
     Patch,
-    /// Server-side apply, which makes an object that is not there.
+    /// Server-side apply, which creates the object if it does not exist.
     Apply,
-    /// One object's end; never a collection's.
+    /// Deletes one object; never a collection.
     Delete,
 }
 
 /// One line of `write`: verbs, resource, subresource and namespaces, `update,patch v1/configmaps/status @shop`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteGrant {
-    /// Never empty.
+    /// The granted verbs. Never empty.
     pub verbs: BTreeSet<WriteVerb>,
     /// The resource.
     pub gvr: Gvr,
-    /// None: the objects themselves.
+    /// The subresource. `None` means the objects themselves.
     pub subresource: Option<String>,
-    /// Where.
+    /// The namespaces in which the grant is valid.
     pub namespaces: Namespaces,
 }
 
-/// All lines of `write` together. The default grants nothing.
+/// All lines of `write`. The default grants nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteGrants(Vec<WriteGrant>);
 
 // === impl WriteVerb ===
 
 impl WriteVerb {
-    /// In the order of an object's life.
+    /// All verbs, in the order of an object's life.
     pub const ALL: [Self; 5] = [Self::Create, Self::Update, Self::Patch, Self::Apply, Self::Delete];
 
-    /// As it is written in `informer.toml`.
+    /// The word in `informer.toml`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -109,7 +109,7 @@ impl fmt::Display for WriteGrant {
 // === impl WriteGrants ===
 
 impl WriteGrants {
-    /// Whether this may be done to an object of this namespace; empty: to a cluster-scoped one.
+    /// Returns true if this write is granted in this namespace. The empty namespace is that of cluster-scoped objects.
     #[must_use]
     pub fn allow(&self, verb: WriteVerb, gvr: &Gvr, subresource: Option<&str>, namespace: &str) -> bool {
         self.0.iter().any(|grant| {
@@ -120,7 +120,7 @@ impl WriteGrants {
         })
     }
 
-    /// The lines, in the order of the file.
+    /// The lines in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &WriteGrant> {
         self.0.iter()
     }

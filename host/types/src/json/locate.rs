@@ -1,4 +1,4 @@
-//! One pass over a JSON text that remembers where the wanted values lie.
+//! Finds the ranges of the wanted values in one pass over a JSON text.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -9,19 +9,19 @@ use super::{
     scan::{NotJson, RawString, Scanner},
 };
 
-/// How many pointers one pass can follow: a bit each.
+/// The number of pointers that one pass can follow: one bit each.
 const A_PASS: usize = u64::BITS as usize;
 
-/// Objects are not nested deeper, whoever asks for it: each level takes some of the stack.
+/// The maximum depth of a wanted value, because each level takes stack.
 const MAX_DEPTH: usize = 256;
 
-/// Where the values at the pointers lie in a JSON text, in the order asked; none where there is nothing. Of a
-/// key that stands twice in one object the last counts, as everywhere in JSON practice. A pointer of more than 256
-/// tokens finds nothing.
+/// Returns the ranges of the values at the pointers in a JSON text, in the order of the pointers; `None` if there is no
+/// value. If an object has a key twice, the last one wins, as usual for JSON. A pointer of more than 256 tokens finds
+/// nothing.
 ///
 /// # Errors
-/// [`InvalidJson`] where the text is found not to be JSON. It is not looked for: what the cache keeps was checked when
-/// it came, so values that nobody asked for are gone over by their brackets alone.
+/// [`InvalidJson`] if the search finds that the text is not JSON. The search does not check values that no pointer
+/// leads to, because the cache has checked its texts already.
 pub fn locate(json: &str, pointers: &[Pointer]) -> Result<Vec<Option<Range<usize>>>, InvalidJson> {
     let mut found = vec![None; pointers.len()];
     if pointers.is_empty() {
@@ -40,12 +40,12 @@ fn pass(json: &str, pointers: &[Pointer], found: &mut [Option<Range<usize>>]) ->
     let walked = search.value(&mut scanner, 0, all).and_then(|()| scanner.end());
     match walked {
         Ok(()) => Ok(()),
-        // The parser says what is wrong, and where.
+        // The parser reports the error and its position.
         Err(NotJson) => serde_json::from_str::<IgnoredAny>(json).map(|_| ()).map_err(InvalidJson::from),
     }
 }
 
-/// A set of pointers.
+/// A set of pointers, by their positions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Wanted(u64);
 
@@ -78,7 +78,7 @@ impl Wanted {
 // === impl Search ===
 
 impl Search<'_> {
-    /// Goes over a value that the first `depth` tokens of each wanted pointer lead to.
+    /// Reads a value to which the first `depth` tokens of each wanted pointer lead.
     fn value(&mut self, scanner: &mut Scanner<'_>, depth: usize, wanted: Wanted) -> Result<(), NotJson> {
         let ending = self.subset(wanted, |tokens| tokens.len() == depth);
         let going_on = Wanted(wanted.0 & !ending.0);
@@ -92,7 +92,7 @@ impl Search<'_> {
         match first {
             Some(b'{') => self.members(scanner, depth, going_on)?,
             Some(b'[') => self.elements(scanner, depth, going_on)?,
-            // Below a scalar there is nothing.
+            // There is nothing below a scalar.
             _ => scanner.skip().map(|_| ())?,
         }
         self.set(ending, Some(&(start..scanner.offset())));
@@ -119,7 +119,7 @@ impl Search<'_> {
         })
     }
 
-    /// A later duplicate of a key replaces whatever was found under the earlier one.
+    /// Reads a child. If a key is repeated, the later value replaces the earlier one.
     fn child(&mut self, scanner: &mut Scanner<'_>, depth: usize, below: Wanted) -> Result<(), NotJson> {
         if below.is_empty() || depth >= MAX_DEPTH {
             return scanner.skip().map(|_| ());
@@ -142,7 +142,7 @@ impl Search<'_> {
     }
 }
 
-/// A key in plain letters; one whose escapes are none equals no token.
+/// A key without escapes. A key with an invalid escape equals no token.
 fn unescaped(key: RawString<'_>) -> Cow<'_, str> {
     if key.plain {
         return Cow::Borrowed(key.text);
@@ -150,7 +150,7 @@ fn unescaped(key: RawString<'_>) -> Cow<'_, str> {
     Cow::Owned(serde_json::from_str(&format!("\"{}\"", key.text)).unwrap_or_else(|_| key.text.to_owned()))
 }
 
-/// RFC 6901: digits without leading zeros.
+/// Returns true if the token is this index: digits without leading zeros (RFC 6901).
 fn is_index(token: &str, index: usize) -> bool {
     let canonical = token == "0" || !token.starts_with(['0', '+']);
     canonical && token.parse() == Ok(index)

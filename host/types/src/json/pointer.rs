@@ -1,25 +1,25 @@
-//! RFC 6901.
+//! JSON pointers (RFC 6901).
 
 use std::{fmt, str::FromStr};
 
-/// A JSON pointer (RFC 6901): `/spec/replicas`, `/metadata/labels/app.kubernetes.io~1name`; the empty pointer
-/// is the whole document.
+/// A JSON pointer (RFC 6901): `/spec/replicas`, `/metadata/labels/app.kubernetes.io~1name`. The empty pointer is the
+/// whole document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pointer(Vec<String>);
 
-/// A text that is no JSON pointer.
+/// The text is not a JSON pointer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPointer {
-    /// It does not start with `/`.
+    /// The text does not start with `/`.
     #[error("`{0}` is not a JSON pointer: it must start with `/`, as in `/spec/replicas`")]
     NoSlash(String),
-    /// A `~` that is followed by neither `0` nor `1`.
+    /// A `~` is followed by neither `0` nor `1`.
     #[error("`{0}` is not a JSON pointer: write `~0` for `~` and `~1` for `/`")]
     Escape(String),
 }
 
 impl Pointer {
-    /// From tokens as they are, outermost first.
+    /// Makes a pointer from unescaped tokens, outermost first.
     pub(crate) fn of<'a>(tokens: impl Iterator<Item = &'a str>) -> Self {
         Self(tokens.map(str::to_owned).collect())
     }

@@ -1,39 +1,39 @@
-//! The JSON text of an object, and how it is kept.
+//! The JSON text of an object and its forms of storage.
 
 use std::{ops::Deref, sync::Arc};
 
-/// The JSON text of an object, as it is kept.
+/// The stored JSON text of an object.
 pub enum Body {
-    /// As it is.
+    /// Uncompressed.
     Raw(Arc<str>),
     /// Compressed.
     Packed {
-        /// What [`BodyCodec::unpack`] takes.
+        /// The input of [`BodyCodec::unpack`].
         bytes: Box<[u8]>,
-        /// Of the text, in bytes.
+        /// The size of the uncompressed text in bytes.
         text_len: u32,
-        /// Knows the dictionary.
+        /// The codec that packed it.
         codec: Arc<dyn BodyCodec>,
     },
 }
 
-/// Gives a packed body back. The cache implements it; objects carry it so that readers need not know.
+/// Unpacks bodies. The cache implements it; a packed object carries its codec, so readers need not care.
 pub trait BodyCodec: Send + Sync {
-    /// The text that was packed; `text_len` is its length in bytes.
+    /// Returns the text that was packed; `text_len` is its size in bytes.
     ///
     /// # Errors
-    /// Only if the bytes are not what this codec made, which is a bug of the host.
+    /// Only if this codec did not make the bytes, which is a bug of the host.
     fn unpack(&self, bytes: &[u8], text_len: usize) -> Result<String, CodecError>;
 }
 
-/// A packed body that does not unpack: a bug of the host, never the API server's or a plugin's fault.
+/// A packed body cannot be unpacked. This is a bug of the host, never the fault of the API server or a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the cached copy of the object cannot be unpacked: {0}")]
 pub struct CodecError(pub String);
 
-/// The JSON text of an object, for a reader. It has no debug form: it may be a Secret.
+/// The JSON text of an object for a reader. It has no debug form, because it may be a Secret.
 pub enum JsonText {
-    /// The object's own.
+    /// Shared with the object.
     Shared(Arc<str>),
     /// Unpacked for this reader.
     Unpacked(String),
@@ -51,7 +51,7 @@ impl Body {
         }
     }
 
-    /// The memory it takes, in bytes.
+    /// The size in memory, in bytes.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Raw(text) => text.len(),
@@ -63,7 +63,7 @@ impl Body {
 // === impl JsonText ===
 
 impl JsonText {
-    /// The text, copied only where others share it.
+    /// Returns the text as a `String`, which copies a shared text.
     pub fn into_string(self) -> String {
         match self {
             Self::Shared(text) => text.as_ref().to_owned(),

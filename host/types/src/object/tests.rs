@@ -28,7 +28,7 @@ fn raw(text: &str) -> Body {
 }
 
 #[test]
-fn what_was_packed_is_read_back() {
+fn the_header_is_read_back_as_it_was_given() {
     let object = Object::new(&header(), raw("{}")).unwrap();
 
     assert_eq!(object.key(), ObjectKey::new("shop", "web-1"));
@@ -71,7 +71,7 @@ fn the_debug_form_never_shows_the_body() {
     assert_eq!(format!("{object:?}"), "Object(shop/web-1 rv=42 uid=7d0e)");
 }
 
-/// Turns a text around.
+/// A codec that reverses the text.
 struct Reversed;
 
 impl BodyCodec for Reversed {

@@ -1,9 +1,13 @@
-//! Many short strings in one allocation: each behind its length, as three characters of seven bits, so that
-//! the whole stays a valid string and needs no unsafe code to slice.
-
-use super::ObjectTooLarge;
+//! Stores many short strings in one allocation. Each string follows its length, which is written as three characters of
+//! seven bits, so that the whole is a valid string and is sliced without unsafe code.
 
 const PREFIX: usize = 3;
+
+/// A string of the header, or the number of labels, exceeds the limits of the compact header. The API server's own
+/// limits are a thousand times lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a string in the object's metadata is longer than 2 MiB, or it has more than 65,535 labels")]
+pub struct ObjectTooLarge;
 
 /// Writes what [`Fields`] reads.
 pub(super) struct TextWriter(String);
@@ -13,7 +17,7 @@ impl TextWriter {
         Self(String::with_capacity(len))
     }
 
-    /// What a value takes.
+    /// The number of bytes that a value takes.
     pub(super) fn len_of(value: &str) -> usize {
         PREFIX + value.len()
     }
@@ -24,7 +28,7 @@ impl TextWriter {
             return Err(ObjectTooLarge);
         }
         for shift in [14, 7, 0] {
-            // Seven bits: always an ASCII character.
+            // Seven bits are always an ASCII character.
             self.0.push(char::from(((len >> shift) & 0x7f) as u8));
         }
         self.0.push_str(value);
@@ -36,7 +40,7 @@ impl TextWriter {
     }
 }
 
-/// The strings, in the order they were pushed.
+/// Iterates over the strings in the order in which they were pushed.
 pub(super) struct Fields<'a>(&'a str);
 
 impl<'a> Fields<'a> {

@@ -1,12 +1,14 @@
-//! What several selectors have in common.
+//! Combines selectors.
 
-use std::collections::BTreeSet;
-
-use super::{LabelSelector, Operator, Requirement};
+use super::{
+    LabelSelector,
+    requirement::{Operator, Requirement},
+};
 
 impl LabelSelector {
-    /// What both demand: a selector that selects whatever either of the two does, and as little else as can be said
-    /// label by label. `app in (a)` and `app in (b)` have `app in (a, b)` in common; `app=a` and `app` have `app`.
+    /// The requirements that both selectors share. The result selects everything that either selector selects, and as
+    /// little else as label requirements can express. `app in (a)` and `app in (b)` give `app in (a, b)`; `app=a` and
+    /// `app` give `app`.
     #[must_use]
     pub fn common(&self, other: &Self) -> Self {
         let mut common = Self::default();
@@ -19,7 +21,7 @@ impl LabelSelector {
         common
     }
 
-    /// What satisfies both.
+    /// The requirements of both selectors.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         for requirement in &other.0 {
@@ -34,50 +36,13 @@ impl LabelSelector {
 }
 
 impl Requirement {
-    /// The narrowest form of this requirement that whatever `other` selects satisfies too; none: there is none but
-    /// "anything".
+    /// The narrowest form of this requirement that every object selected by `other` also meets. Returns `None` if there
+    /// is none but "anything".
     fn weakened(&self, other: &LabelSelector) -> Option<Self> {
         let same_key = other.0.iter().filter(|requirement| requirement.key == self.key);
         let operators = same_key.filter_map(|theirs| self.operator.either(&theirs.operator));
         let operator = operators.min_by_key(Operator::width)?;
         Some(Self { key: self.key.clone(), operator })
-    }
-}
-
-impl Operator {
-    /// What holds wherever one of the two does.
-    fn either(&self, other: &Self) -> Option<Self> {
-        match (self, other) {
-            (Self::In(one), Self::In(two)) => Some(Self::In(one | two)),
-            (Self::In(_) | Self::Exists, Self::In(_) | Self::Exists) => Some(Self::Exists),
-            (Self::In(values), Self::NotIn(not)) | (Self::NotIn(not), Self::In(values)) => {
-                Self::none_of(not - values)
-            }
-            (Self::NotIn(one), Self::NotIn(two)) => Self::none_of(one & two),
-            (Self::DoesNotExist, Self::DoesNotExist) => Some(Self::DoesNotExist),
-            (Self::NotIn(not), Self::DoesNotExist) | (Self::DoesNotExist, Self::NotIn(not)) => {
-                Self::none_of(not.clone())
-            }
-            // One is where the label is there, the other where it is not; or there with any value.
-            (Self::Exists | Self::In(_), Self::DoesNotExist)
-            | (Self::DoesNotExist, Self::Exists | Self::In(_))
-            | (Self::Exists, Self::NotIn(_))
-            | (Self::NotIn(_), Self::Exists) => None,
-        }
-    }
-
-    fn none_of(values: BTreeSet<String>) -> Option<Self> {
-        (!values.is_empty()).then_some(Self::NotIn(values))
-    }
-
-    /// The lower, the less it lets through.
-    fn width(&self) -> (u8, usize) {
-        match self {
-            Self::DoesNotExist => (0, 0),
-            Self::In(values) => (0, values.len()),
-            Self::Exists => (1, 0),
-            Self::NotIn(values) => (2, usize::MAX - values.len()),
-        }
     }
 }
 
@@ -94,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_demand_is_as_narrow_as_it_can_be_said() {
+    fn the_common_selector_is_as_narrow_as_labels_can_express() {
         for (selectors, expected) in [
             (&["app=web", "app=web"][..], "app in (web)"),
             (&["app=web,tier=front", "app=web,tier=back"], "app in (web),tier in (back,front)"),
@@ -116,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn both_together_say_nothing_twice() {
+    fn joining_two_selectors_repeats_no_requirement() {
         let (one, two): (LabelSelector, LabelSelector) =
             ("a,b=c".parse().unwrap(), "b=c,!d".parse().unwrap());
         assert_eq!(one.and(&two).to_string(), "a,b in (c),!d");
@@ -134,9 +99,9 @@ mod tests {
     }
 
     proptest! {
-        /// The soundness of a narrowed watch: nothing that a subscription wants is left out.
+        /// A narrowed watch is sound: it leaves out no object that a subscription selects.
         #[test]
-        fn whatever_one_selects_their_common_part_selects(
+        fn the_common_selector_selects_whatever_one_of_them_selects(
             selectors in vec(selectors(), 1..4),
             a in select(vec![None, Some("x"), Some("y"), Some("w")]),
             b in select(vec![None, Some("x"), Some("z")]),

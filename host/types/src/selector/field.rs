@@ -4,30 +4,30 @@ use std::{borrow::Cow, fmt, str::FromStr};
 
 use crate::{CodecError, InvalidJson, Object, Pointer, locate};
 
-/// A field selector in Kubernetes' own syntax: `spec.nodeName=node-1,status.phase!=Running`. Empty selects
+/// A field selector in Kubernetes' own syntax: `spec.nodeName=node-1,status.phase!=Running`. The empty selector selects
 /// everything. See <https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/>.
 ///
-/// The API server knows some fields of each resource; here any path leads somewhere. A field is compared as text: a
-/// number or a truth value as JSON writes it, one that is absent or null as the empty text. A field that is an object
-/// or an array equals nothing. A value is taken as it is written, so one with a blank at its start or end, which no
-/// field has, is refused.
+/// The API server supports some fields of each resource; here any path is allowed. A field is compared as text: a
+/// number or a boolean as JSON writes it, and an absent field or `null` as the empty text. A field that is an object or
+/// an array equals nothing. Values are not trimmed. No field has white space at its start or end, so a value that has
+/// is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
     terms: Vec<Term>,
-    /// Of the terms that the object's header does not decide, in their order.
+    /// The fields that are not in the object's header, in the order of their terms.
     in_body: Vec<Pointer>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Term {
-    /// As written: `spec.nodeName`.
+    /// The path as written: `spec.nodeName`.
     path: String,
     place: Place,
     equal: bool,
     value: String,
 }
 
-/// Where a field is read.
+/// Where a field is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Name,
@@ -35,20 +35,20 @@ enum Place {
     Body,
 }
 
-/// A text that is no field selector.
+/// The text is not a field selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas, without blanks around the sign"
 )]
 pub struct InvalidFieldSelector(String);
 
-/// An object whose fields cannot be read.
+/// The fields of an object cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableObject {
-    /// Its packed body does not unpack.
+    /// The packed body cannot be unpacked.
     #[error(transparent)]
     Packed(#[from] CodecError),
-    /// Its text is not JSON.
+    /// The text is not JSON.
     #[error(transparent)]
     Json(#[from] InvalidJson),
 }
@@ -56,21 +56,21 @@ pub enum UnreadableObject {
 // === impl FieldSelector ===
 
 impl FieldSelector {
-    /// True where it selects everything, without reading any field.
+    /// Returns true if it selects everything without reading any field.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Where the fields lie that it reads.
+    /// The pointers to the fields that it reads.
     pub fn pointers(&self) -> impl Iterator<Item = Pointer> {
         self.terms.iter().map(Term::pointer)
     }
 
-    /// True where the object's fields satisfy every term. The body is read only where the name and the namespace do
-    /// not decide.
+    /// Returns true if the object's fields meet every term. The body is read only if the name and the namespace do not
+    /// decide.
     ///
     /// # Errors
-    /// [`UnreadableObject`], which is a bug of whoever made the object.
+    /// [`UnreadableObject`] if the object was made from a text that is not JSON, which is a bug.
     pub fn selects(&self, object: &Object) -> Result<bool, UnreadableObject> {
         for term in &self.terms {
             if term.in_header(object).is_some_and(|value| !term.accepts(value)) {
@@ -95,15 +95,15 @@ impl FieldSelector {
         Self { terms, in_body }
     }
 
-    /// What both demand of the two fields that the API server knows of every resource, `metadata.name` and
-    /// `metadata.namespace`: whatever either selects, this does.
+    /// The terms that both selectors share on the two fields that the API server supports for every resource,
+    /// `metadata.name` and `metadata.namespace`. The result selects everything that either selector selects.
     #[must_use]
     pub fn common(&self, other: &Self) -> Self {
         let everywhere = self.terms.iter().filter(|term| term.place != Place::Body);
         Self::new(everywhere.filter(|term| other.terms.contains(term)).cloned().collect())
     }
 
-    /// What satisfies both.
+    /// The terms of both selectors.
     #[must_use]
     pub fn and(self, other: &Self) -> Self {
         let mut terms = self.terms;
@@ -181,7 +181,7 @@ impl Term {
     }
 }
 
-/// Cut at the commas that no `\` stands before, as `k8s.io/apimachinery/pkg/fields` does.
+/// Splits at commas that are not escaped with `\`, as `k8s.io/apimachinery/pkg/fields` does.
 fn split(text: &str) -> Vec<String> {
     let (mut terms, mut escaped) = (vec![String::new()], false);
     for character in text.chars() {
@@ -195,7 +195,7 @@ fn split(text: &str) -> Vec<String> {
     terms
 }
 
-/// None where a `\` stands before anything but `\`, `,` and `=`, or one of the latter without it.
+/// Returns `None` if a `\` precedes anything but `\`, `,` and `=`, or if a `=` is not escaped.
 fn unescape(value: &str) -> Option<String> {
     let mut text = String::with_capacity(value.len());
     let mut characters = value.chars();
@@ -209,7 +209,7 @@ fn unescape(value: &str) -> Option<String> {
     Some(text)
 }
 
-/// None: an object or an array.
+/// The value as text. Returns `None` for an object or an array.
 fn as_text(json: Option<&str>) -> Option<Cow<'_, str>> {
     match json {
         None | Some("null") => Some(Cow::Borrowed("")),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Operator, Requirement};
+use super::requirement::{Operator, Requirement};
 
-/// Reads a whole selector; an error is the problem, for a person.
+/// Parses a whole selector. The error describes the problem.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
@@ -12,7 +12,7 @@ pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
     split_outside_parentheses(text)?.into_iter().map(|part| requirement(part.trim())).collect()
 }
 
-/// In one pass, however many commas there are: a guest may hand in anything.
+/// Splits in one pass over the text, because a guest may pass a text with any number of commas.
 fn split_outside_parentheses(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut from, mut inside) = (Vec::new(), 0, false);
     for (at, found) in text.match_indices(['(', ')', ',']) {
@@ -96,7 +96,7 @@ fn valid_value(value: &str) -> Result<String, String> {
     }
 }
 
-/// At most 63 characters, letters and digits at both ends, `-`, `_` and `.` between them.
+/// Returns true for at most 63 characters: letters and digits at both ends, also `-`, `_` and `.` between them.
 fn is_qualified(text: &str) -> bool {
     let edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
     text.len() <= 63

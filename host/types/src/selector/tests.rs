@@ -36,7 +36,7 @@ fn each_operator_selects_as_kubernetes_documents_it() {
 }
 
 #[test]
-fn a_text_that_is_no_selector_is_refused_with_the_problem() {
+fn a_text_that_is_not_a_selector_is_refused_with_the_problem() {
     for (text, problem) in [
         ("app in web", "not a label key"),
         ("app in (web", "not closed"),
@@ -67,7 +67,7 @@ fn the_written_form_reads_back_as_the_same_selector() {
     }
 }
 
-/// Looking for each comma from the start again would take hours.
+/// A search for each comma from the start of the text would take hours.
 #[test]
 fn a_long_list_of_values_is_read_in_one_pass() {
     for (text, written) in [

@@ -1,216 +1,217 @@
-//! What a stage may decide about an object.
+//! The decisions that stages make about an object.
 
 use std::time::Duration;
 
 use super::Version;
 use crate::{Cause, Failure};
 
-/// One decision, in the order of the stages. A stage that decides nothing writes nothing: the delta queue neither merges nor
-/// drops, so its part is the time between the first two steps; a filter without conditions lets everything through.
+/// One decision, in the order of the stages. A stage without a decision records nothing: the delta queue neither merges
+/// nor drops, so its part is the time between the first two steps, and a filter without conditions accepts everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The reflector decoded an event of the watch and put it into the delta queue.
     Seen {
-        /// As the API server calls it.
+        /// The type of the event.
         event: WatchVerb,
-        /// Of the object.
+        /// The object's version.
         version: Version,
     },
-    /// The reflector could not decode it; what the cache has stays (D-2).
+    /// The reflector could not decode the object; the cache keeps its last good state (D-2).
     Undecodable {
-        /// Where it says so itself.
+        /// The object's version, if it is readable.
         version: Version,
     },
     /// The indexer stored a state (C-3).
     Stored {
-        /// Seen on the watch, or in a list.
+        /// Whether the state came from the watch or from a list.
         cause: Cause,
-        /// What was stored before, under whatever UID; none: nothing was.
+        /// The state stored before, under any UID. `None` if there was none.
         old: Option<Version>,
-        /// What is stored now.
+        /// The state stored now.
         new: Version,
     },
-    /// The watch told what the indexer had already; nobody is told, but who asked for it (D-5). Where a list says so of an
-    /// object, it is no step: a list would push everything else out of the trace.
+    /// The watch sent a state that the indexer already had. Only listeners that asked for it are notified (D-5). For a
+    /// list this is not recorded, because a list would push all other steps out of the trace.
     Unchanged {
-        /// Stored before and now.
+        /// The version stored before and now.
         version: Version,
     },
     /// The indexer removed the object.
     Removed {
-        /// Seen on the watch, or missing in a list.
+        /// Whether the watch sent the deletion or a list lacked the object.
         cause: Cause,
-        /// What was stored; none: nothing was (D-11).
+        /// The last stored state. `None` if there was none (D-11).
         last: Option<Version>,
     },
-    /// The processor told every listener.
+    /// The processor notified every listener.
     Distributed {
-        /// `add`, `update` or `delete`; so below.
+        /// `add`, `update` or `delete`, here and in the other steps.
         verb: &'static str,
-        /// Why it is told; so below.
+        /// The cause of the notification, here and in the other steps.
         cause: Cause,
-        /// How many there are.
+        /// The number of listeners.
         listeners: usize,
     },
-    /// The processor told the listener of one plugin, which joined late, whose period was over, or which asked.
+    /// The processor notified only the listener of one plugin: it joined late, its resync period elapsed, or it asked.
     Told {
-        /// What.
+        /// The kind of change.
         verb: &'static str,
-        /// Why.
+        /// The cause.
         cause: Cause,
     },
-    /// The watch that takes over from another is behind it: what it says is older than what the plugin knows, and is not
-    /// told (point 2 of the contract).
+    /// A watch that replaces another one lags behind it: its notification is older than the state that the plugin has
+    /// and is withheld (point 2 of the contract).
     Withheld {
-        /// What.
+        /// The kind of change.
         verb: &'static str,
-        /// Of the object that was not told.
+        /// The version that was withheld.
         version: Version,
-        /// What the plugin knows.
+        /// The version that the plugin has.
         known: Version,
     },
-    /// The filter of a subscription let it through.
+    /// The filter of a subscription accepted the notification.
     Passed {
-        /// What it was offered.
+        /// The kind of change that was offered.
         offered: &'static str,
-        /// What the handler is to be told: another verb where the object came to match, or does no longer (P-21).
+        /// The kind of change that the handler receives. It differs from `offered` if the object has come to match the
+        /// filter, or no longer matches (P-21).
         verb: &'static str,
-        /// Why.
+        /// The cause.
         cause: Cause,
     },
-    /// The filter of a subscription did not let it through.
+    /// The filter of a subscription rejected the notification.
     Suppressed {
-        /// What.
+        /// The kind of change.
         verb: &'static str,
-        /// Why it was told.
+        /// The cause.
         cause: Cause,
-        /// The first condition that said so, by its key in `[[plugin.on]]`.
+        /// The first condition that rejected it, by its key in `[[plugin.on]]`.
         by: &'static str,
     },
-    /// A condition of the filter had no answer, which counts as yes (D-9).
+    /// A condition of the filter could not be evaluated, which counts as a match (D-9).
     Undecided {
-        /// Without a value of the object.
+        /// The reason, without any value of the object.
         why: Box<str>,
     },
-    /// The plugin's queue took it in.
+    /// The plugin's queue accepted the notification.
     Queued {
-        /// What.
+        /// The kind of change.
         verb: &'static str,
-        /// Why.
+        /// The cause.
         cause: Cause,
     },
-    /// It became part of what waited for the object already.
+    /// The notification was merged into the pending one of the object.
     Merged {
-        /// What.
+        /// The kind of change.
         verb: &'static str,
-        /// Why.
+        /// The cause.
         cause: Cause,
-        /// What it became part of, as it is now; of several the newest.
+        /// The kind of change that is pending now; if several are, that of the newest.
         into: &'static str,
     },
-    /// It and what waited took each other away: the handler never has to know.
+    /// The notification and the pending one cancelled each other: the handler receives neither.
     Cancelled {
-        /// What came.
+        /// The kind of change that arrived.
         verb: &'static str,
     },
     /// The queue was closed.
     Discarded {
-        /// What waited, or came.
+        /// The kind of change that was pending or arrived.
         verb: &'static str,
     },
-    /// A call was made and ended.
+    /// A call of the handler ended.
     Called {
-        /// What was told.
+        /// The kind of change that was delivered.
         verb: &'static str,
-        /// Why.
+        /// The cause.
         cause: Cause,
-        /// 1 for the first.
+        /// The number of the attempt, starting at 1.
         attempt: u32,
-        /// Since the oldest of what was merged into it entered the queue, until the call.
+        /// The time from the arrival of the oldest merged notification to the call.
         queued: Duration,
-        /// The call itself.
+        /// The duration of the call.
         took: Duration,
-        /// Why it failed, in a few words; none: it did not.
+        /// Why it failed, in short. `None` if it succeeded.
         failure: Option<Box<Failure>>,
-        /// What it led to.
+        /// The consequence.
         then: Then,
     },
-    /// The key of its name was added to the plugin's own workqueue, by a handler or for a component without any (W-2).
+    /// The object's key was added to the plugin's own workqueue (W-2).
     KeyAdded {
-        /// What that led to.
+        /// The consequence.
         led_to: Enqueued,
     },
     /// The workqueue was full.
     KeyRefused {
-        /// Distinct keys it may hold.
+        /// The maximum number of distinct keys.
         capacity: usize,
     },
     /// A worker took the key (W-3).
     KeyTaken {
-        /// 1 for the first, and one more for each call in a row that failed.
+        /// The number of the attempt: 1, and one more for each failed call in a row.
         attempt: u32,
-        /// Since its first add.
+        /// The time since the key was first added.
         waited: Duration,
     },
-    /// The worker is done with the key (W-1).
+    /// A worker finished the call for the key (W-1).
     KeyDone {
-        /// As it was taken.
+        /// The number of the attempt.
         attempt: u32,
-        /// The call itself.
+        /// The duration of the call.
         took: Duration,
-        /// Why it failed, in a few words; none: it did not.
+        /// Why it failed, in short. `None` if it succeeded.
         failure: Option<Box<Failure>>,
-        /// What it led to.
+        /// The consequence.
         then: KeyThen,
     },
-    /// The worker could make no call: the version in service takes no keys.
+    /// The worker made no call, because the version in service does not take keys.
     KeyNotCalled {
-        /// Until a worker takes the key again.
+        /// The time until a worker takes the key again.
         again_in: Duration,
     },
     /// The workqueue is closed (W-5, W-8).
     KeyDiscarded,
 }
 
-/// What the adding of a key led to.
+/// The consequence of adding a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueued {
-    /// It waits for a worker.
+    /// The key waits for a worker.
     Waits,
-    /// It did before.
+    /// The key was waiting already.
     WaitsAlready,
-    /// It is in hand, and waits again afterwards.
+    /// The key is in flight and will wait for a worker afterwards.
     WaitsAfterCall,
-    /// It waits once this is over.
+    /// The key will wait for a worker after a delay.
     Delayed {
-        /// From now on.
+        /// The delay from now.
         by: Duration,
     },
-    /// It is due no later already (W-7).
+    /// The key is due earlier already (W-7).
     DueAlready,
 }
 
-/// What the end of a key's call led to.
+/// The consequence of the end of a call for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyThen {
-    /// Nothing more.
+    /// The key is done.
     Done,
-    /// It is reconciled again, because it failed or because it asked.
+    /// The key is reconciled again, because the call failed or asked for it.
     Again {
-        /// After this long at the latest.
+        /// The longest time until then.
         after: Duration,
     },
-    /// It is a dead letter until it is reconciled; it is not called for unless somebody adds it again.
+    /// The key is a dead letter until it is added again and reconciled.
     GivenUp,
-    /// The host cut the call short, and it waits as before.
+    /// The host cancelled the call, and the key waits as before.
     PutBack,
-    /// The plugin is in quarantine: the failure is not held against the key, and it waits.
+    /// The plugin is in quarantine: the failure does not count for the key, and the key waits.
     Spared,
     /// The workqueue is closed.
     Discarded,
 }
 
-/// An event of a watch.
+/// The type of a watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchVerb {
     /// `ADDED`
@@ -221,30 +222,31 @@ pub enum WatchVerb {
     Deleted,
 }
 
-/// What a call led to.
+/// The consequence of a call of the handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// It is delivered.
+    /// The notification is delivered.
     Acknowledged,
-    /// It is delivered, and that ended the plugin's quarantine.
+    /// The notification is delivered, which ended the plugin's quarantine.
     Recovered,
-    /// It is tried again.
+    /// The notification is retried.
     Retry {
-        /// After this long.
+        /// The time until then.
         after: Duration,
-        /// As part of newer state, which waited already.
+        /// True if it was merged into a newer pending notification.
         superseded: bool,
     },
-    /// It does not count as an attempt: the plugin is in quarantine, since this call or before, and it waits there.
+    /// The plugin is in quarantine since this call or before. The notification waits, and the call does not count as an
+    /// attempt.
     Quarantined {
-        /// Until a call is made again.
+        /// The time until the next probe.
         probe_in: Duration,
     },
-    /// It is given up, and kept as a dead letter.
+    /// The notification is given up and kept as a dead letter.
     DeadLetter,
-    /// It is given up, as configured.
+    /// The notification is given up and dropped, as configured.
     Dropped,
-    /// The host cut the call short, and it waits as before.
+    /// The host cancelled the call, and the notification waits as before.
     GivenBack,
     /// The queue was closed.
     Discarded,
@@ -253,7 +255,7 @@ pub enum Then {
 // === impl Step ===
 
 impl Step {
-    /// The stage that took it.
+    /// The stage that made the decision.
     pub fn stage(&self) -> &'static str {
         match self {
             Self::Seen { .. } | Self::Undecodable { .. } => "reflector",
@@ -277,7 +279,7 @@ impl Step {
 // === impl WatchVerb ===
 
 impl WatchVerb {
-    /// As on the wire.
+    /// The type as it is written in the event.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",

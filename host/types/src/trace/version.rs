@@ -1,11 +1,11 @@
-//! A resource version that owns no memory.
+//! A resource version without an allocation.
 
 use std::fmt;
 
-/// As many digits as 64 bits have; Kubernetes promises no more since 1.35.
+/// The number of digits of a 64-bit number; Kubernetes sends no longer versions in practice.
 const MAX_BYTES: usize = 20;
 
-/// A resource version, verbatim as far as it goes: one of more than 20 bytes is cut.
+/// A resource version, verbatim up to 20 bytes; a longer one is cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     length: u8,
@@ -18,7 +18,7 @@ impl Version {
     /// The text.
     pub fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..usize::from(self.length)).unwrap_or_default();
-        // It was text, and was cut between two characters.
+        // The text was cut between two characters.
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 }
@@ -28,7 +28,7 @@ impl From<&str> for Version {
         let text = &text.as_bytes().get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or_default();
         let mut bytes = [0; MAX_BYTES];
         bytes.iter_mut().zip(*text).for_each(|(to, from)| *to = *from);
-        // At most 20.
+        // The length is at most 20.
         Self { length: text.len() as u8, bytes }
     }
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_kept_verbatim_and_an_absurd_one_is_cut_between_characters() {
+    fn a_version_is_kept_verbatim_and_a_very_long_one_is_cut_between_characters() {
         for (text, kept) in [
             ("", ""),
             ("007", "007"),

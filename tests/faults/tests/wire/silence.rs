@@ -33,7 +33,7 @@ async fn a_silent_list_is_abandoned_and_retried() {
         let text = world.fails(ErrorClass::Silent).await;
         world.settles().await;
 
-        assert!(text.contains("was silent for 1 s"), "{text}");
+        assert!(text.contains("sent nothing for 1 s"), "{text}");
         assert_eq!(world.requested(), ["list 0", "list 0", "watch 12"], "{name}");
         // The client's timeout starts before the server receives the request.
         assert!(gaps(&world.requests(Call::List, 2).await)[0] >= PATIENCE / 2);

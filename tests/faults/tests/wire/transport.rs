@@ -74,7 +74,10 @@ async fn a_list_that_breaks_off_is_discarded_and_retried() {
             let text = world.fails(ErrorClass::Malformed).await;
             world.settles().await;
 
-            assert!(text.contains("broke off its answer after 250 bytes"), "{http:?} {cut:?} {text}");
+            assert!(
+                text.contains("closed the connection in the middle of its answer, after 250 bytes"),
+                "{http:?} {cut:?} {text}"
+            );
             assert_eq!(world.requested(), ["list 0", "list 0", "watch 12"], "{http:?} {cut:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! What becomes of deltas that are in the queue together; scenarios 46 to 63.
+//! Deltas that are in the queue together; scenarios 46 to 63.
 
 use super::*;
 
@@ -10,23 +10,24 @@ fn replaced(version: &str, objects: &[(&str, &str)]) -> DeltaKind {
     ReplacedAll(0, list(version, objects.iter().map(|(name, version)| object(name, version)).collect()))
 }
 
-/// What a listener is told of these deltas, with versions; `?` where the deletion itself was missed.
-fn told(deltas: Vec<DeltaKind>) -> Vec<String> {
+/// What a listener receives for these deltas, with versions. A `?` marks a deletion that was missed.
+fn received(deltas: Vec<DeltaKind>) -> Vec<String> {
     let mut world = World::new(&[]);
     world.apply(deltas);
-    let told = world.recorder.0.lock();
-    let one = |told: &Notification| {
-        let version = told.change.object().resource_version();
-        let known = !matches!(told.change, Change::Deleted { final_state_known: false, .. });
+    let received = world.recorder.0.lock();
+    let one = |received: &Notification| {
+        let version = received.change.object().resource_version();
+        let known = !matches!(received.change, Change::Deleted { final_state_known: false, .. });
         let unknown = if known { "" } else { "?" };
-        format!("{} {}@{version} {}{unknown}", told.change.verb(), told.key(), told.cause)
+        format!("{} {}@{version} {}{unknown}", received.change.verb(), received.key(), received.cause)
     };
-    told.iter().map(one).collect()
+    received.iter().map(one).collect()
 }
 
-/// Scenarios 48, 52 and 59: nothing is merged, and no deletion dropped for want of a stored object.
+/// Scenarios 48, 52 and 59: no delta is merged, and no deletion is dropped because the object is not stored
+///
 #[test]
-fn what_happens_to_one_object_before_anybody_looks_is_told_step_by_step_q20_q21() {
+fn queued_changes_of_one_object_are_delivered_one_by_one() {
     let deltas = vec![
         Deleted(0, object("never-seen", "1")),
         Added(0, object("a", "2")),
@@ -36,23 +37,23 @@ fn what_happens_to_one_object_before_anybody_looks_is_told_step_by_step_q20_q21(
     ];
 
     assert_eq!(
-        told(deltas),
+        received(deltas),
         ["delete never-seen@1 live", "add a@2 live", "update a@3 live", "delete a@4 live", "add a@5 live"]
     );
 }
 
-/// Scenario 46.
+/// Scenario 46: a list does not remove earlier deltas.
 #[test]
-fn a_deletion_is_told_though_the_next_list_has_the_object_again_q16() {
+fn a_deletion_is_delivered_even_if_the_next_list_has_the_object_again() {
     let deltas =
         vec![replaced("1", &[("a", "1")]), Deleted(0, object("a", "2")), replaced("3", &[("a", "3")])];
 
-    assert_eq!(told(deltas), ["add a@1 initial", "delete a@2 live", "add a@3 relist"]);
+    assert_eq!(received(deltas), ["add a@1 initial", "delete a@2 live", "add a@3 relist"]);
 }
 
-/// Scenarios 47 and 53.
+/// Scenarios 47 and 53: the deletion has the newest known state whatever was queued before.
 #[test]
-fn what_a_list_lacks_is_deleted_once_in_its_newest_state_whatever_was_queued_q15_q23() {
+fn an_object_missing_in_a_list_is_deleted_once_in_its_newest_state() {
     let added = || Added(0, object("a", "1"));
     let updated = || Updated(0, object("a", "2"));
     let deleted = || Deleted(0, object("a", "3"));
@@ -68,40 +69,40 @@ fn what_a_list_lacks_is_deleted_once_in_its_newest_state_whatever_was_queued_q15
             &["add a@5 initial", "delete a@5 relist?"],
         ),
     ] {
-        assert_eq!(told(deltas), expected);
+        assert_eq!(received(deltas), expected);
     }
 }
 
-/// Scenario 49: whatever was taken from an object when it was decoded is not asked for again.
+/// Scenario 49: an inferred deletion delivers the stored object itself, without decoding it again.
 #[test]
-fn an_inferred_deletion_carries_the_very_copy_of_the_store_q6() {
+fn an_inferred_deletion_delivers_the_stored_object_itself() {
     let mut world = World::new(&[]);
     let stored = object("a", "1");
 
     world.apply(vec![ReplacedAll(0, list("1", vec![Arc::clone(&stored)])), replaced("2", &[])]);
 
-    let told = world.recorder.0.lock();
-    assert!(matches!(&told[1].change, Change::Deleted { object, .. } if Arc::ptr_eq(object, &stored)));
+    let received = world.recorder.0.lock();
+    assert!(matches!(&received[1].change, Change::Deleted { object, .. } if Arc::ptr_eq(object, &stored)));
 }
 
-/// Scenario 60.
+/// Scenario 60: a list does not merge with earlier deltas.
 #[test]
-fn a_state_before_a_list_and_the_state_in_it_are_both_told_q22() {
+fn a_state_before_a_list_and_the_state_in_the_list_are_both_delivered() {
     let deltas = vec![Added(0, object("a", "1")), Added(0, object("b", "2")), replaced("3", &[("a", "3")])];
 
-    assert_eq!(told(deltas), ["add a@1 live", "add b@2 live", "delete b@2 relist?", "update a@3 relist"]);
+    assert_eq!(received(deltas), ["add a@1 live", "add b@2 live", "delete b@2 relist?", "update a@3 relist"]);
 }
 
-/// Scenarios 56 and 62.
+/// Scenarios 56 and 62: a key that is queued again does not change the order, and deltas are in order.
 #[test]
-fn nobody_jumps_the_line_q11_q20() {
+fn deltas_keep_their_order() {
     let arrivals = ["a", "b", "a", "c", "b", "a"];
     let deltas = (1..).zip(arrivals).map(|(version, name)| Updated(0, object(name, &format!("{version}"))));
 
-    let told = told(deltas.collect());
+    let received = received(deltas.collect());
 
     assert_eq!(
-        told,
+        received,
         [
             "add a@1 live",
             "add b@2 live",
@@ -113,9 +114,9 @@ fn nobody_jumps_the_line_q11_q20() {
     );
 }
 
-/// Scenario 63: the same whatever the batches, and only what the first list brought is initial.
+/// Scenario 63: the size of batches has no effect, and only the first list is initial.
 #[test]
-fn batches_of_any_size_tell_the_same_q35() {
+fn batches_of_any_size_deliver_the_same_notifications() {
     let deltas = || {
         vec![
             replaced("3", &[("a", "1"), ("b", "2")]),
@@ -145,6 +146,6 @@ fn batches_of_any_size_tell_the_same_q35() {
             world.apply(std::mem::replace(&mut left, rest));
         }
 
-        assert_eq!(world.recorder.told(), expected, "{size}");
+        assert_eq!(world.recorder.received(), expected, "{size}");
     }
 }

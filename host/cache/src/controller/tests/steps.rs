@@ -1,4 +1,4 @@
-//! What is written down of each delta: the indexer's verdict first, then who was told.
+//! The trace of each delta: first the indexer's decision, then the notified listeners.
 
 use informer_types::{TraceSink, Traced};
 
@@ -39,8 +39,9 @@ fn object(name: &str, version: &str) -> Arc<Object> {
     super::object("", name, version)
 }
 
+/// The store decides (C-3), and listeners are notified after it was written (C-5).
 #[test]
-fn what_the_store_decided_comes_before_who_was_told_c3_c5() {
+fn the_decision_of_the_store_is_traced_before_the_notification() {
     let (mut world, steps) = traced();
 
     world.apply(vec![Added(0, object("a", "1")), Updated(0, object("a", "2")), Deleted(0, object("a", "3"))]);
@@ -56,8 +57,9 @@ fn what_the_store_decided_comes_before_who_was_told_c3_c5() {
     assert_eq!(steps.take(), expected);
 }
 
+/// Unchanged objects are not delivered (D-5).
 #[test]
-fn what_changes_nothing_is_a_step_on_the_watch_and_none_in_a_list_d5() {
+fn an_unchanged_object_is_traced_for_the_watch_and_not_for_a_list() {
     let (mut world, steps) = traced();
     world.apply(vec![ReplacedAll(0, list("1", vec![object("a", "1")]))]);
     assert_eq!(steps.take(), ["a: 1 initial", "a: add initial to 1"]);
@@ -71,8 +73,9 @@ fn what_changes_nothing_is_a_step_on_the_watch_and_none_in_a_list_d5() {
     assert_eq!(steps.take(), ["a: not 1 relist", "a: delete relist to 1"]);
 }
 
+/// Deletions of objects that were never stored are delivered (D-11).
 #[test]
-fn a_deletion_of_what_was_never_there_says_so_d11() {
+fn the_trace_of_a_deletion_shows_if_the_object_was_never_stored() {
     let (mut world, steps) = traced();
 
     world.apply(vec![Deleted(0, object("a", "1")), DeletedKey(0, ObjectKey::new("", "b"))]);
@@ -81,7 +84,7 @@ fn a_deletion_of_what_was_never_there_says_so_d11() {
 }
 
 #[test]
-fn what_one_listener_alone_is_told_bears_its_name() {
+fn a_notification_of_one_listener_is_traced_with_its_name() {
     let (mut world, steps) = traced();
     world.apply(vec![Added(0, object("a", "1"))]);
     steps.take();
@@ -91,7 +94,7 @@ fn what_one_listener_alone_is_told_bears_its_name() {
     let sink = Arc::new(Recorder::default());
     processor.join(config, sink, || vec![object("a", "1")]).unwrap();
     world.apply(vec![Updated(0, object("a", "1"))]);
-    processor.replay(world.registration.id, || vec![object("a", "1")]);
+    processor.replay(world.registration.joined.id, || vec![object("a", "1")]);
 
     let expected =
         ["a: add initial to late", "a: still 1", "a: update live to late", "a: add replay to recorder"];

@@ -1,4 +1,4 @@
-//! What one reflector and the controller wrote down, behind the cell's lock.
+//! The state behind the cell's lock.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     status::{Counters, LastError, Phase, ReflectorStatus},
 };
 
-/// A watch that lived for so long has recovered, even if nothing happened on it.
+/// After this time an open watch counts as recovered, even without an event.
 const RECOVERED_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) struct State {
@@ -20,16 +20,16 @@ pub(super) struct State {
     pub(super) unsynced_because: Option<String>,
     pub(super) plain_lists_because: Option<String>,
     pub(super) consecutive_failures: u32,
-    /// The first of them.
+    /// The time of the first of these failures.
     pub(super) failing_since: Option<Instant>,
-    /// The end of a wait.
+    /// The time of the next attempt.
     pub(super) retry_at: Option<Instant>,
     pub(super) last_event: Option<Instant>,
     pub(super) observed_version: String,
     pub(super) applied_version: String,
-    /// Since when the cache has not had what was seen.
+    /// The time since which the cache lacks a received change.
     pub(super) behind_since: Option<Instant>,
-    /// When what was applied last had been seen.
+    /// When the last applied change was received.
     pub(super) applied_observed: Option<std::time::Instant>,
     pub(super) quarantined: BTreeMap<ObjectKey, String>,
     pub(super) counters: Counters,
@@ -95,8 +95,8 @@ impl State {
         self.last_error = Some((reason.to_owned(), ErrorClass::UnknownResource, Instant::now()));
     }
 
-    /// Both are the most it can be: since the cache first had less than was seen, and since what it has last
-    /// had been seen.
+    /// Two upper bounds of the lag, of which the smaller is used: the time since the cache first lacked a received
+    /// change, and the age of the last applied change.
     pub(super) fn lag(&self) -> Duration {
         let Some(behind) = self.behind_since.map(|since| since.elapsed()) else {
             return Duration::ZERO;
@@ -120,12 +120,12 @@ impl State {
         }
     }
 
-    pub(super) fn heard(&mut self) {
+    pub(super) fn received(&mut self) {
         self.last_event = Some(Instant::now());
         self.recovered();
     }
 
-    /// Forgets failures once a watch has lived long enough.
+    /// Resets the failures once a watch has been open for long enough.
     pub(super) fn settle(&mut self) {
         if self.phase == Phase::Watching && self.since.elapsed() >= RECOVERED_AFTER {
             self.recovered();

@@ -13,7 +13,7 @@ async fn pass(seconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cache_lags_from_when_something_was_seen_until_it_is_applied() {
+async fn the_cache_lags_from_the_receipt_of_a_change_until_it_is_applied() {
     let cell = ReflectorCell::new(None);
     assert_eq!(lag(&cell), Duration::ZERO);
 
@@ -25,7 +25,7 @@ async fn a_cache_lags_from_when_something_was_seen_until_it_is_applied() {
     cell.applied("5", first);
     assert_eq!(lag(&cell), Duration::ZERO);
 
-    // A long silence is no lag, neither before nor after the next event.
+    // A silence is not a lag, neither before nor after the next event.
     pass(600).await;
     assert_eq!(lag(&cell), Duration::ZERO);
     cell.event("6");
@@ -34,14 +34,14 @@ async fn a_cache_lags_from_when_something_was_seen_until_it_is_applied() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_a_stream_without_end_the_lag_is_that_of_what_was_applied_last() {
+async fn in_a_steady_stream_the_lag_is_the_age_of_the_last_applied_change() {
     let cell = ReflectorCell::new(None);
     let mut seen = Vec::new();
     for version in 1..=60 {
         seen.push(now());
         cell.event(&version.to_string());
         pass(1).await;
-        // Always two behind.
+        // The cache is always two changes behind.
         if version > 2 {
             cell.applied(&(version - 2).to_string(), seen[version - 3]);
         }
@@ -51,7 +51,7 @@ async fn in_a_stream_without_end_the_lag_is_that_of_what_was_applied_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_applied_before_it_is_noted_as_seen_is_no_lag() {
+async fn a_change_that_is_applied_before_its_receipt_is_recorded_is_no_lag() {
     let cell = ReflectorCell::new(None);
 
     cell.applied("5", now());

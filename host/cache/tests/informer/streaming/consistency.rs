@@ -1,4 +1,4 @@
-//! The test mode that compares a streaming list with a plain one: R-50, scenario 45.
+//! The test mode that compares a streaming list with a plain list (R-50, scenario 45).
 
 use std::time::Duration;
 
@@ -21,8 +21,9 @@ fn stream() -> Answer {
     Answer::watch(&[event("ADDED", pod("a", "1")), event("ADDED", pod("b", "2")), end("10")])
 }
 
+/// Scenario 45: both lists have the same content.
 #[tokio::test(start_paused = true)]
-async fn equal_lists_pass_whatever_the_order_and_with_the_type_left_out_r50_scenario_45() {
+async fn equal_lists_pass_in_any_order_and_without_the_type_of_items() {
     let script = Script::new();
     script.watch(stream());
     let bare = json!({"metadata": pod("b", "2")["metadata"]});
@@ -37,8 +38,9 @@ async fn equal_lists_pass_whatever_the_order_and_with_the_type_left_out_r50_scen
     assert_eq!((counters.consistent_lists, counters.failures), (1, 0));
 }
 
+/// Scenario 45: lists that differ fail the run.
 #[tokio::test(start_paused = true)]
-async fn a_difference_fails_the_run_and_names_both_sides_r50_scenario_45() {
+async fn a_difference_fails_the_run_and_names_both_sides() {
     let mut changed = pod("a", "1");
     changed["spec"] = json!({"replicas": 2});
     for (listed, expected) in [
@@ -57,12 +59,13 @@ async fn a_difference_fails_the_run_and_names_both_sides_r50_scenario_45() {
 
         assert!(text.contains(expected) && text.contains("v1/pods") && text.contains("at 10"), "{text}");
         world.watches(2).await;
-        assert_eq!(asked(&world)[2], "stream@10", "the cache is not trusted");
+        assert_eq!(asked(&world)[2], "stream@10", "the cache is fetched again");
     }
 }
 
+/// The plain list of the check is retried.
 #[tokio::test(start_paused = true)]
-async fn a_check_that_fails_is_repeated_each_second_r50() {
+async fn a_check_that_fails_is_repeated_each_second() {
     let script = Script::new();
     script.watch(stream());
     script.list(Answer::error(500, "InternalError", "etcd"));
@@ -75,8 +78,9 @@ async fn a_check_that_fails_is_repeated_each_second_r50() {
     assert_eq!(lists[1].at - lists[0].at, Duration::from_secs(1));
 }
 
+/// Scenario 45: an expired version and version "0" cannot be listed exactly.
 #[tokio::test(start_paused = true)]
-async fn where_it_cannot_be_expressed_nothing_is_checked_r50_scenario_45() {
+async fn a_version_that_cannot_be_listed_is_not_checked() {
     let script = Script::new();
     script.watch(stream());
     script.list(Answer::error(410, "Expired", "too old"));
@@ -90,8 +94,9 @@ async fn where_it_cannot_be_expressed_nothing_is_checked_r50_scenario_45() {
     asks(&world, &["stream@", "watch@0"]).await;
 }
 
+/// Undecodable objects are quarantined instead (D-2).
 #[tokio::test(start_paused = true)]
-async fn what_one_side_cannot_decode_is_left_out_d2() {
+async fn undecodable_objects_are_left_out_of_the_comparison() {
     let broken = json!({"kind": "Pod", "apiVersion": "v1",
         "metadata": {"name": "b", "namespace": "shop", "resourceVersion": "2", "labels": [1]}});
     let script = Script::new();
@@ -104,8 +109,9 @@ async fn what_one_side_cannot_decode_is_left_out_d2() {
     assert_eq!(world.informer.status().counters.consistent_lists, 1);
 }
 
+/// The check is a test mode.
 #[tokio::test(start_paused = true)]
-async fn without_the_mode_nothing_is_listed_again_r50() {
+async fn without_the_mode_there_is_no_second_list() {
     let script = Script::new();
     script.watch(stream());
     let world = super::start(script);

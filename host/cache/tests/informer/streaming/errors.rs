@@ -1,4 +1,4 @@
-//! What follows an error while a streaming list opens or runs.
+//! Errors while a streaming list opens or runs.
 
 use std::time::Duration;
 
@@ -19,8 +19,9 @@ fn at(world: &World, request: usize) -> Instant {
     world.script.requests()[request].at
 }
 
+/// Scenario 40: throttling and a refused connection do not lead to a plain list.
 #[tokio::test(start_paused = true)]
-async fn too_many_requests_and_a_refusal_lead_to_the_same_stream_after_a_backoff_r46_scenario_40() {
+async fn a_throttled_or_refused_stream_is_requested_again_after_a_backoff() {
     let script = Script::new();
     script.watch(Answer::error(429, "TooManyRequests", "slow down"));
     script.watch(Answer::Refused);
@@ -38,11 +39,12 @@ async fn too_many_requests_and_a_refusal_lead_to_the_same_stream_after_a_backoff
     for (request, delay) in [(1, 800), (2, 1_600), (3, 3_200)] {
         assert_eq!(at(&world, request) - at(&world, request - 1), Duration::from_millis(delay), "{request}");
     }
-    assert_eq!(world.told(), ["add shop/a@1 initial"], "each stream starts from nothing");
+    assert_eq!(world.received(), ["add shop/a@1 initial"], "each stream starts from nothing");
 }
 
+/// A stop ends the wait after a throttled stream like every other wait (R-37, D-4).
 #[tokio::test(start_paused = true)]
-async fn the_wait_of_a_throttled_stream_ends_with_a_stop_r37_r46_d4() {
+async fn a_stop_ends_the_wait_of_a_throttled_stream() {
     let script = Script::new();
     script.watch(Answer::error(429, "TooManyRequests", "slow down").with_header("Retry-After", "200"));
     let world = start(script);
@@ -54,8 +56,9 @@ async fn the_wait_of_a_throttled_stream_ends_with_a_stop_r37_r46_d4() {
     assert!(before.elapsed() < Duration::from_secs(1));
 }
 
+/// An unavailable version is no reason for a plain list.
 #[tokio::test(start_paused = true)]
-async fn a_version_that_is_not_available_leads_at_once_to_a_stream_of_the_newest_r7_r45() {
+async fn an_unavailable_version_leads_at_once_to_a_stream_of_the_newest_state() {
     for (code, reason, message) in
         [(410, "Expired", "too old"), (504, "Timeout", "Too large resource version: 10, current: 3")]
     {
@@ -79,8 +82,9 @@ async fn a_version_that_is_not_available_leads_at_once_to_a_stream_of_the_newest
     }
 }
 
+/// A second unavailable version leads to a plain list.
 #[tokio::test(start_paused = true)]
-async fn even_the_newest_version_may_be_unavailable_without_asking_for_ever_r7_r45() {
+async fn an_unavailable_newest_version_leads_to_a_plain_list() {
     let script = Script::new();
     script.watch(Answer::error(410, "Expired", "too old"));
     script.watch(Answer::error(410, "Expired", "too old"));
@@ -92,8 +96,9 @@ async fn even_the_newest_version_may_be_unavailable_without_asking_for_ever_r7_r
     assert_eq!(asked(&world)[..3], ["stream@", "stream@", "list@"]);
 }
 
+/// Scenarios 37 and 38: a plain list replaces a streaming list that fails.
 #[tokio::test(start_paused = true)]
-async fn any_other_error_leads_at_once_to_a_plain_list_in_the_same_run_r45_scenarios_37_and_38() {
+async fn any_other_error_leads_at_once_to_a_plain_list_in_the_same_run() {
     type Make = fn() -> Answer;
     let html = || Answer::status(200, "<html>\n");
     let unknown = || Answer::watch(&[serde_json::json!({"type": "CHANGED", "object": {}})]);
@@ -120,12 +125,13 @@ async fn any_other_error_leads_at_once_to_a_plain_list_in_the_same_run_r45_scena
         world.caches(&["shop/a@1"]).await;
         assert_eq!(world.script.lists()[0].get("limit"), "500", "{what}");
         assert!(at(&world, 1) - at(&world, 0) < Duration::from_millis(100), "{what}");
-        assert_eq!(world.told(), ["add shop/a@1 initial"], "{what}");
+        assert_eq!(world.received(), ["add shop/a@1 initial"], "{what}");
     }
 }
 
+/// A plain list replaces the streaming list of one run.
 #[tokio::test(start_paused = true)]
-async fn the_run_after_a_fallback_streams_again_r45() {
+async fn the_run_after_a_fallback_streams_again() {
     for mode in [WatchListMode::Auto, WatchListMode::On] {
         let script = Script::new();
         script.watch(Answer::error(500, "InternalError", "etcd"));
@@ -141,8 +147,9 @@ async fn the_run_after_a_fallback_streams_again_r45() {
     }
 }
 
+/// Scenario 43.
 #[tokio::test(start_paused = true)]
-async fn an_expired_watch_after_the_mark_ends_the_run_and_the_cache_stays_scenario_43() {
+async fn an_expired_watch_after_the_mark_ends_the_run_and_keeps_the_cache() {
     let script = Script::new();
     script.watch(Answer::watch(&frames()));
     script.watch(Answer::error(410, "Expired", "too old"));

@@ -1,4 +1,4 @@
-//! Servers and proxies that never mark the end, D-3.
+//! Servers and proxies that never send the end mark, D-3.
 
 use std::time::Duration;
 
@@ -12,8 +12,9 @@ use crate::{
     world::{config, event, listener, pod, pods, status},
 };
 
+/// Scenario 41: an unfinished stream is discarded.
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_ends_before_its_mark_is_followed_by_one_from_nothing_r47_scenario_41() {
+async fn a_stream_that_ends_before_its_mark_is_followed_by_a_new_one() {
     let script = Script::new();
     script.watch(Answer::watch(&[event("ADDED", pod("gone", "1"))]));
     script.watch(Answer::watch(&[event("ADDED", pod("a", "2")), end("10")]));
@@ -25,11 +26,12 @@ async fn a_stream_that_ends_before_its_mark_is_followed_by_one_from_nothing_r47_
     assert_eq!(asked(&world)[..2], ["stream@", "stream@"]);
     let requests = world.script.requests();
     assert_eq!(requests[1].at - requests[0].at, Duration::from_millis(800), "with a backoff (D-3)");
-    assert_eq!(world.told(), ["add shop/a@2 initial"]);
+    assert_eq!(world.received(), ["add shop/a@2 initial"]);
 }
 
+/// At most two streams may end early (D-3).
 #[tokio::test(start_paused = true)]
-async fn after_two_such_endings_a_plain_list_takes_its_place_d3() {
+async fn after_two_unfinished_streams_a_plain_list_is_used() {
     let script = Script::new();
     script.watch(Answer::watch(&[event("ADDED", pod("x", "1"))]));
     script.watch(Answer::watch(&[event("ADDED", pod("y", "2"))]));
@@ -45,8 +47,9 @@ async fn after_two_such_endings_a_plain_list_takes_its_place_d3() {
     assert_eq!((counters.streaming_lists, counters.streaming_fallbacks, counters.lists), (0, 1, 1));
 }
 
+/// The wait for the end mark is bounded, and the status reports the fallback (D-3).
 #[tokio::test(start_paused = true)]
-async fn a_stream_without_a_mark_for_30_s_gives_way_to_a_plain_list_and_says_so_d3() {
+async fn a_stream_without_a_mark_for_30_s_is_replaced_by_a_plain_list() {
     let script = Script::new();
     let stream = script.live_watch();
     let (list, answer) = Answer::live(200);
@@ -72,8 +75,9 @@ async fn a_stream_without_a_mark_for_30_s_gives_way_to_a_plain_list_and_says_so_
     assert!(!text.contains("unsynced") && text.contains("plain lists because"), "{text}");
 }
 
+/// The bound includes the time before the answer (D-3).
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_even_answer_is_waited_for_no_longer_d3() {
+async fn a_server_that_does_not_answer_is_waited_for_at_most_30_s() {
     let script = Script::new();
     script.watch(Answer::Silent);
     script.list(Answer::list("10", &[pod("a", "1")]));
@@ -85,8 +89,9 @@ async fn a_server_that_does_not_even_answer_is_waited_for_no_longer_d3() {
     assert_eq!((requests[1].at - requests[0].at).as_secs(), 30);
 }
 
+/// Each event extends the wait by 10 ms (D-3).
 #[tokio::test(start_paused = true)]
-async fn a_trickle_of_changes_does_not_stretch_the_wait_but_a_long_list_does_d3() {
+async fn a_long_list_extends_the_wait_and_a_few_changes_do_not() {
     let script = Script::new();
     let stream = script.live_watch();
     script.list(Answer::list("10", &[pod("a", "1")]));
@@ -120,8 +125,9 @@ async fn a_trickle_of_changes_does_not_stretch_the_wait_but_a_long_list_does_d3(
     assert_eq!(asked(&world).len(), 1);
 }
 
+/// Scenario 34: a slow end mark is reported.
 #[tokio::test(start_paused = true)]
-async fn every_10_s_without_an_event_the_status_says_what_is_waited_for_r48_scenario_34() {
+async fn after_10_s_without_an_event_the_status_reports_the_wait() {
     let script = Script::new();
     let stream = script.live_watch();
     let world = start(script);
@@ -143,7 +149,7 @@ async fn every_10_s_without_an_event_the_status_says_what_is_waited_for_r48_scen
     assert_eq!((why(), asked(&world).len()), (None, 1));
 }
 
-/// Two informers of one factory, of pods and of nodes; the first one's streams end as `answers` say.
+/// The first request of a second informer of the factory, after the streams of the first informer ended with `answers`.
 async fn second_informer_asks(mode: WatchListMode, answers: Vec<Answer>) -> String {
     let script = Script::new();
     answers.into_iter().for_each(|answer| script.watch(answer));
@@ -167,8 +173,9 @@ async fn second_informer_asks(mode: WatchListMode, answers: Vec<Answer>) -> Stri
     asked(&world)[of_nodes().unwrap()].clone()
 }
 
+/// In the mode `Auto`, a server that lacks streaming lists is remembered (D-3).
 #[tokio::test(start_paused = true)]
-async fn what_does_not_work_is_remembered_for_every_informer_of_the_server_d3() {
+async fn missing_support_is_remembered_for_all_informers_of_the_server() {
     let unfinished = || Answer::watch(&[event("ADDED", pod("x", "1"))]);
     let invalid = || Answer::error(422, "Invalid", "sendInitialEvents is forbidden");
     let broken = || Answer::error(500, "InternalError", "etcd");
@@ -182,8 +189,9 @@ async fn what_does_not_work_is_remembered_for_every_informer_of_the_server_d3() 
     }
 }
 
+/// Missing support is remembered for an hour (D-3).
 #[tokio::test(start_paused = true)]
-async fn after_an_hour_streaming_is_tried_again_d3() {
+async fn after_an_hour_streaming_lists_are_tried_again() {
     let script = Script::new();
     script.watch(Answer::error(422, "Invalid", "no"));
     script.list(Answer::list("10", &[pod("a", "1")]));

@@ -1,4 +1,4 @@
-//! What a streaming list is and what follows its end mark.
+//! Streaming lists and what follows their end mark.
 
 use std::time::Duration;
 
@@ -11,8 +11,9 @@ use crate::{
     world::{bookmark, event, pod},
 };
 
+/// Scenario 1: a streaming list requests initial events, and its connection continues as the watch.
 #[tokio::test(start_paused = true)]
-async fn one_request_brings_the_list_and_the_changes_after_it_r41_r44_scenario_1() {
+async fn one_request_delivers_the_list_and_the_changes_after_it() {
     let script = Script::new();
     let stream = script.live_watch();
     let world = start(script);
@@ -37,13 +38,14 @@ async fn one_request_brings_the_list_and_the_changes_after_it_r41_r44_scenario_1
     );
     assert_eq!((request.get("allowWatchBookmarks"), request.get("limit")), ("true", ""));
     assert!((300..=600).contains(&request.get("timeoutSeconds").parse::<u64>().unwrap()));
-    assert_eq!(world.told()[..2], ["add shop/a@3 initial", "update shop/a@3->11 live"]);
+    assert_eq!(world.received()[..2], ["add shop/a@3 initial", "update shop/a@3->11 live"]);
     let counters = world.informer.status().counters;
     assert_eq!((counters.lists, counters.streaming_lists, counters.watches), (1, 1, 1));
 }
 
+/// Scenario 39: a streaming list is applied as a whole at its end mark.
 #[tokio::test(start_paused = true)]
-async fn until_the_mark_nothing_is_visible_and_only_the_last_state_comes_out_r42_r43_scenario_39() {
+async fn nothing_is_visible_before_the_mark_and_then_only_the_last_states() {
     let script = Script::new();
     let stream = script.live_watch();
     let world = start(script);
@@ -53,22 +55,23 @@ async fn until_the_mark_nothing_is_visible_and_only_the_last_state_comes_out_r42
     stream.event("ADDED", &pod("c", "5"));
     stream.event("DELETED", &pod("c", "9"));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(world.cached().is_empty() && world.told().is_empty() && !world.informer.has_synced());
+    assert!(world.cached().is_empty() && world.received().is_empty() && !world.informer.has_synced());
     assert_eq!(world.informer.status().phase, Phase::Listing);
 
     stream.frame(&end("10"));
     world.caches(&["shop/a@8", "shop/b@4"]).await;
 
-    let mut told = world.told();
-    told.sort();
-    assert_eq!(told, ["add shop/a@8 initial", "add shop/b@4 initial"]);
+    let mut received = world.received();
+    received.sort();
+    assert_eq!(received, ["add shop/a@8 initial", "add shop/b@4 initial"]);
     let status = world.informer.status();
     assert_eq!((status.phase, status.reflectors[0].observed_version.as_str()), (Phase::Watching, "10"));
     assert_eq!(status.reflectors[0].unsynced_because, None);
 }
 
+/// The first list counts even if it is empty.
 #[tokio::test(start_paused = true)]
-async fn an_empty_collection_is_the_mark_alone_and_makes_the_informer_synced_q26() {
+async fn the_mark_of_an_empty_collection_makes_the_informer_synced() {
     let script = Script::new();
     let stream = script.live_watch();
     let world = start(script);
@@ -79,8 +82,9 @@ async fn an_empty_collection_is_the_mark_alone_and_makes_the_informer_synced_q26
     assert!(world.cached().is_empty());
 }
 
+/// Scenario 44: the value of the annotation decides.
 #[tokio::test(start_paused = true)]
-async fn only_the_value_true_is_a_mark_r43_scenario_44() {
+async fn only_the_annotation_value_true_is_an_end_mark() {
     let script = Script::new();
     let stream = script.live_watch();
     let world = start(script);
@@ -101,8 +105,9 @@ async fn only_the_value_true_is_a_mark_r43_scenario_44() {
     world.caches(&["shop/a@3"]).await;
 }
 
+/// Scenario 42: after its mark a streaming list is an ordinary watch.
 #[tokio::test(start_paused = true)]
-async fn after_the_mark_the_next_connection_is_a_plain_watch_r44_scenario_42() {
+async fn a_watch_that_ends_after_the_mark_is_resumed_as_a_plain_watch() {
     let script = Script::new();
     script.watch(Answer::watch(&[event("ADDED", pod("a", "1")), end("2"), event("MODIFIED", pod("a", "3"))]));
     let world = start(script);
@@ -113,8 +118,9 @@ async fn after_the_mark_the_next_connection_is_a_plain_watch_r44_scenario_42() {
     assert_eq!(world.cached(), ["shop/a@3"]);
 }
 
+/// A bookmark changes the version and nothing else.
 #[tokio::test(start_paused = true)]
-async fn a_mark_in_an_ordinary_watch_is_a_bookmark_r30() {
+async fn an_end_mark_in_an_ordinary_watch_is_a_bookmark() {
     let script = Script::new();
     script.watch(Answer::watch(&[end("2"), event("ADDED", pod("a", "3")), end("4")]));
     let world = start(script);
@@ -125,8 +131,9 @@ async fn a_mark_in_an_ordinary_watch_is_a_bookmark_r30() {
     assert_eq!(world.cached(), ["shop/a@3"]);
 }
 
+/// A relist by stream is at the last version seen and infers deletions.
 #[tokio::test(start_paused = true)]
-async fn a_gap_is_closed_by_a_stream_at_the_last_version_which_infers_deletions_r33_r41() {
+async fn after_a_gap_a_stream_at_the_last_version_infers_deletions() {
     let script = Script::new();
     let gone = crate::world::status(410, "Expired", "too old resource version");
     script.watch(Answer::watch(&[
@@ -147,13 +154,14 @@ async fn a_gap_is_closed_by_a_stream_at_the_last_version_which_infers_deletions_
     second.frame(&end("20"));
 
     world.caches(&["shop/b@11", "shop/c@15"]).await;
-    let mut told = world.told().split_off(3);
-    told.sort();
-    assert_eq!(told, ["add shop/c@15 relist", "delete shop/a@1 relist?"]);
+    let mut received = world.received().split_off(3);
+    received.sort();
+    assert_eq!(received, ["add shop/c@15 relist", "delete shop/a@1 relist?"]);
 }
 
+/// Scenario 35.
 #[tokio::test(start_paused = true)]
-async fn the_version_is_that_of_the_mark_and_none_before_it_scenario_35() {
+async fn the_observed_version_is_that_of_the_mark_and_empty_before() {
     let script = Script::new();
     let stream = script.live_watch();
     let world = start(script);
@@ -170,9 +178,9 @@ async fn the_version_is_that_of_the_mark_and_none_before_it_scenario_35() {
     assert_eq!(observed(), "7");
 }
 
-/// Scenario 12.
+/// Scenarios 12 and 36.
 #[tokio::test(start_paused = true)]
-async fn a_stop_before_the_mark_closes_the_one_request_and_leaves_the_cache_empty_scenario_36() {
+async fn a_stop_before_the_mark_closes_the_request_and_leaves_the_cache_empty() {
     let script = Script::new();
     let stream = script.live_watch();
     let world = start(script);
@@ -185,8 +193,9 @@ async fn a_stop_before_the_mark_closes_the_one_request_and_leaves_the_cache_empt
     assert_eq!((asked(&world), world.cached().len()), (vec!["stream@".to_owned()], 0));
 }
 
+/// An object that does not decode keeps its last good state (D-2).
 #[tokio::test(start_paused = true)]
-async fn what_does_not_decode_is_quarantined_with_the_list_and_keeps_its_last_good_state_d2() {
+async fn undecodable_objects_of_a_stream_are_quarantined_with_the_list() {
     let script = Script::new();
     let bad = |name: &str, version: &str| {
         json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "namespace": "shop",
@@ -218,8 +227,9 @@ async fn what_does_not_decode_is_quarantined_with_the_list_and_keeps_its_last_go
     assert_eq!(status.counters.skipped, 1);
 }
 
+/// Scenarios 33 and 111: a streaming list is tried if the mode is not `Off`.
 #[tokio::test(start_paused = true)]
-async fn streaming_is_used_where_it_is_wanted_r40_scenarios_33_and_111() {
+async fn streaming_lists_are_used_as_configured() {
     for (mode, first) in
         [(WatchListMode::Auto, "stream@"), (WatchListMode::On, "stream@"), (WatchListMode::Off, "list@0")]
     {
@@ -234,9 +244,10 @@ async fn streaming_is_used_where_it_is_wanted_r40_scenarios_33_and_111() {
     }
 }
 
-/// Scenarios 31, 49 and 75.
+/// Scenarios 31, 49 and 75: fields are dropped once (D-13). In client-go, a transform runs twice on streamed objects
+///
 #[tokio::test(start_paused = true)]
-async fn each_object_is_decoded_once_so_that_a_field_is_dropped_once_r49_d13() {
+async fn each_streamed_object_is_decoded_once() {
     let script = Script::new();
     let mut with_fields = pod("a", "1");
     with_fields["metadata"]["managedFields"] = json!([{"manager": "x"}]);

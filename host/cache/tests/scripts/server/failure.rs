@@ -1,4 +1,4 @@
-//! How failures are told.
+//! The wire form of failures.
 
 use crate::script::Failure;
 
@@ -32,7 +32,7 @@ impl Failure {
         }
     }
 
-    /// The `Status`, or what is sent in its place.
+    /// The `Status`, or the text sent instead.
     pub(crate) fn text(self) -> String {
         let details = match self {
             Self::Bare => return r#""the server is not well""#.to_owned(),
@@ -48,7 +48,7 @@ impl Failure {
         )
     }
 
-    /// Lists at another version help (R-7).
+    /// Returns true if a list at another version helps (R-7).
     pub(crate) fn is_about_the_version(self) -> bool {
         matches!(self, Self::Expired | Self::Gone | Self::TooLarge)
     }

@@ -12,7 +12,7 @@ use crate::{
     script::{Ending, Failure},
 };
 
-/// Which part of which state.
+/// A part of the state of one version.
 struct Page {
     version: u64,
     offset: usize,
@@ -54,7 +54,7 @@ impl State {
         }
     }
 
-    /// The state that the request asks for.
+    /// The state that the request selects.
     fn page(&self, request: &Request) -> Result<Page, Failure> {
         if !request.token.is_empty() {
             let page = Page::of(&request.token);
@@ -70,7 +70,7 @@ impl State {
     }
 
     pub(super) fn refuse_list(&mut self, request: &Request, failure: Failure) -> Reply {
-        // a page that has expired is another matter.
+        // An expired page is not about the version of the list.
         if failure.is_about_the_version() && (request.token.is_empty() || failure != Failure::Expired) {
             self.ledger(&request.scope).version_unavailable();
         }
@@ -110,7 +110,7 @@ impl State {
         for chunk in self.chunks(text.get(..length).unwrap_or(text)) {
             let _ = sender.send(chunk);
         }
-        // Without the newline it is whole, too.
+        // A list without its newline is complete too.
         let whole = length + 1 >= text.len() && ending == Ending::Clean;
         if let Some(mark) = mark.filter(|_| whole) {
             self.ledger(&request.scope).sent(mark);

@@ -1,4 +1,4 @@
-//! What is asked.
+//! Requests.
 
 use crate::ledger::Scope;
 
@@ -6,7 +6,7 @@ use crate::ledger::Scope;
 pub(super) const RESOURCES: &str = r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[
     {"name":"pods","singularName":"pod","kind":"Pod","namespaced":true,"verbs":["get","list","watch"]}]}"#;
 
-/// The same without the pods.
+/// The same document without pods.
 pub(super) const NO_RESOURCES: &str = r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[]}"#;
 
 /// One GET.

@@ -1,4 +1,4 @@
-//! What the server has.
+//! The state of the server.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,33 +15,33 @@ use crate::{
 
 pub(crate) struct State {
     pub(crate) collection: Collection,
-    /// Watches from before this version, and pages of lists from before, are 410.
+    /// Watches and pages from before this version are answered with 410.
     pub(super) compacted: u64,
-    /// Where the watch cache stands still.
+    /// The version at which the watch cache stands, if it lags.
     pub(super) lag: Option<u64>,
-    /// The resource exists.
+    /// True if the resource is served.
     pub(crate) served: bool,
-    /// Requests for it since it does not.
+    /// The number of requests for the resource since it was removed.
     pub(super) misses: usize,
     pub(super) streaming: Streaming,
     pub(super) late_marks: bool,
     pub(super) gone_by_event: bool,
     pub(super) watches: Vec<Watch>,
-    /// Half open: never written to again.
+    /// Half-open connections, to which nothing more is written.
     pub(super) stalled: Vec<mpsc::UnboundedSender<Piece>>,
     pub(crate) faults: Faults,
     pub(super) ledgers: BTreeMap<Scope, Ledger>,
-    /// What the client did that it must not.
+    /// Violations by the client.
     pub(crate) violations: Vec<String>,
     pub(super) requests: usize,
     pub(super) second: Instant,
-    /// Requests before it.
+    /// The number of requests before the current second.
     pub(super) second_starts_at: usize,
     pub(super) latencies: InTurn<u8>,
     chunks: InTurn<u16>,
 }
 
-/// What the next requests are answered with.
+/// The answers to the next requests.
 #[derive(Default)]
 pub(crate) struct Faults {
     pub(crate) list: VecDeque<Fault>,
@@ -49,7 +49,7 @@ pub(crate) struct Faults {
     pub(crate) watch: VecDeque<Fault>,
 }
 
-/// Values that come around again and again.
+/// Values that are used in turn, repeatedly.
 pub(crate) struct InTurn<T> {
     values: Vec<T>,
     next: usize,
@@ -91,7 +91,7 @@ impl State {
         }
     }
 
-    /// How far watches and lists at an old version see.
+    /// The version up to which watches and lists at an old version see.
     pub(super) fn horizon(&self) -> u64 {
         self.lag.unwrap_or(self.collection.version())
     }
@@ -109,7 +109,7 @@ impl State {
         self.flush();
     }
 
-    /// Everything works from now on, and every gap shows.
+    /// Removes all faults and makes every gap visible.
     pub(crate) fn recover(&mut self) {
         self.faults = Faults::default();
         self.late_marks = false;

@@ -1,4 +1,4 @@
-//! Streaming lists (KEP-3157): a watch that tells what there is first.
+//! Streaming lists (KEP-3157): watches that first send the existing objects.
 
 use super::{
     Reply, State,
@@ -28,7 +28,7 @@ impl State {
             Streaming::Off | Streaming::Works if version.is_some_and(|version| version > self.horizon()) => {
                 self.refuse_list(request, Failure::TooLarge)
             }
-            // as fresh as asked, or as can be.
+            // At least as fresh as requested, or as fresh as possible.
             Streaming::Off | Streaming::Works => {
                 let until = version.unwrap_or(self.collection.version());
                 let initial = Initial::Until { from: self.horizon(), until };
@@ -37,7 +37,7 @@ impl State {
         }
     }
 
-    /// A server that ignores the parameter takes it for a plain watch.
+    /// A server that ignores the parameter treats the request as a plain watch.
     fn stream_unmarked(
         &mut self,
         request: &Request,
@@ -78,7 +78,7 @@ impl State {
         reply
     }
 
-    /// Marks the end of the initial events where they are all told.
+    /// Sends the end mark once all initial events were sent.
     pub(super) fn end_initial(&mut self, watch: &mut Watch) -> After {
         let version = self.horizon();
         let Initial::Until { from, until } = watch.initial else {

@@ -17,40 +17,40 @@ pub(crate) struct Watch {
     sender: mpsc::UnboundedSender<Piece>,
     bookmarks: bool,
     opened: Instant,
-    /// Everything up to this version was told, or kept back.
+    /// All changes up to this version were sent or omitted.
     sent: u64,
-    /// What it will keep back.
+    /// The versions to omit.
     hidden: BTreeSet<u64>,
-    /// It has kept something back.
+    /// True if it has omitted a change.
     gap: bool,
     pub(super) initial: Initial,
-    /// Frames that count.
+    /// The number of frames that the client accepts.
     pub(super) accepted: u32,
     cut: Option<(Cut, Ending)>,
     /// The last event.
     last: Option<(String, u64)>,
 }
 
-/// Where a watch ends.
+/// Where a watch breaks off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cut {
-    /// After so many more bytes.
+    /// After this number of bytes.
     After(usize),
     BeforeNewline,
 }
 
-/// How far a watch is with its initial events.
+/// The progress of a watch with its initial events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Initial {
-    /// Not asked for, or over.
+    /// Not requested, or complete.
     Done,
-    /// Begun at one version, over once everything up to the other was told.
+    /// Started at `from`, complete once all changes up to `until` were sent.
     Until { from: u64, until: u64 },
-    /// Asked for and not understood: the client will throw away what it is told.
+    /// Requested from a server that ignores the parameter: the client will discard them.
     Ignored,
 }
 
-/// What comes after a frame.
+/// The state of a watch after a frame.
 pub(super) enum After {
     Open,
     Ended,
@@ -100,7 +100,7 @@ impl State {
         (watch, Reply::Http { status: 200, retry_after: None, pieces, deadline: Some(deadline) })
     }
 
-    /// as an answer, or as an event.
+    /// Reports an expired version as an answer or as an event.
     pub(super) fn expired(&mut self, request: &Request) -> Reply {
         self.ledger(&request.scope).excuse();
         if !self.gone_by_event {
@@ -109,7 +109,7 @@ impl State {
         self.text(200, &format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", Failure::Expired.text()))
     }
 
-    /// Changes the collection; `hidden` from the watches that are open.
+    /// Changes the collection. If `hidden`, the open watches omit the change.
     pub(crate) fn change(&mut self, op: Op, key: Key, hidden: bool) {
         if !self.served {
             return;
@@ -123,7 +123,7 @@ impl State {
         self.flush();
     }
 
-    /// Tells every watch what it does not know yet.
+    /// Sends the new changes to every watch.
     pub(super) fn flush(&mut self) {
         let horizon = self.horizon();
         for mut watch in std::mem::take(&mut self.watches) {
@@ -157,9 +157,9 @@ impl State {
         }
     }
 
-    /// Sends a frame, or as much of it as the script has left.
+    /// Sends a frame, or the part of it before the cut.
     pub(super) fn send(&mut self, watch: &mut Watch, frame: &str, mark: Option<Mark>) -> After {
-        // What comes before the end of the initial events says nothing yet.
+        // Frames before the end of the initial events have no effect yet.
         let is_error = matches!(mark, Some(Mark::Error { .. }));
         let mark = mark.filter(|_| is_error || watch.initial == Initial::Done);
         let cut = watch.cut.take();
@@ -170,10 +170,10 @@ impl State {
         };
         let text = frame.get(..length).unwrap_or(frame);
         let mut pieces = self.chunks(text);
-        // At its end a stream may lack the newline; a silent one may not.
+        // The last frame of a stream may lack its newline, but not if the stream stalls.
         let whole = if ending == Ending::Stall { frame.len() } else { frame.len() - 1 };
         if length >= whole {
-            // After an error nobody asks for more.
+            // After an error the client does not read on.
             let at = pieces.len() - usize::from(is_error);
             if let Some(mark) = mark {
                 self.ledger(&watch.scope).sent(mark);
@@ -193,7 +193,7 @@ impl State {
 
     fn close(&mut self, watch: &Watch, ending: Ending) {
         if ending != Ending::Stall && watch.accepted == 0 && watch.opened.elapsed() < Duration::from_secs(1) {
-            //
+            // A very short watch leads to a list.
             self.ledger(&watch.scope).excuse();
         }
         self.finish(watch.sender.clone(), ending);
@@ -210,7 +210,7 @@ impl State {
         }
     }
 
-    /// Takes an open watch out, if there is one.
+    /// Removes and returns an open watch, if there is one.
     fn pick(&mut self, number: u8) -> Option<Watch> {
         self.watches.retain(|watch| !watch.sender.is_closed());
         let count = self.watches.len();
@@ -266,7 +266,7 @@ impl State {
         }
     }
 
-    /// Removes everything, and the resource.
+    /// Removes all objects and the resource.
     pub(crate) fn remove(&mut self) {
         let objects: Vec<Key> = self.collection.at(self.collection.version()).into_keys().collect();
         objects.into_iter().for_each(|key| self.change(Op::Delete, key, false));
@@ -298,7 +298,7 @@ impl State {
         }
     }
 
-    /// Repeats the last event; returns its version.
+    /// Sends the last event again and returns its version.
     pub(crate) fn duplicate(&mut self, number: u8) -> Option<u64> {
         let mut watch = self.pick(number)?;
         let last = watch.last.clone().filter(|_| watch.initial == Initial::Done);
@@ -313,7 +313,7 @@ impl State {
         last.map(|(_, version)| version)
     }
 
-    /// Ends the watches that kept something back, so that their reflectors list.
+    /// Ends the watches that omitted a change, so that their reflectors list.
     pub(super) fn show_gaps(&mut self) {
         for watch in std::mem::take(&mut self.watches) {
             let watch = Watch { cut: None, ..watch };
@@ -325,7 +325,7 @@ impl State {
         }
     }
 
-    /// True once no answer is being read any more.
+    /// Returns true once the client reads no answer any more.
     pub(crate) fn is_deserted(&self) -> bool {
         let mut senders = self.watches.iter().map(|watch| &watch.sender).chain(&self.stalled);
         senders.all(mpsc::UnboundedSender::is_closed)

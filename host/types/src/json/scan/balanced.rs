@@ -1,36 +1,26 @@
-//! Skipping by brackets alone, 64 bytes at a time.
+//! Skips a container by its brackets alone, 64 bytes at a time.
 
-use super::{
-    NotJson, Scanner,
-    block::{Carry, Nesting},
-};
+use super::block::{Carry, Nesting};
 
-// === impl Scanner ===
-
-impl Scanner<'_> {
-    /// Goes over an array or object, whose opening bracket comes next.
-    pub(super) fn balanced(&mut self) -> Result<(), NotJson> {
-        let (mut depth, mut carry) = (0, Carry::default());
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let (blocks, tail) = rest.as_chunks();
-        for block in blocks {
-            if let Some(end) = close(&mut depth, &mut carry, block) {
-                self.at += end;
-                return Ok(());
-            }
-            self.at += block.len();
+/// The offset after the array or object that starts at `at`. Returns `None` if it does not end.
+pub(super) fn end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let (mut depth, mut carry) = (0, Carry::default());
+    let (blocks, tail) = bytes.get(at..)?.as_chunks();
+    for block in blocks {
+        if let Some(end) = close(&mut depth, &mut carry, block) {
+            return Some(at + end);
         }
-        // White space neither opens nor closes anything.
-        let mut last = [b' '; 64];
-        for (to, from) in last.iter_mut().zip(tail) {
-            *to = *from;
-        }
-        self.at += close(&mut depth, &mut carry, &last).ok_or(NotJson)?;
-        Ok(())
+        at += block.len();
     }
+    // White space neither opens nor closes anything.
+    let mut last = [b' '; 64];
+    for (to, from) in last.iter_mut().zip(tail) {
+        *to = *from;
+    }
+    Some(at + close(&mut depth, &mut carry, &last)?)
 }
 
-/// Takes in a block; where the last bracket was closed in it, how many bytes that took.
+/// Reads a block. If the last open bracket is closed in it, returns the number of bytes up to there.
 #[inline]
 fn close(depth: &mut usize, carry: &mut Carry, block: &[u8; 64]) -> Option<usize> {
     let nesting = Nesting::of(block);

@@ -1,10 +1,10 @@
-//! What a block of bytes is made of, one bit a byte; the lowest bit is the first byte.
+//! Classifies the bytes of a block with one bit for each byte; the lowest bit is the first byte.
 //!
-//! A test that nearly always says yes takes the place of a loop whose end no processor can guess.
+//! One test of a whole block replaces a loop whose end no processor can predict.
 
 use wide::u8x16;
 
-/// A bit for each quote, backslash and control character: what ends a run of ordinary characters in a string.
+/// A bit for each quote, backslash and control character: the bytes that end a run of ordinary characters in a string.
 #[inline]
 pub(super) fn special(block: &[u8; 32]) -> u32 {
     let (halves, _) = block.as_chunks();
@@ -18,14 +18,14 @@ pub(super) fn special(block: &[u8; 32]) -> u32 {
     halves.iter().rev().fold(0, |found, half| found << 16 | part(half))
 }
 
-/// The bytes that matter to the nesting of a text.
+/// The bytes that determine the nesting of a text.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Nesting {
     pub(super) quotes: u64,
     pub(super) backslashes: u64,
-    /// `{` and `[`, in strings too.
+    /// `{` and `[`, including those in strings.
     pub(super) opening: u64,
-    /// `}` and `]`, in strings too.
+    /// `}` and `]`, including those in strings.
     pub(super) closing: u64,
 }
 
@@ -37,7 +37,7 @@ impl Nesting {
         let (quarters, _) = block.as_chunks();
         quarters.iter().rev().fold(Self::default(), |of, quarter: &[u8; 16]| {
             let bytes = u8x16::new(*quarter);
-            // `[` and `{` differ in this bit alone, and so do `]` and `}`.
+            // `[` and `{` differ only in this bit, and so do `]` and `}`.
             let folded = bytes | u8x16::splat(0x20);
             let add = |bits: u64, found: u8x16| bits << 16 | u64::from(found.to_bitmask());
             Self {
@@ -49,7 +49,7 @@ impl Nesting {
         })
     }
 
-    /// A bit for each byte between quotes, the opening one included. `carry` is what the block before left.
+    /// A bit for each byte between quotes, including the opening quote. `carry` is the state after the block before.
     #[inline]
     pub(super) fn strings(&self, carry: &mut Carry) -> u64 {
         let mut strings = self.quotes & !self.escaped(carry);
@@ -63,7 +63,7 @@ impl Nesting {
         strings
     }
 
-    /// A bit for each byte behind an odd number of backslashes.
+    /// A bit for each byte after an odd number of backslashes.
     #[inline]
     fn escaped(&self, carry: &mut Carry) -> u64 {
         /// Every second bit.
@@ -75,8 +75,8 @@ impl Nesting {
             return first;
         }
         let behind = backslashes << 1 | first;
-        // Adding to the start of a run carries through it: what comes out behind the run tells where it began, and a run
-        // is odd where it begins and ends on bits of different parity.
+        // An addition at the start of a run of backslashes carries through the run. The bit behind the run then shows
+        // on which parity the run started: the length of a run is odd if its start and its end have different parity.
         let odd_starts = backslashes & !EVEN & !behind;
         let (ends, overflow) = odd_starts.overflowing_add(backslashes);
         carry.escape = overflow;
@@ -84,12 +84,12 @@ impl Nesting {
     }
 }
 
-/// What one block leaves to the next.
+/// The state between two blocks.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Carry {
-    /// It begins in a string.
+    /// The next block starts in a string.
     pub(super) in_string: bool,
-    /// Its first byte is escaped.
+    /// The first byte of the next block is escaped.
     pub(super) escape: bool,
 }
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_told_apart_at_every_place() {
+    fn every_byte_is_classified_at_every_position() {
         for byte in 0..=u8::MAX {
             for at in 0..64 {
                 let mut block = [b'a'; 64];
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_found_across_blocks_whatever_is_escaped() {
+    fn strings_are_found_across_blocks_with_any_escapes() {
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..5_000 {
             let text: Vec<u8> = (0..256).map(|_| *random.choice(b"\\\\\\\"a{").unwrap()).collect();

@@ -1,13 +1,13 @@
-//! Which brackets are open.
+//! The brackets that are open.
 
-/// A stack of one bit each; the heap is touched only by texts deeper than any Kubernetes object.
+/// A stack with one bit for each bracket. It uses the heap only for texts that are deeper than any Kubernetes object.
 #[derive(Default)]
 pub(super) struct Brackets {
-    /// The innermost is the lowest bit; 1 is an object.
+    /// The innermost bracket is the lowest bit; 1 means an object.
     inner: u64,
-    /// How many of those bits count.
+    /// The number of bits in use.
     used: u32,
-    /// What was pushed out of `inner`, 64 at a time.
+    /// The bits pushed out of `inner`, 64 at a time.
     outer: Vec<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Brackets {
         }
     }
 
-    /// True for an object, false for an array, none where nothing is open.
+    /// Returns true for an object, false for an array, and `None` if no bracket is open.
     pub(super) fn innermost(&self) -> Option<bool> {
         (self.used > 0).then_some(self.inner & 1 == 1)
     }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_opened_is_closed_in_reverse_at_any_depth() {
+    fn brackets_are_closed_in_reverse_order_at_any_depth() {
         let kinds: Vec<bool> = (0..1_000_u32).map(|n| n.count_ones() % 2 == 0).collect();
         let mut open = Brackets::default();
         for kind in &kinds {

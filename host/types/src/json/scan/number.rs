@@ -1,37 +1,25 @@
 //! Numbers.
 
-use super::{NotJson, Scanner};
-
-// === impl Scanner ===
-
-impl Scanner<'_> {
-    pub(super) fn number(&mut self) -> Result<(), NotJson> {
-        self.take(b"-");
-        if !self.take(b"0") {
-            self.digits()?;
-        }
-        if self.take(b".") {
-            self.digits()?;
-        }
-        if self.take(b"eE") {
-            self.take(b"+-");
-            self.digits()?;
-        }
-        Ok(())
+/// The offset after the number that starts at `at`. Returns `None` if there is no valid number.
+pub(super) fn end(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut at = skip(bytes, at, b"-");
+    at = if bytes.get(at) == Some(&b'0') { at + 1 } else { digits(bytes, at)? };
+    if bytes.get(at) == Some(&b'.') {
+        at = digits(bytes, at + 1)?;
     }
-
-    /// One byte, if it is one of these.
-    fn take(&mut self, of: &[u8]) -> bool {
-        let found = self.text.as_bytes().get(self.at).is_some_and(|byte| of.contains(byte));
-        self.at += usize::from(found);
-        found
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at = digits(bytes, skip(bytes, at + 1, b"+-"))?;
     }
+    Some(at)
+}
 
-    /// One digit at least.
-    fn digits(&mut self) -> Result<(), NotJson> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.at += count;
-        if count == 0 { Err(NotJson) } else { Ok(()) }
-    }
+/// The offset after the byte at `at`, if it is one of these.
+fn skip(bytes: &[u8], at: usize, any_of: &[u8]) -> usize {
+    at + usize::from(bytes.get(at).is_some_and(|byte| any_of.contains(byte)))
+}
+
+/// The offset after one or more digits.
+fn digits(bytes: &[u8], at: usize) -> Option<usize> {
+    let count = bytes.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (count > 0).then_some(at + count)
 }

@@ -1,62 +1,52 @@
-//! Strings, a block of bytes at a time.
+//! Strings, read in blocks of bytes.
 
-use super::{NotJson, Scanner, block};
+use super::block;
 
-// === impl Scanner ===
-
-impl Scanner<'_> {
-    /// Goes on from behind an opening quote to behind the closing one; true where no escape was met.
-    pub(super) fn rest_of_string(&mut self) -> Result<bool, NotJson> {
-        let mut plain = true;
-        loop {
-            self.skip_ordinary();
-            let special = self.text.as_bytes().get(self.at).copied();
-            self.at += 1;
-            match special {
-                Some(b'"') => return Ok(plain),
-                Some(b'\\') => {
-                    plain = false;
-                    self.escape()?;
-                }
-                // A control character, or the end of the text.
-                _ => return Err(NotJson),
+/// Reads a string from after its opening quote. Returns the offset after the closing quote, and true if the string has
+/// no escape; `None` if the string is invalid.
+pub(super) fn end(bytes: &[u8], mut at: usize) -> Option<(usize, bool)> {
+    let mut plain = true;
+    loop {
+        at = next_special(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return Some((at + 1, plain)),
+            Some(b'\\') => {
+                plain = false;
+                at = escape(bytes, at + 1)?;
             }
+            // A control character, or the end of the text.
+            _ => return None,
         }
     }
+}
 
-    /// Moves to the next quote, backslash or control character.
-    #[inline]
-    fn skip_ordinary(&mut self) {
-        let bytes = self.text.as_bytes();
-        while let Some(block) = bytes.get(self.at..).and_then(|rest| rest.first_chunk()) {
-            let found = block::special(block);
-            if found != 0 {
-                self.at += found.trailing_zeros() as usize;
-                return;
-            }
-            self.at += block.len();
+/// The offset of the next quote, backslash or control character.
+#[inline]
+fn next_special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        let found = block::special(block);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize;
         }
-        while let Some(&byte) = bytes.get(self.at) {
-            if matches!(byte, b'"' | b'\\' | 0..0x20) {
-                return;
-            }
-            self.at += 1;
-        }
+        at += block.len();
     }
-
-    /// What follows a backslash.
-    fn escape(&mut self) -> Result<(), NotJson> {
-        let bytes = self.text.as_bytes();
-        let escaped = bytes.get(self.at).ok_or(NotJson)?;
-        self.at += 1;
-        match escaped {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
-            b'u' => {
-                let digits = bytes.get(self.at..self.at + 4).ok_or(NotJson)?;
-                self.at += 4;
-                if digits.iter().all(u8::is_ascii_hexdigit) { Ok(()) } else { Err(NotJson) }
-            }
-            _ => Err(NotJson),
+    while let Some(&byte) = bytes.get(at) {
+        if matches!(byte, b'"' | b'\\' | 0..0x20) {
+            return at;
         }
+        at += 1;
+    }
+    at
+}
+
+/// The offset after the escape whose backslash is before `at`.
+fn escape(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 1),
+        b'u' => {
+            let digits = bytes.get(at + 1..at + 5)?;
+            digits.iter().all(u8::is_ascii_hexdigit).then_some(at + 5)
+        }
+        _ => None,
     }
 }

@@ -13,7 +13,7 @@ fn serde_accepts(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Texts that are JSON, or nearly.
+/// Texts that are JSON or almost JSON.
 fn texts() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",
@@ -75,12 +75,12 @@ fn values() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn it_accepts_what_serde_json_accepts_and_nothing_else(text in texts()) {
+    fn it_accepts_exactly_what_serde_json_accepts(text in texts()) {
         prop_assert_eq!(accepts(&text), serde_accepts(&text), "{}", text);
     }
 
     #[test]
-    fn any_value_is_accepted_however_it_is_laid_out_and_no_cut_of_it_is_taken_for_another(value in values()) {
+    fn any_value_is_accepted_in_any_layout_and_a_truncated_one_as_by_serde_json(value in values()) {
         for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
             prop_assert!(accepts(&text), "{}", text);
             for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn skipping_anything_at_all_ends_or_is_refused(text in ".{0,200}", nearly in texts()) {
+    fn skipping_any_text_ends_with_a_range_or_an_error(text in ".{0,200}", nearly in texts()) {
         for text in [text, nearly] {
             if let Ok(range) = Scanner::new(&text).skip() {
                 prop_assert!(text.get(range).is_some());
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn one_byte_changed_is_judged_as_serde_json_does(value in values(), at: prop::sample::Index, byte in 0..0x80_u8) {
+    fn a_text_with_one_changed_byte_is_judged_as_by_serde_json(value in values(), at: prop::sample::Index, byte in 0..0x80_u8) {
         let mut bytes = value.to_string().into_bytes();
         let at = at.index(bytes.len());
         bytes[at] = byte;
@@ -127,7 +127,7 @@ fn a_text_of_any_depth_needs_no_stack() {
 }
 
 #[test]
-fn what_does_not_end_is_refused_by_skipping_too() {
+fn skipping_refuses_a_value_that_does_not_end() {
     let text = format!("{{\"a\":[\"{}\\\"]}}\",{{}}]}}", "x".repeat(150));
     assert_eq!(Scanner::new(&text).skip(), Ok(0..text.len()));
     for end in 0..text.len() {
@@ -136,7 +136,7 @@ fn what_does_not_end_is_refused_by_skipping_too() {
 }
 
 #[test]
-fn a_value_is_found_where_it_lies() {
+fn the_range_of_a_value_is_found() {
     let text = r#" {"a" : [1, "x\"]"] } "#;
     let mut scanner = Scanner::new(text);
 
@@ -163,7 +163,7 @@ fn members_and_elements_come_in_their_order() {
 }
 
 #[test]
-fn every_special_byte_is_found_at_every_place_of_eight() {
+fn every_special_byte_is_found_at_every_position() {
     for special in ["\"", "\\n", "\u{1f}"] {
         for before in 0..20 {
             let text = format!("\"{}{special}é€\u{80}~ \"", "é".repeat(before));

@@ -13,7 +13,7 @@ fn selects(selector: &str, body: &str) -> bool {
 }
 
 #[test]
-fn it_compares_fields_joined_by_commas() {
+fn a_selector_is_a_list_of_comparisons_joined_by_commas() {
     for text in
         ["", " ", "a=b", "a==b", "a!=b", "a=", "a=b,c!=d", "metadata.name=x\\,y", "a=b\\\\,c=d", "a=b\\=c"]
     {
@@ -25,7 +25,7 @@ fn it_compares_fields_joined_by_commas() {
 }
 
 #[test]
-fn it_is_written_as_it_can_be_read_again() {
+fn the_written_form_reads_back_as_the_same_text() {
     for text in ["", "a=b", "a!=b,c=", "a=x\\,y,b=\\\\,c=\\="] {
         let selector: FieldSelector = text.parse().unwrap();
         assert_eq!(selector.to_string(), text);
@@ -59,7 +59,8 @@ fn every_term_must_hold() {
     }
 }
 
-/// The API server compares the blank too (`k8s.io/apimachinery/pkg/fields`), so nothing would ever be selected.
+/// The API server compares the white space too (`k8s.io/apimachinery/pkg/fields`), so such a value would select
+/// nothing.
 #[test]
 fn a_blank_at_the_edge_of_a_value_is_refused_and_one_around_a_term_is_not() {
     for text in ["spec.nodeName = node-1", "a=b ", "a= b,c=d", "a=b ,c=d", "a= "] {
@@ -70,7 +71,7 @@ fn a_blank_at_the_edge_of_a_value_is_refused_and_one_around_a_term_is_not() {
 }
 
 #[test]
-fn what_is_absent_or_null_is_the_empty_text_and_a_structure_equals_nothing() {
+fn an_absent_or_null_field_is_the_empty_text_and_a_structure_equals_nothing() {
     let body = r#"{"spec":{"nothing":null,"empty":"","structure":{}}}"#;
     assert!(selects("spec.nothing=,spec.empty=,spec.absent=,absent.below=", body));
     assert!(selects("spec.nothing!=x,spec.absent!=x", body));
@@ -78,7 +79,7 @@ fn what_is_absent_or_null_is_the_empty_text_and_a_structure_equals_nothing() {
 }
 
 #[test]
-fn an_unreadable_body_is_told_and_not_needed_where_the_name_decides() {
+fn an_unreadable_body_is_an_error_unless_the_name_decides() {
     let broken = object("{");
     let selector: FieldSelector = "spec.a=b".parse().unwrap();
     assert!(selector.selects(&broken).is_err());
@@ -87,7 +88,7 @@ fn an_unreadable_body_is_told_and_not_needed_where_the_name_decides() {
 }
 
 #[test]
-fn common_is_what_both_demand_of_fields_that_every_server_knows() {
+fn the_common_selector_keeps_shared_terms_on_name_and_namespace() {
     let common = |one: &str, other: &str| {
         let (one, other): (FieldSelector, FieldSelector) = (one.parse().unwrap(), other.parse().unwrap());
         one.common(&other).to_string()

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::decode::Namespaces;
 
-/// What both ways make of a text, in words; none where it is refused.
+/// The result of a parser as text. Returns `None` if it refused the text.
 fn outline(parsed: Option<ObjectText<'_>>, text: &str) -> Option<String> {
     let parsed = parsed?;
     let header = parsed.metadata.as_ref().map(|metadata| metadata.header(&Namespaces::default()));
@@ -40,7 +40,7 @@ fn pod() -> Value {
 }
 
 #[test]
-fn what_an_api_server_writes_takes_the_short_way_with_the_same_result() {
+fn the_fast_parser_reads_usual_texts_with_the_same_result() {
     for text in [pod().to_string(), serde_json::to_string_pretty(&pod()).unwrap()] {
         assert!(short(&text).is_some());
         assert_eq!(short(&text), long(&text));
@@ -48,7 +48,7 @@ fn what_an_api_server_writes_takes_the_short_way_with_the_same_result() {
 }
 
 #[test]
-fn what_is_out_of_the_ordinary_is_left_to_the_parser() {
+fn unusual_texts_are_left_to_the_general_parser() {
     for text in [
         r#"{"metadata":{"name":"a\u0062"}}"#,
         r#"{"metadata":{"name":"a","name":"b"}}"#,
@@ -71,14 +71,14 @@ fn what_is_out_of_the_ordinary_is_left_to_the_parser() {
 }
 
 #[test]
-fn managed_fields_are_checked_where_they_are_kept() {
+fn managed_fields_are_validated_if_they_are_kept() {
     let text = r#"{"metadata":{"name":"a","managedFields":[{"f:spec":tru}]}}"#;
 
     assert!(parse(text, false).is_err());
     assert_eq!(parse(text, true).ok().and_then(|parsed| parsed.managed_fields(text)), Some(40..56));
 }
 
-/// One value somewhere in the pod is replaced by another.
+/// A pod in which one value is replaced by another.
 fn changed() -> impl Strategy<Value = Value> {
     let paths = prop::sample::select(vec![
         "/kind",
@@ -122,7 +122,7 @@ fn changed() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn the_short_way_never_says_anything_else_than_the_parser(pod in changed(), cut: prop::sample::Index) {
+    fn the_fast_parser_agrees_with_the_general_parser(pod in changed(), cut: prop::sample::Index) {
         let text = pod.to_string();
         assert_eq!(short(&text), outline(parse(&text, true).ok(), &text));
         if let Some(outline) = short(&text) {

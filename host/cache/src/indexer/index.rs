@@ -1,24 +1,24 @@
-//! A named index: which objects have a value at a JSON pointer.
+//! A named index: the objects by their value at a JSON pointer.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use informer_types::{CodecError, InvalidJson, Object, Pointer, locate};
 use serde_json::{Value, value::RawValue};
 
-use crate::indexer::ObjectSet;
+use super::ObjectSet;
 
-/// Values and the objects that have them (I-5 to I-7).
+/// The objects by value (I-5 to I-7).
 pub(crate) struct Index {
     name: String,
     pointer: Pointer,
     values: HashMap<Box<str>, ObjectSet>,
 }
 
-/// The values of one object in each of several indexes.
+/// The values of one object, one list for each index.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct IndexValues(Vec<Vec<String>>);
 
-/// An object that an index cannot read (I-9).
+/// An object that cannot be read for indexing (I-9).
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unindexable {
     #[error(transparent)]
@@ -58,7 +58,7 @@ impl Index {
         }
     }
 
-    /// A value nobody has any more is forgotten (I-6).
+    /// Removes an object. A value without objects is removed too (I-6).
     pub(crate) fn remove(&mut self, object: &Object, values: &[String]) {
         for value in values {
             if let Some(set) = self.values.get_mut(value.as_str()) {
@@ -79,8 +79,8 @@ impl IndexValues {
     }
 }
 
-/// The values of an object at each pointer: of a scalar its text, of an array that of each scalar in it, of
-/// anything else and of `null` none.
+/// The values of an object at each pointer. A scalar is one value, an array has the values of its scalars, and anything
+/// else, including `null`, has no value.
 pub(crate) fn values(object: &Object, pointers: &[Pointer]) -> Result<IndexValues, Unindexable> {
     let json = object.json()?;
     let found = locate(&json, pointers)?;
@@ -119,7 +119,7 @@ mod tests {
 
     /// Scenario 101.
     #[test]
-    fn scalars_and_arrays_of_scalars_have_values_and_nothing_else_has() {
+    fn only_scalars_and_arrays_of_scalars_have_index_values() {
         for (text, expected) in [
             (r#""node-1""#, &["node-1"][..]),
             (r#""\u00e4""#, &["ä"]),

@@ -1,0 +1,64 @@
+//! The classes of failures.
+
+/// The class of a failure. It decides what the reflector does, and what an operator should do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ErrorClass {
+    /// No process listens at the address.
+    Refused,
+    /// The connection was not established, or it broke: network, DNS, TLS, proxy, credentials helper.
+    Unreachable,
+    /// The server sent nothing for longer than the timeout.
+    Silent,
+    /// 429: the server asks for fewer requests.
+    Throttled,
+    /// 410: the resource version is too old. The reflector relists.
+    Expired,
+    /// The resource version is too new for this server. The reflector relists.
+    TooLargeResourceVersion,
+    /// 401: the credentials are not accepted.
+    Unauthorized,
+    /// 403: the identity lacks the permission.
+    Forbidden,
+    /// 404: the server does not find the resource.
+    NotFound,
+    /// 5xx, or an error that the server sent instead of an event.
+    Server,
+    /// The answer violates the Kubernetes API.
+    Malformed,
+    /// A watch ended within a second and without an event.
+    VeryShortWatch,
+    /// A streaming list ended before its end mark.
+    UnfinishedList,
+    /// A streaming list and a plain list of the same resource version differ.
+    Inconsistent,
+    /// The server does not serve the resource, or not as configured.
+    UnknownResource,
+    /// A bug of the host.
+    Bug,
+}
+
+// === impl ErrorClass ===
+
+impl ErrorClass {
+    /// The name of the class in logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::Silent => "silent",
+            Self::Throttled => "throttled",
+            Self::Expired => "expired",
+            Self::TooLargeResourceVersion => "too-large-resource-version",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::NotFound => "not-found",
+            Self::Server => "server",
+            Self::Malformed => "malformed",
+            Self::VeryShortWatch => "very-short-watch",
+            Self::UnfinishedList => "unfinished-list",
+            Self::Inconsistent => "inconsistent",
+            Self::UnknownResource => "unknown-resource",
+            Self::Bug => "bug",
+        }
+    }
+}
