@@ -64,7 +64,7 @@ pub struct FactoryConfig {
     /// The number of objects in a list page. `None` means 500 if Kubernetes' own informers would page, else one page
     ///
     pub page_size: Option<u32>,
-    /// Whether streaming lists or plain lists are used.
+    /// Selects streaming lists or plain lists.
     pub watch_list: WatchListMode,
     /// The sustained number of requests a second of all informers together; `burst` may exceed it briefly. A list
     /// counts as one request, even if it has several pages. If the server asks for a pause (429 with Retry-After), all

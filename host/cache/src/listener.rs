@@ -31,7 +31,7 @@ pub struct ListenerConfig {
     pub relist_all: bool,
 }
 
-/// Whether a listener has synced (P-16).
+/// The synced state of a listener (P-16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SyncState {
     Pending,

@@ -58,7 +58,7 @@ impl Lister {
     /// Returns the objects that meet the query.
     ///
     /// # Ordering
-    /// By namespace, then by name, so that a reader can page.
+    /// The objects are sorted by namespace and then by name, so that a reader can page.
     ///
     /// # Errors
     /// [`UnknownIndex`] if the informer does not have the index.

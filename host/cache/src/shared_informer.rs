@@ -170,7 +170,7 @@ impl SharedInformer {
     /// removed or the informer stopped.
     ///
     /// # Blocking
-    /// As [`retarget_listener`](Self::retarget_listener): the sink is called with the informer's lock held.
+    /// Calls the sink with the informer's lock held, as [`retarget_listener`](Self::retarget_listener) does.
     pub fn replay(&self, registration: &Registration) -> bool {
         let Inner { processor, indexer, .. } = &*self.inner;
         self.has(registration) && processor.replay(registration.joined.id, || indexer.list(None))

@@ -18,7 +18,7 @@ pub struct InvalidJson(#[from] serde_json::Error);
 /// Returns the JSON text of the value at a pointer, or `None` if there is no value.
 ///
 /// # Errors
-/// As [`locate()`].
+/// The errors of [`locate()`].
 pub fn lookup<'a>(json: &'a str, pointer: &Pointer) -> Result<Option<&'a str>, InvalidJson> {
     let found = locate(json, std::slice::from_ref(pointer))?;
     Ok(found.into_iter().next().flatten().and_then(|range: Range<usize>| json.get(range)))
@@ -28,7 +28,7 @@ pub fn lookup<'a>(json: &'a str, pointer: &Pointer) -> Result<Option<&'a str>, I
 /// and the order of keys make no difference, but an absent value and `null` differ.
 ///
 /// # Errors
-/// As [`locate()`].
+/// The errors of [`locate()`].
 pub fn differs(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, InvalidJson> {
     let (in_old, in_new) = (locate(old, pointers)?, locate(new, pointers)?);
     for (left, right) in in_old.into_iter().zip(in_new) {

@@ -10,7 +10,7 @@ pub(super) struct ValueScanner {
     started: bool,
 }
 
-/// Where a value ends.
+/// The end of a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     /// Before this offset of the given bytes.

@@ -198,7 +198,7 @@ impl StreamingList<'_> {
                         counted(watch.tally.accepted, "event"),
                         WARN_AFTER.as_secs()
                     );
-                    tracing::warn!(resource = %self.target.resource(), reason, "unsynced");
+                    tracing::warn!(resource = %self.target.resource(), reason, "streaming list not complete yet");
                     self.target.cell.unsynced_because(reason);
                 }
             }

@@ -37,7 +37,7 @@ impl SharedInformer {
     /// before the first list of any namespace.
     ///
     /// # Errors
-    /// As `last_synced_version`.
+    /// [`IncomparableVersion`] if several namespaces are watched and the server's resource versions have no order.
     pub fn newest_applied_version(&self) -> Result<Option<String>, IncomparableVersion> {
         let applied = self.inner.cells.iter().map(|cell| cell.applied_version());
         of_all(applied.filter(|version| !version.is_empty()).collect(), |versions| versions.max())

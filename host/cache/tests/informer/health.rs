@@ -97,8 +97,8 @@ async fn the_status_of_an_informer_whose_server_is_slow() {
     assert_eq!(
         only_trouble(&world.informer.status()),
         "cannot list v1/pods: the API server at http://scripted sent nothing for 90 s (LIST v1/pods); failed once, \
-         1 s ago; it is tried again in 1 s; what helps: the API server, or a proxy before it, is overloaded or \
-         holds answers back"
+         1 s ago; it is tried again in 1 s; what helps: the API server or a proxy in front of it is overloaded or \
+         delays answers"
     );
 }
 

@@ -136,7 +136,7 @@ async fn a_404_of_a_server_that_lags_behind_deletes_no_object() {
     world.script.list(Answer::error(404, "NotFound", DENIED));
     world.script.list(Answer::list("20", &[pod("a", "1")]));
     let reopened = world.script.live_watch();
-    // So that the watch does not count as very short.
+    // Long enough that the watch does not count as very short.
     tokio::time::sleep(Duration::from_secs(2)).await;
 
     watch.end();

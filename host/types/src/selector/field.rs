@@ -27,7 +27,7 @@ struct Term {
     value: String,
 }
 
-/// Where a field is read from.
+/// The part of an object in which a field is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Name,

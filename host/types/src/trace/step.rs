@@ -23,7 +23,7 @@ pub enum Step {
     },
     /// The indexer stored a state (C-3).
     Stored {
-        /// Whether the state came from the watch or from a list.
+        /// `live` if the state came from the watch; otherwise it came from a list.
         cause: Cause,
         /// The state stored before, under any UID. `None` if there was none.
         old: Option<Version>,
@@ -38,7 +38,7 @@ pub enum Step {
     },
     /// The indexer removed the object.
     Removed {
-        /// Whether the watch sent the deletion or a list lacked the object.
+        /// `live` if the watch sent the deletion; otherwise a list lacked the object.
         cause: Cause,
         /// The last stored state. `None` if there was none (D-11).
         last: Option<Version>,

@@ -31,7 +31,7 @@ pub(crate) struct Watch {
     last: Option<(String, u64)>,
 }
 
-/// Where a watch breaks off.
+/// The place at which a watch breaks off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cut {
     /// After this number of bytes.
