@@ -11,7 +11,7 @@ use informer_types::{Backoff, Gvr, LabelSelector, Pointer, Tracer};
 use crate::Compression;
 
 /// A watch drops this field by default: it is 20 to 30 % of a typical object, and hardly any program reads it.
-const MANAGED_FIELDS: &str = "/metadata/managedFields";
+pub(crate) const MANAGED_FIELDS: &str = "/metadata/managedFields";
 
 /// The configuration of one shared informer: the collection, the part of it to watch, and how it is kept.
 #[derive(Clone, Debug, PartialEq)]

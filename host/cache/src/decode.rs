@@ -22,12 +22,9 @@ pub(crate) use event::{EventError, WatchEvent};
 pub(crate) use list::{ListDecoder, ListError, ListPage};
 pub(crate) use namespaces::Namespaces;
 
-use crate::{Compression, WatchConfig, compress::Packer};
+use crate::{Compression, WatchConfig, compress::Packer, config::MANAGED_FIELDS};
 use header::{KeyText, ObjectText};
 use keep::Keep;
-
-/// The header's own pass finds `metadata.managedFields`; other pointers need a second pass.
-const MANAGED_FIELDS: &str = "/metadata/managedFields";
 
 /// The apiVersion and kind of an object of which only the metadata was requested.
 const PARTIAL: [&str; 2] = ["meta.k8s.io/v1", "PartialObjectMetadata"];
@@ -83,6 +80,7 @@ pub(crate) enum ObjectProblem {
 
 impl Decoder {
     pub(crate) fn new(kind: &str, watch: &WatchConfig, max_object_bytes: usize) -> Self {
+        // The header's own pass finds `metadata.managedFields`; other pointers need a second pass.
         let (managed, drop): (Vec<_>, Vec<_>) =
             watch.drop.iter().cloned().partition(|pointer| pointer.to_string() == MANAGED_FIELDS);
         Self {

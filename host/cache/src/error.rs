@@ -93,6 +93,12 @@ impl RequestError {
 // === impl Problem ===
 
 impl Problem {
+    /// The problem of a `Status` that came without a status code of HTTP: in a list, or in an ERROR event.
+    pub(crate) fn of_status(status: Box<ApiStatus>) -> Self {
+        let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::Status { code, status, retry_after: None }
+    }
+
     fn class(&self) -> ErrorClass {
         match self {
             Self::Transport(source) if is_refused(source.as_ref()) => ErrorClass::Refused,

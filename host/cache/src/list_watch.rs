@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use http::StatusCode;
-
 use crate::{
     decode::{Decoder, ListDecoder, ListError, ListPage},
     error::{Problem, RequestError},
@@ -21,10 +19,6 @@ pub(crate) struct ListWatch {
 // === impl ListWatch ===
 
 impl ListWatch {
-    pub(crate) fn new(transport: Transport, collection: Collection) -> Self {
-        Self { transport, collection }
-    }
-
     /// Requests one page and decodes it while it arrives.
     pub(crate) async fn page(
         &self,
@@ -89,10 +83,6 @@ fn list_problem(error: ListError, read: u64) -> Problem {
         ListError::Table => Problem::Table("a Table"),
         ListError::NotAList(what) => Problem::Unexpected(what),
         ListError::TooLong(bytes) => Problem::TooLong(bytes),
-        ListError::Status(status) => Problem::Status {
-            code: StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-            status,
-            retry_after: None,
-        },
+        ListError::Status(status) => Problem::of_status(status),
     }
 }

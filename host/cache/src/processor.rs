@@ -20,7 +20,6 @@ use crate::listener::{Listener, ListenerConfig, SyncState};
 
 /// The listeners of one informer.
 pub(crate) struct Processor {
-    source: Source,
     default_resync: Option<Duration>,
     listeners: Mutex<Listeners>,
     /// Signalled when the time of the next resync may have changed.
@@ -60,8 +59,8 @@ pub(crate) struct ProcessorCounters {
 
 impl Processor {
     pub(crate) fn new(source: Source, default_resync: Option<Duration>, tracer: Tracer) -> Self {
-        let listeners = Mutex::new(Listeners::new(source.clone(), tracer));
-        Self { source, default_resync, listeners, resync_moved: Notify::new() }
+        let listeners = Mutex::new(Listeners::new(source, tracer));
+        Self { default_resync, listeners, resync_moved: Notify::new() }
     }
 
     /// Takes the informer's lock. When it is released, all queued notifications have been passed to the sinks.
@@ -84,7 +83,7 @@ impl Processor {
         listeners.last_id += 1;
         let id = listeners.last_id;
         let mut listener =
-            Listener::new(id, config, sink, self.source.clone(), self.default_resync, &listeners.tracer);
+            Listener::new(id, config, sink, listeners.source.clone(), self.default_resync, &listeners.tracer);
         let joined = Joined { id, name: Arc::clone(&listener.name), sync: listener.sync_state() };
         let observed = Instant::now().into_std();
         for object in cached() {

@@ -186,7 +186,7 @@ impl Reflector {
     ///
     fn not_opened(&self, source: RequestError) -> WatchEnd {
         let resume = source.is_passing();
-        let error = ReflectorError::Watch { resource: self.target.resource(), source };
+        let error = self.target.watch_failed(source);
         if resume { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
     }
 }

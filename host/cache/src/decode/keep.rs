@@ -1,13 +1,9 @@
 //! Cuts everything out of an object's text except the fields that the watch keeps.
 
-use std::{collections::BTreeMap, fmt, ops::Range};
+use std::{collections::BTreeMap, ops::Range};
 
-use informer_types::{InvalidJson, Pointer};
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
-use serde_json::value::RawValue;
+use informer_types::{InvalidJson, NotJson, Pointer, Scanner};
+use serde::de::IgnoredAny;
 
 /// The fields that identify an object. They are always kept.
 const IDENTITY: [&str; 11] = [
@@ -55,105 +51,25 @@ impl Keep {
     /// The ranges of the values in `text`, a JSON object, that are not kept.
     pub(super) fn cuts(&self, text: &str) -> Result<Vec<Range<usize>>, InvalidJson> {
         let mut cuts = Vec::new();
-        if self.0.whole {
-            return Ok(cuts);
-        }
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        Cutter { node: &self.0, text, cuts: &mut cuts }.deserialize(&mut deserializer)?;
+        let walked = self.0.cut(&mut Scanner::new(text), &mut cuts);
+        // The parser reports the error and its position.
+        walked.or_else(|NotJson| serde_json::from_str::<IgnoredAny>(text).map(|_| ()))?;
         Ok(cuts)
     }
 }
 
-/// Walks through one value along one node of the tree.
-struct Cutter<'a> {
-    node: &'a Node,
-    text: &'a str,
-    cuts: &'a mut Vec<Range<usize>>,
-}
+// === impl Node ===
 
-/// Finds the node of a key, if there is one.
-struct MemberOf<'a>(&'a Node);
-
-impl<'de> DeserializeSeed<'de> for Cutter<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Cutter<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(member) = map.next_key_seed(MemberOf(self.node))? {
-            match member {
-                None => {
-                    let raw: &'de RawValue = map.next_value()?;
-                    // The value is borrowed from the text, so its range is known.
-                    let start = raw.get().as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
-                    self.cuts.push(start..start + raw.get().len());
-                }
-                Some(node) if node.whole => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-                Some(node) => map.next_value_seed(Cutter { node, text: self.text, cuts: &mut *self.cuts })?,
-            }
+impl Node {
+    /// Reads one value and collects the values below it that are not kept.
+    fn cut(&self, scanner: &mut Scanner<'_>, cuts: &mut Vec<Range<usize>>) -> Result<(), NotJson> {
+        if self.whole || scanner.peek() != Some(b'{') {
+            return scanner.skip().map(|_| ());
         }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-impl<'a, 'de> DeserializeSeed<'de> for MemberOf<'a> {
-    type Value = Option<&'a Node>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'a> Visitor<'_> for MemberOf<'a> {
-    type Value = Option<&'a Node>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.members.get(key))
+        scanner.object(|scanner, key| match self.members.get(&*key.unescaped()) {
+            Some(node) => node.cut(scanner, cuts),
+            None => scanner.skip().map(|value| cuts.push(value)),
+        })
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use http::StatusCode;
 use informer_types::{ObjectKey, Source, Tracer};
 
+use super::error::ReflectorError;
 use crate::{
     FactoryConfig,
     api_status::ApiStatus,
@@ -86,7 +86,11 @@ impl Target {
 
     /// The error of an ERROR event.
     pub(super) fn status_error(&self, status: Box<ApiStatus>) -> RequestError {
-        let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        self.list_watch.watch_error(Problem::Status { code, status, retry_after: None })
+        self.list_watch.watch_error(Problem::of_status(status))
+    }
+
+    /// The end of a run because the watch failed.
+    pub(super) fn watch_failed(&self, source: RequestError) -> ReflectorError {
+        ReflectorError::Watch { resource: self.resource(), source }
     }
 }

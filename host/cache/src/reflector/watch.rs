@@ -249,13 +249,12 @@ impl<'a> Follower<'a> {
             tracing::debug!(resource = %self.target.resource(), error = %source, "reopening the watch");
             return WatchEnd::Resume;
         }
-        let error = ReflectorError::Watch { resource: self.target.resource(), source };
+        let error = self.target.watch_failed(source);
         if throttled { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
     }
 
     fn over(&self, problem: Problem) -> WatchEnd {
-        let source = self.target.list_watch.watch_error(problem);
-        WatchEnd::Over(ReflectorError::Watch { resource: self.target.resource(), source })
+        WatchEnd::Over(self.target.watch_failed(self.target.list_watch.watch_error(problem)))
     }
 }
 

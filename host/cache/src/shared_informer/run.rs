@@ -145,7 +145,7 @@ fn spawn(
             fields: inner.key.fields.clone(),
             metadata_only: inner.key.metadata_only,
         };
-        let list_watch = ListWatch::new(transport.clone(), collection);
+        let list_watch = ListWatch { transport: transport.clone(), collection };
         let target =
             Target::new(list_watch, Arc::clone(&decoder), sender.clone(), scope, Arc::clone(cell), config);
         let reflector = Reflector::new(target, config);

@@ -1,12 +1,12 @@
 //! Finds the ranges of the wanted values in one pass over a JSON text.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
 use super::{
     InvalidJson, Pointer,
-    scan::{NotJson, RawString, Scanner},
+    scan::{NotJson, Scanner},
 };
 
 /// The number of pointers that one pass can follow: one bit each.
@@ -101,7 +101,7 @@ impl Search<'_> {
 
     fn members(&mut self, scanner: &mut Scanner<'_>, depth: usize, wanted: Wanted) -> Result<(), NotJson> {
         scanner.object(|scanner, key| {
-            let key = unescaped(key);
+            let key = key.unescaped();
             self.child(
                 scanner,
                 depth,
@@ -140,14 +140,6 @@ impl Search<'_> {
             }
         }
     }
-}
-
-/// A key without escapes. A key with an invalid escape equals no token.
-fn unescaped(key: RawString<'_>) -> Cow<'_, str> {
-    if key.plain {
-        return Cow::Borrowed(key.text);
-    }
-    Cow::Owned(serde_json::from_str(&format!("\"{}\"", key.text)).unwrap_or_else(|_| key.text.to_owned()))
 }
 
 /// Returns true if the token is this index: digits without leading zeros (RFC 6901).

@@ -10,7 +10,7 @@ mod depth;
 mod number;
 mod string;
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use depth::Brackets;
 
@@ -38,6 +38,19 @@ pub struct RawString<'a> {
 enum More {
     Item,
     End,
+}
+
+// === impl RawString ===
+
+impl<'a> RawString<'a> {
+    /// The string with its escapes resolved. If an escape is invalid, the text as it is.
+    pub fn unescaped(self) -> Cow<'a, str> {
+        if self.plain {
+            return Cow::Borrowed(self.text);
+        }
+        let unescaped = serde_json::from_str(&format!("\"{}\"", self.text));
+        Cow::Owned(unescaped.unwrap_or_else(|_| self.text.to_owned()))
+    }
 }
 
 // === impl Scanner ===
