@@ -1,11 +1,11 @@
-//! Running other programs, with a line before each and the time after it.
+//! Runs other programs, and prints a line before each and its time afterwards.
 
 use std::{path::PathBuf, process::Command, time::Instant};
 
-/// What a command is for, in a few words.
+/// The purpose of a command in a few words.
 pub(crate) struct Step(String);
 
-/// A program to run in the workspace's root.
+/// A program to run in the root of the workspace.
 pub(crate) struct Run(Command);
 
 impl Step {
@@ -29,10 +29,10 @@ impl Run {
         self
     }
 
-    /// Runs to the end with our own input and output.
+    /// Runs the program to its end, with the input and output of this process.
     ///
     /// # Errors
-    /// The program could not be started, or ended with another status than 0.
+    /// The program cannot be started, or its status is not 0.
     pub(crate) fn run(mut self, step: &Step) -> Result<(), String> {
         println!("==> {}", step.0);
         let started = Instant::now();
@@ -44,10 +44,10 @@ impl Run {
         Ok(())
     }
 
-    /// Runs to the end and gives what it printed.
+    /// Runs the program to its end and returns what it printed to stdout.
     ///
     /// # Errors
-    /// As [`Run::run`]; the message has what the program printed to stderr.
+    /// The program cannot be started, or its status is not 0. The message contains what it printed to stderr.
     pub(crate) fn output(mut self) -> Result<String, String> {
         let output = self.0.output().map_err(|error| self.not_started(&error))?;
         if !output.status.success() {
@@ -56,7 +56,7 @@ impl Run {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// As it would be typed, without what is changed of the environment.
+    /// The command as typed in a shell, without changes of the environment.
     fn line(&self) -> String {
         let words = std::iter::once(self.0.get_program()).chain(self.0.get_args());
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -67,17 +67,17 @@ impl Run {
     }
 }
 
-/// The cargo that runs us.
+/// The cargo that runs this process.
 pub(crate) fn cargo(arguments: &[&str]) -> Run {
     Run::of(informer_guests::cargo(), arguments)
 }
 
-/// The workspace's root.
+/// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Where cargo puts what it builds.
+/// The directory that cargo builds into.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |set| root().join(set))
 }

@@ -1,10 +1,10 @@
-//! Building the components.
+//! Builds the components.
 
 use crate::command::{Run, Step, cargo, target_dir};
 
 const TARGET: &str = "wasm32-wasip2";
 
-/// Builds the example of the demo; gives the component's path.
+/// Builds the example that the demo runs, and returns the path of the component.
 ///
 /// # Errors
 /// The target cannot be added, or the build fails.
@@ -18,7 +18,7 @@ pub(crate) fn build_example() -> Result<String, String> {
 /// Builds the example and the fixture guests of the tests.
 ///
 /// # Errors
-/// As [`build_example`].
+/// The target cannot be added, or a build fails.
 pub(crate) fn build_all() -> Result<(), String> {
     let example = build_example()?;
     cargo(&[
@@ -40,7 +40,7 @@ fn artefact(name: &str) -> String {
     target_dir().join(TARGET).join("plugin").join(name).to_string_lossy().into_owned()
 }
 
-/// Adds the wasm target where it is missing. Without rustup it must be there already.
+/// Adds the wasm target if it is missing. Without rustup it must be installed already.
 fn add_target() -> Result<(), String> {
     let libraries = Run::new("rustc", &["--print", "target-libdir", "--target", TARGET]).output()?;
     if std::path::Path::new(libraries.trim()).is_dir() {

@@ -1,16 +1,16 @@
-//! Every warning is an error.
+//! Lints: every warning is an error.
 
 use crate::command::{Step, cargo};
 
-/// Formatting, clippy and documentation of the whole workspace.
+/// Checks formatting, clippy and documentation of the whole workspace.
 ///
 /// # Errors
-/// The first of them that is not clean.
+/// The first check that finds something.
 pub(crate) fn run() -> Result<(), String> {
     cargo(&["fmt", "--all", "--check"]).run(&Step::new("check the formatting"))?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
         .run(&Step::new("run clippy"))?;
-    // `--all-targets` leaves out what plain `cargo test` leaves out.
+    // `--all-targets` leaves out test targets with `test = false`.
     let more = ["--test", "cluster", "--test", "kubectl", "--test", "languages"];
     let mut arguments = vec!["clippy", "--workspace"];
     arguments.extend(more);

@@ -1,12 +1,13 @@
-//! `cargo xtask`: the project's chores, with nothing to install but Rust.
+//! `cargo xtask`: the chores of the project. They need only Rust.
 //!
-//! No dependencies, so that it compiles in a second on a fresh machine.
+//! It has no dependencies, so it compiles in a second on a fresh machine.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
 mod command;
 mod guests;
 mod lint;
+mod pictures;
 mod suites;
 
 use std::process::ExitCode;
@@ -16,14 +17,15 @@ use command::{Run, Step, cargo, target_dir};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  demo [--once] [..]   build the host and the example, run the demo; --once ends with status 0
-                       when the story went as told
-  test [--all]         the tests that need no other toolchain; --all adds the real kube-apiserver, kubectl, the
-                       other languages' examples (needs Go, Node.js and Python), and last the hostile
-                       plugins again, judged by time
-  lint                 formatting, clippy and documentation, every warning an error
-  guests               build the example and the fixture components, print where they are
-  bench [..]           time against kube-rs; see tests/bench/README.md for its options
+  demo [--once] [..]   build the host and the example, and run the demo; with --once it ends by itself, with
+                       status 0 if everything happened as expected
+  test [--all]         run the tests that need only Rust; --all also runs those against the real kube-apiserver
+                       and kubectl, and the examples in JavaScript and Python (needs Go, Node.js and Python 3),
+                       and at the end, alone, the latency of a plugin beside hostile ones
+  lint                 check formatting, clippy and documentation; every warning is an error
+  guests               build the example and the fixture components, and print their paths
+  bench [..]           measure against kube-rs; tests/bench/README.md lists the options
+  pictures             draw the pictures of the README (host/docs/*.svg)
 ";
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         "lint" => lint::run(),
         "guests" => guests::build_all(),
         "bench" => bench(&rest),
+        "pictures" => pictures::run(),
         _ => {
             eprint!("{USAGE}");
             return ExitCode::from(64);
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
 
 fn demo(rest: &[String]) -> Result<(), String> {
     let component = guests::build_example()?;
-    // All members, so that the dependencies are built with the features that the tests want too, once.
+    // All members: dependencies are then built once, with the features that the tests need.
     cargo(&["build", "--workspace", "--exclude", "informer-bench", "--bin", "informer"])
         .run(&Step::new("build the host"))?;
     let host = target_dir().join("debug/informer").to_string_lossy().into_owned();

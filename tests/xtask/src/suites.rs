@@ -44,11 +44,10 @@ const MORE_THAN_RUST: [Suite; 3] = [
     Suite { test: "languages", shows: "the JavaScript and Python examples", tools: &[NODE, NPM, PYTHON] },
 ];
 
-/// `test [--all]`.
+/// Runs the suites: those that need only Rust, or with `--all` every suite.
 ///
 /// # Errors
-/// A suite failed; or `CI` is set and a tool of a suite is missing. Without `CI` such a suite is left out and a line says
-/// so.
+/// A suite fails, or `CI` is set and a tool of a suite is missing. Without `CI` such a suite is skipped, with a line on stdout.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let all = match arguments {
         [] => false,
@@ -70,7 +69,7 @@ fn time_hostile_plugins() -> Result<(), String> {
     let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", "runtime", "hostile::"];
     cargo(&[suite.as_slice(), &["--", "--test-threads=1"]].concat())
         .env("INFORMER_QUIET_MACHINE", "1")
-        .run(&Step::new("time what a neighbour notices of hostile plugins"))
+        .run(&Step::new("measure a plugin beside hostile ones"))
 }
 
 // === impl Suite ===
