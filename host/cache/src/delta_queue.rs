@@ -108,6 +108,8 @@ mod tests {
     }
 
     /// A full queue blocks the producer and keeps the order.
+    /// The reflector pushes and the controller pops. Unlike client-go's the queue is bounded, and
+    /// the reflector waits at the bound.
     #[tokio::test]
     async fn a_push_to_a_full_queue_waits_and_keeps_the_order() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::new(2).unwrap());

@@ -52,6 +52,7 @@ mod tests {
     use super::*;
 
     /// Scenario 76.
+    /// A key is `namespace/name`, or `name` for a cluster-scoped object.
     #[test]
     fn one_part_is_a_name_and_two_are_namespace_and_name() {
         assert_eq!("web".parse::<ObjectKey>().unwrap(), ObjectKey::new("", "web"));
@@ -61,6 +62,7 @@ mod tests {
     }
 
     /// Scenario 76.
+    /// A key has one part or two (I-3).
     #[test]
     fn a_text_that_is_not_a_key_is_refused() {
         for text in ["", "/", "a/", "/a", "a/b/c"] {

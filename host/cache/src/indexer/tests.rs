@@ -96,6 +96,8 @@ fn an_object_that_an_index_cannot_read_is_stored_and_counted() {
 }
 
 /// Scenario 98: a list replaces the stored objects (I-10).
+/// Readers see the content before or after it, never a mixture (I-1), and get the stored objects themselves
+/// (I-4).
 #[test]
 fn a_replacement_returns_its_changes_and_keeps_unchanged_objects() {
     let indexer = by_node();

@@ -93,6 +93,7 @@ mod tests {
     }
 
     /// The delays start over after two minutes in which watches were open, and only then (D-1).
+    /// client-go resets its backoff by time alone.
     #[tokio::test(start_paused = true)]
     async fn two_healthy_minutes_reset_the_delay_and_two_minutes_of_failures_do_not() {
         let mut backoff = without_jitter();

@@ -151,6 +151,7 @@ async fn refused_and_throttled_watches_are_resumed_without_a_list() {
 }
 
 /// Scenario 115: a watch that fails to open for another reason ends the run.
+/// Nothing below the reflector repeats the request.
 #[tokio::test(start_paused = true)]
 async fn any_other_failure_to_open_a_watch_leads_to_a_relist() {
     for status in [401, 403, 404, 500, 503] {

@@ -102,6 +102,7 @@ async fn the_status_of_an_informer_whose_server_is_slow() {
     );
 }
 
+/// The status takes the place of client-go's watch-error handler.
 #[tokio::test(start_paused = true)]
 async fn the_status_of_an_informer_without_permission_names_the_missing_rule() {
     let script = Script::new();

@@ -125,6 +125,7 @@ impl NotificationSink for Panics {
 }
 
 /// Scenario 93: a sink that panics loses the notification and nothing else (P-17).
+/// Listeners are independent (P-1).
 #[tokio::test(start_paused = true)]
 async fn a_panicking_sink_affects_no_other_listener_and_its_notification_counts_as_settled() {
     let script = Script::new();
@@ -155,6 +156,7 @@ impl NotificationSink for Looks {
 }
 
 /// Scenario 77: the store is written before the listeners are notified (C-5).
+/// The old state of an update is the one that the cache held before (P-23).
 #[tokio::test(start_paused = true)]
 async fn the_cache_and_its_indexes_have_a_change_before_listeners_are_notified() {
     let on_node = |name: &str, version: &str| {

@@ -51,6 +51,7 @@ async fn the_watch_resumes_after_an_undecodable_event() {
 }
 
 /// Scenarios 64 and 102: a listed object that does not decode keeps its last good state (D-2).
+/// client-go refuses such a list as a whole.
 #[tokio::test(start_paused = true)]
 async fn a_list_with_undecodable_objects_applies_the_others_and_deletes_none_of_them() {
     let script = Script::new();
@@ -68,6 +69,7 @@ async fn a_list_with_undecodable_objects_applies_the_others_and_deletes_none_of_
 }
 
 /// Scenario 97: the deletion of an object needs only its key (D-2).
+/// A deletion can be used with its key alone (P-22).
 #[tokio::test(start_paused = true)]
 async fn a_deletion_with_an_undecodable_state_deletes_with_an_unknown_final_state() {
     let script = Script::new();

@@ -26,6 +26,7 @@ fn received(deltas: Vec<DeltaKind>) -> Vec<String> {
 
 /// Scenarios 48, 52 and 59: no delta is merged, and no deletion is dropped because the object is not stored
 ///
+/// A deletion delivers the last state that the server sent (C-4).
 #[test]
 fn queued_changes_of_one_object_are_delivered_one_by_one() {
     let deltas = vec![
@@ -115,6 +116,8 @@ fn deltas_keep_their_order() {
 }
 
 /// Scenario 63: the size of batches has no effect, and only the first list is initial.
+/// A batch is applied in one step and notified in the order of the queue (C-9), whatever kinds its deltas
+/// have.
 #[test]
 fn batches_of_any_size_deliver_the_same_notifications() {
     let deltas = || {
