@@ -62,16 +62,20 @@ pub fn begins_with_code(comment: &str) -> bool {
     codes(comment).next().is_some_and(|(at, _)| at == 0)
 }
 
-/// Returns true if a name has a code among its words, as `..._r18`. Types such as `u32` are no codes.
+/// Returns true if a name has a code among its words, as `..._r18` or `..._r_18`. Types such as `u32` are no codes.
 #[must_use]
 pub fn in_name(name: &str) -> bool {
-    name.split('_').any(|word| {
-        let (stage, number) = word.split_at_checked(1).unwrap_or(("", ""));
-        !["i8", "i16", "i32", "i64", "i128", "f32", "f64"].contains(&word)
-            && STAGES.to_lowercase().contains(stage)
-            && (1..=2).contains(&number.len())
-            && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    let stage = |word: &str| word.len() == 1 && STAGES.to_lowercase().contains(word);
+    let number = |word: &str| (1..=2).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit());
+    let types = ["i8", "i16", "i32", "i64", "f32", "f64"];
+    let words: Vec<&str> = name.split('_').collect();
+    let joined = |word: &&str| {
+        !types.contains(word)
+            && word.split_at_checked(1).is_some_and(|(first, rest)| stage(first) && number(rest))
+    };
+    let split =
+        |pair: &[&str]| matches!(pair, [first, rest] if *first != "a" && stage(first) && number(rest));
+    words.iter().any(joined) || words.windows(2).any(split)
 }
 
 /// All codes of a text with their places.
@@ -121,6 +125,8 @@ mod tests {
     fn names_with_codes_are_found_and_numbers_are_not() {
         assert!(in_name("a_watch_is_resumed_r18"));
         assert!(in_name("a_list_q27_is_not_initial"));
+        assert!(in_name("closing_names_what_it_discards_d_10"));
+        assert!(!in_name("a_10_second_wait_ends"));
         assert!(!in_name("an_i32_is_read"));
         assert!(!in_name("http_429_backs_off"));
     }

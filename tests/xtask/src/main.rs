@@ -25,7 +25,7 @@ usage: cargo xtask <command>
   lint                 check formatting, clippy and documentation; every warning is an error
   guests               build the example and the fixture components, and print their paths
   bench [..]           measure against kube-rs; tests/bench/README.md lists the options
-  pictures             draw the pictures of the README (host/docs/*.svg)
+  pictures [--check]   draw the pictures of the README (host/docs/*.svg); --check compares them with the files
 ";
 
 fn main() -> ExitCode {
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         "lint" => lint::run(),
         "guests" => guests::build_all(),
         "bench" => bench(&rest),
-        "pictures" => pictures::run(),
+        "pictures" => pictures::run(&rest),
         _ => {
             eprint!("{USAGE}");
             return ExitCode::from(64);

@@ -14,13 +14,18 @@ use crate::{
 /// Where the pictures are, from the root of the repository.
 const FOLDER: &str = "host/docs";
 
-/// Draws both pictures; the one of the demo from what the demo prints.
+/// Draws both pictures; the one of the demo from what the demo prints. With `--check` it writes nothing.
 ///
 /// # Errors
-/// The demo fails, or a file cannot be written.
-pub(crate) fn run() -> Result<(), String> {
-    write("idea.svg", &idea::draw())?;
-    write("demo.svg", &terminal::draw("cargo xtask demo --once", &demo()?))
+/// The demo fails, a file cannot be written, or with `--check` a picture is out of date.
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    let keep = match arguments {
+        [] => write,
+        [flag] if flag == "--check" => check,
+        _ => return Err(format!("pictures takes `--check` or nothing, not `{}`", arguments.join(" "))),
+    };
+    keep("idea.svg", &idea::draw())?;
+    keep("demo.svg", &terminal::draw("cargo xtask demo --once", &demo()?))
 }
 
 /// Runs the demo once and returns its lines without the address of the API server, which differs each time.
@@ -37,5 +42,16 @@ fn write(name: &str, picture: &str) -> Result<(), String> {
     let path = root().join(FOLDER).join(name);
     fs::write(&path, picture).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     println!("    {FOLDER}/{name}");
+    Ok(())
+}
+
+fn check(name: &str, picture: &str) -> Result<(), String> {
+    let path = root().join(FOLDER).join(name);
+    let found =
+        fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    if found != picture {
+        return Err(format!("{FOLDER}/{name} is out of date: run `cargo xtask pictures`"));
+    }
+    println!("    {FOLDER}/{name} is up to date");
     Ok(())
 }

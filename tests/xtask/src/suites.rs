@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::{
     command::{Step, cargo},
-    guests,
+    guests, pictures,
 };
 
 /// A test binary of `tests/` that needs more than Rust. Its tests are ignored unless this suite runs them, and fail if
@@ -47,7 +47,8 @@ const MORE_THAN_RUST: [Suite; 3] = [
 /// Runs the suites: those that need only Rust, or with `--all` every suite.
 ///
 /// # Errors
-/// A suite fails, or `CI` is set and a tool of a suite is missing. Without `CI` such a suite is skipped, with a line on stdout.
+/// A suite fails, a picture of the README is out of date, or `CI` is set and a tool of a suite is missing. Without `CI` such a
+/// suite is skipped, with a line on stdout.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let all = match arguments {
         [] => false,
@@ -56,6 +57,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     };
     guests::build_all()?;
     cargo(&["test", "--workspace", "--exclude", "informer-bench"]).run(&Step::new("run the tests"))?;
+    pictures::run(&["--check".to_owned()])?;
     if !all {
         return Ok(());
     }

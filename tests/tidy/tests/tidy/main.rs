@@ -51,8 +51,8 @@ fn is_ours(file: &SourceFile) -> bool {
     !file.path.starts_with("tests/tidy/")
 }
 
-/// Fails with at most 60 of the problems and their number.
+/// Fails with at most 300 of the problems and their number.
 fn none_of(problems: &[impl Display], advice: &str) {
-    let shown: Vec<String> = problems.iter().take(60).map(ToString::to_string).collect();
+    let shown: Vec<String> = problems.iter().take(300).map(ToString::to_string).collect();
     assert!(problems.is_empty(), "{} problems. {advice}\n{}", problems.len(), shown.join("\n"));
 }
