@@ -72,7 +72,7 @@ fn the_api_server_and_the_cache_share_no_code() {
 #[test]
 fn only_what_is_shown_or_kept_reads_the_wall_clock() {
     let readers = [
-        "host/devserver/src/rest.rs",
+        "host/devserver/src/object.rs",
         "host/devserver/src/table/age.rs",
         "host/dispatch/src/dead_letter.rs",
         "host/dispatch/src/workqueue/dropped.rs",
