@@ -28,6 +28,7 @@ sources! {
     "../../../host/cache/src/delta_queue.rs" delta_queue
     "../../../host/cache/src/listener.rs" listener
     "../../../host/cache/src/processor.rs" processor
+    "../../../host/cache/src/registration.rs" registration
 }
 
 pub mod keying;

@@ -12,8 +12,9 @@ use shuttle::{
 use crate::{
     delta::{Delta, DeltaKind},
     delta_queue::delta_queue,
-    listener::{ListenerConfig, Registration},
+    listener::ListenerConfig,
     objects::version,
+    registration::Registration,
     store::Store,
 };
 
@@ -45,7 +46,8 @@ fn config(resync: u64) -> ListenerConfig {
 
 fn join(store: &Store, recorder: &Arc<Recorder>) -> Option<Registration> {
     let sink: Arc<dyn NotificationSink> = Arc::clone(recorder) as _;
-    store.processor.join(config(0), sink, || store.objects())
+    let joined = store.processor.join(config(0), sink, || store.objects())?;
+    Some(Registration::new(joined, Arc::clone(&store.processor)))
 }
 
 /// Whenever a listener joins, its replay and what follows are one history without a gap or a repetition (C-10,
