@@ -1,5 +1,5 @@
-// Prints what happens to deployments, and once, after the first sync, those of one namespace.
-// The lines are described in ../README.md; the examples in the other languages print the same.
+// Prints each change of a deployment. Once, after the first sync, it lists the deployments of one namespace.
+// ../README.md describes the lines. The examples in the other languages print the same lines.
 
 import { hasSynced, listMeta } from "informer:plugin/lister@0.1.0";
 import { write } from "informer:plugin/log@0.1.0";
@@ -33,7 +33,7 @@ export const handler = {
   }),
 };
 
-// Prints the deployments of the namespace as soon as the cache holds all of them, and never again.
+// Prints the deployments of the namespace once, as soon as the cache holds all of them.
 function listOnce() {
   if (listed || !hasSynced(DEPLOYMENTS)) return;
   const found = listAll({ namespace: NAMESPACE, labels: "", index: null });
@@ -53,7 +53,7 @@ function listAll(selector) {
   return found;
 }
 
-// The engine has no `console`; a line of the log is a line of the log.
+// The engine has no `console`, so the plugin writes to the log interface.
 function print(line) {
   write("info", line, []);
 }
@@ -62,7 +62,7 @@ function key({ namespace, name }) {
   return namespace === "" ? name : `${namespace}/${name}`;
 }
 
-// A handler answers with a `failure`; anything else it throws would be a trap, which costs the instance.
+// A handler must throw a `failure`. Any other exception is a trap, and the host drops the instance.
 function retrying(handle) {
   return (...args) => {
     try {
@@ -73,7 +73,7 @@ function retrying(handle) {
   };
 }
 
-// What the host refuses arrives as an exception that carries its `error` record.
+// A refused call to the host throws an exception with an `error` record in `payload`.
 function explain(error) {
   const refusal = error?.payload;
   return refusal ? `${refusal.code}: ${refusal.message}` : String(error);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the component: ./build.sh OUTPUT.wasm
-# The toolchain comes from PyPI, pinned by requirements.txt, into a folder outside the repository.
+# It installs the toolchain from PyPI, pinned by requirements.txt, into a folder outside the repository.
 set -eu
 
 fail() {
@@ -20,14 +20,14 @@ trap 'rm -rf "$scratch" "$staging"' EXIT
 
 if [ ! -d "$toolchain" ]; then
     python3 -m pip --version >/dev/null 2>&1 || fail "pip is missing: install the package python3-pip"
-    # Installed beside its place and then moved: a broken download is never taken for a toolchain.
+    # Install beside the final place, then move: a broken download never becomes the toolchain.
     python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$staging" \
         --no-deps --only-binary :all: --require-hashes --requirement "$here/requirements.txt" >&2 ||
         fail "pip could not install the toolchain; it needs PyPI once"
     [ -d "$toolchain" ] || mv "$staging" "$toolchain"
 fi
 
-# From a copy: the build imports the plugin, and Python writes its byte code beside the source.
+# Build from a copy: the build imports the plugin, and Python writes byte code beside the source.
 cp "$here/deployments.py" "$scratch"
 mkdir -p "$(dirname "$1")"
 PYTHONPATH=$toolchain python3 -c 'import sys, componentize_py; sys.exit(componentize_py.script())' \

@@ -1,6 +1,6 @@
-"""Prints what happens to deployments, and once, after the first sync, those of one namespace.
+"""Prints each change of a deployment. Once, after the first sync, it lists the deployments of one namespace.
 
-The lines are described in ../README.md; the examples in the other languages print the same.
+../README.md describes the lines. The examples in the other languages print the same lines.
 """
 
 from functools import wraps
@@ -28,7 +28,7 @@ class Plugin(exports.Plugin):
 
 
 def retrying(handle):
-    """A handler answers with a `Failure`; anything else it raises would be a trap, which costs the instance."""
+    """Turns every exception into a `Failure`. Any other exception is a trap, and the host drops the instance."""
 
     @wraps(handle)
     def call(*args):
@@ -67,7 +67,7 @@ listed = False
 
 
 def list_once():
-    """Prints the deployments of the namespace as soon as the cache holds all of them, and never again."""
+    """Prints the deployments of the namespace once, as soon as the cache holds all of them."""
     global listed
     if listed or not lister.has_synced(DEPLOYMENTS):
         return

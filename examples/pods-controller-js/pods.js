@@ -1,5 +1,5 @@
 // A controller without handlers: the host calls `reconcile` with the key of each pod that changed.
-// The pods and lines are those of ../pods-workqueue, which is the same in Rust and with handlers.
+// ../pods-workqueue is the same controller in Rust, with handlers. It prints the same lines.
 
 import { getFields } from "informer:plugin/lister@0.1.0";
 import { write } from "informer:plugin/log@0.1.0";
@@ -7,7 +7,7 @@ import { numRequeues } from "informer:plugin/workqueue@0.1.0";
 
 const PODS = "v1/pods";
 
-// Such a pod cannot be synced: the example's stand-in for a downstream that fails.
+// A pod with this annotation cannot be synced. The annotation simulates a downstream system that fails.
 const BROKEN = "/metadata/annotations/example.com~1broken";
 
 export const plugin = {
@@ -38,7 +38,7 @@ function parse(key) {
   return { namespace, name };
 }
 
-// A reconciler answers with a `reconcile-error`; anything else it throws would be a trap, which costs the instance.
+// A reconciler must throw a `reconcile-error`. Any other exception is a trap, and the host drops the instance.
 function retrying(reconcile) {
   return (key) => {
     try {
@@ -49,7 +49,7 @@ function retrying(reconcile) {
   };
 }
 
-// What the host refuses arrives as an exception that carries its `error` record.
+// A refused call to the host throws an exception with an `error` record in `payload`.
 function explain(error) {
   const refusal = error?.payload;
   return refusal ? `${refusal.code}: ${refusal.message}` : String(error);

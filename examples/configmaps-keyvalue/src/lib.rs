@@ -1,23 +1,24 @@
-//! Counts the versions of each ConfigMap, over reloads, restarts and crashes of the host.
+//! Counts the versions of each ConfigMap. The counts survive reloads, restarts and crashes of the host.
 //!
-//! Nothing is kept in memory. What is kept of an object is one value: how many versions were seen, and which was the last.
-//! It is written before the call is acknowledged; a version that is told again after a crash is known by then.
+//! The plugin keeps nothing in memory. It stores one value for each object: the number of versions, and the last version. It
+//! writes the value before the call returns, so it recognises a version that is delivered again after a crash.
 
 use informer_sdk::wasi::keyvalue::store::{self, Bucket, Error};
 use informer_sdk::{Cause, Config, Event, Failure, Handler, Result, Update, log};
 
-/// Where the counts are. Opening it makes it.
+/// The name of the bucket that holds the counts. Opening the bucket creates it.
 const BUCKET: &str = "versions";
 
-/// The plugin. All it knows is in its bucket.
+/// The plugin. All its state is in its bucket.
 #[derive(Debug)]
 pub struct Counter;
 
-/// What is kept of one object.
+/// The stored value of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
+    /// The number of versions seen.
     versions: u64,
-    /// The resource version of the last.
+    /// The resource version of the last version.
     last: String,
 }
 
@@ -59,7 +60,7 @@ fn bucket() -> Result<Bucket> {
     store::open(BUCKET).map_err(later)
 }
 
-/// The host's state does not work just now, or the quota is used up: the host tells it again later.
+/// Asks for another delivery: the host's state is not available now, or the quota is used up.
 fn later(error: Error) -> Failure {
     match error {
         Error::Other(why) => Failure::retry(why),
@@ -70,7 +71,7 @@ fn later(error: Error) -> Failure {
 // === impl Seen ===
 
 impl Seen {
-    /// As [`Display`](std::fmt::Display) wrote it; nothing where it was written by something else.
+    /// Parses the text that [`Display`](std::fmt::Display) writes. Any other text counts as no versions.
     #[must_use]
     pub fn read(kept: &[u8]) -> Self {
         let text = std::str::from_utf8(kept).unwrap_or_default();
@@ -80,7 +81,7 @@ impl Seen {
         read.unwrap_or_default()
     }
 
-    /// True where this version is another than the last.
+    /// Counts this version. Returns false if it is the last version again.
     pub fn see(&mut self, version: &str) -> bool {
         if self.last == version {
             return false;
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_that_is_told_again_is_not_counted_again() {
+    fn a_version_that_is_delivered_again_is_not_counted_again() {
         let mut seen = Seen::default();
 
         assert_eq!([seen.see("7"), seen.see("7"), seen.see("9")], [true, false, true]);
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_what_somebody_else_wrote_is_nothing() {
+    fn a_written_value_parses_and_any_other_text_counts_as_no_versions() {
         let seen = Seen { versions: 12, last: "345".to_owned() };
 
         assert_eq!(Seen::read(seen.to_string().as_bytes()), seen);

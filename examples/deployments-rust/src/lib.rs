@@ -1,6 +1,6 @@
-//! Prints what happens to deployments, and once, after the first sync, those of one namespace.
+//! Prints each change of a deployment. Once, after the first sync, it lists the deployments of one namespace.
 //!
-//! The lines are described in `examples/README.md`; the examples in the other languages print the same.
+//! `examples/README.md` describes the lines. The examples in the other languages print the same lines.
 
 mod line;
 
@@ -10,7 +10,7 @@ use informer_sdk::{Cause, Config, Event, Handler, Result, Update, log};
 const DEPLOYMENTS: &str = "apps/v1/deployments";
 const NAMESPACE: &str = "default";
 
-/// The plugin. It remembers one thing: whether the list was printed.
+/// The plugin. Its only state is whether it printed the list.
 #[derive(Debug, Default)]
 pub struct Deployments {
     listed: bool,
@@ -42,7 +42,7 @@ impl Handler for Deployments {
 }
 
 impl Deployments {
-    /// Prints the deployments of the namespace as soon as the cache holds all of them, and never again.
+    /// Prints the deployments of the namespace once, as soon as the cache holds all of them.
     fn list_once(&mut self) -> Result {
         if self.listed || !lister::has_synced(DEPLOYMENTS)? {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The lines printed.
+//! The texts of the lines.
 
 use informer_sdk::{Cause, ObjectMeta};
 
@@ -12,7 +12,7 @@ pub(crate) fn updated(old: &ObjectMeta, new: &ObjectMeta, cause: Cause) -> Strin
     format!("updated {} (rv {} -> {}, {cause})", new.key(), old.resource_version, new.resource_version)
 }
 
-/// `deleted default/nginx (rv 20)`, or `(rv 20, final state unknown)` where the deletion itself was missed.
+/// `deleted default/nginx (rv 20)`, or `(rv 20, final state unknown)` if the watch missed the deletion.
 pub(crate) fn deleted(last: &ObjectMeta, final_state_known: bool) -> String {
     let doubt = if final_state_known { "" } else { ", final state unknown" };
     format!("deleted {} (rv {}{doubt})", last.key(), last.resource_version)
@@ -43,19 +43,19 @@ mod tests {
     }
 
     #[test]
-    fn an_addition_tells_its_cause() {
+    fn an_addition_names_its_cause() {
         assert_eq!(added(&meta("nginx", "12"), Cause::Initial), "added default/nginx (rv 12, initial)");
     }
 
     #[test]
-    fn an_update_tells_the_old_and_the_new_version() {
+    fn an_update_names_the_old_and_the_new_version() {
         let line = updated(&meta("nginx", "12"), &meta("nginx", "15"), Cause::Live);
 
         assert_eq!(line, "updated default/nginx (rv 12 -> 15, live)");
     }
 
     #[test]
-    fn a_deletion_says_when_its_last_state_is_in_doubt() {
+    fn a_deletion_says_if_its_final_state_is_unknown() {
         assert_eq!(deleted(&meta("nginx", "20"), true), "deleted default/nginx (rv 20)");
         assert_eq!(
             deleted(&meta("nginx", "20"), false),

@@ -17,7 +17,7 @@ fn printed(host: &TestHost) -> Vec<String> {
 }
 
 #[test]
-fn the_list_is_printed_once_after_the_first_notification_that_finds_the_cache_synced() {
+fn the_list_is_printed_once_in_the_first_call_after_the_cache_has_synced() {
     let host = TestHost::new();
     host.set_synced(DEPLOYMENTS, false);
     let mut plugin = started();
@@ -66,7 +66,7 @@ fn changes_and_deletions_are_printed() {
 }
 
 #[test]
-fn a_refused_read_asks_for_a_retry_and_the_list_comes_with_it() {
+fn a_refused_read_asks_for_a_retry_and_the_retry_prints_the_list() {
     let host = TestHost::new();
     let mut plugin = started();
     let event = host.event(DEPLOYMENTS, deployment("default", "a", 12));

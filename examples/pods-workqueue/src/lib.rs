@@ -1,8 +1,8 @@
-//! The pods controller of client-go's workqueue example: handlers put keys into the queue, workers take them, read the
-//! pod from the cache and print it. A pod that cannot be synced is tried five more times, then dropped out of the queue.
+//! The pods controller of client-go's workqueue example. Handlers add keys to the queue. Workers take the keys, read the pod
+//! from the cache and print it. A pod that cannot be synced is retried five times; then its key becomes a dead letter.
 //!
-//! The difference between a handler and a worker is what this is about. A handler only says *which* pod changed; a worker
-//! looks *what* it is like by then. Ten changes that come while a key waits are one look.
+//! A handler only records *which* pod changed. A worker reads the *current state* of the pod. So ten changes of one pod while its
+//! key is pending cause one call of `reconcile`.
 
 use informer_sdk::{
     Cause, Config, Controller, Event, Handler, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
@@ -11,10 +11,10 @@ use informer_sdk::{
 
 const PODS: &str = "v1/pods";
 
-/// Such a pod cannot be synced: the example's stand-in for a downstream that fails.
+/// A pod with this annotation cannot be synced. The annotation simulates a downstream system that fails.
 const BROKEN: &str = "/metadata/annotations/example.com~1broken";
 
-/// The plugin. What it knows is in the queue and in the cache; it keeps nothing itself.
+/// The plugin. It has no state of its own: the queue and the cache have it all.
 #[derive(Debug)]
 pub struct Pods;
 

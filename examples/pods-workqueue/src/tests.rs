@@ -15,7 +15,7 @@ fn started() -> Pods {
     Pods::start(Config::from_json("{}")).unwrap()
 }
 
-/// Takes keys until none waits.
+/// Reconciles keys until the queue is empty.
 fn work(host: &TestHost, pods: &mut Pods) -> Vec<String> {
     while let Some(key) = host.take_key() {
         pods.reconcile(&key).unwrap();
@@ -24,7 +24,7 @@ fn work(host: &TestHost, pods: &mut Pods) -> Vec<String> {
 }
 
 #[test]
-fn what_changes_while_a_key_waits_is_looked_at_once_and_as_it_is_by_then() {
+fn changes_while_a_key_is_pending_cause_one_call_that_reads_the_current_state() {
     let host = TestHost::new();
     let mut pods = started();
 
@@ -38,7 +38,7 @@ fn what_changes_while_a_key_waits_is_looked_at_once_and_as_it_is_by_then() {
 }
 
 #[test]
-fn a_pod_that_was_deleted_is_found_gone() {
+fn a_deleted_pod_is_reported_as_missing() {
     let host = TestHost::new();
     host.set_synced(PODS, true);
     let mut pods = started();
@@ -49,7 +49,7 @@ fn a_pod_that_was_deleted_is_found_gone() {
 }
 
 #[test]
-fn a_pod_that_cannot_be_synced_is_to_be_tried_again() {
+fn a_pod_that_cannot_be_synced_is_retried() {
     let host = TestHost::new();
     host.store(PODS, broken("web"));
 
@@ -60,7 +60,7 @@ fn a_pod_that_cannot_be_synced_is_to_be_tried_again() {
 }
 
 #[test]
-fn a_text_that_is_no_key_is_an_error_like_any_other() {
+fn a_text_that_is_not_a_key_is_retried_like_any_error() {
     let _host = TestHost::new();
 
     assert!(matches!(started().reconcile("a/b/c"), Err(ReconcileError::Retry(why)) if why.contains("a/b/c")));

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the component of a module, for a world of wit/: ./build.sh MODULE.js WORLD OUTPUT.wasm
-# The toolchain comes from npm, pinned by package-lock.json, into a folder outside the repository.
+# Builds a component from a module, for a world of wit/: ./build.sh MODULE.js WORLD OUTPUT.wasm
+# It installs the toolchain from npm, pinned by package-lock.json, into a folder outside the repository.
 set -eu
 
 fail() {
@@ -17,7 +17,7 @@ pinned=$(cat "$here/package.json" "$here/package-lock.json" | cksum | tr ' ' '-'
 toolchain=${XDG_CACHE_HOME:-$HOME/.cache}/informer/npm/$pinned
 
 if [ ! -d "$toolchain" ]; then
-    # Installed beside its place and then moved: a broken download is never taken for a toolchain.
+    # Install beside the final place, then move: a broken download never becomes the toolchain.
     staging=$toolchain.$$
     trap 'rm -rf "$staging"' EXIT
     mkdir -p "$staging"
@@ -28,6 +28,6 @@ if [ ! -d "$toolchain" ]; then
 fi
 
 mkdir -p "$(dirname "$3")"
-# --sync: the host serves the synchronous ABI only.
+# --sync: the host supports the synchronous ABI only.
 "$toolchain/node_modules/.bin/componentize-qjs" --wit "$here/../../../wit" --world "$2" \
     --js "$1" --module-root "$(dirname "$1")" --sync --output "$3" >&2

@@ -1,4 +1,4 @@
-//! The smallest plugin: one line for each object it is told of.
+//! The smallest plugin: it logs one line for each added object.
 
 use informer_sdk::{Cause, Config, Event, Handler, Result};
 

@@ -1,7 +1,8 @@
-//! What `wit-bindgen` makes of `wit/`: all that a plugin may import, and the export `plugin`. The linker drops the
-//! interfaces a guest never calls, so a guest needs no grant for what it does not call.
+//! The bindings that `wit-bindgen` generates from `wit/`: every interface that a plugin may import, and the export `plugin`.
 //!
-//! What else a plugin exports has a module of its own with a macro of its own, [`handler`] and [`reconciler`]: the linker joins the worlds of the macros that are used.
+//! The linker drops the interfaces that a guest never calls, so a guest needs grants only for the interfaces that it calls.
+//! The modules [`handler`] and [`reconciler`] hold the other exports, each with its own export macro. The linker joins the
+//! worlds of the macros that a plugin uses.
 #![allow(missing_docs, reason = "generated; the WIT comments become the documentation where there are any")]
 #![allow(unsafe_code, reason = "generated; the canonical ABI is pointers and lengths")]
 #![allow(clippy::all, unused_qualifications, unreachable_pub, reason = "generated")]

@@ -1,11 +1,11 @@
-//! Requests to the Kubernetes API server, made by the host with its own credentials.
+//! Requests to the Kubernetes API server. The host sends them with its own credentials.
 //!
-//! Each is checked against `read` and `write` of `[plugin.grant]` before it leaves, and counts against `requests` of
-//! `[plugin.limits]`. Reads here are live and cost a round trip: prefer [`lister`](crate::lister). A plugin that calls
-//! nothing of this module does not import the interface and needs no grant.
+//! The host checks each request against `read` and `write` of `[plugin.grant]`. Each request counts towards `requests` of
+//! `[plugin.limits]`. A read costs a round trip to the API server: prefer [`lister`](crate::lister), which reads the
+//! host's cache. A plugin that never calls this module does not import the interface and needs no grant.
 //!
-//! A write triggers a notification like anybody else's, your own handler's included: compare before you write, or you
-//! write for ever.
+//! A write triggers a notification, also for the handler that wrote. Compare before you write: a handler that writes on
+//! every notification never stops.
 //!
 //! ```
 //! use std::time::Duration;
@@ -40,6 +40,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::bindings::informer::plugin::client as wit;
+use crate::json::{encode, parse};
 use crate::lister::List;
 use crate::{Error, ObjectKey, host};
 
@@ -49,38 +50,39 @@ pub use patch::Patch;
 pub use wit::{ApiCode, Propagation};
 pub use written::Written;
 
-/// One object as the server has it now.
+/// Reads one object from the API server.
 ///
 /// # Errors
-/// [`Error::Api`], and [`Error::Decode`] where the object does not fit the type.
+/// Returns [`Error::Api`] if the request fails, and [`Error::Decode`] if the object does not fit the type.
 pub fn get<T: DeserializeOwned>(gvr: &str, key: &ObjectKey) -> Result<T, Error> {
     get_subresource(gvr, key, "")
 }
 
-/// A subresource of one object as the server has it now: `status`, `scale`.
+/// Reads a subresource of one object from the API server: `status`, `scale`.
 ///
 /// # Errors
-/// As [`get`].
+/// Returns the same errors as [`get`].
 pub fn get_subresource<T: DeserializeOwned>(gvr: &str, key: &ObjectKey, name: &str) -> Result<T, Error> {
-    decode(&host::client::get(gvr, key, name)?)
+    parse("the object", &host::client::get(gvr, key, name)?)
 }
 
-/// Live objects, fetched page by page as they are asked for.
+/// Lists objects from the API server. The iterator fetches page by page.
 ///
-/// Each is [`Error::Api`] or [`Error::Decode`] where it cannot be had; after an error nothing comes.
+/// An item is [`Error::Api`] if the request for its page failed, or [`Error::Decode`] if an object of the page does not fit
+/// the type. The iterator ends after an error.
 pub fn list<'a, T: DeserializeOwned + 'a>(gvr: &'a str, options: &'a ListOptions) -> List<'a, T> {
     List::new(move |token| {
         let page = host::client::list_objects(gvr, options.wire(token))?;
-        let items: Result<Vec<T>, Error> = page.items.iter().map(|item| decode(item)).collect();
+        let items: Result<Vec<T>, Error> = page.items.iter().map(|item| parse("the object", item)).collect();
         Ok((items?, page.next))
     })
 }
 
-/// Creates an object; `namespace` is empty for a cluster-scoped one.
+/// Creates an object. `namespace` is empty for a cluster-scoped object.
 ///
 /// # Errors
-/// [`Error::Api`]: with [`ApiCode::AlreadyExists`] where there is one of this name. [`Error::Decode`] where the object is
-/// not to be had as JSON.
+/// Returns [`Error::Api`] if the request fails, with [`ApiCode::AlreadyExists`] if an object with this name exists. Returns
+/// [`Error::Decode`] if the object cannot be written as JSON.
 pub fn create(
     gvr: &str,
     namespace: &str,
@@ -93,7 +95,8 @@ pub fn create(
 /// Replaces an object.
 ///
 /// # Errors
-/// As [`create`]; with [`ApiCode::Conflict`] where the object's `resourceVersion` is not the current one.
+/// Returns the same errors as [`create`], and [`ApiCode::Conflict`] if the object's `resourceVersion` is not the current
+/// version.
 pub fn update(
     gvr: &str,
     key: &ObjectKey,
@@ -106,33 +109,27 @@ pub fn update(
 /// Changes parts of an object. The field manager is `informer/<name of the plugin>`.
 ///
 /// # Errors
-/// [`Error::Api`]: with [`ApiCode::Conflict`] where another manager owns a field that is applied without
-/// [`WriteOptions::force`].
+/// Returns [`Error::Api`] if the request fails, with [`ApiCode::Conflict`] if the plugin applies a field that another
+/// manager owns, without [`WriteOptions::force`].
 pub fn patch(gvr: &str, key: &ObjectKey, patch: &Patch, options: &WriteOptions) -> Result<Written, Error> {
     Ok(Written::new(host::client::patch(gvr, key, patch.kind(), &patch.text(), options.wire())?))
 }
 
-/// Deletes an object. One that waits for its finalizers is still there afterwards.
+/// Deletes an object. An object with finalizers stays until its finalizers are removed.
 ///
 /// # Errors
-/// [`Error::Api`]: with [`ApiCode::Conflict`] where a precondition does not hold.
+/// Returns [`Error::Api`] if the request fails, with [`ApiCode::Conflict`] if a precondition does not hold.
 pub fn delete(gvr: &str, key: &ObjectKey, options: &DeleteOptions) -> Result<(), Error> {
     Ok(host::client::delete_object(gvr, key, options.wire())?)
 }
 
-/// Records an Event about an object, as `kubectl describe` shows it. The same event again within ten minutes is
-/// counted, and no other is made. Needs `create events.k8s.io/v1/events` under `write` of the grant.
+/// Records an Event about an object. `kubectl describe` shows it.
+///
+/// The same event again within ten minutes raises the count of the first one. The plugin needs
+/// `create events.k8s.io/v1/events` under `write` of the grant.
 ///
 /// # Errors
-/// [`Error::Api`]: with [`ApiCode::NotFound`] where the host's cache does not have the object.
+/// Returns [`Error::Api`] if the request fails, with [`ApiCode::NotFound`] if the host's cache does not have the object.
 pub fn record(event: &ObjectEvent) -> Result<(), Error> {
     Ok(host::client::record_event(event.wire())?)
-}
-
-fn decode<T: DeserializeOwned>(json: &str) -> Result<T, Error> {
-    serde_json::from_str(json).map_err(|source| Error::decode("the object", source))
-}
-
-fn encode(object: &impl Serialize) -> Result<String, Error> {
-    serde_json::to_string(object).map_err(|source| Error::decode("the object", source))
 }

@@ -2,9 +2,23 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::Error;
+use crate::{Error, json};
 
-/// The table `[plugin.config]` of `informer.toml`, as JSON text; `{}` where there is none.
+/// The table `[plugin.config]` of `informer.toml`, as JSON text. It is `{}` if the file has no such table.
+///
+/// ```
+/// use informer_sdk::Config;
+///
+/// #[derive(serde::Deserialize)]
+/// #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+/// struct Settings {
+///     min_replicas: u32,
+/// }
+///
+/// let config = Config::from_json(r#"{"min-replicas": 2}"#);
+/// assert_eq!(config.parse::<Settings>()?.min_replicas, 2);
+/// # Ok::<(), informer_sdk::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     json: String,
@@ -13,25 +27,26 @@ pub struct Config {
 // === impl Config ===
 
 impl Config {
-    /// A configuration from JSON text, as tests of a handler need it.
+    /// Makes a configuration from JSON text, for tests of a plugin.
     pub fn from_json(json: impl Into<String>) -> Self {
         Self { json: json.into() }
     }
 
-    /// The text as the host gave it.
+    /// The JSON text.
     #[must_use]
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// The configuration as a type of the plugin's own. Give it `#[serde(deny_unknown_fields)]`, so that a
-    /// misspelt key refuses the plugin instead of being ignored.
+    /// Parses the configuration into the plugin's own type.
+    ///
+    /// Add `#[serde(deny_unknown_fields)]` to the type: then a misspelt key is an error and is not ignored.
     ///
     /// # Errors
-    /// [`Error::Decode`] where the table does not fit the type. In `start`, `?` turns it into the text that the
-    /// operator sees.
+    /// Returns [`Error::Decode`] if the table does not fit the type. In `start`, `?` turns this error into the text that
+    /// the operator sees.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        serde_json::from_str(&self.json).map_err(|source| Error::decode("[plugin.config]", source))
+        json::parse("[plugin.config]", &self.json)
     }
 }
 

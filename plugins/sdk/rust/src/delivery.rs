@@ -1,16 +1,17 @@
-//! Facts about the call in hand.
+//! Facts about the current call.
 
 use std::time::Duration;
 
 use crate::host;
 
-/// Facts about the call in hand.
+/// Facts about the current call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {
-    /// 1 for the first attempt to deliver this notification, or to reconcile this key; 0 in `start` and `stop`.
+    /// The number of this attempt to deliver the notification or to reconcile the key. The first attempt is 1. It is 0 in
+    /// `start` and `stop`.
     pub attempt: u32,
-    /// How long the notification, or the key, waited in its queue, in whole milliseconds; zero in `start` and `stop`.
+    /// How long the notification or the key waited in its queue, in whole milliseconds. It is zero in `start` and `stop`.
     pub queued: Duration,
     /// The name of the plugin in `informer.toml`.
     pub plugin: String,
@@ -18,7 +19,17 @@ pub struct Delivery {
     pub host_version: String,
 }
 
-/// Asks the host about the call in hand.
+/// Returns facts about the current call.
+///
+/// ```
+/// # informer_sdk::testing::TestHost::new();
+/// use informer_sdk::{delivery, log};
+///
+/// let attempt = delivery::current().attempt;
+/// if attempt > 3 {
+///     log::warn!(attempt = attempt; "this takes many attempts");
+/// }
+/// ```
 #[must_use]
 pub fn current() -> Delivery {
     let info = host::delivery::current();

@@ -1,4 +1,4 @@
-//! Why something a plugin asked for could not be done.
+//! Errors of calls to the host.
 
 use std::time::Duration;
 
@@ -7,38 +7,39 @@ use crate::bindings::informer::plugin::types;
 
 pub use types::ErrorCode;
 
-/// A refusal of the host, or a value that is not of the type asked for.
+/// Why a call to the host failed.
 ///
-/// In a handler `?` turns it into [`Failure::retry`](crate::Failure::retry), in `start` into the text the operator sees.
+/// In a handler, `?` turns an error into [`Failure::retry`](crate::Failure::retry). In `start`, `?` turns it into the text
+/// that the operator sees.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The host refused the call.
     #[error("{code}: {message}")]
     Host {
-        /// What kind of refusal.
+        /// The kind of the refusal.
         code: ErrorCode,
-        /// The host's explanation, for a person.
+        /// An explanation for a person.
         message: String,
     },
-    /// A request to the API server was refused, or failed.
+    /// A request to the API server was refused or failed.
     #[error("{code}: {message}")]
     Api {
-        /// What kind of failure.
+        /// The kind of the failure.
         code: ApiCode,
-        /// For a person: the server's own words where it has any.
+        /// An explanation for a person: the server's message if there is one.
         message: String,
-        /// The HTTP status; 0 where nothing came back.
+        /// The HTTP status, or 0 if no answer came back.
         status: u32,
-        /// When the server, or the plugin's own limit, asks to be asked again.
+        /// How long to wait before the next request, if the server or the plugin's own limit says so.
         retry_after: Option<Duration>,
     },
-    /// The value is there but is not of the type asked for.
+    /// The value exists but does not fit the type.
     #[error("{what} does not have the expected type")]
     Decode {
-        /// Which value: a pointer, or the name of the whole.
+        /// The name of the value: a JSON pointer, or for example `the object`.
         what: String,
-        /// Where and why.
+        /// The problem and its position in the text.
         source: serde_json::Error,
     },
 }
@@ -46,7 +47,7 @@ pub enum Error {
 // === impl Error ===
 
 impl Error {
-    /// The host's reason, where it was the host that refused.
+    /// Returns the code if the host refused the call, `None` for other errors.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
@@ -55,17 +56,13 @@ impl Error {
         }
     }
 
-    /// What kind of failure, where it was a request to the API server that failed.
+    /// Returns the code if a request to the API server failed, `None` for other errors.
     #[must_use]
     pub fn api_code(&self) -> Option<ApiCode> {
         match self {
             Self::Api { code, .. } => Some(*code),
             Self::Host { .. } | Self::Decode { .. } => None,
         }
-    }
-
-    pub(crate) fn decode(what: &str, source: serde_json::Error) -> Self {
-        Self::Decode { what: what.to_owned(), source }
     }
 }
 
@@ -88,7 +85,7 @@ impl From<Error> for String {
     }
 }
 
-/// The word of the WIT interface: `not-granted`, `too-large` ...
+/// Writes the word of the WIT interface: `not-granted`, `too-large`.
 impl std::fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -104,7 +101,7 @@ impl std::fmt::Display for ErrorCode {
     }
 }
 
-/// The word of the WIT interface: `not-granted`, `conflict` ...
+/// Writes the word of the WIT interface: `not-granted`, `conflict`.
 impl std::fmt::Display for ApiCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -127,7 +124,7 @@ impl std::fmt::Display for ApiCode {
     }
 }
 
-/// One line: the error and what caused it.
+/// The error and its causes in one line.
 pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
@@ -144,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_keeps_its_code_and_the_hosts_words() {
+    fn a_refusal_keeps_the_code_and_the_message_of_the_host() {
         let error = Error::from(types::Error { code: ErrorCode::NotGranted, message: "v1/pods".to_owned() });
 
         assert_eq!(error.code(), Some(ErrorCode::NotGranted));
@@ -152,9 +149,8 @@ mod tests {
     }
 
     #[test]
-    fn the_line_of_a_decode_error_tells_what_and_why() {
-        let source = serde_json::from_str::<u32>("\"x\"").unwrap_err();
-        let error = Error::decode("/spec/replicas", source);
+    fn the_line_of_a_decode_error_names_the_value_and_the_cause() {
+        let error = crate::json::parse::<u32>("/spec/replicas", "\"x\"").unwrap_err();
 
         assert_eq!(error.code(), None);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What a call is about.
+//! The objects of notifications.
 
 use serde::de::DeserializeOwned;
 
@@ -6,7 +6,19 @@ use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::bindings::informer::plugin::types;
 use crate::{Error, Field, Object, ObjectKey, ObjectMeta};
 
-/// The object a call is about: its metadata, which is here already, and the rest through the host.
+/// The object of a notification.
+///
+/// The metadata comes with the call. All other fields are read through the host, by JSON pointer.
+///
+/// ```
+/// use informer_sdk::{Event, Result, log};
+///
+/// fn report(deployment: &Event) -> Result {
+///     let replicas = deployment.get::<u32>("/spec/replicas")?.unwrap_or(1);
+///     log::info!(replicas = replicas; "deployment {}", deployment.key());
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     gvr: String,
@@ -14,13 +26,13 @@ pub struct Event {
     object: Object,
 }
 
-/// A change of one object. After a resync old and new are the same state.
+/// A change of one object. In a resync, `old` and `new` are the same state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Update {
-    /// The state the cache held before.
+    /// The state that the cache held before.
     pub old: Object,
-    /// The state now.
+    /// The new state.
     pub new: Event,
 }
 
@@ -37,76 +49,76 @@ impl Event {
         &self.gvr
     }
 
-    /// The metadata, without a call to the host.
+    /// The metadata. This makes no call to the host.
     #[must_use]
     pub fn meta(&self) -> &ObjectMeta {
         &self.meta
     }
 
-    /// Namespace and name.
+    /// The namespace and the name.
     #[must_use]
     pub fn key(&self) -> ObjectKey {
         self.meta.key()
     }
 
-    /// Empty for a cluster-scoped object.
+    /// The namespace. It is empty for a cluster-scoped object.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.meta.namespace
     }
 
-    /// The object's name.
+    /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.meta.name
     }
 
-    /// Opaque: compare for equality only.
+    /// The resource version. Compare it only for equality.
     #[must_use]
     pub fn resource_version(&self) -> &str {
         &self.meta.resource_version
     }
 
-    /// Keys and values, in the server's order.
+    /// The labels as keys and values, in the server's order.
     #[must_use]
     pub fn labels(&self) -> &[(String, String)] {
         &self.meta.labels
     }
 
-    /// The object itself, for what takes one.
+    /// The object as a token, for functions that take one.
     #[must_use]
     pub fn object(&self) -> &Object {
         &self.object
     }
 
-    /// As [`Object::json`].
+    /// The whole object as JSON text, like [`Object::json`].
     ///
     /// # Errors
-    /// As [`Object::json`].
+    /// Returns the same errors as [`Object::json`].
     pub fn json(&self) -> Result<String, Error> {
         self.object.json()
     }
 
-    /// As [`Object::parse`].
+    /// Parses the whole object into a type, like [`Object::parse`].
     ///
     /// # Errors
-    /// As [`Object::parse`].
+    /// Returns the same errors as [`Object::parse`].
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
         self.object.parse()
     }
 
-    /// As [`Object::get`].
+    /// The value at a JSON pointer, like [`Object::get`].
     ///
     /// # Errors
-    /// As [`Object::get`].
+    /// Returns the same errors as [`Object::get`].
     pub fn get<T: DeserializeOwned>(&self, pointer: &str) -> Result<Option<T>, Error> {
         self.object.get(pointer)
     }
 
-    /// As [`Object::get_many`].
+    /// The values at several JSON pointers, like [`Object::get_many`].
     ///
     /// # Errors
-    /// As [`Object::get_many`].
+    /// Returns the same errors as [`Object::get_many`].
     pub fn get_many<const N: usize>(&self, pointers: [&str; N]) -> Result<[Field; N], Error> {
         self.object.get_many(pointers)
     }
@@ -125,11 +137,12 @@ impl Update {
         Self { old: Object::new(old), new }
     }
 
-    /// True where the value at any of the pointers changed: `update.changed(&["/spec"])`. Most update handlers
-    /// start with this; it needs no JSON in the guest.
+    /// Returns true if the value at any of the pointers changed: `update.changed(&["/spec"])`.
+    ///
+    /// The host compares the values, so the plugin parses no JSON. Most update handlers start with this call.
     ///
     /// # Errors
-    /// As [`Object::differs`].
+    /// Returns the same errors as [`Object::differs`].
     pub fn changed(&self, pointers: &[&str]) -> Result<bool, Error> {
         self.old.differs(self.new.object(), pointers)
     }

@@ -1,4 +1,4 @@
-//! From the component's exports to a [`Handler`], a [`Reconciler`](crate::Reconciler) or both.
+//! Calls from the component's exports to the plugin: a [`Handler`], a [`Reconciler`](crate::Reconciler) or both.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -9,8 +9,8 @@ use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::bindings::reconciler::exports::informer::plugin::reconciler;
 use crate::{Config, Failure, Handler, ReconcileError, ReconcileResult, Update};
 
-/// A plugin with the place where its state lives between calls; implemented by [`export!`](crate::export) and its
-/// sisters.
+/// A plugin and the slot that keeps its state between calls. [`export!`](crate::export) and the other export macros
+/// implement it.
 #[doc(hidden)]
 pub trait Exported: Sized + 'static {
     const NAME: &'static str;
@@ -21,7 +21,7 @@ pub trait Exported: Sized + 'static {
     fn end(&mut self);
 }
 
-/// Whichever of the two traits `reconcile` comes from.
+/// The `reconcile` function of a [`Reconciler`](crate::Reconciler) or a [`Controller`](crate::Controller).
 #[doc(hidden)]
 pub trait Reconciles {
     fn reconciles(&mut self, key: &str) -> ReconcileResult;
@@ -32,11 +32,10 @@ pub trait Reconciles {
 #[derive(Debug)]
 pub struct Component<P>(PhantomData<P>);
 
-/// Exports a [`Handler`] as the plugin of this crate: `informer_sdk::export!(MyHandler);`, once, in a library
-/// with `crate-type = ["cdylib", "rlib"]`.
+/// Exports a [`Handler`] as the plugin of this crate: `informer_sdk::export!(MyHandler);`.
 ///
-/// The exports exist in WebAssembly builds only, so the crate also builds, lints and tests natively. The name and
-/// the version the host shows are those of the crate's `Cargo.toml`.
+/// Use it once, in a library with `crate-type = ["cdylib", "rlib"]`. The exports exist in WebAssembly builds only, so the
+/// crate also builds, lints and tests natively. The host shows the name and the version of the crate's `Cargo.toml`.
 #[macro_export]
 macro_rules! export {
     ($handler:ty) => {
@@ -49,7 +48,7 @@ macro_rules! export {
     };
 }
 
-/// Exports a [`Reconciler`](crate::Reconciler) as the plugin of this crate, as [`export!`](macro@crate::export) does a handler.
+/// Exports a [`Reconciler`](crate::Reconciler) as the plugin of this crate. It is used like [`export!`](macro@crate::export).
 #[macro_export]
 macro_rules! export_reconciler {
     ($reconciler:ty) => {
@@ -68,7 +67,7 @@ macro_rules! export_reconciler {
     };
 }
 
-/// Exports a [`Controller`](crate::Controller) as the plugin of this crate, as [`export!`](macro@crate::export) does a handler.
+/// Exports a [`Controller`](crate::Controller) as the plugin of this crate. It is used like [`export!`](macro@crate::export).
 #[macro_export]
 macro_rules! export_controller {
     ($controller:ty) => {
@@ -87,7 +86,7 @@ macro_rules! export_controller {
     };
 }
 
-/// What all have in common: the state, and the export `plugin`.
+/// The common part of the export macros: the state, and the export `plugin`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __exported {
@@ -116,7 +115,7 @@ macro_rules! __exported {
             }
         }
 
-        // Uses the plugin where nothing is exported: no warnings about dead code.
+        // Uses the plugin in native builds, which export nothing. This avoids warnings about dead code.
         #[cfg(not(target_family = "wasm"))]
         const _: fn($crate::Config) -> ::core::result::Result<$plugin, ::std::string::String> =
             <$plugin as $life_cycle>::start;
@@ -180,8 +179,8 @@ impl<P: Exported + Reconciles> reconciler::Guest for Component<P> {
     }
 }
 
-/// One call into the started handler. The component model admits no call into an instance that is in a call, so
-/// the slot is never borrowed twice.
+/// Calls the started handler. The component model allows one call at a time into an instance, so the slot is never borrowed
+/// twice.
 fn deliver<H: Exported + Handler>(
     call: impl FnOnce(&mut H) -> crate::Result,
 ) -> Result<(), handler::Failure> {

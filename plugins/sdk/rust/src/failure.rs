@@ -1,43 +1,54 @@
-//! What a handler answers when it could not handle a notification.
+//! Failures of a handler.
 
 use std::time::Duration;
 
 use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::error::with_sources;
 
-/// What a call of a [`Handler`](crate::Handler) answers.
+/// The result of a call of a [`Handler`](crate::Handler).
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 
-/// What the host should do with a notification that could not be handled.
+/// Why a handler could not handle a notification, and what the host should do with the notification.
 ///
-/// Every error type becomes [`Failure::Retry`] through `?`: the safe choice, for attempts are bounded and newer
-/// state of the object replaces the old. Write `.map_err(Failure::permanent)?` where trying again cannot help.
-/// The reasons are text; an [`Error`](crate::Error) becomes text with its causes.
-/// (For the sake of `?`, `Failure` itself is not a [`std::error::Error`].)
+/// `?` turns every error type into [`Failure::Retry`]. This is safe: the number of attempts is bounded, and a newer state of
+/// the object replaces an older one. Use [`Failure::permanent`] if another attempt cannot help.
+///
+/// ```
+/// use informer_sdk::{Event, Failure, Result};
+///
+/// fn port(service: &Event) -> Result<u16> {
+///     // A host error is retried.
+///     let text: Option<String> = service.get("/metadata/annotations/example.com~1port")?;
+///     // A bad annotation stays bad until the object changes.
+///     text.unwrap_or_default().parse().map_err(|error| Failure::permanent(format!("bad port: {error}")))
+/// }
+/// ```
+///
+/// `Failure` is not a [`std::error::Error`] itself: otherwise `?` could not convert all other errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// Deliver it again, after the plugin's backoff.
+    /// Deliver the notification again, after the plugin's backoff.
     Retry(String),
-    /// Deliver it again, after this long; whole milliseconds, at most about 49 days.
+    /// Deliver the notification again, after this delay in whole milliseconds, at most about 49 days.
     RetryAfter(String, Duration),
-    /// Trying again cannot help: keep it as a dead letter and go on.
+    /// Another attempt cannot help: keep the notification as a dead letter and go on.
     Permanent(String),
 }
 
 // === impl Failure ===
 
 impl Failure {
-    /// Deliver it again, after the plugin's backoff.
+    /// Asks for another delivery after the plugin's backoff.
     pub fn retry(why: impl Into<String>) -> Self {
         Self::Retry(why.into())
     }
 
-    /// Deliver it again, after `delay`.
+    /// Asks for another delivery after `delay`.
     pub fn retry_after(why: impl Into<String>, delay: Duration) -> Self {
         Self::RetryAfter(why.into(), delay)
     }
 
-    /// Trying again cannot help.
+    /// Turns the notification into a dead letter.
     pub fn permanent(why: impl Into<String>) -> Self {
         Self::Permanent(why.into())
     }
@@ -59,7 +70,7 @@ impl From<Failure> for handler::Failure {
     }
 }
 
-/// Rounded up, so that a short delay does not become none.
+/// The delay in milliseconds, rounded up, so that a short delay does not become zero.
 pub(crate) fn whole_millis(delay: Duration) -> u32 {
     u32::try_from(delay.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX)
 }
@@ -74,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn each_constructor_is_its_own_answer() {
+    fn each_constructor_makes_its_own_failure() {
         assert!(matches!(wire(Failure::retry("busy")), handler::Failure::Retry(why) if why == "busy"));
         assert!(matches!(wire(Failure::permanent("bad")), handler::Failure::Permanent(why) if why == "bad"));
         let later = wire(Failure::retry_after("busy", Duration::from_secs(2)));
@@ -90,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_question_mark_retries() {
+    fn the_question_mark_operator_asks_for_a_retry() {
         fn handle() -> Result {
             Err(Error::Host { code: ErrorCode::TooLarge, message: "5 MiB".to_owned() })?;
             Ok(())

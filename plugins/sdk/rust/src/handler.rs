@@ -1,70 +1,94 @@
-//! What a plugin implements.
+//! Handlers of notifications.
 
 use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::{Config, Event, Result, Update};
 
-/// Why a call is made.
+/// Why the host makes a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Seen on the watch.
+    /// The change was seen on the watch.
     Live,
-    /// Part of the first list, not a change: the object was there already.
+    /// The object is part of the first list. It existed already, so this is not a change.
     Initial,
-    /// Found by a later list: the change itself was missed.
+    /// The change was found by a later list: the watch missed the change itself.
     Relist,
-    /// Nothing changed; the resync period is over.
+    /// Nothing changed: the resync period is over.
     Resync,
-    /// Asked for again, or several changes that became one where each was asked for and there were too many.
+    /// The notification was requested again: a dead letter, or all objects after a reload. With `delivery = "every"`, also
+    /// several changes that were merged because there were too many.
     Replay,
 }
 
-/// A plugin: the state between `start` and `stop`, and what it does with each notification.
+/// A plugin that handles notifications. [`export!`](macro@crate::export) makes it a component.
 ///
-/// The host makes one call at a time, so `&mut self` is free to change. It throws the instance away after a
-/// panic, a missed deadline or too much memory, and when the plugin is reloaded: state in `self` is a cache,
-/// never the only copy of anything.
+/// - The host makes one call at a time into an instance, so `&mut self` needs no lock.
+/// - The host drops the instance after a panic, a missed deadline or too much memory, and when the plugin is reloaded. Use
+///   `self` as a cache, never as the only copy of anything.
+/// - Calls for one object are made in order and never go back in time. There is no order across objects.
+/// - A call that fails is made again, so make handlers idempotent.
 ///
-/// Calls for one object come in order and never go back in time; nothing is promised across objects. A call
-/// that fails is made again, so make handlers idempotent. The contract in full is the comment of `handler` in
-/// `wit/handler.wit`.
+/// The comment of `handler` in `wit/handler.wit` is the full contract.
+///
+/// ```
+/// use informer_sdk::{Cause, Config, Event, Handler, Result, log};
+///
+/// struct Additions {
+///     seen: u64,
+/// }
+///
+/// impl Handler for Additions {
+///     fn start(_config: Config) -> std::result::Result<Self, String> {
+///         Ok(Self { seen: 0 })
+///     }
+///
+///     fn on_add(&mut self, object: Event, cause: Cause) -> Result {
+///         self.seen += 1;
+///         log::info!(cause = cause; "{}: addition {}", object.key(), self.seen);
+///         Ok(())
+///     }
+/// }
+///
+/// informer_sdk::export!(Additions);
+/// # fn main() {}
+/// ```
 pub trait Handler: Sized + 'static {
-    /// Makes the plugin. Called once in each new instance, before any other call.
+    /// Makes the plugin from its configuration. The host calls it once in each new instance, before any other call.
     ///
     /// # Errors
-    /// The text the operator sees: this configuration cannot work. The new version is refused, and a version that
-    /// runs already goes on.
+    /// Return the reason if this configuration cannot work. The operator sees the text. The host refuses the new version,
+    /// and a version that already runs stays.
     fn start(config: Config) -> std::result::Result<Self, String>;
 
-    /// An object that was not there before.
+    /// An object was added.
     ///
     /// # Errors
-    /// A [`Failure`](crate::Failure) says what becomes of the notification.
+    /// The [`Failure`](crate::Failure) decides what happens to the notification.
     fn on_add(&mut self, object: Event, cause: Cause) -> Result {
         let _ = (object, cause);
         Ok(())
     }
 
-    /// An object that changed, or that a resync delivers again (then old and new are the same state).
+    /// An object changed, or a resync delivers it again. In a resync, old and new are the same state.
     ///
     /// # Errors
-    /// As [`on_add`](Self::on_add).
+    /// The [`Failure`](crate::Failure) decides what happens to the notification.
     fn on_update(&mut self, update: Update, cause: Cause) -> Result {
         let _ = (update, cause);
         Ok(())
     }
 
-    /// An object that is gone, with its last known state. `final_state_known` is false where the deletion itself
-    /// was missed, so that the state may be old.
+    /// An object was deleted. `object` is its last known state. If the watch missed the deletion, `final_state_known` is
+    /// false and the state may be old.
     ///
     /// # Errors
-    /// As [`on_add`](Self::on_add).
+    /// The [`Failure`](crate::Failure) decides what happens to the notification.
     fn on_delete(&mut self, object: Event, final_state_known: bool) -> Result {
         let _ = (object, final_state_known);
         Ok(())
     }
 
-    /// Called before a healthy instance is dropped, with a short deadline. Do not rely on it: an instance that
-    /// trapped is dropped without.
+    /// The host calls this before it drops a healthy instance, with a short deadline. Do not rely on it: an instance that
+    /// trapped is dropped without this call.
     fn stop(&mut self) {}
 }
 
@@ -107,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cause_keeps_the_word_of_the_interface() {
+    fn every_cause_is_written_as_the_word_of_the_interface() {
         let causes = [
             (handler::Cause::Live, "live"),
             (handler::Cause::Initial, "initial"),

@@ -1,4 +1,4 @@
-//! The host's side of the interface: the imports of the component, or a test's own host where there is none.
+//! The host's functions: the imports of the component, or the test host in native builds.
 
 #[cfg(target_family = "wasm")]
 pub(crate) use crate::bindings::informer::plugin::{

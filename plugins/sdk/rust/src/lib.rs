@@ -1,7 +1,8 @@
 //! Write informer plugins in Rust.
 //!
-//! A plugin is a [`Handler`]: `start` makes it from its configuration, and `on_add`, `on_update` and `on_delete`
-//! are called once for each notification of a shared informer. [`export!`] makes the component of it.
+//! A plugin is a type that implements [`Handler`]. The host calls `start` with the plugin's configuration, and then
+//! `on_add`, `on_update` or `on_delete` for each notification of a shared informer. [`export!`] exports the type as a
+//! WebAssembly component.
 //!
 //! ```
 //! use informer_sdk::{Cause, Config, Event, Handler, Result, Update, log};
@@ -47,15 +48,21 @@
 //! # fn main() {}
 //! ```
 //!
-//! With `crate-type = ["cdylib", "rlib"]` the component is what
-//! `cargo build --release --target wasm32-wasip2` leaves.
+//! Set `crate-type = ["cdylib", "rlib"]`, and build the component with `cargo build --release --target wasm32-wasip2`.
 //!
-//! A controller implements [`Reconciler`], whose `reconcile` the host calls with the key of whatever changed, or
-//! [`Controller`], whose handlers put keys into the [`workqueue`] themselves.
+//! # Which trait?
+//! - [`Handler`]: react to each notification.
+//! - [`Reconciler`]: the host calls `reconcile` with the key of each object that changed, and retries failed keys.
+//! - [`Controller`]: a handler that decides itself which keys it adds to the [`workqueue`].
 //!
-//! The tour, in the order of a call: [`Config`], [`Handler`], [`Event`] and [`Update`], [`Object`] and [`Field`],
-//! [`lister`], [`client`], [`workqueue`], [`log`](mod@log), [`delivery`], [`Failure`]; [`wasi`], what the standard has for state,
-//! configuration and logging; and `testing`, a host for native tests.
+//! # A tour, in the order of a call
+//! - [`Config`]: the table `[plugin.config]`.
+//! - [`Event`] and [`Update`]: the object of a notification, read by JSON pointer through [`Object`] and [`Field`].
+//! - [`lister`]: reads of the host's cache. [`client`]: requests to the API server.
+//! - [`workqueue`], [`log`](mod@log), [`metrics`] and [`delivery`].
+//! - [`Failure`] and [`ReconcileError`]: what the host does after a failed call.
+//! - [`wasi`]: the standard interfaces for state, configuration and logging.
+//! - `testing`: a host for native tests.
 
 #[doc(hidden)]
 pub mod bindings;
@@ -68,6 +75,7 @@ mod export;
 mod failure;
 mod handler;
 mod host;
+mod json;
 pub mod lister;
 pub mod log;
 pub mod metrics;
@@ -86,7 +94,7 @@ pub use handler::{Cause, Handler};
 pub use object::{Field, InvalidKey, Object, ObjectKey, ObjectMeta, Owner};
 pub use reconciler::{Controller, ReconcileError, ReconcileResult, Reconciled, Reconciler};
 
-/// What [`export!`] needs; no promise.
+/// Used by the code of [`export!`]. It may change at any time.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::export::{Component, Exported, Reconciles};

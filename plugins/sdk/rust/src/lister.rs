@@ -1,12 +1,13 @@
-//! Reads of the host's cache: one copy for all plugins.
+//! Reads of the host's cache. The host keeps one cache for all plugins.
 //!
-//! It never asks the API server, so it is cheap, and it may be older than the API server, but never older than
-//! the notification in hand. `gvr` is written as in `informer.toml`: `apps/v1/deployments`, `v1/pods`. Every
-//! resource read must be listed in `read` of `[plugin.grant]`. A plugin that calls nothing of this module does
-//! not import the interface and needs no grant.
+//! A read never sends a request to the API server, so it is cheap. The cache may be older than the API server, but it is never
+//! older than the notification of the current call. Write `gvr` as in `informer.toml`: `apps/v1/deployments`, `v1/pods`.
 //!
-//! Lists are sorted by namespace and name, and all pages of one list come from one snapshot. They are iterators
-//! that fetch page by page, and good within the call in hand only.
+//! List every resource that the plugin reads in `read` of `[plugin.grant]`. A plugin that never calls this module does not
+//! import the interface and needs no grant.
+//!
+//! Lists are iterators that fetch page by page. They are sorted by namespace and name, and all pages of a list come from one
+//! snapshot. A list is valid within the current call only.
 //!
 //! ```
 //! use informer_sdk::{Result, lister, lister::Selector};
@@ -30,8 +31,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::bindings::informer::plugin::lister as wit;
-use crate::host;
-use crate::{Error, Field, ObjectKey, ObjectMeta};
+use crate::{Error, Field, ObjectKey, ObjectMeta, host, json};
 
 pub use pages::List;
 pub use selector::Selector;
@@ -39,26 +39,28 @@ pub use selector::Selector;
 /// Chosen fields of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fields<const N: usize> {
-    /// Which object.
+    /// The namespace and the name of the object.
     pub key: ObjectKey,
-    /// The values, in the order asked.
+    /// The values, in the order of the pointers.
     pub values: [Field; N],
 }
 
-/// True once the first list of the resource is in the cache; before that, lists are incomplete.
+/// Returns true if the first list of the resource is in the cache. Until then, lists are incomplete.
 ///
 /// # Errors
-/// [`Error::Host`] where the resource is not watched or not granted.
+/// Returns [`Error::Host`] if the resource is not watched or not granted.
 pub fn has_synced(gvr: &str) -> Result<bool, Error> {
     Ok(host::lister::has_synced(gvr)?)
 }
 
-/// Waits until the cache is at least as new as this version of the collection: after a write, its answer's
-/// `resourceVersion`. Of the part that is `namespace`, where the watch has several. False: it did not come about within
-/// `patience`, or within the deadline of the call.
+/// Waits until the cache is at least as new as `resource_version`. Use it after a write, with
+/// [`Written::resource_version`](crate::client::Written::resource_version), to read your own write.
+///
+/// If the watch covers several namespaces, only the part of `namespace` is compared. Returns false if the cache is still older
+/// after `patience`, or at the deadline of the call.
 ///
 /// # Errors
-/// [`Error::Host`] where the resource is not watched or not granted, or the version cannot be compared.
+/// Returns [`Error::Host`] if the resource is not watched or not granted, or if the version cannot be compared.
 pub fn wait_until(
     gvr: &str,
     namespace: Option<&str>,
@@ -69,27 +71,26 @@ pub fn wait_until(
     Ok(host::lister::wait_until(gvr, namespace, resource_version, millis)?)
 }
 
-/// One object as JSON text; `None` where the cache has no such object.
+/// One object as JSON text. Returns `None` if the cache has no such object.
 ///
 /// # Errors
-/// [`Error::Host`] where the resource is not watched or not granted, or the text exceeds the `response` limit.
+/// Returns [`Error::Host`] if the resource is not watched or not granted, or if the text exceeds the `response` limit.
 pub fn get_json(gvr: &str, key: &ObjectKey) -> Result<Option<String>, Error> {
     Ok(host::lister::get(gvr, key)?)
 }
 
-/// One object as a type; `None` where the cache has no such object.
+/// One object as a type. Returns `None` if the cache has no such object.
 ///
 /// # Errors
-/// As [`get_json`], and [`Error::Decode`] where the object does not fit the type.
+/// Returns the same errors as [`get_json`], and [`Error::Decode`] if the object does not fit the type.
 pub fn get<T: DeserializeOwned>(gvr: &str, key: &ObjectKey) -> Result<Option<T>, Error> {
-    let parsed = get_json(gvr, key)?.as_deref().map(serde_json::from_str).transpose();
-    parsed.map_err(|source| Error::decode(&format!("{gvr} {key}"), source))
+    get_json(gvr, key)?.map(|text| json::parse(&format!("{gvr} {key}"), &text)).transpose()
 }
 
-/// Chosen fields of one object by JSON pointer; `None` where the cache has no such object.
+/// Chosen fields of one object, by JSON pointer. Returns `None` if the cache has no such object.
 ///
 /// # Errors
-/// [`Error::Host`] where the resource is not watched or not granted, or a pointer cannot be read.
+/// Returns [`Error::Host`] if the resource is not watched or not granted, or if a pointer is invalid.
 pub fn get_fields<const N: usize>(
     gvr: &str,
     key: &ObjectKey,
@@ -99,11 +100,11 @@ pub fn get_fields<const N: usize>(
     Ok(values.map(|values| Field::zip(pointers, values)))
 }
 
-/// The metadata of the matching objects: the cheapest list.
+/// Lists the metadata of the selected objects. This is the cheapest list.
 ///
 /// # Errors
-/// An item is [`Error::Host`] where the resource is not watched or not granted, the selector cannot be read, or
-/// the call has returned; nothing comes after it.
+/// An item is [`Error::Host`] if the resource is not watched or not granted, if the selector is invalid, or if the call has
+/// returned. The list ends after an error.
 pub fn list_meta<'a>(gvr: &'a str, of: &'a Selector) -> List<'a, ObjectMeta> {
     List::new(move |token| {
         let page = host::lister::list_meta(gvr, of.wire(), of.part(token))?;
@@ -111,10 +112,10 @@ pub fn list_meta<'a>(gvr: &'a str, of: &'a Selector) -> List<'a, ObjectMeta> {
     })
 }
 
-/// Chosen fields of the matching objects.
+/// Lists chosen fields of the selected objects.
 ///
 /// # Errors
-/// As [`list_meta`], and where a pointer cannot be read.
+/// An item is an error in the same cases as for [`list_meta`], and if a pointer is invalid.
 pub fn list_fields<'a, const N: usize>(
     gvr: &'a str,
     of: &'a Selector,
@@ -128,10 +129,10 @@ pub fn list_fields<'a, const N: usize>(
     })
 }
 
-/// The matching objects as JSON texts.
+/// Lists the selected objects as JSON texts.
 ///
 /// # Errors
-/// As [`list_meta`], and where one object alone exceeds the `response` limit.
+/// An item is an error in the same cases as for [`list_meta`], and if a single object exceeds the `response` limit.
 pub fn list_json<'a>(gvr: &'a str, of: &'a Selector) -> List<'a, String> {
     List::new(move |token| {
         let page = host::lister::list_json(gvr, of.wire(), of.part(token))?;

@@ -1,6 +1,6 @@
-//! Lines in the host's log, marked with the plugin's name.
+//! Lines in the host's log. The host adds the plugin's name to each line.
 //!
-//! The macros look like those of the `log` crate: fields first, then the message.
+//! The macros work like the macros of the `log` crate: fields first, then the message.
 //!
 //! ```
 //! use informer_sdk::log;
@@ -11,81 +11,32 @@
 //! # }
 //! ```
 //!
-//! Nothing is formatted where the host would not keep the line. `println!` works too: a line of level `info`;
-//! what goes to stderr, a panic's message too, becomes a line of level `warn`.
+//! A macro formats nothing if the host would drop the line. `println!` works too and writes a line of level `info`. Lines on
+//! stderr, for example the message of a panic, have the level `warn`.
+
+mod level;
 
 use crate::host;
+
+pub use level::Level;
 
 #[doc(inline)]
 pub use crate::{debug, error, info, trace, warn};
 
-/// How much a line matters, from least to most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// Every step.
-    Trace,
-    /// Decisions.
-    Debug,
-    /// Life cycle and results.
-    Info,
-    /// Something went wrong, and the plugin went on.
-    Warn,
-    /// Somebody has to look.
-    Error,
-}
-
-/// Whether a line of this level would be kept.
+/// Returns true if the host keeps lines of this level.
 #[must_use]
 pub fn enabled(level: Level) -> bool {
     host::log::enabled(level.into())
 }
 
-/// Writes one line. `fields` are keys and values for machines; put data there, not into the message. A line
-/// beyond the plugin's `log` limit is cut, and lines beyond it are dropped and counted.
+/// Writes one line. Put data into `fields`, as keys and values, and not into the message.
+///
+/// The host cuts a line that exceeds the plugin's `log` limit. It drops and counts further lines beyond the limit.
 pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
     host::log::write(level.into(), message, fields);
 }
 
-// === impl Level ===
-
-/// The word of the WIT interface: `trace`, `debug`, `info`, `warn` or `error`.
-impl std::fmt::Display for Level {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Trace => "trace",
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Warn => "warn",
-            Self::Error => "error",
-        })
-    }
-}
-
-impl From<Level> for host::log::Level {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::Trace => Self::Trace,
-            Level::Debug => Self::Debug,
-            Level::Info => Self::Info,
-            Level::Warn => Self::Warn,
-            Level::Error => Self::Error,
-        }
-    }
-}
-
-impl From<host::log::Level> for Level {
-    fn from(level: host::log::Level) -> Self {
-        match level {
-            host::log::Level::Trace => Self::Trace,
-            host::log::Level::Debug => Self::Debug,
-            host::log::Level::Info => Self::Info,
-            host::log::Level::Warn => Self::Warn,
-            host::log::Level::Error => Self::Error,
-        }
-    }
-}
-
-/// What the five macros have in common.
+/// The common part of the five macros.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __log {

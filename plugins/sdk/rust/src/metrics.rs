@@ -1,15 +1,24 @@
-//! Metrics of the plugin, at `/metrics` of the host's admin endpoint under `informer_plugin_<name>`.
+//! Metrics of the plugin. The host's admin endpoint serves them at `/metrics`, as `informer_plugin_<name>`.
 //!
-//! Each combination of labels is a series that is kept for good, and the plugin has as many as `metric-series` of
-//! `[plugin.limits]` says: never put the name or the UID of an object into a label.
+//! Each combination of labels is a series, and the host keeps a series for ever. A plugin has at most `metric-series` of
+//! `[plugin.limits]` series, so never put the name or the UID of an object into a label.
+//!
+//! ```
+//! use informer_sdk::{Result, metrics};
+//!
+//! # fn example() -> Result {
+//! metrics::counter_add("certificates_renewed", &[("issuer", "internal")], 1.0)?;
+//! # Ok(())
+//! # }
+//! ```
 
 use crate::{Error, host};
 
-/// Adds to a counter, whose name may end in `_total`.
+/// Adds a value to a counter. The name may end in `_total`.
 ///
 /// # Errors
-/// `invalid` for a negative value, a bad name or label, and a name that is another kind of metric already;
-/// `limit-exceeded` for a series too many.
+/// Returns `invalid` if the value is negative, if the name or a label is bad, or if the name is already another kind of metric.
+/// Returns `limit-exceeded` if the plugin has too many series.
 pub fn counter_add(name: &str, labels: &[(&str, &str)], value: f64) -> Result<(), Error> {
     Ok(host::metrics::counter_add(name, labels, value)?)
 }
@@ -17,15 +26,15 @@ pub fn counter_add(name: &str, labels: &[(&str, &str)], value: f64) -> Result<()
 /// Sets a gauge.
 ///
 /// # Errors
-/// As [`counter_add`], but that it may be negative.
+/// Returns the same errors as [`counter_add`], except that the value may be negative.
 pub fn gauge_set(name: &str, labels: &[(&str, &str)], value: f64) -> Result<(), Error> {
     Ok(host::metrics::gauge_set(name, labels, value)?)
 }
 
-/// Observes a value in its base unit, seconds or bytes.
+/// Adds a value to a histogram, in its base unit: seconds or bytes.
 ///
 /// # Errors
-/// As [`gauge_set`].
+/// Returns the same errors as [`gauge_set`].
 pub fn histogram_observe(name: &str, labels: &[(&str, &str)], value: f64) -> Result<(), Error> {
     Ok(host::metrics::histogram_observe(name, labels, value)?)
 }

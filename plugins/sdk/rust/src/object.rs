@@ -1,27 +1,34 @@
-//! Objects of the call in hand.
+//! The objects of the current call.
 
 use serde::de::DeserializeOwned;
 
-use crate::Error;
 use crate::bindings::informer::plugin::types;
-use crate::host;
+use crate::{Error, host, json};
 
 pub use types::{ObjectKey, ObjectMeta, Owner};
 
-/// An object of the call in hand, read through the host.
+/// An object of the current call. Its methods read the object through the host.
 ///
-/// Reading two fields costs a few microseconds whatever the size of the object; parsing a whole object costs ten
-/// to a hundred times that. Pointers are JSON pointers (RFC 6901): `/spec/replicas`,
-/// `/metadata/annotations/example.com~1owner`.
+/// Reading two fields costs a few microseconds for an object of any size. Parsing a whole object costs ten to a hundred times
+/// as much. Pointers are JSON pointers (RFC 6901): `/spec/replicas`, `/metadata/annotations/example.com~1owner`.
 ///
-/// It is good within the call only: kept for longer, every method fails with
-/// [`ErrorCode::StaleToken`](crate::ErrorCode::StaleToken), and never shows another object.
+/// The object is valid during the current call only. Later, every method fails with
+/// [`ErrorCode::StaleToken`](crate::ErrorCode::StaleToken), and never returns another object.
+///
+/// ```
+/// use informer_sdk::{Object, Result};
+///
+/// fn is_scaled_down(deployment: &Object) -> Result<bool> {
+///     let [replicas, paused] = deployment.get_many(["/spec/replicas", "/spec/paused"])?;
+///     Ok(replicas.parse::<u32>()? == Some(0) && paused.parse::<bool>()? != Some(true))
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Object {
     id: types::ObjectId,
 }
 
-/// The value at a pointer, not yet parsed.
+/// The value at a pointer, before it is parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     pointer: String,
@@ -38,50 +45,49 @@ impl Object {
     /// The metadata.
     ///
     /// # Errors
-    /// [`Error::Host`] when the call the object belongs to has returned.
+    /// Returns [`Error::Host`] if the call of the object has returned.
     pub fn meta(&self) -> Result<ObjectMeta, Error> {
         Ok(host::objects::meta(self.id)?)
     }
 
-    /// The whole object as JSON text, `kind` and `apiVersion` included.
+    /// The whole object as JSON text, with `kind` and `apiVersion`.
     ///
     /// # Errors
-    /// [`Error::Host`] when the text exceeds the plugin's `response` limit, or the call has returned.
+    /// Returns [`Error::Host`] if the text exceeds the plugin's `response` limit, or if the call has returned.
     pub fn json(&self) -> Result<String, Error> {
         Ok(host::objects::json(self.id)?)
     }
 
-    /// The whole object as a type, for example one of `k8s-openapi`.
+    /// Parses the whole object into a type, for example a type of `k8s-openapi`.
     ///
     /// # Errors
-    /// As [`json`](Self::json), and [`Error::Decode`] where the object does not fit the type.
+    /// Returns the same errors as [`json`](Self::json), and [`Error::Decode`] if the object does not fit the type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        serde_json::from_str(&self.json()?).map_err(|source| Error::decode("the object", source))
+        json::parse("the object", &self.json()?)
     }
 
-    /// The value at a pointer; `None` where there is nothing.
+    /// The value at a pointer. Returns `None` if there is no value.
     ///
     /// # Errors
-    /// [`Error::Host`] for a pointer that cannot be read or a call that has returned, [`Error::Decode`] where the
-    /// value does not fit the type.
+    /// Returns [`Error::Host`] if the pointer is invalid or the call has returned, and [`Error::Decode`] if the value does
+    /// not fit the type.
     pub fn get<T: DeserializeOwned>(&self, pointer: &str) -> Result<Option<T>, Error> {
         Field::new(pointer, host::objects::get(self.id, pointer)?).parse()
     }
 
-    /// The values at several pointers in one call, in the order asked:
-    /// `let [replicas, paused] = object.get_many(["/spec/replicas", "/spec/paused"])?;`
+    /// The values at several pointers, in the order of the pointers, with one call to the host.
     ///
     /// # Errors
-    /// [`Error::Host`] for a pointer that cannot be read or a call that has returned.
+    /// Returns [`Error::Host`] if a pointer is invalid or the call has returned.
     pub fn get_many<const N: usize>(&self, pointers: [&str; N]) -> Result<[Field; N], Error> {
         Ok(Field::zip(pointers, host::objects::get_many(self.id, &pointers)?))
     }
 
-    /// True where the value at any of the pointers differs from the one in `other`. White space and the order
-    /// of keys make no difference.
+    /// Returns true if the value at any of the pointers differs from the value in `other`. White space and the order of keys do
+    /// not matter.
     ///
     /// # Errors
-    /// [`Error::Host`] for a pointer that cannot be read or a call that has returned.
+    /// Returns [`Error::Host`] if a pointer is invalid or the call has returned.
     pub fn differs(&self, other: &Object, pointers: &[&str]) -> Result<bool, Error> {
         Ok(host::objects::differs(self.id, other.id, pointers)?)
     }
@@ -94,44 +100,43 @@ impl Field {
         Self { pointer: pointer.to_owned(), json }
     }
 
-    /// Values beside the pointers they were asked for. The host answers one value for each pointer.
+    /// Pairs each pointer with its value. The host returns one value for each pointer.
     pub(crate) fn zip<const N: usize>(pointers: [&str; N], values: Vec<Option<String>>) -> [Self; N] {
         let mut values = values.into_iter();
         pointers.map(|pointer| Self::new(pointer, values.next().flatten()))
     }
 
-    /// The pointer asked for.
+    /// The JSON pointer of the value.
     #[must_use]
     pub fn pointer(&self) -> &str {
         &self.pointer
     }
 
-    /// The value as JSON text (a string keeps its quotes); `None` where there is nothing.
+    /// The value as JSON text; a string keeps its quotes. Returns `None` if there is no value.
     #[must_use]
     pub fn json(&self) -> Option<&str> {
         self.json.as_deref()
     }
 
-    /// The value as a type; `None` where there is nothing.
+    /// Parses the value into a type. Returns `None` if there is no value.
     ///
     /// # Errors
-    /// [`Error::Decode`] where the value does not fit the type.
+    /// Returns [`Error::Decode`] if the value does not fit the type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
-        let parsed = self.json.as_deref().map(serde_json::from_str).transpose();
-        parsed.map_err(|source| Error::decode(&self.pointer, source))
+        self.json.as_deref().map(|text| json::parse(&self.pointer, text)).transpose()
     }
 }
 
 // === impl ObjectKey ===
 
 impl ObjectKey {
-    /// Names an object; `namespace` is empty for a cluster-scoped one.
+    /// Makes a key. `namespace` is empty for a cluster-scoped object.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
 }
 
-/// `namespace/name`, or `name` alone for a cluster-scoped object, as client-go writes keys.
+/// Writes a key as client-go does: `namespace/name`, or `name` for a cluster-scoped object.
 impl std::fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.namespace.is_empty() {
@@ -142,12 +147,12 @@ impl std::fmt::Display for ObjectKey {
     }
 }
 
-/// A text that is no key.
+/// The error for a text that is not a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not the key of an object: namespace/name, or name for a cluster-scoped object")]
 pub struct InvalidKey(String);
 
-/// Reads what `Display` writes.
+/// Parses the text that `Display` writes.
 impl std::str::FromStr for ObjectKey {
     type Err = InvalidKey;
 
@@ -167,13 +172,13 @@ impl std::str::FromStr for ObjectKey {
 // === impl ObjectMeta ===
 
 impl ObjectMeta {
-    /// Namespace and name.
+    /// The namespace and the name.
     #[must_use]
     pub fn key(&self) -> ObjectKey {
         ObjectKey::new(&self.namespace, &self.name)
     }
 
-    /// The value of a label.
+    /// The value of a label. Returns `None` if the object does not have the label.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
@@ -191,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_read_as_it_is_written_and_anything_else_is_refused() {
+    fn a_written_key_parses_and_other_texts_are_refused() {
         assert_eq!("default/web".parse(), Ok(ObjectKey::new("default", "web")));
         assert_eq!("node-1".parse(), Ok(ObjectKey::new("", "node-1")));
         for text in ["", "/", "a/", "/a", "a/b/c"] {
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_parses_to_the_type_asked_for() {
+    fn a_field_parses_into_the_requested_type() {
         let [replicas, paused, image] =
             Field::zip(["/a", "/b", "/c"], vec![Some("3".to_owned()), None, Some("\"nginx\"".to_owned())]);
 

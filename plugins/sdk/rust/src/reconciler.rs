@@ -1,4 +1,4 @@
-//! The sync function of a controller.
+//! Reconcilers and controllers.
 
 use std::time::Duration;
 
@@ -7,38 +7,42 @@ use crate::error::with_sources;
 use crate::failure::whole_millis;
 use crate::{Config, Handler};
 
-/// What the host should do with a key that was reconciled.
+/// What the host does with a key after a successful `reconcile`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reconciled {
-    /// Nothing more: its backoff starts over.
+    /// Nothing. The backoff of the key is reset.
     Done,
-    /// Reconcile it again after the backoff of the key, which grows.
+    /// Reconcile the key again after its backoff, which grows each time.
     Requeue,
-    /// Reconcile it again after this long (whole milliseconds, at most about 49 days); its backoff starts over.
+    /// Reconcile the key again after this delay in whole milliseconds, at most about 49 days. The backoff of the key is reset.
     RequeueAfter(Duration),
 }
 
 /// Why a key could not be reconciled.
 ///
-/// Every error type becomes [`ReconcileError::Retry`] through `?`. (For the sake of `?`, this type itself is not a
-/// [`std::error::Error`].)
+/// `?` turns every error type into [`ReconcileError::Retry`]. `ReconcileError` is not a [`std::error::Error`] itself:
+/// otherwise `?` could not convert all other errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReconcileError {
-    /// Try again after the backoff of the key, until `attempts` of `[plugin.workqueue]` are spent.
+    /// Reconcile the key again after its backoff. After `attempts` of `[plugin.workqueue]` failed calls in a row the key becomes
+    /// a dead letter.
     Retry(String),
-    /// Trying again cannot help: it is counted, logged and shown, and forgotten until the key is added again.
+    /// Another attempt cannot help. The host logs and counts the failure and keeps the key as a dead letter, until a later call
+    /// for the key succeeds or an operator drops it. The key is reconciled again when it is added again.
     Terminal(String),
 }
 
-/// What a call of `reconcile` answers.
+/// The result of a call of `reconcile`.
 pub type ReconcileResult = Result<Reconciled, ReconcileError>;
 
-/// The classic controller: the host puts the key of every notification of the plugin's subscriptions into the queue,
-/// deletions too, and calls `reconcile`. [`export_reconciler!`](crate::export_reconciler) makes the component of it.
+/// A controller without handlers. [`export_reconciler!`](crate::export_reconciler) makes it a component.
 ///
-/// One key is never reconciled by two workers at once, and one that is added meanwhile is reconciled again afterwards.
-/// The first call is made once every cache the plugin reads is synced. With several workers there are several
-/// instances, each with a `self` of its own.
+/// - The host adds the key of every notification of the plugin's subscriptions to the workqueue, also for deletions, and calls
+///   `reconcile` with each key.
+/// - Two workers never reconcile the same key at the same time. A key that is added during its call is reconciled again
+///   afterwards.
+/// - The host makes the first call when every cache that the plugin reads is synced.
+/// - With several workers there are several instances, and each instance has its own `self`.
 ///
 /// ```
 /// use informer_sdk::{Config, ObjectKey, Reconciled, ReconcileResult, Reconciler, lister, log};
@@ -63,43 +67,44 @@ pub type ReconcileResult = Result<Reconciled, ReconcileError>;
 /// # fn main() {}
 /// ```
 pub trait Reconciler: Sized + 'static {
-    /// As [`Handler::start`].
+    /// Makes the reconciler from its configuration, like [`Handler::start`].
     ///
     /// # Errors
-    /// As [`Handler::start`].
+    /// Return the reason if this configuration cannot work.
     fn start(config: Config) -> Result<Self, String>;
 
-    /// Brings the world into the state the key's object asks for. Read the object through [`lister`](crate::lister):
-    /// none means that it is gone.
+    /// Brings the world into the state that the object of the key describes.
+    ///
+    /// Read the object through [`lister`](crate::lister). If the lister returns `None`, the object was deleted.
     ///
     /// # Errors
-    /// A [`ReconcileError`] says whether the key comes again. A panic and a missed deadline are as
+    /// The [`ReconcileError`] decides whether the key is reconciled again. A panic or a missed deadline has the same effect as
     /// [`ReconcileError::Retry`].
     fn reconcile(&mut self, key: &str) -> ReconcileResult;
 
-    /// As [`Handler::stop`].
+    /// The host calls this before it drops a healthy instance, like [`Handler::stop`].
     fn stop(&mut self) {}
 }
 
-/// A controller that decides itself what it enqueues: its handlers call [`workqueue::add`](crate::workqueue::add).
-/// [`export_controller!`](crate::export_controller) makes the component of it.
+/// A controller whose handlers decide which keys they add, with [`workqueue::add`](crate::workqueue::add).
+/// [`export_controller!`](crate::export_controller) makes it a component.
 pub trait Controller: Handler {
-    /// As [`Reconciler::reconcile`].
+    /// Reconciles a key that a handler added, like [`Reconciler::reconcile`].
     ///
     /// # Errors
-    /// As [`Reconciler::reconcile`].
+    /// The [`ReconcileError`] decides whether the key is reconciled again.
     fn reconcile(&mut self, key: &str) -> ReconcileResult;
 }
 
 // === impl ReconcileError ===
 
 impl ReconcileError {
-    /// Try again after the backoff of the key.
+    /// Asks for another attempt after the backoff of the key.
     pub fn retry(why: impl Into<String>) -> Self {
         Self::Retry(why.into())
     }
 
-    /// Trying again cannot help.
+    /// Turns the key into a dead letter.
     pub fn terminal(why: impl Into<String>) -> Self {
         Self::Terminal(why.into())
     }

@@ -1,7 +1,7 @@
-//! A host for tests: what a plugin asks for is answered from memory, on the test's own thread.
+//! A host for native tests of a plugin. It answers from memory, on the test's own thread.
 //!
-//! It exists in native builds only. It answers as the interface promises, but it is not the host: there are no
-//! grants, no limits and no deadline, and lists know no label selectors and no indexes (they are refused).
+//! The test host keeps the promises of the interface, with these limits: it has no grants, no limits and no deadlines, and
+//! it refuses label selectors, field selectors and indexes. The module exists in native builds only.
 //!
 //! ```
 //! use informer_sdk::testing::TestHost;
@@ -33,10 +33,12 @@
 
 pub(crate) mod client;
 pub(crate) mod delivery;
+mod keys;
 pub(crate) mod lister;
 pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod objects;
+mod records;
 mod state;
 pub(crate) mod workqueue;
 
@@ -46,10 +48,9 @@ use crate::client::ApiCode;
 use crate::{Event, ObjectKey, Update};
 use state::with_state;
 
-pub use client::Request;
-pub use log::Line;
+pub use records::{Line, Request};
 
-/// The host of the current thread: what a test puts into it, a plugin called on this thread finds.
+/// The host of the current thread. A plugin that runs on this thread finds what the test stored.
 #[derive(Debug)]
 pub struct TestHost {
     _one_thread: std::marker::PhantomData<*const ()>,
@@ -58,7 +59,7 @@ pub struct TestHost {
 // === impl TestHost ===
 
 impl TestHost {
-    /// An empty host. It replaces what an earlier one on this thread held.
+    /// Makes an empty host. It replaces the state of an earlier host on this thread.
     #[expect(
         clippy::new_without_default,
         reason = "it changes the thread's state, which a default should not"
@@ -69,73 +70,63 @@ impl TestHost {
         Self { _one_thread: std::marker::PhantomData }
     }
 
-    /// Puts an object into the cache of a resource, or replaces the one of the same namespace and name.
+    /// Stores an object in the cache of a resource. It replaces an object with the same namespace and name.
     pub fn store(&self, gvr: &str, object: Value) {
-        let meta = state::meta(&object);
-        with_state(|state| {
-            state.resource(gvr).objects.insert((meta.namespace, meta.name), object);
-        });
+        let key = state::meta(&object).key();
+        with_state(|state| state.resource(gvr).insert(&key, object));
     }
 
-    /// Takes an object out of the cache.
+    /// Removes an object from the cache of a resource.
     pub fn remove(&self, gvr: &str, key: &ObjectKey) {
-        with_state(|state| {
-            state.resource(gvr).objects.remove(&(key.namespace.clone(), key.name.clone()));
-        });
+        with_state(|state| state.resource(gvr).remove(key));
     }
 
-    /// Says whether the first list of a resource is in the cache. A resource never named here and without
-    /// objects is not watched.
+    /// Sets whether the first list of a resource is in the cache.
+    ///
+    /// The first call of this function or of [`store`](Self::store) for a resource makes the resource watched. Reads of a
+    /// resource that is not watched fail.
     pub fn set_synced(&self, gvr: &str, synced: bool) {
         with_state(|state| state.resource(gvr).synced = synced);
     }
 
-    /// An object for `on_add` or `on_delete`. It does not go into the cache.
+    /// Makes an object for `on_add` or `on_delete`. It does not store the object in the cache.
     #[must_use]
     pub fn event(&self, gvr: &str, object: Value) -> Event {
         Event::new(gvr.to_owned(), state::meta(&object), with_state(|state| state.hand_out(object)))
     }
 
-    /// A change for `on_update`. It does not go into the cache.
+    /// Makes a change for `on_update`. It does not store the object in the cache.
     #[must_use]
     pub fn update(&self, gvr: &str, old: Value, new: Value) -> Update {
         let old = with_state(|state| state.hand_out(old));
         Update::new(old, self.event(gvr, new))
     }
 
-    /// The writes and Events that the plugin asked for so far, in order; those that failed too.
+    /// Returns the writes and Events that the plugin requested so far, in order, including failed requests.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         with_state(|state| state.requests.clone())
     }
 
-    /// Lets the next request of the plugin that has no failure yet fail with this code.
+    /// Makes the next request of the plugin fail with this code. Each call makes one more request fail.
     pub fn fail_request(&self, code: ApiCode, message: &str) {
         let failure = client::error(code, 0, message.to_owned());
         with_state(|state| state.failures.push_back(failure));
     }
 
-    /// Ends the call in hand: the objects handed out so far are stale, as they are for the host.
+    /// Ends the current call. All objects that this host made so far become stale, as after a call of the real host.
     pub fn end_call(&self) {
         with_state(state::State::forget_objects);
     }
 
-    /// The next key that waits in the workqueue, taken out of it: a test hands it to `reconcile`. No delay is waited for,
-    /// and keys with one come last, the earliest first.
+    /// Takes the next key out of the workqueue, for a call of `reconcile`.
+    ///
+    /// Delays do not pass: keys without a delay come first, then the delayed keys, the shortest delay first.
     pub fn take_key(&self) -> Option<String> {
-        with_state(|state| {
-            let keys = &mut state.workqueue;
-            // One that waits and has a delay too stays due (W-7).
-            keys.waiting.pop_front().or_else(|| {
-                let (earliest, _) = keys.delayed.iter().min_by_key(|(_, millis)| **millis)?;
-                let earliest = earliest.clone();
-                keys.delayed.remove(&earliest);
-                Some(earliest)
-            })
-        })
+        with_state(|state| state.keys.take())
     }
 
-    /// What the plugin wrote through [`log`](mod@crate::log) so far, in order.
+    /// Returns the lines that the plugin wrote through [`log`](mod@crate::log) so far, in order.
     #[must_use]
     pub fn log(&self) -> Vec<Line> {
         with_state(|state| state.log.clone())

@@ -1,10 +1,10 @@
-//! The plugin's own rate-limited queue of keys: client-go's workqueue.
+//! The plugin's own rate-limited queue of keys. It works like client-go's workqueue.
 //!
-//! Handlers put keys in; the host takes them out and calls `reconcile` ([`Reconciler`](crate::Reconciler),
-//! [`Controller`](crate::Controller)), as many at once as `workers` of `[plugin.workqueue]` says and never two for one key.
-//! A key is any text of at most 1 KiB; that of an object is `object.key()` ([`ObjectKey`]).
+//! Handlers add keys. The host takes each key out and calls `reconcile` of the [`Reconciler`](crate::Reconciler) or
+//! [`Controller`](crate::Controller). At most `workers` of `[plugin.workqueue]` keys are in flight at a time, and a key is never
+//! in flight twice. A key is any text of at most 1 KiB. The key of an object is `object.key()`, an [`ObjectKey`].
 //!
-//! The queue outlives the instance and a reload, and is empty when the host starts: the first list fills it again.
+//! The queue survives reloads of the plugin. It is empty when the host starts, and the first list fills it again.
 //!
 //! ```
 //! use informer_sdk::{Event, Result, workqueue};
@@ -22,44 +22,46 @@ use crate::{Error, failure::whole_millis, host};
 #[cfg(doc)]
 use crate::ObjectKey;
 
-/// Adds a key. One that waits already is not added twice; one that is being reconciled is reconciled once more
-/// afterwards, however often it is added meanwhile.
+/// Adds a key.
+///
+/// A key that is pending already is not added twice. A key that is in flight is reconciled once more after its call, even if it
+/// is added several times during the call.
 ///
 /// # Errors
-/// [`Error::Host`] with `limit-exceeded` where the queue is full, `invalid` where the key is too long.
+/// Returns [`Error::Host`]: `limit-exceeded` if the queue is full, `invalid` if the key is too long.
 pub fn add(key: impl Display) -> Result<(), Error> {
     Ok(host::workqueue::add(&key.to_string())?)
 }
 
-/// Adds a key after this long, rounded up to whole milliseconds. Of several times for one key the earliest counts.
+/// Adds a key after a delay, rounded up to whole milliseconds. If a key is added several times, the earliest deadline wins.
 ///
 /// # Errors
-/// As [`add`].
+/// Returns the same errors as [`add`].
 pub fn add_after(key: impl Display, delay: Duration) -> Result<(), Error> {
     Ok(host::workqueue::add_after(&key.to_string(), whole_millis(delay))?)
 }
 
-/// Adds a key after its backoff: each call without a [`forget`] in between doubles the wait.
+/// Adds a key after its backoff. The backoff doubles with each call, until [`forget`] resets it.
 ///
 /// # Errors
-/// As [`add`].
+/// Returns the same errors as [`add`].
 pub fn add_rate_limited(key: impl Display) -> Result<(), Error> {
     Ok(host::workqueue::add_rate_limited(&key.to_string())?)
 }
 
-/// Resets the backoff of a key. The host does so itself after `reconcile` returned
+/// Resets the backoff of a key. The host does this itself after `reconcile` returns
 /// [`Reconciled::Done`](crate::Reconciled::Done).
 pub fn forget(key: impl Display) {
     host::workqueue::forget(&key.to_string());
 }
 
-/// How often a key was added by [`add_rate_limited`], by the plugin or by the host, since it was forgotten.
+/// The number of times that the plugin or the host added the key with [`add_rate_limited`] since its backoff was reset.
 #[must_use]
 pub fn num_requeues(key: impl Display) -> u32 {
     host::workqueue::num_requeues(&key.to_string())
 }
 
-/// Keys that wait for a worker: neither those in hand nor those whose time has not come.
+/// The number of keys that are ready for a worker. Keys in flight and delayed keys do not count.
 #[must_use]
 pub fn len() -> usize {
     usize::try_from(host::workqueue::length()).unwrap_or(usize::MAX)

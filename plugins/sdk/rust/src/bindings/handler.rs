@@ -1,4 +1,4 @@
-//! What `wit-bindgen` makes of the export `handler`.
+//! The bindings that `wit-bindgen` generates for the export `handler`.
 
 wit_bindgen::generate!({
     path: "../../../wit",

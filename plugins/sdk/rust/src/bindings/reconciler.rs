@@ -1,4 +1,4 @@
-//! What `wit-bindgen` makes of the export `reconciler`.
+//! The bindings that `wit-bindgen` generates for the export `reconciler`.
 
 wit_bindgen::generate!({
     path: "../../../wit",

@@ -1,4 +1,4 @@
-//! An Event to be recorded.
+//! Events about objects.
 
 use super::wit;
 use crate::ObjectKey;
@@ -26,7 +26,8 @@ pub struct ObjectEvent {
 // === impl ObjectEvent ===
 
 impl ObjectEvent {
-    /// A normal event about an object: why (`ScaledUp`) and what was done (`Scaling`), words in CamelCase.
+    /// A normal event about an object. `reason` says why (`ScaledUp`) and `action` what was done (`Scaling`), both as one word
+    /// in CamelCase.
     #[must_use]
     pub fn new(
         gvr: impl Into<String>,
@@ -44,13 +45,13 @@ impl ObjectEvent {
         }
     }
 
-    /// A warning instead.
+    /// Makes the event a warning.
     #[must_use]
     pub fn warning(self) -> Self {
         Self { warning: true, ..self }
     }
 
-    /// A sentence for people, at most 1 KiB.
+    /// Adds a sentence for people, at most 1 KiB.
     #[must_use]
     pub fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }

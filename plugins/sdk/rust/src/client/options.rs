@@ -1,8 +1,8 @@
-//! How a request differs from the plain one.
+//! Options of requests.
 
 use super::{Propagation, wit};
 
-/// Which objects a live list is about. The default is all of all namespaces.
+/// Selects the objects of a [`list`](super::list). By default it selects all objects of all namespaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListOptions {
     namespace: Option<String>,
@@ -11,7 +11,7 @@ pub struct ListOptions {
     page_size: u32,
 }
 
-/// How a write is made. The default is the object itself, in earnest.
+/// Options of a write. By default a write changes the object itself and is not a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     dry_run: bool,
@@ -19,7 +19,7 @@ pub struct WriteOptions {
     subresource: String,
 }
 
-/// How an object is deleted. The default is whichever object has the name, as its resource says.
+/// Options of a deletion. By default there is no precondition, and the resource decides about dependents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
     dry_run: bool,
@@ -31,31 +31,31 @@ pub struct DeleteOptions {
 // === impl ListOptions ===
 
 impl ListOptions {
-    /// All objects; that must be granted without a namespace.
+    /// All objects of all namespaces. The grant must name the resource without a namespace.
     #[must_use]
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Only those of one namespace.
+    /// Selects the objects of one namespace.
     #[must_use]
     pub fn namespace(self, namespace: impl Into<String>) -> Self {
         Self { namespace: Some(namespace.into()), ..self }
     }
 
-    /// Only those that match a Kubernetes label selector.
+    /// Selects the objects that match a Kubernetes label selector.
     #[must_use]
     pub fn labels(self, labels: impl Into<String>) -> Self {
         Self { labels: labels.into(), ..self }
     }
 
-    /// Only those that match a Kubernetes field selector.
+    /// Selects the objects that match a Kubernetes field selector.
     #[must_use]
     pub fn fields(self, fields: impl Into<String>) -> Self {
         Self { fields: fields.into(), ..self }
     }
 
-    /// At most so many objects from the server at a time; 0, the default, leaves it to the host.
+    /// Fetches at most `objects` objects at a time. The host chooses the number if it is 0, the default.
     #[must_use]
     pub fn page_size(self, objects: u32) -> Self {
         Self { page_size: objects, ..self }
@@ -75,25 +75,25 @@ impl ListOptions {
 // === impl WriteOptions ===
 
 impl WriteOptions {
-    /// The object itself, in earnest.
+    /// A write of the object itself that is not a dry run.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The server checks and answers, and changes nothing.
+    /// Makes the write a dry run: the server checks the request and answers, but changes nothing.
     #[must_use]
     pub fn dry_run(self) -> Self {
         Self { dry_run: true, ..self }
     }
 
-    /// Server-side apply only: take fields over that another manager owns.
+    /// Lets server-side apply change fields that another manager owns.
     #[must_use]
     pub fn force(self) -> Self {
         Self { force: true, ..self }
     }
 
-    /// `status`, `scale`.
+    /// Writes a subresource: `status`, `scale`.
     #[must_use]
     pub fn subresource(self, name: impl Into<String>) -> Self {
         Self { subresource: name.into(), ..self }
@@ -107,31 +107,31 @@ impl WriteOptions {
 // === impl DeleteOptions ===
 
 impl DeleteOptions {
-    /// Whichever object has the name.
+    /// A deletion without preconditions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The server checks and answers, and deletes nothing.
+    /// Makes the deletion a dry run: the server checks the request and answers, but deletes nothing.
     #[must_use]
     pub fn dry_run(self) -> Self {
         Self { dry_run: true, ..self }
     }
 
-    /// Only the object with this UID.
+    /// Deletes the object only if it has this UID.
     #[must_use]
     pub fn uid(self, uid: impl Into<String>) -> Self {
         Self { uid: Some(uid.into()), ..self }
     }
 
-    /// Only this version of it.
+    /// Deletes the object only if it has this resource version.
     #[must_use]
     pub fn resource_version(self, version: impl Into<String>) -> Self {
         Self { resource_version: Some(version.into()), ..self }
     }
 
-    /// What becomes of the objects it owns.
+    /// Sets what happens to the objects that the object owns.
     #[must_use]
     pub fn propagation(self, propagation: Propagation) -> Self {
         Self { propagation: Some(propagation), ..self }

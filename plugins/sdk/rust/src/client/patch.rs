@@ -1,10 +1,19 @@
-//! A change to parts of an object.
+//! Patches.
 
 use serde_json::Value;
 
 use super::wit::PatchKind;
 
 /// A change to parts of an object.
+///
+/// ```
+/// use informer_sdk::client::Patch;
+/// use serde_json::json;
+///
+/// let scale = Patch::merge(json!({"spec": {"replicas": 3}}));
+/// let label = Patch::json(json!([{"op": "add", "path": "/metadata/labels/tier", "value": "web"}]));
+/// # let _ = (scale, label);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Patch {
     kind: PatchKind,
@@ -14,7 +23,7 @@ pub struct Patch {
 // === impl Patch ===
 
 impl Patch {
-    /// A merge patch (RFC 7386): what is there replaces, `null` removes, an array replaces the whole array.
+    /// A merge patch (RFC 7386). A value replaces the old value, `null` removes it, and an array replaces the whole array.
     #[must_use]
     pub fn merge(body: Value) -> Self {
         Self { kind: PatchKind::Merge, body }
@@ -32,8 +41,8 @@ impl Patch {
         Self { kind: PatchKind::StrategicMerge, body }
     }
 
-    /// Server-side apply: the fields the plugin wants to own, with `apiVersion` and `kind`. It makes an object that is
-    /// not there, and needs `apply` under `write` of the grant.
+    /// Server-side apply: the fields that the plugin wants to own, with `apiVersion` and `kind`. It creates the object if it
+    /// does not exist. It needs `apply` under `write` of the grant.
     #[must_use]
     pub fn apply(object: Value) -> Self {
         Self { kind: PatchKind::Apply, body: object }

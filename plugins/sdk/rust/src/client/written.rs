@@ -1,10 +1,10 @@
-//! What a write left.
+//! Answers to writes.
 
 use serde::de::DeserializeOwned;
 
-use crate::Error;
+use crate::{Error, json};
 
-/// The object as the server has it after a write; after a dry run, as it would have it.
+/// The object after a write, as the server answered. After a dry run, the object as the write would have left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     json: String,
@@ -41,12 +41,12 @@ impl Written {
     /// The object as a type.
     ///
     /// # Errors
-    /// [`Error::Decode`] where it does not fit.
+    /// Returns [`Error::Decode`] if the object does not fit the type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        super::decode(&self.json)
+        json::parse("the object", &self.json)
     }
 
-    /// What [`lister::wait_until`](crate::lister::wait_until) waits for; empty where the server said none.
+    /// The new resource version, for [`lister::wait_until`](crate::lister::wait_until). It is empty if the answer has none.
     #[must_use]
     pub fn resource_version(&self) -> &str {
         &self.resource_version

@@ -4,7 +4,7 @@ use super::*;
 use crate::bindings::informer::plugin::types::ObjectMeta;
 use crate::{Cause, Event};
 
-/// Counts the calls, and fails where its configuration says so.
+/// Records the calls, and fails if its configuration says so.
 struct Counter {
     config: String,
     calls: Vec<String>,
@@ -78,7 +78,7 @@ fn describe_names_the_crate_that_exports() {
 }
 
 #[test]
-fn state_lives_from_call_to_call() {
+fn state_is_kept_between_calls() {
     start("{}");
 
     add("a").unwrap();
@@ -88,7 +88,7 @@ fn state_lives_from_call_to_call() {
 }
 
 #[test]
-fn each_start_begins_anew() {
+fn each_start_makes_new_state() {
     start("{}");
     add("a").unwrap();
     start("{}");
@@ -97,7 +97,7 @@ fn each_start_begins_anew() {
 }
 
 #[test]
-fn a_refused_start_says_why_and_leaves_nothing_to_call() {
+fn a_refused_start_returns_the_reason_and_later_calls_are_refused() {
     let refused = <Plugin as plugin::Guest>::start("bad".to_owned());
 
     assert_eq!(refused.unwrap_err(), "this configuration cannot work");
@@ -114,7 +114,7 @@ fn after_stop_a_call_is_refused_and_a_second_stop_does_nothing() {
 }
 
 #[test]
-fn the_handlers_failure_reaches_the_host() {
+fn the_failure_of_a_handler_reaches_the_host() {
     start("later");
     assert!(matches!(add("a"), Err(handler::Failure::RetryAfter((why, 1000))) if why == "1"));
 
@@ -123,7 +123,7 @@ fn the_handlers_failure_reaches_the_host() {
 }
 
 #[test]
-fn a_call_the_handler_leaves_out_succeeds() {
+fn a_call_that_the_handler_does_not_implement_succeeds() {
     start("{}");
 
     let answer = <Plugin as handler::Guest>::on_update(6, event("a"), handler::Cause::Resync);
@@ -132,7 +132,7 @@ fn a_call_the_handler_leaves_out_succeeds() {
 }
 
 #[test]
-fn an_event_shows_its_metadata_without_the_host() {
+fn an_event_returns_its_metadata_without_a_call_to_the_host() {
     let event = Event::from(event("a"));
 
     assert_eq!((event.namespace(), event.name(), event.resource_version()), ("default", "a", "1"));

@@ -1,21 +1,21 @@
-//! A list, fetched page by page.
+//! Lists that are fetched page by page.
 
 use crate::Error;
 
-/// One page: the objects, and the token of the next page.
+/// One page: its objects, and the token of the next page.
 type Fetched<T> = Result<(Vec<T>, Option<String>), Error>;
 
-/// Asks the host for the page of a token, or for the first.
+/// Fetches the page of a token, or the first page.
 type Fetch<'a, T> = Box<dyn FnMut(Option<&str>) -> Fetched<T> + 'a>;
 
-/// The objects of a list. A page is fetched when the one before is used up; after an error nothing comes.
+/// The objects of a list. The list fetches a page when the previous page is used up. It ends after an error.
 pub struct List<'a, T> {
     fetch: Fetch<'a, T>,
     items: std::vec::IntoIter<T>,
     rest: Rest,
 }
 
-/// Where the next page is.
+/// The position of the next page.
 enum Rest {
     First,
     After(String),
@@ -72,10 +72,10 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_joined_and_an_empty_one_does_not_end_the_list() {
-        let mut asked = Vec::new();
+    fn pages_are_joined_and_an_empty_page_does_not_end_the_list() {
+        let mut tokens = Vec::new();
         let list = List::new(|token| {
-            asked.push(token.map(str::to_owned));
+            tokens.push(token.map(str::to_owned));
             Ok(match token {
                 None => (vec![1, 2], Some("a".to_owned())),
                 Some("a") => (vec![], Some("b".to_owned())),
@@ -86,11 +86,11 @@ mod tests {
         let all: Result<Vec<i32>, Error> = list.collect();
 
         assert_eq!(all.unwrap(), [1, 2, 3]);
-        assert_eq!(asked, [None, Some("a".to_owned()), Some("b".to_owned())]);
+        assert_eq!(tokens, [None, Some("a".to_owned()), Some("b".to_owned())]);
     }
 
     #[test]
-    fn nothing_is_fetched_before_it_is_needed() {
+    fn a_page_is_fetched_only_when_it_is_needed() {
         let mut calls = 0;
         let mut list = List::new(|_| {
             calls += 1;
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn after_an_error_nothing_comes() {
+    fn a_list_ends_after_an_error() {
         let mut list =
             List::new(
                 |token| if token.is_none() { Ok((vec![1], Some("x".to_owned()))) } else { Err(refused()) },

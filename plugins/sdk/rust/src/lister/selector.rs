@@ -1,8 +1,8 @@
-//! Which objects a list is about.
+//! Selectors of lists.
 
 use crate::bindings::informer::plugin::lister::{self as wit, Page};
 
-/// Which objects, and in pages of what size.
+/// Selects the objects of a list, and sets the size of its pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selector {
     namespace: Option<String>,
@@ -14,31 +14,31 @@ pub struct Selector {
 // === impl Selector ===
 
 impl Selector {
-    /// All objects the plugin may read.
+    /// Selects all objects that the plugin may read.
     #[must_use]
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Only those of one namespace.
+    /// Selects the objects of one namespace.
     #[must_use]
     pub fn namespace(self, namespace: impl Into<String>) -> Self {
         Self { namespace: Some(namespace.into()), ..self }
     }
 
-    /// Only those that match a Kubernetes label selector: `app=web,tier in (a, b),!legacy`.
+    /// Selects the objects that match a Kubernetes label selector: `app=web,tier in (a, b),!legacy`.
     #[must_use]
     pub fn labels(self, labels: impl Into<String>) -> Self {
         Self { labels: labels.into(), ..self }
     }
 
-    /// Only those with `value` in an index declared under `index` of the `[[watch]]`.
+    /// Selects the objects with `value` in an index. The `[[watch]]` declares its indexes under `index`.
     #[must_use]
     pub fn index(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         Self { index: Some((name.into(), value.into())), ..self }
     }
 
-    /// At most so many objects from the host at a time; 0, the default, leaves it to the host. It changes
+    /// Fetches at most `objects` objects at a time. The host chooses the number if it is 0, the default. The size changes
     /// memory and time, never the result.
     #[must_use]
     pub fn page_size(self, objects: u32) -> Self {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn all_asks_for_nothing_in_particular() {
+    fn a_selector_of_all_objects_has_no_conditions() {
         let selector = Selector::all();
 
         assert_eq!(selector.wire(), wit::Selector { namespace: None, labels: "", index: None });

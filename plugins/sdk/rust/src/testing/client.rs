@@ -1,28 +1,14 @@
-//! Requests: the objects of the cache are those of the server, and each write shows in both at once.
+//! Requests: the cache is also the server, so the cache shows each write at once.
 #![expect(clippy::needless_pass_by_value, reason = "the signatures are those of the imports")]
 
 use serde_json::Value;
 
+use super::records::Request;
 use super::state::{meta, with_state};
 use crate::bindings::informer::plugin::client::{
     ApiCode, ApiError, DeleteOptions, ListOptions, ObjectEvent, ObjectPage, PatchKind, WriteOptions,
 };
 use crate::bindings::informer::plugin::types::ObjectKey;
-
-/// A write or an Event that a plugin asked for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Request {
-    /// `create`, `update`, `patch`, `delete` or `event`.
-    pub verb: &'static str,
-    /// The resource.
-    pub gvr: String,
-    /// The object; its name is empty where the server chooses it.
-    pub key: ObjectKey,
-    /// What was sent; of an Event its reason, of a deletion nothing.
-    pub body: Value,
-    /// Whether nothing was to be changed.
-    pub dry_run: bool,
-}
 
 pub(crate) fn get(gvr: &str, key: &ObjectKey, _subresource: &str) -> Result<String, ApiError> {
     next_failure()?;
@@ -32,16 +18,10 @@ pub(crate) fn get(gvr: &str, key: &ObjectKey, _subresource: &str) -> Result<Stri
 pub(crate) fn list_objects(gvr: &str, options: ListOptions<'_>) -> Result<ObjectPage, ApiError> {
     next_failure()?;
     if !options.labels.is_empty() || !options.fields.is_empty() {
-        return Err(error(ApiCode::Invalid, 400, "the test host knows no selectors".to_owned()));
+        return Err(error(ApiCode::Invalid, 400, "the test host supports no selectors".to_owned()));
     }
-    let wanted = |namespace: &str| options.namespace.is_none_or(|only| only == namespace);
-    let items = with_state(|state| {
-        let objects = state.resource(gvr).objects.iter();
-        objects
-            .filter(|((namespace, _), _)| wanted(namespace))
-            .map(|(_, object)| object.to_string())
-            .collect()
-    });
+    let items =
+        with_state(|state| state.resource(gvr).list(options.namespace).map(Value::to_string).collect());
     Ok(ObjectPage { items, next: None, resource_version: String::new() })
 }
 
@@ -94,7 +74,7 @@ pub(crate) fn patch(
     next_failure()?;
     let mut object = match (find(gvr, key), kind) {
         (_, PatchKind::JsonPatch | PatchKind::StrategicMerge) => {
-            let message = "the test host knows merge patches, and takes apply for one";
+            let message = "the test host supports merge patches, and treats apply as a merge patch";
             return Err(error(ApiCode::Invalid, 415, message.to_owned()));
         }
         (Err(missing), PatchKind::Apply) if missing.code == ApiCode::NotFound => Value::Null,
@@ -113,7 +93,7 @@ pub(crate) fn delete_object(gvr: &str, key: &ObjectKey, options: DeleteOptions<'
         return Err(error(ApiCode::Conflict, 409, format!("the precondition on {gvr} {key} does not hold")));
     }
     if !options.dry_run {
-        with_state(|state| state.resource(gvr).objects.remove(&(key.namespace.clone(), key.name.clone())));
+        with_state(|state| state.resource(gvr).remove(key));
     }
     Ok(())
 }
@@ -127,7 +107,7 @@ pub(super) fn error(code: ApiCode, status: u32, message: String) -> ApiError {
     ApiError { code, message, status, retry_after_ms: None }
 }
 
-/// RFC 7386.
+/// Applies a JSON merge patch (RFC 7386).
 fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
@@ -151,13 +131,11 @@ fn parse(text: &str) -> Result<Value, ApiError> {
 }
 
 fn find(gvr: &str, key: &ObjectKey) -> Result<Value, ApiError> {
-    let found = with_state(|state| {
-        state.resource(gvr).objects.get(&(key.namespace.clone(), key.name.clone())).cloned()
-    });
+    let found = with_state(|state| state.resource(gvr).get(key).cloned());
     found.ok_or_else(|| error(ApiCode::NotFound, 404, format!("{gvr} {key} not found")))
 }
 
-/// Stores it with a new version, unless nothing is to be changed; the text of what is, or would be, stored.
+/// Stores the object with a new version, unless this is a dry run. Returns the text of the object.
 fn keep(gvr: &str, key: &ObjectKey, mut object: Value, dry_run: bool) -> String {
     with_state(|state| {
         state.last_version += u32::from(!dry_run);
@@ -165,7 +143,7 @@ fn keep(gvr: &str, key: &ObjectKey, mut object: Value, dry_run: bool) -> String 
         merge(&mut object, &version);
         let text = object.to_string();
         if !dry_run {
-            state.resource(gvr).objects.insert((key.namespace.clone(), key.name.clone()), object);
+            state.resource(gvr).insert(key, object);
         }
         text
     })

@@ -1,4 +1,4 @@
-//! The call in hand: always a first attempt that did not wait.
+//! The current call: always a first attempt that did not wait.
 
 use crate::bindings::informer::plugin::delivery::DeliveryInfo;
 

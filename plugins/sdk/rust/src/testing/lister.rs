@@ -1,4 +1,4 @@
-//! Reads of the cache.
+//! Reads of the test host's cache.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub(crate) fn list_fields(
 ) -> Result<FieldsPage, Error> {
     let fields = |object: &Value| {
         let meta = meta(object);
-        Ok(Fields { key: ObjectKey::new(meta.namespace, meta.name), values: texts(object, pointers)? })
+        Ok(Fields { key: meta.key(), values: texts(object, pointers)? })
     };
     let (items, next) = list(gvr, of, part, fields)?;
     Ok(FieldsPage { items, next })
@@ -46,7 +46,7 @@ pub(crate) fn has_synced(gvr: &str) -> Result<bool, Error> {
     with_state(|state| Ok(state.watched(gvr)?.synced))
 }
 
-/// The cache of the test host is always as new as it can be.
+/// The test host's cache is always up to date.
 pub(crate) fn wait_until(
     gvr: &str,
     _namespace: Option<&str>,
@@ -57,32 +57,26 @@ pub(crate) fn wait_until(
 }
 
 fn one<T>(gvr: &str, key: &ObjectKey, show: impl Fn(&Value) -> Result<T, Error>) -> Result<Option<T>, Error> {
-    with_state(|state| {
-        let found = state.watched(gvr)?.objects.get(&(key.namespace.clone(), key.name.clone()));
-        found.map(show).transpose()
-    })
+    with_state(|state| state.watched(gvr)?.get(key).map(show).transpose())
 }
 
-/// A page token is the number of objects shown before.
+/// A page token is the number of objects on earlier pages.
 fn list<T>(
     gvr: &str,
-    Selector { namespace: only, labels, index }: Selector<'_>,
+    Selector { namespace, labels, index }: Selector<'_>,
     Page { limit, token }: Page<'_>,
     show: impl Fn(&Value) -> Result<T, Error>,
 ) -> Result<(Vec<T>, Option<String>), Error> {
     if !labels.is_empty() || index.is_some() {
-        let message = "the test host knows neither label selectors nor indexes";
+        let message = "the test host supports neither label selectors nor indexes";
         return Err(error(ErrorCode::Invalid, message.to_owned()));
     }
     let before = token.map_or(Ok(0), str::parse::<usize>);
     let before = before.map_err(|_| error(ErrorCode::StalePage, "unknown page token".to_owned()))?;
     let limit = if limit == 0 { usize::MAX } else { usize::try_from(limit).unwrap_or(usize::MAX) };
     with_state(|state| {
-        let objects = state.watched(gvr)?.objects.iter();
-        let wanted = |namespace: &str| only.is_none_or(|only| only == namespace);
-        let mut rest = objects.filter(|((namespace, _), _)| wanted(namespace)).skip(before);
-        let items: Vec<T> =
-            rest.by_ref().take(limit).map(|(_, object)| show(object)).collect::<Result<_, _>>()?;
+        let mut rest = state.watched(gvr)?.list(namespace).skip(before);
+        let items: Vec<T> = rest.by_ref().take(limit).map(show).collect::<Result<_, _>>()?;
         let next = rest.next().map(|_| (before + items.len()).to_string());
         Ok((items, next))
     })

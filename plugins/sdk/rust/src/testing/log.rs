@@ -1,28 +1,8 @@
-//! Lines a plugin wrote.
+//! The log: the test host keeps every line.
 
+use super::records::Line;
 use super::state::with_state;
-
-pub(crate) use crate::bindings::informer::plugin::log::Level;
-
-/// One line of the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Line {
-    /// How much it matters.
-    pub level: crate::log::Level,
-    /// The message.
-    pub message: String,
-    /// Keys and values.
-    pub fields: Vec<(String, String)>,
-}
-
-/// `info message key=value`
-impl std::fmt::Display for Line {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.level, self.message)?;
-        self.fields.iter().try_for_each(|(key, value)| write!(f, " {key}={value}"))
-    }
-}
+use crate::bindings::informer::plugin::log::Level;
 
 pub(crate) fn enabled(_level: Level) -> bool {
     true

@@ -1,8 +1,8 @@
-//! Metrics go nowhere: the test host takes every value.
+//! Metrics: the test host accepts and drops every value.
 
 use crate::bindings::informer::plugin::types::Error;
 
-#[expect(clippy::unnecessary_wraps, reason = "the host's own may refuse")]
+#[expect(clippy::unnecessary_wraps, reason = "the real host may refuse a value")]
 pub(crate) fn counter_add(_name: &str, _labels: &[(&str, &str)], _value: f64) -> Result<(), Error> {
     Ok(())
 }

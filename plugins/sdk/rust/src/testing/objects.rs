@@ -1,4 +1,4 @@
-//! Objects of the call in hand.
+//! The objects of the current call.
 
 use super::state::{at, meta as meta_of, texts, with_state};
 use crate::bindings::informer::plugin::types::{Error, ObjectId, ObjectMeta};

@@ -1,11 +1,13 @@
-//! What the host of a thread holds.
+//! The state of the test host of a thread.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use super::{Line, Request, workqueue::Keys};
+use super::keys::Keys;
+use super::records::{Line, Request};
+use crate::ObjectKey;
 use crate::bindings::informer::plugin::client::ApiError;
 use crate::bindings::informer::plugin::types::{Error, ErrorCode, ObjectId, ObjectMeta, Owner};
 
@@ -13,7 +15,7 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::new(State::default());
 }
 
-/// Everything a test put in, and what came out.
+/// The objects that a test stored, and what the plugin sent.
 #[derive(Debug, Default)]
 pub(super) struct State {
     resources: BTreeMap<String, Resource>,
@@ -23,14 +25,14 @@ pub(super) struct State {
     pub(super) requests: Vec<Request>,
     pub(super) failures: VecDeque<ApiError>,
     pub(super) last_version: u32,
-    pub(super) workqueue: Keys,
+    pub(super) keys: Keys,
 }
 
 /// The cache of one resource, sorted by namespace and name.
 #[derive(Debug, Default)]
 pub(super) struct Resource {
     pub(super) synced: bool,
-    pub(super) objects: BTreeMap<(String, String), Value>,
+    objects: BTreeMap<(String, String), Value>,
 }
 
 pub(super) fn with_state<T>(use_it: impl FnOnce(&mut State) -> T) -> T {
@@ -40,7 +42,7 @@ pub(super) fn with_state<T>(use_it: impl FnOnce(&mut State) -> T) -> T {
 // === impl State ===
 
 impl State {
-    /// The cache of a resource, which is watched from now on.
+    /// The cache of a resource. From now on the resource counts as watched.
     pub(super) fn resource(&mut self, gvr: &str) -> &mut Resource {
         self.resources.entry(gvr.to_owned()).or_default()
     }
@@ -50,7 +52,7 @@ impl State {
         self.resources.get(gvr).ok_or_else(unknown)
     }
 
-    /// Tokens are never used twice, so a stale one never names another object.
+    /// Never returns the same token twice, so a stale token never names another object.
     pub(super) fn hand_out(&mut self, object: Value) -> ObjectId {
         self.last_id += 1;
         self.objects.insert(self.last_id, object);
@@ -58,13 +60,39 @@ impl State {
     }
 
     pub(super) fn object(&self, id: ObjectId) -> Result<&Value, Error> {
-        let stale = || error(ErrorCode::StaleToken, format!("no object {id} belongs to the call in hand"));
+        let stale = || error(ErrorCode::StaleToken, format!("no object {id} belongs to the current call"));
         self.objects.get(&id).ok_or_else(stale)
     }
 
     pub(super) fn forget_objects(&mut self) {
         self.objects.clear();
     }
+}
+
+// === impl Resource ===
+
+impl Resource {
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<&Value> {
+        self.objects.get(&pair(key))
+    }
+
+    pub(super) fn insert(&mut self, key: &ObjectKey, object: Value) {
+        self.objects.insert(pair(key), object);
+    }
+
+    pub(super) fn remove(&mut self, key: &ObjectKey) {
+        self.objects.remove(&pair(key));
+    }
+
+    /// The objects of one namespace, or all objects.
+    pub(super) fn list(&self, namespace: Option<&str>) -> impl Iterator<Item = &Value> {
+        let wanted = move |of: &str| namespace.is_none_or(|only| only == of);
+        self.objects.iter().filter(move |((of, _), _)| wanted(of)).map(|(_, object)| object)
+    }
+}
+
+fn pair(key: &ObjectKey) -> (String, String) {
+    (key.namespace.clone(), key.name.clone())
 }
 
 pub(super) fn error(code: ErrorCode, message: String) -> Error {
@@ -84,7 +112,7 @@ pub(super) fn texts(object: &Value, pointers: &[&str]) -> Result<Vec<Option<Stri
     pointers.iter().map(|pointer| Ok(at(object, pointer)?.map(Value::to_string))).collect()
 }
 
-/// The metadata of an object; what is missing is empty.
+/// The metadata of an object. Missing fields are empty.
 pub(super) fn meta(object: &Value) -> ObjectMeta {
     let meta = object.get("metadata").unwrap_or(&Value::Null);
     let text = |of: &Value, field: &str| of.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -54,7 +54,7 @@ fn an_update_shows_what_changed() {
 }
 
 #[test]
-fn an_object_kept_beyond_its_call_is_stale_and_never_another() {
+fn an_object_kept_beyond_its_call_is_stale_and_never_names_another_object() {
     let host = TestHost::new();
     let kept = *host.event(PODS, pod("default", "a", "n1")).object();
     host.end_call();
@@ -80,7 +80,7 @@ fn lists_are_sorted_and_the_page_size_does_not_change_them() {
 }
 
 #[test]
-fn the_other_reads_show_the_same_objects() {
+fn all_kinds_of_read_return_the_same_objects() {
     let host = TestHost::new();
     host.store(PODS, pod("default", "a", "n1"));
     let key = ObjectKey::new("default", "a");
@@ -99,7 +99,7 @@ fn the_other_reads_show_the_same_objects() {
 }
 
 #[test]
-fn what_is_not_watched_or_not_known_is_refused() {
+fn reads_of_unwatched_resources_and_label_selectors_are_refused() {
     let host = TestHost::new();
 
     assert_eq!(code(reads::has_synced(PODS)), Some(ErrorCode::UnknownResource));
@@ -122,7 +122,7 @@ fn the_log_keeps_lines_with_their_fields() {
 }
 
 #[test]
-fn the_controller_is_the_owner_marked_so() {
+fn the_controller_is_the_owner_with_the_controller_flag() {
     let mut object = pod("default", "a", "n1");
     object["metadata"]["ownerReferences"] = json!([
         {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "1"},
@@ -136,14 +136,14 @@ fn the_controller_is_the_owner_marked_so() {
 }
 
 #[test]
-fn the_call_in_hand_is_a_first_attempt() {
+fn each_call_is_a_first_attempt() {
     let delivery = crate::delivery::current();
 
     assert_eq!((delivery.attempt, delivery.queued.as_millis()), (1, 0));
 }
 
 #[test]
-fn a_write_is_noted_and_shows_in_the_cache() {
+fn a_write_is_recorded_and_changes_the_cache() {
     let host = TestHost::new();
     host.store(PODS, pod("default", "a", "n1"));
     let key = ObjectKey::new("default", "a");
@@ -159,7 +159,7 @@ fn a_write_is_noted_and_shows_in_the_cache() {
 }
 
 #[test]
-fn a_dry_run_changes_nothing_and_a_failure_is_the_one_asked_for() {
+fn a_dry_run_changes_nothing_and_a_prepared_failure_is_returned() {
     let host = TestHost::new();
     host.store(PODS, pod("default", "a", "n1"));
     let key = ObjectKey::new("default", "a");
@@ -168,10 +168,10 @@ fn a_dry_run_changes_nothing_and_a_failure_is_the_one_asked_for() {
     requests::patch(PODS, &key, &patch, &WriteOptions::new().dry_run()).unwrap();
     assert_eq!(reads::get::<Value>(PODS, &key).unwrap().unwrap(), pod("default", "a", "n1"));
 
-    host.fail_request(ApiCode::Conflict, "somebody else");
+    host.fail_request(ApiCode::Conflict, "modified");
     let refused = requests::patch(PODS, &key, &patch, &WriteOptions::new()).unwrap_err();
     assert_eq!((refused.api_code(), refused.code()), (Some(ApiCode::Conflict), None));
-    assert_eq!(refused.to_string(), "conflict: somebody else");
+    assert_eq!(refused.to_string(), "conflict: modified");
     let stale =
         requests::update(PODS, &key, &json!({"metadata": {"resourceVersion": "1"}}), &WriteOptions::new());
     assert_eq!(stale.unwrap_err().api_code(), Some(ApiCode::Conflict));
@@ -180,14 +180,14 @@ fn a_dry_run_changes_nothing_and_a_failure_is_the_one_asked_for() {
     assert_eq!(gone.api_code(), Some(ApiCode::NotFound));
 }
 
+/// A delay survives that its key is taken as a ready key (W-7).
 #[test]
-fn a_key_that_waits_and_is_due_later_comes_twice() {
+fn a_key_that_is_ready_and_delayed_is_taken_twice() {
     let host = TestHost::new();
     workqueue::add("a").unwrap();
     workqueue::add_after("a", Duration::from_secs(2)).unwrap();
     workqueue::add_after("b", Duration::from_secs(1)).unwrap();
 
-    // W-7: that it was taken meanwhile does not undo the delay.
     let taken: Vec<String> = std::iter::from_fn(|| host.take_key()).collect();
     assert_eq!(taken, ["a", "b", "a"]);
 }
