@@ -1,4 +1,4 @@
-//! An API server that answers what the test says.
+//! An API server with scripted answers.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -13,14 +13,14 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 type Script = Arc<dyn Fn(&Uri) -> Answer + Send + Sync>;
 
-/// Serves until it is dropped.
+/// A server with scripted answers. It serves until it is dropped.
 pub(crate) struct Answers {
     address: SocketAddr,
     script: Arc<Mutex<Script>>,
     _serving: JoinSet<()>,
 }
 
-/// One answer.
+/// One HTTP answer.
 pub(crate) struct Answer {
     status: u16,
     content_type: &'static str,
@@ -28,21 +28,21 @@ pub(crate) struct Answer {
     end: End,
 }
 
-/// What follows the body.
+/// What happens after the body.
 #[derive(Clone, Copy)]
 enum End {
-    /// Nothing more.
+    /// The answer ends.
     Whole,
     /// The connection breaks.
     Broken,
-    /// Silence, for ever.
+    /// The answer stays open, and nothing is sent.
     Open,
 }
 
 // === impl Answers ===
 
 impl Answers {
-    /// On a free port of loopback.
+    /// Serves on a free loopback port.
     pub(crate) async fn with(script: impl Fn(&Uri) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -56,7 +56,7 @@ impl Answers {
         format!("http://{}", self.address)
     }
 
-    /// From now on the answers are these.
+    /// Replaces the script.
     pub(crate) fn change(&self, script: impl Fn(&Uri) -> Answer + Send + Sync + 'static) {
         *self.script.lock() = Arc::new(script);
     }
@@ -71,7 +71,7 @@ async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
                 let script = Arc::clone(&script.lock());
                 async move { Ok::<_, io::Error>(script(request.uri()).into_response()) }
             });
-            // A broken answer is an error here, and meant.
+            // A broken answer ends in an error here, on purpose.
             hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(socket), service)
                 .await
@@ -91,7 +91,7 @@ impl Answer {
         Self::new(200, "application/json", body.to_string())
     }
 
-    /// A failure as Kubernetes tells it.
+    /// A failure as Kubernetes reports it: a `Status`.
     pub(crate) fn failure(code: u16, reason: &str, message: &str) -> Self {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -106,7 +106,7 @@ impl Answer {
         Self { end: End::Open, ..Self::new(200, "application/json", body) }
     }
 
-    /// The connection breaks after this much of the body.
+    /// Breaks the connection after `bytes` bytes of the body.
     pub(crate) fn broken_after(self, bytes: usize) -> Self {
         Self { body: self.body.slice(..bytes), end: End::Broken, ..self }
     }
@@ -126,13 +126,13 @@ impl Answer {
     }
 }
 
-/// Breaks the connection once what came before is sent.
+/// Fails after the frames before it are sent, which breaks the connection.
 async fn broken() -> io::Result<Frame<Bytes>> {
     tokio::task::yield_now().await;
     Err(io::Error::other("broken on purpose"))
 }
 
-/// What a healthy server with one ConfigMap, `default/good`, answers.
+/// The answers of a healthy server with one ConfigMap, `default/good`.
 pub(crate) fn healthy(uri: &Uri) -> Answer {
     match uri.path() {
         "/api/v1" => Answer::json(&json!({
@@ -141,7 +141,7 @@ pub(crate) fn healthy(uri: &Uri) -> Answer {
                 "namespaced": true, "verbs": ["get", "list", "watch"],
             }],
         })),
-        // As a server on which streaming lists are switched off.
+        // A server without streaming lists answers like this.
         "/api/v1/configmaps" if has(uri, &["sendInitialEvents=true"]) => {
             Answer::failure(422, "Invalid", "sendInitialEvents is forbidden for watch")
         }
@@ -151,24 +151,24 @@ pub(crate) fn healthy(uri: &Uri) -> Answer {
     }
 }
 
-/// True for a LIST of ConfigMaps.
+/// Returns true for a LIST of ConfigMaps.
 pub(crate) fn is_list(uri: &Uri) -> bool {
     uri.path() == "/api/v1/configmaps" && !has(uri, WATCH)
 }
 
-/// True for a WATCH that is no streaming list.
+/// Returns true for a WATCH that is not a streaming list.
 pub(crate) fn is_watch(uri: &Uri) -> bool {
     has(uri, WATCH) && !has(uri, &["sendInitialEvents=true"])
 }
 
 const WATCH: &[&str] = &["watch=true", "watch=1"];
 
-/// True where one of these parameters was sent.
+/// Returns true if the request has one of these parameters.
 fn has(uri: &Uri, parameters: &[&str]) -> bool {
     uri.query().is_some_and(|query| query.split('&').any(|pair| parameters.contains(&pair)))
 }
 
-/// The list of these ConfigMaps.
+/// A list of these ConfigMaps.
 pub(crate) fn list(items: &[Value]) -> Answer {
     Answer::json(&json!({
         "kind": "ConfigMapList", "apiVersion": "v1", "metadata": {"resourceVersion": "10"}, "items": items,

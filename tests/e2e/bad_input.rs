@@ -1,6 +1,6 @@
-//! Bad input: what the operator reads, and that everything else goes on.
+//! Bad input: the operator gets a clear message, and everything else keeps working.
 //!
-//! What is wrong with `informer.toml` itself is tested in `host/src/config`.
+//! `host/src/config` tests errors in `informer.toml` itself.
 
 mod components;
 mod objects;
@@ -10,7 +10,7 @@ mod server;
 use informer_guests::guest;
 use informer_tests::host::TestHost;
 
-/// A watch of ConfigMaps, and `echo` to hear of them.
+/// A watch of ConfigMaps, with the plugin `echo`.
 fn configuration() -> String {
     format!(
         r#"
@@ -26,8 +26,8 @@ fn configuration() -> String {
     )
 }
 
-/// Waits until the first watch failed; gives the text of its last error, as the status shows it, with `URL` in place
-/// of the server's.
+/// Waits until the first watch fails. Returns its last error from the status, with `URL` in place of the URL of the
+/// server.
 async fn last_error(host: &TestHost, url: &str) -> String {
     let text = |status: &serde_json::Value| {
         status["informers"][0]["reflectors"][0]["last-error"]["text"].as_str().map(str::to_owned)

@@ -1,4 +1,4 @@
-//! Informers run for the plugins that use them (D-12).
+//! Informers run only for the plugins that use them (D-12).
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
@@ -7,7 +7,7 @@ use informer_tests::host::TestHost;
 use crate::configmaps::ConfigMaps;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watch_runs_for_who_hears_of_it_or_may_read_it_and_for_nobody_else() {
+async fn a_watch_runs_only_if_a_plugin_subscribes_to_it_or_may_read_it() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     ConfigMaps::at(&server.url()).await.create("something").await;
     let toml = format!(

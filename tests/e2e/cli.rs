@@ -1,4 +1,4 @@
-//! The built binary: what is typed, what is printed, how it exits.
+//! The built binary: its arguments, its output and its exit status.
 
 mod binary;
 mod check;
@@ -19,7 +19,7 @@ use informer::cli::Cli;
 use binary::informer;
 
 #[tokio::test]
-async fn help_names_every_command_and_a_way_to_begin() {
+async fn help_names_every_command_and_a_first_step() {
     let help = informer(&["--help"]).await;
 
     assert_eq!(help.status, Some(0));
@@ -31,7 +31,7 @@ async fn help_names_every_command_and_a_way_to_begin() {
 }
 
 #[tokio::test]
-async fn a_misspelt_flag_is_wrong_usage_and_told_with_what_was_meant() {
+async fn a_misspelt_flag_is_a_usage_error_with_a_suggestion() {
     let refused = informer(&["run", "--confg", "x.toml"]).await;
 
     assert_eq!(refused.status, Some(2));
@@ -40,7 +40,7 @@ async fn a_misspelt_flag_is_wrong_usage_and_told_with_what_was_meant() {
 }
 
 #[tokio::test]
-async fn run_without_a_configuration_says_where_it_looked_and_shows_one_that_works() {
+async fn run_without_a_configuration_names_the_path_and_shows_a_working_example() {
     let refused = informer(&["run"]).await;
 
     assert_eq!((refused.status, refused.stdout.as_str()), (Some(1), ""));

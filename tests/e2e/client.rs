@@ -1,5 +1,5 @@
-//! A component makes requests to the API server, through the whole host (issue 4, point 4): within its grants, and it
-//! reads what it wrote. Whose the fields are then, the real server says: `tests/cluster`.
+//! A component sends requests to the API server through the whole host, within its grants, and reads its own writes.
+//! `tests/cluster` checks the field managers with the real server.
 
 use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
@@ -24,7 +24,7 @@ async fn server() -> (DevServer, Client) {
     (server, client)
 }
 
-/// What the plugin says of each step.
+/// Runs the steps. Returns the line that the plugin logs for each step.
 async fn run(server: &DevServer, grant: &str, steps: Value) -> Vec<String> {
     let count = steps.as_array().unwrap().len();
     let writer = Writer { on: "v1/configmaps", grant, steps };
@@ -40,7 +40,7 @@ async fn run(server: &DevServer, grant: &str, steps: Value) -> Vec<String> {
 const READ: &str = "read = [\"v1/configmaps\"]\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_writes_what_it_was_granted_and_nothing_else() {
+async fn a_plugin_writes_only_what_its_grants_allow() {
     let (server, client) = server().await;
     let merge = |name: &str, namespace: &str| json!({"do": "merge", "name": name, "namespace": namespace, "body": {"data": {"b": "2"}}});
 
@@ -85,7 +85,7 @@ async fn a_plugin_reads_its_own_write_from_the_cache() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_server_says_of_a_request_reaches_the_plugin() {
+async fn the_answer_of_the_server_reaches_the_plugin() {
     let (server, client) = server().await;
     let new =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new"}, "data": {"x": "y"}});
@@ -95,14 +95,14 @@ async fn what_the_server_says_of_a_request_reaches_the_plugin() {
         &format!("{READ}write = [\"* v1/configmaps\"]"),
         json!([
             {"do": "get", "name": "target", "pointer": "/data/a"},
-            {"do": "get", "name": "nobody"},
+            {"do": "get", "name": "missing"},
             {"do": "create", "body": new, "dry-run": true},
             {"do": "create", "body": new, "pointer": "/data/x"},
             {"do": "create", "body": new},
             {"do": "update", "name": "new", "body": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new", "resourceVersion": "1"}}},
             {"do": "json", "name": "new", "body": [{"op": "replace", "path": "/data/x", "value": "z"}], "pointer": "/data/x"},
             {"do": "merge", "name": "new", "body": {"data": {"x": 3}}},
-            {"do": "delete", "name": "new", "uid": "somebody-else"},
+            {"do": "delete", "name": "new", "uid": "another-uid"},
             {"do": "delete", "name": "new", "dry-run": true},
             {"do": "delete", "name": "new"},
             {"do": "delete", "name": "new"},
@@ -137,7 +137,7 @@ async fn what_the_server_says_of_a_request_reaches_the_plugin() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_event_again_is_counted() {
+async fn a_repeated_event_raises_its_count() {
     let (server, client) = server().await;
     let grant = "write = [\"create events.k8s.io/v1/events @default\"]\nread = [\"v1/configmaps @default\"]";
 
@@ -148,7 +148,7 @@ async fn the_same_event_again_is_counted() {
             {"do": "event", "name": "target"},
             {"do": "event", "name": "target"},
             {"do": "event", "name": "trigger"},
-            {"do": "event", "name": "nobody"},
+            {"do": "event", "name": "missing"},
         ]),
     )
     .await;

@@ -1,4 +1,4 @@
-//! The ConfigMaps of a test, written through the API as any client would.
+//! The ConfigMaps of a test, written through the API like any client does.
 
 use std::collections::BTreeMap;
 
@@ -26,14 +26,14 @@ impl ConfigMaps {
         self.0.create(&PostParams::default(), &object).await.unwrap();
     }
 
-    /// With a label of this key.
+    /// Creates a ConfigMap with a label of this key.
     pub(crate) async fn create_labelled(&self, name: &str, label: &str) {
         let object = json!({"metadata": {"name": name, "labels": {label: "yes"}}});
         let object = serde_json::from_value(object).unwrap();
         self.0.create(&PostParams::default(), &object).await.unwrap();
     }
 
-    /// With a controlling owner of this name, and another owner.
+    /// Creates a ConfigMap with a controlling owner of this name, and another owner.
     pub(crate) async fn create_owned(&self, name: &str, owner: &str) {
         let reference = |name: &str, controller| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": name, "controller": controller});
         let owners = [reference("other", false), reference(owner, true)];
@@ -42,7 +42,7 @@ impl ConfigMaps {
         self.0.create(&PostParams::default(), &object).await.unwrap();
     }
 
-    /// Changes its data, so that it has a new resource version.
+    /// Changes the data, so that the object gets a new resource version.
     pub(crate) async fn update(&self, name: &str, round: usize) {
         let patch = Patch::Merge(json!({"data": {"round": round.to_string()}}));
         self.0.patch(name, &PatchParams::default(), &patch).await.unwrap();
@@ -52,7 +52,7 @@ impl ConfigMaps {
         self.0.delete(name, &DeleteParams::default()).await.unwrap();
     }
 
-    /// What the server has: the resource version of each, by `namespace/name`.
+    /// The resource version of each ConfigMap on the server, by `namespace/name`.
     pub(crate) async fn versions(&self) -> BTreeMap<String, u64> {
         let list = self.0.list(&ListParams::default()).await.unwrap();
         let metadata = list.items.into_iter().map(|object| object.metadata);

@@ -1,6 +1,6 @@
-//! The contract with a handler (design, section 4), point by point, each shown by a real component.
+//! The contract with a handler, point by point. A real component shows each point.
 //!
-//! | point | where |
+//! | point | module |
 //! |---|---|
 //! | 1 eventually consistent | `convergence` |
 //! | 2 order per object | `order` |
@@ -27,7 +27,7 @@ use informer_tests::{
 
 use crate::configmaps::ConfigMaps;
 
-/// A server, the ConfigMaps in it, and a wire between it and the host that can be cut.
+/// A server, its ConfigMaps, and a connection between the server and the host that a test can cut.
 struct Stage {
     server: DevServer,
     objects: ConfigMaps,
@@ -44,7 +44,8 @@ impl Stage {
         Self { server, objects, wire }
     }
 
-    /// A host with one guest, which hears of the ConfigMaps and may read them. `on` are lines of its `[[plugin.on]]`, `rest` what follows.
+    /// Starts a host with one guest, which subscribes to the ConfigMaps and may read them. `on` holds lines of its
+    /// `[[plugin.on]]`, and `rest` the text after them.
     async fn host(&self, name: &str, on: &str, rest: &str) -> TestHost {
         let toml = format!(
             r#"
@@ -64,7 +65,7 @@ impl Stage {
         TestHost::start(&format!("http://{}", self.wire.address()), &toml).await.unwrap()
     }
 
-    /// Whatever happens in there reaches the host by no watch: it is found by the list that follows.
+    /// Runs `what` while no watch of the host is open. The next list finds the changes.
     async fn unseen(&self, what: impl Future<Output = ()>) {
         self.wire.set(Mode::Refuse).await.unwrap();
         self.wire.cut().await;

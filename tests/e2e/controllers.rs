@@ -1,4 +1,4 @@
-//! Controllers: keys instead of notifications, by real components (W-1 to W-3, W-12 to W-14).
+//! Controllers: real components that reconcile keys (W-1 to W-3, W-12 to W-14).
 
 mod pods;
 mod reload;
@@ -17,7 +17,7 @@ async fn server() -> DevServer {
     DevServer::start(informer_devserver::Config::default()).await.unwrap()
 }
 
-/// One plugin that hears of ConfigMaps, with these lines at the end of its subscription.
+/// A configuration with one plugin that subscribes to ConfigMaps. `lines` end its subscription.
 fn configuration(source: &std::path::Path, lines: &str) -> String {
     format!(
         r#"
@@ -44,7 +44,7 @@ fn keys(host: &TestHost, plugin: &str) -> Value {
     host.plugin(plugin)["workqueue"].clone()
 }
 
-/// Nothing is queued, nothing is in hand, neither as a notification nor as a key.
+/// Waits until no notification and no key is pending or in flight.
 async fn idle(host: &TestHost, plugin: &str) {
     host.until("the queues to run empty", |_| {
         let status = host.plugin(plugin);
@@ -60,9 +60,10 @@ fn reconciled(host: &TestHost, key: &str) -> usize {
     host.lines.of("controller").iter().filter(|line| line.starts_with(&start)).count()
 }
 
-/// The example, with its own configuration but for the component's path and shorter waits.
+/// The example runs with its own configuration, except for the path of the component and shorter delays. A key is
+/// reconciled, retried after a failure and given up after its last attempt (W-1, W-12, W-13).
 #[tokio::test(flavor = "multi_thread")]
-async fn the_pods_controller_syncs_retries_five_times_forgets_and_goes_on_w1_w12_w13() {
+async fn the_pods_controller_syncs_retries_five_times_and_gives_up_and_goes_on() {
     let server = server().await;
     let pods = Pods::at(&server.url()).await;
     pods.create("web").await;
@@ -86,7 +87,7 @@ async fn the_pods_controller_syncs_retries_five_times_forgets_and_goes_on_w1_w12
     let dropped = json!([{"key": "default/bad", "attempts": 6, "failure": "handler: no route"}]);
     assert_eq!(keys(&host, "pods")["dropped-keys"], dropped);
 
-    // A change enqueues the key again, and what succeeds is no longer shown.
+    // A change adds the key again. A key that succeeds disappears from the status.
     pods.mend("bad").await;
     host.lines.said("pods", "sync of pod default/bad: ", "").await;
     idle(&host, "pods").await;
@@ -112,7 +113,7 @@ async fn a_component_without_handlers_is_called_with_the_key_of_every_notificati
     host.lines.said("controller", "reconcile default/first attempt 1", "").await;
     objects.create("second").await;
     host.lines.said("controller", "reconcile default/second attempt 1", "").await;
-    // Neither was changed since: this is the resync.
+    // Neither object changed, so these calls come from the resync.
     host.lines
         .until("controller", "both again", |lines| {
             ["first", "second"].iter().all(|name| {
@@ -133,7 +134,7 @@ async fn a_component_without_handlers_is_called_with_the_key_of_every_notificati
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_key_may_be_that_of_the_controlling_owner() {
+async fn a_subscription_may_add_the_key_of_the_controlling_owner() {
     let server = server().await;
     let objects = ConfigMaps::at(&server.url()).await;
     objects.create_owned("web-1", "web").await;
@@ -149,7 +150,8 @@ async fn the_key_may_be_that_of_the_controlling_owner() {
     host.stop().await;
 }
 
-/// The lines `begin key` and `end key` of all calls: how many ran at a time, and that no key ran twice at once.
+/// The highest number of concurrent calls, from the lines `begin key` and `end key`. It panics if a key is in flight
+/// twice.
 fn most_at_once(lines: &[String]) -> usize {
     let mut running = BTreeSet::new();
     let mut most = 0;
@@ -164,11 +166,12 @@ fn most_at_once(lines: &[String]) -> usize {
     most
 }
 
+/// At most `workers` keys are in flight, and a key is never in flight twice (W-2, W-3).
 #[tokio::test(flavor = "multi_thread")]
-async fn as_many_keys_as_workers_are_reconciled_at_once_and_none_of_them_twice_w2_w3() {
+async fn several_workers_reconcile_different_keys_at_once_and_never_the_same_key() {
     let server = server().await;
     let objects = ConfigMaps::at(&server.url()).await;
-    // All of them are there when the workers begin, and each holds its worker for as long as the others need.
+    // All keys are pending when the workers start, and each call waits until the other calls have started.
     for object in 0..6 {
         objects.create(&format!("object-{object}")).await;
     }
@@ -190,7 +193,7 @@ async fn as_many_keys_as_workers_are_reconciled_at_once_and_none_of_them_twice_w
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_the_workqueue_is_full_notifications_wait_and_no_key_is_lost() {
+async fn notifications_wait_while_the_workqueue_is_full_and_no_key_is_lost() {
     let server = server().await;
     let objects = ConfigMaps::at(&server.url()).await;
     let names: Vec<String> = (0..30).map(|object| format!("object-{object}")).collect();
@@ -213,7 +216,7 @@ async fn where_the_workqueue_is_full_notifications_wait_and_no_key_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guest_that_floods_its_workqueue_hits_the_capacity_and_goes_on() {
+async fn a_guest_that_floods_its_workqueue_reaches_the_capacity_and_goes_on() {
     let server = server().await;
     let objects = ConfigMaps::at(&server.url()).await;
     objects.create("web").await;
@@ -255,7 +258,7 @@ async fn a_reload_may_turn_handlers_into_a_reconciler_and_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_of_a_reconciler_takes_no_turn_from_the_handler_that_a_reload_brings() {
+async fn the_keys_of_a_replaced_reconciler_do_not_delay_the_new_handler() {
     let server = server().await;
     let objects = ConfigMaps::at(&server.url()).await;
     objects.create("left").await;
@@ -264,7 +267,7 @@ async fn what_is_left_of_a_reconciler_takes_no_turn_from_the_handler_that_a_relo
     let read = |name| std::fs::read(guest(name)).unwrap();
     let (bad, handles) = tokio::task::block_in_place(|| (read("trap_keys"), read("witness")));
     replace(&file, &bad);
-    // One call at a time, and the one about `web` ends with the test.
+    // The plugin has one worker, and the call for `web` ends with the test.
     let lines = "labels = \"!unheard\"\n[plugin.quarantine]\nafter = 1\nmin = \"1h\"\nmax = \"1h\"\n\
                  [plugin.limits]\ninstances = 1\ndeadline = \"10m\"\n\
                  [plugin.grant]\nread = [\"v1/configmaps\"]\n\
@@ -292,7 +295,7 @@ async fn what_is_left_of_a_reconciler_takes_no_turn_from_the_handler_that_a_relo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reconciler_that_traps_is_left_alone_and_probed_and_goes_on_with_every_key_once_it_is_mended() {
+async fn a_trapping_reconciler_is_quarantined_and_probed_and_handles_every_key_once_it_is_repaired() {
     let server = server().await;
     let objects = ConfigMaps::at(&server.url()).await;
     for name in ["a", "b", "c"] {
@@ -323,12 +326,16 @@ async fn a_reconciler_that_traps_is_left_alone_and_probed_and_goes_on_with_every
     let degraded = host.degraded();
     let told = "plugin controller: its reconciler is in quarantine for ";
     assert!(degraded.iter().any(|text| text.starts_with(told) && text.contains("trap: ")), "{degraded:?}");
-    assert_eq!(host.plugin("controller")["queue"]["quarantine"], Value::Null, "the other half is well");
+    assert_eq!(
+        host.plugin("controller")["queue"]["quarantine"],
+        Value::Null,
+        "the other queue of the plugin is not in quarantine"
+    );
 
     replace(&file, &good);
     idle(&host, "controller").await;
     let told = ["a", "b", "c"].map(|name| reconciled(&host, &format!("default/{name}")));
-    assert_eq!(told, [1, 1, 1], "each once, and none is lost");
+    assert_eq!(told, [1, 1, 1], "each key is reconciled once, and none is lost");
     let status = keys(&host, "controller");
     assert_eq!((&status["quarantine"], &status["quarantines"]), (&Value::Null, &json!(1)));
     host.until("the end of it", |_| host.degraded().is_empty()).await;

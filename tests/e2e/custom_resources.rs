@@ -1,4 +1,4 @@
-//! A watch of a resource whose CRD comes and goes (D-12), with the embedded server.
+//! A watch of a resource whose CRD is created and deleted (D-12), with the embedded server.
 
 use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
@@ -10,7 +10,7 @@ use informer_tests::{
 
 use crate::configmaps::ConfigMaps;
 
-/// One plugin that hears of ConfigMaps and of orders.
+/// A configuration with one plugin that subscribes to ConfigMaps and to orders.
 fn configuration() -> String {
     format!(
         r#"
@@ -37,14 +37,16 @@ fn orders_of(host: &TestHost) -> serde_json::Value {
     informers.iter().find(|informer| informer["watch"] == orders::GVR).unwrap().clone()
 }
 
+/// The watch waits until the resource is served, delivers its objects, delivers their deletions when the CRD is
+/// deleted, and starts again with the next CRD (D-12).
 #[tokio::test(flavor = "multi_thread")]
-async fn orders_are_waited_for_followed_told_as_deleted_and_followed_again_d12() {
+async fn a_watch_waits_for_its_crd_and_delivers_deletions_when_the_crd_is_deleted() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
     let (orders, configmaps) = (Orders::at(client), ConfigMaps::at(&server.url()).await);
     let host = TestHost::start(&server.url(), &configuration()).await.unwrap();
 
-    // What is not served keeps the plugin from nothing else.
+    // A resource that is not served does not stop the plugin.
     configmaps.create("first").await;
     host.lines.said("echo", "add default/first ", "").await;
     assert_eq!(orders_of(&host)["phase"], "waiting-for-resource");
@@ -61,7 +63,7 @@ async fn orders_are_waited_for_followed_told_as_deleted_and_followed_again_d12()
         let name = format!("order-{round}");
         orders.create(&name).await.unwrap();
         host.lines.said("echo", &format!("add default/{name} "), "").await;
-        // An object is told before the list is known to be complete.
+        // An object is delivered before the list is known to be complete.
         host.until("the end of the list", |_| host.unready().is_empty()).await;
         assert_eq!(host.cached(orders::GVR).len(), 1);
 
@@ -69,7 +71,7 @@ async fn orders_are_waited_for_followed_told_as_deleted_and_followed_again_d12()
         host.lines.said("echo", &format!("delete default/{name} "), "").await;
         host.until("the wait for the CRD", |_| orders_of(&host)["phase"] == "waiting-for-resource").await;
         assert!(host.cached(orders::GVR).is_empty());
-        // The host serves what there is.
+        // The host still serves the other resource.
         assert_eq!(host.unready(), Vec::<String>::new());
         configmaps.update("first", round).await;
         host.until("the update", |_| {

@@ -1,18 +1,18 @@
-//! What the fixture `echo` says, understood: one line a call.
+//! Parses the lines of the fixture `echo`: one line for each call.
 
 use std::collections::BTreeMap;
 
-/// One call, as the component saw it.
+/// One call, as the component logged it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) verb: String,
-    /// `namespace/name`
+    /// The key of the object: `namespace/name`.
     pub(crate) key: String,
     pub(crate) version: u64,
     pub(crate) attempt: u32,
 }
 
-/// The calls among the lines; `start` and `stop` are none.
+/// The calls among the lines, without `start` and `stop`.
 pub(crate) fn calls(lines: &[String]) -> Vec<Call> {
     lines.iter().filter_map(|line| call(line)).collect()
 }
@@ -30,7 +30,7 @@ fn call(line: &str) -> Option<Call> {
     })
 }
 
-/// The version each object had when it was last told of; one that was told to be deleted is not there.
+/// The last delivered version of each object. Objects whose deletion was delivered are left out.
 pub(crate) fn last_versions(calls: &[Call]) -> BTreeMap<String, u64> {
     let mut versions = BTreeMap::new();
     for call in calls {
@@ -43,7 +43,8 @@ pub(crate) fn last_versions(calls: &[Call]) -> BTreeMap<String, u64> {
     versions
 }
 
-/// Each object's versions go up from call to call: nothing went back in time, and nothing was told twice.
+/// Asserts that the versions of each object increase from call to call: no call goes back in time, and none is
+/// repeated.
 pub(crate) fn assert_each_object_in_order_and_once(calls: &[Call]) {
     let mut told: BTreeMap<&str, &Call> = BTreeMap::new();
     for call in calls {

@@ -1,4 +1,4 @@
-//! The files that the examples come with.
+//! The configuration files of the examples.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,5 @@
-//! What a component hears through the filter of its subscription, and what the server is asked for.
+//! The notifications that a component receives through the filter of its subscription, and the requests that the host
+//! sends for it.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use kube::{
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// The Deployments of a server, each scaled at will.
+/// The Deployments of a server, which a test can scale.
 struct Deployments(Api<Deployment>);
 
 impl Deployments {
@@ -56,7 +57,7 @@ impl Deployments {
     }
 }
 
-/// `echo`, once for each filter, on Deployments.
+/// A configuration with one `echo` plugin for each filter, on Deployments.
 fn configuration(filters: &[(&str, &str)]) -> String {
     let mut toml = "[[watch]]\ngvr = \"apps/v1/deployments\"\n".to_owned();
     for (name, filter) in filters {
@@ -74,7 +75,8 @@ async fn start(server: &DevServer, filters: &[(&str, &str)]) -> TestHost {
     host
 }
 
-/// The calls as `verb name cause`, without the markers with which a test knows that all before them was told.
+/// The calls as `verb name cause`, without the marker objects. A marker shows that everything before it was
+/// delivered.
 fn told(host: &TestHost, plugin: &str) -> Vec<String> {
     let lines = host.lines.of(plugin);
     let words = lines.iter().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -88,16 +90,17 @@ fn only<'a>(status: &'a Value, path: &str) -> &'a Value {
     status.pointer(path).unwrap_or(&Value::Null)
 }
 
-/// P-21 and issue 4, point 1, end to end.
+/// An update maps to an addition, an update or a deletion, depending on whether the old and the new state match
+/// (P-21).
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_comes_to_match_is_added_and_one_that_does_no_longer_is_deleted() {
+async fn an_object_that_starts_to_match_is_added_and_an_object_that_stops_matching_is_deleted() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let deployments = Deployments::at(&server).await;
     deployments.create("web", 1).await;
     deployments.create("db", 3).await;
     let host = start(&server, &[("echo", "when = \"object.spec.replicas > 2\"")]).await;
 
-    // One worker and the pauses between them keep the changes from merging.
+    // One worker, and the pauses between the changes, keep the changes from merging.
     host.lines.said("echo", "add default/db", "").await;
     deployments.scale("web", 3).await;
     host.lines.said("echo", "add default/web", "").await;
@@ -138,7 +141,7 @@ async fn each_subscription_has_its_own_filter_on_one_watch() {
         ("grown", "when = \"old == null || object.spec.replicas > old.spec.replicas\""),
     ];
     let host = start(&server, &filters).await;
-    // Whoever is told of a change is, before the next one could merge with it.
+    // Every subscriber that receives a change has received it before the next change, so the two cannot merge.
     let hear = |plugins: &'static [&'static str], line: &'static str| {
         let host = &host;
         async move {
@@ -173,7 +176,7 @@ async fn each_subscription_has_its_own_filter_on_one_watch() {
         told(&host, "changed"),
         ["add web initial", "add db live", "update db live", "delete db known"]
     );
-    assert_eq!(told(&host, "broken"), all, "an expression without an answer withholds nothing (D-9)");
+    assert_eq!(told(&host, "broken"), all, "an expression that fails must not withhold a notification (D-9)");
     assert_eq!(told(&host, "grown"), ["add web initial", "add db live", "delete db known"]);
     let broken = host.plugin("broken");
     assert_eq!(
@@ -184,19 +187,19 @@ async fn each_subscription_has_its_own_filter_on_one_watch() {
     host.stop().await;
 }
 
-/// What the server was asked for, as the query of each request for Deployments.
+/// The queries of all requests for Deployments.
 #[derive(Clone, Default)]
-struct Asked(Arc<Mutex<Vec<String>>>);
+struct Queries(Arc<Mutex<Vec<String>>>);
 
-impl Asked {
-    /// A connection that notes what is asked through it.
+impl Queries {
+    /// A connection that records the query of each request.
     async fn connection(&self, server: &DevServer) -> Connection {
         let Connection { client, server } =
             connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
-        let asked = self.clone();
+        let sent = self.clone();
         let noting = tower::service_fn(move |request: http::Request<Body>| {
             if request.uri().path().ends_with("/deployments") {
-                asked.0.lock().push(request.uri().query().unwrap_or_default().to_owned());
+                sent.0.lock().push(request.uri().query().unwrap_or_default().to_owned());
             }
             let client = client.clone();
             async move { client.send(request).await }
@@ -205,17 +208,18 @@ impl Asked {
     }
 }
 
-/// Issue 4, point 1: the narrowest selector that covers all subscriptions is used, and nobody can tell.
+/// The host requests the narrowest selector that covers all subscriptions. The subscriptions receive the same
+/// notifications as without it.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_is_asked_only_for_what_every_subscription_wants() {
+async fn the_host_requests_only_the_objects_that_some_subscription_selects() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let deployments = Deployments::at(&server).await;
     deployments.create("web", 1).await;
     deployments.create("db", 1).await;
     deployments.create("other", 1).await;
-    let asked = Asked::default();
+    let sent = Queries::default();
     let toml = configuration(&[("web", "labels = \"app=web\""), ("both", "labels = \"app in (web, db)\"")]);
-    let host = TestHost::start_with(asked.connection(&server).await, &toml).await.unwrap();
+    let host = TestHost::start_with(sent.connection(&server).await, &toml).await.unwrap();
     host.synced().await;
 
     deployments.patch("other", json!({"metadata": {"labels": {"app": "db"}}})).await;
@@ -228,7 +232,7 @@ async fn the_server_is_asked_only_for_what_every_subscription_wants() {
 
     assert_eq!(told(&host, "both").split_off(2), ["add other live", "delete other known", "update web live"]);
     assert_eq!(told(&host, "web"), ["add web initial", "delete web known"]);
-    let queries = asked.0.lock().clone();
+    let queries = sent.0.lock().clone();
     let selector = "labelSelector=app+in+%28db%2Cweb%29";
     assert!(!queries.is_empty() && queries.iter().all(|query| query.contains(selector)), "{queries:#?}");
     let status = host.status();

@@ -1,4 +1,4 @@
-//! What one plugin does changes nothing for the informers and the other plugins (design, the contract, 10).
+//! Isolation: a bad plugin affects neither the informers nor the other plugins (point 10 of the contract).
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
@@ -11,14 +11,15 @@ use crate::{
 };
 
 const OBJECTS: usize = 30;
-/// There before the host starts: the bad plugins' sync depends on what becomes of them (D-8).
+/// The objects that exist before the host starts. The bad plugins are synced when all their calls for these objects
+/// are settled (D-8).
 const INITIAL: usize = 10;
 const DELETED: usize = 5;
 const ROUNDS: usize = 10;
-/// Calls for each notification of a bad plugin.
+/// The number of calls for each notification of a bad plugin.
 const ATTEMPTS: usize = 2;
 
-/// The bad plugins hear additions only, so that each of their calls fails.
+/// The bad plugins subscribe to additions only, so each of their calls fails.
 fn configuration() -> String {
     let bad = |name: &str, limits: &str| {
         format!(
@@ -54,7 +55,7 @@ fn configuration() -> String {
         {trap}{spin}{hog}
         "#,
         echo = guest("echo"),
-        // Long: on a busy machine a panic and the last piece of memory take their time too.
+        // The deadline is long: on a busy machine, a panic or the last allocation may take some time too.
         trap = bad("trap", r#"deadline = "5m""#),
         spin = bad("spin", r#"deadline = "100ms""#),
         hog = bad("hog", "memory = \"16MiB\"\ndeadline = \"5m\""),
@@ -65,9 +66,9 @@ fn name(object: usize) -> String {
     format!("object-{object}")
 }
 
-/// The good plugin heard the last state of every object, each object's states in order, and everything it was
-/// offered is accounted for.
-async fn assert_the_good_one_saw_everything(host: &TestHost, objects: &ConfigMaps) {
+/// Asserts that the good plugin received the last state of every object and the states of each object in order, and
+/// that each offered notification is accounted for.
+async fn assert_the_good_plugin_saw_everything(host: &TestHost, objects: &ConfigMaps) {
     let expected = objects.versions().await;
     assert_eq!(expected.len(), OBJECTS - DELETED);
     host.lines
@@ -91,8 +92,9 @@ async fn assert_the_good_one_saw_everything(host: &TestHost, objects: &ConfigMap
     assert_eq!(good["calls"]["failures"], serde_json::json!({}), "{good:#}");
 }
 
-/// Every addition failed as often as it may, for the reason given, and is kept as a dead letter that says so.
-async fn assert_the_bad_one_is_shown(host: &TestHost, name: &str, kind: &str, words: &[&str]) {
+/// Asserts that every addition failed on each attempt, for the given reason, and became a dead letter with this
+/// reason.
+async fn assert_the_bad_plugin_is_reported(host: &TestHost, name: &str, kind: &str, words: &[&str]) {
     host.until(&format!("{name} to give up every object"), |_| host.plugin(name)["queue"]["dead"] == OBJECTS)
         .await;
 
@@ -113,8 +115,8 @@ async fn assert_the_bad_one_is_shown(host: &TestHost, name: &str, kind: &str, wo
     }
 }
 
-/// The informer listed once, watched once, lost nothing and waited for nobody.
-fn assert_the_informer_never_noticed(host: &TestHost) {
+/// Asserts that the informer listed once, watched once, lost nothing and waited for no plugin.
+fn assert_the_informer_was_not_affected(host: &TestHost) {
     let status = host.status();
     let informer = &status["informers"][0];
     assert_eq!((&informer["phase"], &informer["synced"]), (&Value::from("watching"), &Value::from(true)));
@@ -137,7 +139,7 @@ fn assert_the_informer_never_noticed(host: &TestHost) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_that_panics_one_that_spins_and_one_that_eats_memory_do_not_touch_a_good_one() {
+async fn plugins_that_panic_or_spin_or_exhaust_memory_do_not_affect_a_good_plugin() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     for object in 0..INITIAL {
@@ -158,15 +160,17 @@ async fn a_plugin_that_panics_one_that_spins_and_one_that_eats_memory_do_not_tou
         objects.delete(&name(object)).await;
     }
 
-    assert_the_good_one_saw_everything(&host, &objects).await;
-    assert_the_bad_one_is_shown(&host, "trap", "trap", &["panicked at", "no way: default/object-"]).await;
-    assert_the_bad_one_is_shown(&host, "spin", "deadline", &["took longer than its deadline of 100ms"]).await;
+    assert_the_good_plugin_saw_everything(&host, &objects).await;
+    assert_the_bad_plugin_is_reported(&host, "trap", "trap", &["panicked at", "no way: default/object-"])
+        .await;
+    assert_the_bad_plugin_is_reported(&host, "spin", "deadline", &["took longer than its deadline of 100ms"])
+        .await;
     let words = ["memory allocation of 1048576 bytes failed", "more memory than its limit"];
-    assert_the_bad_one_is_shown(&host, "hog", "memory", &words).await;
-    assert_the_informer_never_noticed(&host);
+    assert_the_bad_plugin_is_reported(&host, "hog", "memory", &words).await;
+    assert_the_informer_was_not_affected(&host);
     assert_eq!(host.unready(), Vec::<String>::new());
 
-    // The panic is in the log too, under the plugin's own name.
+    // The panic is also in the log, under the plugin's name.
     let panics = host.lines.of("trap");
     assert!(panics.iter().any(|line| line.contains("no way: default/object-29")), "{panics:#?}");
     let report = host.stop().await;

@@ -1,4 +1,4 @@
-//! Log levels by plugin, changed while the host runs (issue 4 point 4).
+//! Log levels of plugins, changed while the host runs.
 
 use informer::admin::Probe;
 use informer_devserver::DevServer;
@@ -7,14 +7,14 @@ use informer_tests::host::TestHost;
 
 use crate::configmaps::ConfigMaps;
 
-/// How many of its lines start like this. It says one of level info and one of level debug of each object it hears of,
-/// through `wasi:logging`.
+/// The number of lines of the plugin that start with `words`. The plugin logs one line of level info and one of level
+/// debug for each object, through `wasi:logging`.
 fn said(host: &TestHost, words: &str) -> usize {
     host.lines.of("settings").iter().filter(|line| line.contains(words)).count()
 }
 
 #[tokio::test]
-async fn a_plugins_level_is_its_own_and_is_changed_live() {
+async fn each_plugin_has_its_own_log_level_which_changes_while_it_runs() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     objects.create("one").await;
@@ -44,7 +44,7 @@ async fn a_plugins_level_is_its_own_and_is_changed_live() {
     assert_eq!((said(&host, " is "), said(&host, "Ok([")), (2, 1));
     assert_eq!(host.plugin("settings")["log-level"], "error");
 
-    // The host of a test keeps everything.
+    // The log of a test host keeps all levels.
     set("default").unwrap();
     objects.create("five").await;
     acknowledged(5).await;

@@ -1,24 +1,24 @@
-//! The whole host in one process, with real components and real HTTP: one test binary, many modules.
+//! The whole host in one process, with real components and real HTTP. All modules are one test binary.
 //!
 //! | module | what it shows |
 //! |---|---|
-//! | `bad_input` | what is wrong is said in a sentence that helps, and the rest goes on |
-//! | `claims` | informers run for the plugins that use them |
-//! | `cli` | the built binary: what it prints, and how it exits |
-//! | `contract` | the ten points of the contract with a handler, each by a real component |
-//! | `controllers` | keys instead of notifications: the workqueue and who reconciles it |
-//! | `custom_resources` | a watch follows its CRD as it comes and goes |
+//! | `bad_input` | bad input gets a clear message, and the rest keeps working |
+//! | `claims` | informers run only for the plugins that use them |
+//! | `cli` | the built binary: its output and its exit status |
+//! | `contract` | the ten points of the contract with a handler, shown by real components |
+//! | `controllers` | reconcilers and their workqueue |
+//! | `custom_resources` | a watch follows its CRD |
 //! | `examples` | the host accepts the `informer.toml` of each example |
-//! | `filters` | what a component hears through the filter of its subscription |
-//! | `isolation` | bad plugins touch neither a good one nor the informers, and their failures are shown |
-//! | `client` | what a component asks of the API server, and is refused |
-//! | `log_levels` | what a plugin says is kept from its own level on, which is changed live |
-//! | `metrics` | what `/metrics` serves, family by family |
-//! | `parts` | what is kept of the objects, and the indexes of the configuration |
-//! | `quarantine` | a plugin that does not work is left alone, and hears what changed since; each change, where asked for |
-//! | `recordings` | what a real API server sent reaches a component, whatever it contains |
-//! | `reload` | a changed component takes over under load; a bad one never does |
-//! | `state` | what plugins keep over reloads and restarts, and a state that does not work |
+//! | `filters` | the filter of a subscription |
+//! | `isolation` | bad plugins affect neither a good plugin nor the informers |
+//! | `client` | the requests of a component to the API server, and their refusals |
+//! | `log_levels` | the log level of each plugin |
+//! | `metrics` | the metrics at `/metrics`, family by family |
+//! | `parts` | the kept parts of objects, and the indexes of the configuration |
+//! | `quarantine` | a failing plugin is quarantined, and later receives what changed |
+//! | `recordings` | recorded answers of a real API server reach a component |
+//! | `reload` | a changed component is promoted under load, a bad component never |
+//! | `state` | the state of plugins across reloads and restarts, and a broken state |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
 mod answers;

@@ -1,4 +1,4 @@
-//! What `GET /metrics` serves: well-formed, documented, and with the plugins' own in it.
+//! The answer to `GET /metrics`: well-formed, documented, and with the metrics of the plugins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::configmaps::ConfigMaps;
 
 const DOCUMENTED: &str = include_str!("../../host/METRICS.md");
 
-/// Of these there is nothing to tell before the first failure, request or event.
+/// These metrics have no samples before the first failure, request or event.
 const LATER: [&str; 3] =
     ["informer_http_requests", "informer_runtime_call_failures", "informer_reflector_last_event_age_seconds"];
 
@@ -25,7 +25,8 @@ struct Family {
     samples: BTreeMap<String, f64>,
 }
 
-/// Reads OpenMetrics text, strictly: a sample belongs to the family before it, once, and nothing follows the end.
+/// Parses OpenMetrics text strictly: a sample belongs to the family before it, is unique, and nothing follows the
+/// end.
 fn parse(text: &str) -> BTreeMap<String, Family> {
     let body = text.strip_suffix("# EOF\n").unwrap();
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
@@ -50,7 +51,7 @@ fn parse(text: &str) -> BTreeMap<String, Family> {
             "counter" => &["_total"],
             "gauge" => &[""],
             "histogram" => &["_bucket", "_sum", "_count"],
-            // Two plugins, two kinds.
+            // Two plugins use this name for two kinds of metric.
             "unknown" => &["", "_total", "_bucket", "_sum", "_count"],
             kind => panic!("{current} is a {kind}"),
         };
@@ -114,7 +115,7 @@ async fn every_metric_is_well_formed_documented_and_served() {
         r#"informer_runtime_call_duration_seconds_count{plugin="one"}"#,
     );
     assert!(calls >= 1.0 && calls == timed, "{calls} {timed}");
-    // One name, two kinds: neither plugin hides or renames the other's.
+    // One name has two kinds: neither plugin hides or renames the metric of the other.
     let seen = &families["informer_plugin_seen"];
     let names: Vec<_> = seen.samples.keys().map(String::as_str).collect();
     assert_eq!(seen.kind, "unknown");
@@ -130,7 +131,7 @@ async fn every_metric_is_well_formed_documented_and_served() {
     host.stop().await;
 }
 
-/// What the admin endpoint answers.
+/// The parsed answer of the admin endpoint.
 async fn scrape(host: &TestHost) -> BTreeMap<String, Family> {
     let admin = format!("http://{}", host.app().admin_address().unwrap());
     let connection = connect(&Access::Server(admin.parse().unwrap())).await.unwrap();
@@ -144,7 +145,7 @@ async fn scrape(host: &TestHost) -> BTreeMap<String, Family> {
     parse(std::str::from_utf8(&text).unwrap())
 }
 
-/// The one sample of a family whose labels contain this.
+/// The only sample of a family whose labels contain `series`.
 fn sample(families: &BTreeMap<String, Family>, family: &str, series: &str) -> f64 {
     let samples = families[family].samples.iter();
     let found: Vec<_> = samples.filter(|(name, _)| name.contains(series)).collect();
@@ -152,8 +153,9 @@ fn sample(families: &BTreeMap<String, Family>, family: &str, series: &str) -> f6
     *found[0].1
 }
 
+/// The workqueue reports its depth, its additions and its retries (W-14).
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_and_filters_are_measured_as_they_go_w14() {
+async fn keys_and_filters_are_measured() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     objects.create_labelled("good", "told").await;
@@ -202,7 +204,7 @@ async fn keys_and_filters_are_measured_as_they_go_w14() {
         assert!(tokio::time::Instant::now() < deadline, "{families:#?}");
     };
     let quick = |family: &str| sample(&families, family, "plugin=\"quick\"");
-    // Two keys, one of which failed twice and was added again each time.
+    // There are two keys. One of them failed twice and was added again each time.
     assert_eq!(quick("informer_workqueue_adds"), 4.0);
     assert_eq!((quick("informer_workqueue_failed"), quick("informer_workqueue_retries")), (2.0, 2.0));
     assert_eq!((quick("informer_workqueue_depth"), quick("informer_workqueue_dropped")), (0.0, 0.0));
@@ -215,7 +217,7 @@ async fn keys_and_filters_are_measured_as_they_go_w14() {
         assert!(of("sum") > 0.0, "{histogram}");
     }
     let slow = |family: &str| sample(&families, family, "plugin=\"slow\"");
-    // One worker: one key in hand, the other waits.
+    // There is one worker: one key is in flight, and the other is pending.
     assert_eq!((slow("informer_workqueue_in_hand"), slow("informer_workqueue_depth")), (1.0, 1.0));
     assert!(
         slow("informer_workqueue_unfinished_work_seconds")
@@ -229,7 +231,7 @@ async fn keys_and_filters_are_measured_as_they_go_w14() {
         samples.filter(|(name, _)| is(name)).map(|(_, value)| *value).sum::<f64>()
     };
     assert_eq!((suppressed("when"), suppressed("changed")), (1.0, 0.0));
-    // The server may have been asked for no more than the label.
+    // The host may have requested only the objects with the label.
     assert!(suppressed("labels") <= 1.0);
     assert_eq!((quick("informer_queue_given_back"), quick("informer_runtime_went_back")), (0.0, 0.0));
     host.stop().await;

@@ -1,4 +1,4 @@
-//! What plugins see of objects of which only a part is kept, and the indexes of `informer.toml`.
+//! The parts of objects that the host keeps for plugins, and the indexes of `informer.toml`.
 
 use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 
-/// A server with a ConfigMap `settings` of team `a` and another one of team `b`.
+/// A server with a ConfigMap `settings` of team `a` and another ConfigMap of team `b`.
 async fn server() -> DevServer {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
@@ -23,7 +23,7 @@ async fn server() -> DevServer {
     server
 }
 
-/// `reader`, with these lines for the watch and its own configuration.
+/// Starts a host with the plugin `reader`, with these lines for the watch and the plugin configuration.
 async fn start(server: &DevServer, watch: &str, config: &str) -> TestHost {
     let toml = format!(
         r#"
@@ -48,7 +48,7 @@ async fn start(server: &DevServer, watch: &str, config: &str) -> TestHost {
     host
 }
 
-/// The JSON of the object that the component was told of with this name.
+/// The JSON text that the component received for the object with this name.
 fn told(host: &TestHost, name: &str) -> Value {
     let lines = host.lines.of("reader");
     let objects = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -59,7 +59,7 @@ fn told(host: &TestHost, name: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_is_told_of_the_metadata_alone_where_only_that_is_watched() {
+async fn a_plugin_receives_only_metadata_if_the_watch_is_for_metadata() {
     let server = server().await;
     let host = start(&server, "metadata-only = true", "what = \"json\"").await;
 
@@ -72,7 +72,7 @@ async fn a_plugin_is_told_of_the_metadata_alone_where_only_that_is_watched() {
     assert_eq!(object["metadata"]["annotations"], json!({"note": "n"}));
     assert_eq!(object["data"], Value::Null);
     assert_eq!(host.cached("v1/configmaps").len(), 2);
-    // The watch is of metadata too.
+    // The watch also requests metadata only.
     crate::configmaps::ConfigMaps::at(&server.url()).await.create("late").await;
     host.lines.until("reader", "the late object", |lines| lines.len() == 3).await;
     assert_eq!(told(&host, "late")["kind"], "PartialObjectMetadata");
@@ -80,7 +80,7 @@ async fn a_plugin_is_told_of_the_metadata_alone_where_only_that_is_watched() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_is_told_of_what_is_kept_and_of_nothing_else() {
+async fn a_plugin_receives_only_the_kept_fields() {
     let server = server().await;
     let host = start(&server, "keep = [\"/data/team\"]", "what = \"json\"").await;
 
@@ -94,12 +94,13 @@ async fn a_plugin_is_told_of_what_is_kept_and_of_nothing_else() {
     host.stop().await;
 }
 
+/// An index finds the objects with a value, and it follows every change of the objects (I-5, I-7).
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_lists_by_an_index_of_the_configuration_i5_i7() {
+async fn a_plugin_lists_objects_by_an_index_of_the_configuration() {
     let server = server().await;
     let index = "index = { by-team = \"/data/team\" }";
     let host = start(&server, index, "what = \"list-meta\"\nindex = [\"by-team\", \"b\"]").await;
-    // Asked at each of the two additions.
+    // The plugin lists in each of its two calls.
     assert_eq!(host.lines.of("reader"), ["default/other", "default/other"]);
     host.stop().await;
 

@@ -1,4 +1,4 @@
-//! An API server that knows one trick: it plays recorded lists and watch streams.
+//! An API server that plays recorded lists and watch streams.
 
 use std::{collections::BTreeMap, convert::Infallible, net::SocketAddr, path::Path, sync::Arc};
 
@@ -12,7 +12,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// The group-version and the resources recorded of it.
+/// A group-version and its recorded resources.
 const RESOURCES: [(&str, &[&str]); 6] = [
     ("v1", &["configmaps", "events", "namespaces", "pods", "secrets"]),
     ("apps/v1", &["deployments", "replicasets"]),
@@ -24,13 +24,13 @@ const RESOURCES: [(&str, &[&str]); 6] = [
 
 /// One recorded resource.
 pub(crate) struct Recording {
-    /// As in `informer.toml`.
+    /// The resource, as in `informer.toml`.
     pub(crate) gvr: String,
     list: Bytes,
     frames: Bytes,
 }
 
-/// Serves until it is dropped.
+/// A server that plays recordings until it is dropped.
 pub(crate) struct Player {
     pub(crate) address: SocketAddr,
     serving: JoinHandle<()>,
@@ -42,7 +42,7 @@ impl Drop for Player {
     }
 }
 
-/// Every recording there is.
+/// All recordings.
 pub(crate) fn recordings() -> Vec<Recording> {
     let mut found = Vec::new();
     for (group_version, resources) in RESOURCES {
@@ -64,7 +64,7 @@ fn unpack(name: &str) -> Bytes {
 }
 
 impl Recording {
-    /// The state of every object after the last frame, by namespace/name, and the keys that were seen but are gone.
+    /// The state of every object after the last frame, by namespace/name, and the keys of the deleted objects.
     pub(crate) fn final_state(&self) -> (BTreeMap<String, Value>, Vec<String>) {
         let mut objects = BTreeMap::new();
         let mut gone = Vec::new();
@@ -91,13 +91,13 @@ impl Recording {
     }
 }
 
-/// `namespace/name`, or `name`.
+/// The key of an object: `namespace/name`, or `name`.
 pub(crate) fn key(object: &Value) -> String {
     let name = object["metadata"]["name"].as_str().unwrap();
     object["metadata"]["namespace"].as_str().map_or_else(|| name.to_owned(), |ns| format!("{ns}/{name}"))
 }
 
-/// Serves the recordings on a free port, watch streams cut into chunks of `chunk` bytes wherever they fall.
+/// Serves the recordings on a free port. Watch streams are cut into chunks of `chunk` bytes, at any position.
 pub(crate) async fn play(chunk: usize) -> Player {
     let recordings = Arc::new(recordings());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -131,14 +131,14 @@ fn answer(
     let Some(recording) = recordings.iter().find(|recording| recording.gvr == path) else {
         return respond(StatusCode::NOT_FOUND, Full::new(Bytes::new()).boxed_unsync());
     };
-    // As a server on which streaming lists are switched off.
+    // A server without streaming lists answers like this.
     if query.contains("sendInitialEvents=") {
         return respond(StatusCode::UNPROCESSABLE_ENTITY, Full::new(Bytes::new()).boxed_unsync());
     }
     if !query.contains("watch=") {
         return whole(recording.list.clone());
     }
-    // Whoever resumes behind the last frame has seen everything: silence.
+    // A watch that resumes after the last frame has seen everything, so it stays silent.
     let listed: Value = serde_json::from_slice(&recording.list).unwrap();
     let listed = listed["metadata"]["resourceVersion"].as_str().unwrap();
     let from_the_list = query.split('&').any(|pair| pair == format!("resourceVersion={listed}"));

@@ -1,4 +1,4 @@
-//! A plugin that does not work is left alone, and hears afterwards what changed since.
+//! Quarantine: a failing plugin is not called, and later receives what changed meanwhile.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use crate::{
     reload::replace,
 };
 
-/// No probe comes by itself within the test, so only the mended file can end it.
+/// No probe is due within the test, so only the repaired file ends the quarantine.
 fn configuration(bad: &std::path::Path) -> String {
     format!(
         r#"
@@ -39,7 +39,7 @@ fn configuration(bad: &std::path::Path) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_that_traps_is_left_alone_until_its_file_is_mended_and_then_hears_what_changed_since() {
+async fn a_trapping_plugin_is_quarantined_and_receives_what_changed_when_its_file_is_repaired() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     for name in ["a", "b", "c"] {
@@ -53,7 +53,7 @@ async fn a_plugin_that_traps_is_left_alone_until_its_file_is_mended_and_then_hea
     host.until("a quarantine", |_| host.plugin("bad")["queue"]["quarantine"].is_object()).await;
     let made = host.plugin("bad")["calls"]["made"].clone();
     assert_eq!(made, 3);
-    assert_eq!(host.unready(), Vec::<String>::new(), "the others are served");
+    assert_eq!(host.unready(), Vec::<String>::new(), "the host must be ready for the other plugins");
     let status = host.status();
     let degraded = status["degraded"][0].as_str().unwrap();
     assert!(degraded.starts_with("plugin bad: in quarantine for "), "{degraded}");
@@ -63,7 +63,7 @@ async fn a_plugin_that_traps_is_left_alone_until_its_file_is_mended_and_then_hea
     objects.update("a", 2).await;
     objects.create("d").await;
     objects.create("e").await;
-    // A creation and a deletion that meet in its queue would be nothing to hear of (point 5).
+    // A creation and a deletion that are both pending would merge into nothing (point 4 of the contract).
     host.lines.until("good", "e", |lines| lines.iter().any(|line| line.starts_with("add default/e "))).await;
     objects.delete("e").await;
     let expected = objects.versions().await;
@@ -73,7 +73,7 @@ async fn a_plugin_that_traps_is_left_alone_until_its_file_is_mended_and_then_hea
         })
         .await;
     host.until("everything merged", |_| host.plugin("bad")["queue"]["offered"] == 8).await;
-    assert_eq!(host.plugin("bad")["calls"]["made"], made, "it is left alone");
+    assert_eq!(host.plugin("bad")["calls"]["made"], made, "the plugin must not be called");
 
     fs::copy(guest("echo"), path.with_extension("new")).unwrap();
     fs::rename(path.with_extension("new"), &path).unwrap();
@@ -81,22 +81,22 @@ async fn a_plugin_that_traps_is_left_alone_until_its_file_is_mended_and_then_hea
     host.lines.until("bad", "what changed since", |lines| last_versions(&calls(lines)) == expected).await;
     let told = calls(&host.lines.of("bad"));
     assert_each_object_in_order_and_once(&told);
-    assert_eq!(told.len(), 4, "the newest of a, b, c and d, and nothing of e: {told:?}");
+    assert_eq!(told.len(), 4, "expected the newest state of a, b, c and d, and nothing for e: {told:?}");
     host.until("the end of it", |status| status["degraded"].as_array().unwrap().is_empty()).await;
     let queue = host.plugin("bad")["queue"].clone();
     assert_eq!((&queue["quarantine"], &queue["dead"], &queue["pending"]), (&().into(), &0.into(), &0.into()));
     assert_eq!(queue["quarantines"], 1);
 
-    // The neighbour: each call once, none failed.
+    // The neighbour gets each call once, and none fails.
     let heard = calls(&host.lines.of("good"));
     assert_each_object_in_order_and_once(&heard);
     assert!(heard.iter().all(|call| call.attempt == 1), "{heard:?}");
     host.stop().await;
 }
 
-/// The fifth failure in a row leads to a quarantine, and takes the new version out of service.
+/// The fifth failure in a row starts a quarantine and removes the new version from service.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_version_that_comes_back_is_called_at_once_whatever_the_one_that_failed_did() {
+async fn the_restored_version_is_called_at_once() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     let directory = tempfile::tempdir().unwrap();
@@ -120,7 +120,7 @@ async fn the_version_that_comes_back_is_called_at_once_whatever_the_one_that_fai
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_change_is_delivered_where_that_was_asked_for() {
+async fn every_change_is_delivered_with_delivery_every() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     let plugin = |name: &str, queue: &str| {
@@ -140,7 +140,7 @@ async fn every_change_is_delivered_where_that_was_asked_for() {
     let host = TestHost::start(&server.url(), &configuration).await.unwrap();
     host.synced().await;
 
-    // The call about the addition ends once the rest waits behind it.
+    // The call for the addition ends when the other changes are pending.
     objects.create("web").await;
     for round in 0..30 {
         objects.update("web", round).await;

@@ -1,14 +1,15 @@
-//! What a real API server sent, through the whole path: every recorded object's final state reaches the component.
+//! Recorded answers of a real API server, through the whole host: the final state of every recorded object reaches
+//! the component.
 
 use informer_guests::guest;
 use informer_tests::host::TestHost;
 
 use crate::player::{Recording, play, recordings};
 
-/// Primes, so that chunks end everywhere: inside escapes, inside emoji, between frames.
+/// Prime chunk sizes, so that chunks end everywhere: inside escapes, inside emoji, between frames.
 const ODD_CHUNKS: [usize; 3] = [61, 4_099, 1_000_003];
 
-/// One watch and one plugin a recording; the plugin is named after the resource.
+/// A configuration with one watch and one plugin for each recording. The plugin has the name of the resource.
 fn configuration(recordings: &[Recording]) -> String {
     let echo = guest("echo");
     recordings.iter().map(|Recording { gvr, .. }| {
@@ -23,7 +24,7 @@ fn plugin(gvr: &str) -> &str {
     gvr.rsplit('/').next().unwrap()
 }
 
-/// True where the last thing said of the object is this verb; the plugin's lines are `verb key version ...`.
+/// Returns true if the plugin's last line for the object has this verb and version. A line is `verb key version ...`.
 fn ends_with(lines: &[String], key: &str, verb: &str, version: Option<&str>) -> bool {
     let about = |line: &&String| line.split(' ').nth(1) == Some(key);
     let Some(last) = lines.iter().rev().find(about) else { return verb == "delete" };
@@ -56,7 +57,7 @@ async fn plays_through(chunk: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_recorded_object_reaches_the_component_in_its_final_state_however_the_stream_is_cut() {
+async fn the_final_state_of_every_recorded_object_reaches_the_component_for_any_chunk_size() {
     for chunk in ODD_CHUNKS {
         plays_through(chunk).await;
     }

@@ -26,7 +26,7 @@ use files::{digest, version, write_in_place};
 const OBJECTS: usize = 20;
 const UPDATES: usize = 1_000;
 const REPLACEMENTS: usize = 20;
-/// The two that must not take over.
+/// The numbers of the two replacements that must be refused.
 const GARBAGE: usize = 7;
 const TRAPS_IN_START: usize = 13;
 
@@ -52,7 +52,7 @@ fn in_service(host: &TestHost) -> Value {
     host.plugin("echo")["version"]["digest"].clone()
 }
 
-/// Waits until this version serves and nothing is refused.
+/// Waits until this version is in service and no version is refused.
 async fn served(host: &TestHost, component: &[u8]) {
     let wanted = digest(component);
     host.until("the new version in service", |_| {
@@ -62,7 +62,7 @@ async fn served(host: &TestHost, component: &[u8]) {
     .await;
 }
 
-/// Waits until the file is refused with these words; the version that served before goes on.
+/// Waits until the file is refused with these words, while the previous version stays in service.
 async fn refused(host: &TestHost, words: &str) {
     let before = in_service(host);
     host.until(&format!("a refusal with `{words}`"), |_| {
@@ -73,7 +73,7 @@ async fn refused(host: &TestHost, words: &str) {
     assert_eq!(host.unready(), Vec::<String>::new(), "a plugin with a version in service is ready");
 }
 
-/// Replaces the file for the n-th time, and waits until the host has made up its mind.
+/// Replaces the file for the n-th time, and waits until the host has accepted or refused it.
 async fn step(host: &TestHost, path: &std::path::Path, n: usize) {
     match n {
         GARBAGE => {
@@ -96,7 +96,7 @@ async fn step(host: &TestHost, path: &std::path::Path, n: usize) {
     }
 }
 
-/// Updates one object after the other, a share of all and then on until the file is replaced.
+/// Updates one object after the other: first its share of all updates, then more until the file is replaced.
 async fn updates(objects: &ConfigMaps, done: &AtomicUsize, replaced: &AtomicBool) {
     let enough = done.load(SeqCst) + UPDATES / REPLACEMENTS;
     while done.load(SeqCst) < enough || !replaced.load(SeqCst) {
@@ -112,8 +112,9 @@ fn assert_no_relist(host: &TestHost) {
     }
 }
 
-/// Every call was made once, succeeded at the first attempt, and is in the counters; nothing was given up.
-fn assert_nothing_lost_and_nothing_doubled(host: &TestHost) {
+/// Asserts that every call was made once, succeeded at the first attempt and was counted, and that nothing was given
+/// up.
+fn assert_nothing_lost_and_nothing_repeated(host: &TestHost) {
     let calls = calls(&host.lines.of("echo"));
     assert_each_object_in_order_and_once(&calls);
     assert!(calls.iter().all(|call| call.attempt == 1));
@@ -130,7 +131,7 @@ fn assert_nothing_lost_and_nothing_doubled(host: &TestHost) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twenty_replacements_under_load_lose_nothing_double_nothing_and_relist_nothing() {
+async fn twenty_replacements_under_load_lose_nothing_repeat_nothing_and_relist_nothing() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     for object in 0..OBJECTS {
@@ -158,9 +159,9 @@ async fn twenty_replacements_under_load_lose_nothing_double_nothing_and_relist_n
         .until("echo", "the last state of every object", |lines| last_versions(&calls(lines)) == expected)
         .await;
     host.until("the queue to run empty", |_| host.plugin("echo")["queue"]["in-flight"] == 0).await;
-    assert_nothing_lost_and_nothing_doubled(&host);
+    assert_nothing_lost_and_nothing_repeated(&host);
     assert_no_relist(&host);
-    // One instance of each version that served; a bad one got no further than its own start.
+    // There was one instance of each version that was in service. The bad versions got no further than their `start`.
     let lines = host.lines.of("echo");
     let starts = lines.iter().filter(|line| line.starts_with("start ")).count();
     assert_eq!(starts, 1 + REPLACEMENTS - 2);
@@ -170,7 +171,7 @@ async fn twenty_replacements_under_load_lose_nothing_double_nothing_and_relist_n
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mounted_configmap_that_swaps_its_symlink_is_reloaded() {
+async fn a_component_in_a_mounted_configmap_is_reloaded_when_the_symlink_changes() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let mount = files::Mount::new();
     mount.publish("..2026_01_01", &[("echo.wasm", &version(1))]);
@@ -199,7 +200,7 @@ async fn a_removed_file_keeps_the_version_in_service() {
     objects.create("after-the-removal").await;
     host.lines.said("echo", "add default/after-the-removal ", "").await;
 
-    // The same file again is no new version, and nothing is wrong any more.
+    // The same file again is not a new version, and the problem is gone.
     replace(&path, &version(1));
     served(&host, &version(1)).await;
     let starts = host.lines.of("echo").iter().filter(|line| line.starts_with("start ")).count();
@@ -207,8 +208,8 @@ async fn a_removed_file_keeps_the_version_in_service() {
     host.stop().await;
 }
 
-/// The plugin starts with a bad file; what happens meanwhile waits for the good one.
-async fn is_loaded_once_mended(bad: Option<&[u8]>, words: &str) {
+/// Starts the plugin with a bad file. The changes meanwhile wait for the good file.
+async fn is_loaded_once_repaired(bad: Option<&[u8]>, words: &str) {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     objects.create("before").await;
@@ -232,24 +233,24 @@ async fn is_loaded_once_mended(bad: Option<&[u8]>, words: &str) {
     let expected = objects.versions().await;
     host.lines.until("echo", "both objects", |lines| last_versions(&calls(lines)) == expected).await;
     assert_eq!(host.unready(), Vec::<String>::new());
-    assert_nothing_lost_and_nothing_doubled(&host);
+    assert_nothing_lost_and_nothing_repeated(&host);
     assert_no_relist(&host);
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_missing_at_the_start_is_loaded_once_it_is_there_and_nothing_is_lost() {
-    is_loaded_once_mended(None, "echo.wasm: No such file or directory").await;
+async fn a_file_that_is_missing_at_the_start_is_loaded_when_it_appears_and_nothing_is_lost() {
+    is_loaded_once_repaired(None, "echo.wasm: No such file or directory").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_garbage_at_the_start_is_loaded_once_it_is_mended_and_nothing_is_lost() {
-    is_loaded_once_mended(Some(b"not wasm"), "not a WebAssembly component: it starts with \"not wasm\"")
+async fn a_file_that_is_bad_at_the_start_is_loaded_when_it_is_repaired_and_nothing_is_lost() {
+    is_loaded_once_repaired(Some(b"not wasm"), "not a WebAssembly component: it starts with \"not wasm\"")
         .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_directory_in_which_something_always_changes_delays_no_reload() {
+async fn constant_changes_in_the_directory_do_not_delay_a_reload() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("echo.wasm");

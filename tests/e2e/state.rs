@@ -1,4 +1,4 @@
-//! What plugins keep (issue 4 point 4): `wasi:keyvalue` on the host's database, through real components.
+//! The state of plugins: `wasi:keyvalue` on the host's database, with real components.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::configmaps::ConfigMaps;
 
-/// One plugin that makes these steps when it hears of an object.
+/// A plugin that runs these steps when it receives an object.
 fn keeper(name: &str, quota: &str, bucket: &str, steps: &serde_json::Value) -> String {
     format!(
         r#"
@@ -30,7 +30,7 @@ fn keeper(name: &str, quota: &str, bucket: &str, steps: &serde_json::Value) -> S
     )
 }
 
-/// As TOML writes it.
+/// A JSON value as an inline value of TOML.
 fn toml(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Array(items) => {
@@ -48,7 +48,7 @@ fn watch() -> &'static str {
     "[[watch]]\ngvr = \"v1/configmaps\"\n"
 }
 
-/// A host with its state in this directory, once every plugin made its steps.
+/// Starts a host with its state in this directory. Waits until every plugin has run its steps.
 async fn host(server: &DevServer, state: &Path, plugins: &[String]) -> TestHost {
     let host =
         TestHost::start_in(&server.url(), state, &format!("{}{}", watch(), plugins.concat())).await.unwrap();
@@ -63,7 +63,7 @@ async fn server() -> DevServer {
 }
 
 #[tokio::test]
-async fn a_bucket_does_what_the_standard_says() {
+async fn a_bucket_behaves_as_the_standard_describes() {
     let (server, state) = (server().await, TempDir::new().unwrap());
     let steps = json!([
         {"get": "k"}, {"set": ["k", "v"]}, {"get": "k"}, {"exists": "k"}, {"exists": "x"}, {"delete": "k"},
@@ -102,7 +102,7 @@ async fn a_bucket_does_what_the_standard_says() {
 }
 
 #[tokio::test]
-async fn what_one_plugin_keeps_survives_a_restart_and_is_nobody_elses() {
+async fn the_state_of_a_plugin_survives_a_restart_and_no_other_plugin_sees_it() {
     let (server, state) = (server().await, TempDir::new().unwrap());
     let counting = [
         keeper("one", "1KiB", "b", &json!([{"increment": ["n", 1]}])),
@@ -120,7 +120,7 @@ async fn what_one_plugin_keeps_survives_a_restart_and_is_nobody_elses() {
 }
 
 #[tokio::test]
-async fn quota_and_limits_are_kept_and_said() {
+async fn quota_and_limits_are_enforced_and_reported() {
     let (server, state) = (server().await, TempDir::new().unwrap());
     let many: Vec<_> = (0..1200).map(|number| (format!("k{number:04}"), "")).collect();
     let large = keeper("large", "1MiB", "b", &json!([{"set": ["k", 100_000]}, {"get": "k"}]));
@@ -147,7 +147,7 @@ async fn quota_and_limits_are_kept_and_said() {
 }
 
 #[tokio::test]
-async fn a_state_that_does_not_work_is_said_and_keeps_nobody_from_hearing_of_events() {
+async fn a_broken_state_is_reported_and_notifications_are_still_delivered() {
     let (server, state) = (server().await, TempDir::new().unwrap());
     std::fs::write(state.path().join("informer.redb"), "no database").unwrap();
     let plugins = [keeper("keeper", "1KiB", "b", &json!([{"get": "k"}, {"set": ["k", "v"]}]))];
@@ -185,7 +185,7 @@ async fn two_hosts_do_not_share_a_state() {
 }
 
 #[tokio::test]
-async fn without_the_grant_the_component_is_refused_with_the_line_to_add() {
+async fn a_component_without_the_grant_is_refused_with_the_line_to_add() {
     let server = server().await;
     let granted = keeper("keeper", "1KiB", "b", &json!([]));
     let without = granted.replace("keyvalue = \"1KiB\"", "");

@@ -8,13 +8,13 @@ use std::{
 use serde_json::Value;
 use tokio::{process::Command, sync::OnceCell};
 
-/// The binary of this tree, built on demand and once a process: an old one would tell of an old program. A test may
-/// build, since cargo has let go of its lock by the time tests run.
+/// Builds the binary of this tree, once for each process, so that a test never runs an old program. A test may build
+/// while it runs: cargo releases its lock before the tests start.
 ///
-/// All members are selected, so that the dependencies are those the tests were built with.
+/// The build selects all members of the workspace, so it uses the same dependencies as the tests.
 ///
 /// # Panics
-/// With cargo's words, where it does not build.
+/// Panics with cargo's output if the binary does not build.
 pub async fn informer() -> &'static Path {
     static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
     BINARY.get_or_init(build).await

@@ -1,11 +1,12 @@
-//! A real kube-apiserver on a real etcd, for tests that must not take our own word for what Kubernetes does.
+//! A real kube-apiserver on a real etcd, for tests that must check against Kubernetes itself.
 //!
 //! Both are built from the Go modules in `tests/cluster` and kept in the user's cache. Each test starts its own
 //! [`RealCluster`], which shares no port, file or process with others. A test fails if a program is neither in the cache
 //! nor can be built, so mark it with `#[ignore = "needs Go: run by cargo xtask test --all"]`.
 //!
-//! There is no kubelet and no scheduler: with [`Options::controllers`], pods appear and stay pending. Without, nothing
-//! follows from what a test writes; even the roles `view`, `edit` and `admin` are empty, as a controller fills them.
+//! There is no kubelet and no scheduler. With [`Options::controllers`], pods are created and stay pending. Without
+//! it, nothing reacts to the objects of a test; even the roles `view`, `edit` and `admin` are empty, because a
+//! controller fills them.
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
@@ -26,28 +27,28 @@ pub use user::User;
 use process::{POLL, Process};
 use site::Site;
 
-/// One question whether the server is ready may take this long.
+/// The timeout of one request for the readiness of the server.
 const ASK_WITHIN: Duration = Duration::from_secs(2);
 
-/// How a [`RealCluster`] differs from the plain one, which is the default.
+/// Options of a [`RealCluster`].
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether the API server serves lists and watches from memory (it does by default), or from etcd.
+    /// If true, the default, the API server serves lists and watches from memory; otherwise from etcd.
     ///
-    /// Without it a compaction is felt at once: a watch from before it is answered 410.
+    /// Without the watch cache a compaction has an effect at once: a watch from an older version gets status 410.
     pub watch_cache: bool,
-    /// Whether kube-controller-manager runs too, so that deployments make pods. Off by default.
+    /// Whether kube-controller-manager runs too, so that deployments create pods. Defaults to false.
     pub controllers: bool,
     /// More flags for kube-apiserver, such as `--feature-gates=ShardedListAndWatch=true`. The last of two equal flags wins.
     pub apiserver_flags: Vec<String>,
-    /// How long the API server may take until it is ready, at every start.
+    /// The longest time until the API server is ready, at every start.
     pub ready_within: Duration,
 }
 
-/// A running cluster. Dropping it kills its processes and removes its directory, also while a test panics.
+/// A running cluster. Dropping it kills its processes and removes its directory, also during a panic of a test.
 #[derive(Debug)]
 pub struct RealCluster {
-    // In this order they are dropped: nobody outlives what it talks to.
+    // The fields are dropped in this order, so each process ends before the process that it talks to.
     controllers: Option<Process>,
     apiserver: Option<Process>,
     etcd: Process,
@@ -64,7 +65,7 @@ impl Default for Options {
             watch_cache: true,
             controllers: false,
             apiserver_flags: Vec::new(),
-            // It takes 4 to 8 s alone; several start at a time on the two cores of a build machine.
+            // A single start takes 4 to 8 s. Several clusters start at a time on the two cores of a build machine.
             ready_within: Duration::from_secs(120),
         }
     }
@@ -73,13 +74,13 @@ impl Default for Options {
 // === impl RealCluster ===
 
 impl RealCluster {
-    /// Starts a cluster and waits until `/readyz` of its API server says so. Builds missing programs first.
+    /// Starts a cluster and waits until `/readyz` of its API server succeeds. Builds missing programs first.
     ///
     /// # Errors
-    /// A program is not available, ended early, or was not ready in time. The error shows the end of the logs.
+    /// Fails if a program is not available, ended early, or was not ready in time. The error contains the end of the logs.
     ///
     /// # Cancel safety
-    /// A dropped call leaves no process behind; a build that began runs to its end.
+    /// A dropped call leaves no process behind. A build that has started runs to its end.
     pub async fn start(options: Options) -> Result<Self> {
         let site = Site::prepare(&options).await?;
         let etcd = site.start_etcd()?;
@@ -96,64 +97,64 @@ impl RealCluster {
         Ok(cluster)
     }
 
-    /// The API server's address. It stays the same, and nobody else's, for the cluster's life.
+    /// The address of the API server. It stays the same and reserved for the life of the cluster.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.site.apiserver_address()
     }
 
-    /// The API server's base URL, without a slash at its end.
+    /// The base URL of the API server, without a trailing slash.
     #[must_use]
     pub fn url(&self) -> String {
         format!("https://{}", self.address())
     }
 
-    /// The bearer token that may do everything.
+    /// The bearer token of an administrator.
     #[must_use]
     pub fn admin_token(&self) -> &'static str {
         User::Admin.token()
     }
 
-    /// A kubeconfig (YAML) that refers to no other file.
+    /// A kubeconfig (YAML) without references to other files.
     #[must_use]
     pub fn kubeconfig(&self, user: User) -> String {
         self.kubeconfig_through(user, self.address())
     }
 
-    /// The same by way of another loopback port, such as that of a [`FaultProxy`](crate::proxy::FaultProxy): the
+    /// A kubeconfig for another loopback port, for example of a [`FaultProxy`](crate::proxy::FaultProxy). The
     /// server's certificate names 127.0.0.1 and no port.
     #[must_use]
     pub fn kubeconfig_through(&self, user: User, address: SocketAddr) -> String {
         user::kubeconfig(user, address, &self.certificate_authority)
     }
 
-    /// A new client, with connections of its own.
+    /// A new client with its own connections.
     ///
     /// # Errors
-    /// The TLS configuration is refused.
+    /// Fails if the TLS configuration is refused.
     pub async fn client(&self, user: User) -> Result<Client> {
         client_of(&self.kubeconfig(user)).await
     }
 
-    /// A new client by way of another loopback port, as [`Self::kubeconfig_through`].
+    /// A new client for another loopback port, like [`Self::kubeconfig_through`].
     ///
     /// # Errors
-    /// The TLS configuration is refused.
+    /// Fails if the TLS configuration is refused.
     pub async fn client_through(&self, user: User, address: SocketAddr) -> Result<Client> {
         client_of(&self.kubeconfig_through(user, address)).await
     }
 
-    /// The directory with the servers' logs, data and certificates.
+    /// The directory with the logs, the data and the certificates of the servers.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.site.directory()
     }
 
-    /// Stops the API server as a rolling upgrade does: it ends its watches, then itself. From then on connections are
-    /// refused. Does nothing while it is stopped.
+    /// Stops the API server like a rolling upgrade: it ends its watches and then itself. From then on, connections
+    /// are refused. Does nothing if the server is stopped.
     ///
     /// # Errors
-    /// It did not end in time and was killed.
+    /// Fails if the server did not end in time and was killed.
     pub async fn stop_apiserver(&mut self) -> Result<()> {
         match self.apiserver.take() {
             Some(apiserver) => apiserver.stop().await,
@@ -161,17 +162,17 @@ impl RealCluster {
         }
     }
 
-    /// Kills the API server as a crash does: connections break without a word. Does nothing while it is stopped.
+    /// Kills the API server like a crash: connections break. Does nothing if the server is stopped.
     pub fn kill_apiserver(&mut self) {
         self.apiserver = None;
     }
 
-    /// Starts a stopped API server, on the same address and the same data, and waits until it is ready.
+    /// Starts a stopped API server on the same address and the same data, and waits until it is ready.
     ///
-    /// Its watch cache begins at the revision of now: watches from before are answered 410.
+    /// Its watch cache starts at the current revision: watches from older versions get status 410.
     ///
     /// # Errors
-    /// It runs already, ended early, or was not ready in time.
+    /// Fails if the server runs already, ended early, or was not ready in time.
     pub async fn start_apiserver(&mut self) -> Result<()> {
         if self.apiserver.is_some() {
             bail!("kube-apiserver runs already; stop_apiserver or kill_apiserver comes first");
@@ -180,31 +181,31 @@ impl RealCluster {
         self.wait_until_ready().await
     }
 
-    /// [`Self::stop_apiserver`], then [`Self::start_apiserver`].
+    /// Calls [`Self::stop_apiserver`] and then [`Self::start_apiserver`].
     ///
     /// # Errors
-    /// Those of the two.
+    /// Fails like the two functions.
     pub async fn restart_apiserver(&mut self) -> Result<()> {
         self.stop_apiserver().await?;
         self.start_apiserver().await
     }
 
-    /// Compacts etcd at its current revision, and answers that revision.
+    /// Compacts etcd at its current revision. Returns that revision.
     ///
-    /// A watch from a version older by two or more is answered 410 from now on (the one before the answer misses only
-    /// the answer itself, which etcd keeps), unless the API server's watch cache still remembers it: see
-    /// [`Options::watch_cache`] and [`Self::start_apiserver`].
+    /// From now on, a watch from a version that is older by two or more gets status 410, unless the watch cache of
+    /// the API server still has the version: see [`Options::watch_cache`] and [`Self::start_apiserver`]. A watch from
+    /// the version just before misses only the revision itself, which etcd keeps.
     ///
     /// # Errors
-    /// etcd does not answer within 30 s.
+    /// Fails if etcd does not answer within 30 s.
     pub async fn compact(&self) -> Result<u64> {
         self.site.compact().await
     }
 
-    /// Stops everything in order and removes the directory.
+    /// Stops all processes in order and removes the directory.
     ///
     /// # Errors
-    /// A server did not end in time and was killed.
+    /// Fails if a server did not end in time and was killed.
     pub async fn shutdown(mut self) -> Result<()> {
         if let Some(controllers) = self.controllers.take() {
             controllers.stop().await?;
@@ -233,7 +234,7 @@ impl RealCluster {
     }
 
     async fn ask_whether_ready(&mut self) -> Result<()> {
-        // Read anew each time: at the first start the file is not there at first, and then incomplete.
+        // The file is read each time: at the first start it does not exist at first, and then it is incomplete.
         self.certificate_authority = self.site.certificate_authority()?;
         let client = self.client(User::Admin).await?;
         let request = http::Request::get("/readyz").body(Vec::new())?;

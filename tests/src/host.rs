@@ -1,4 +1,4 @@
-//! The whole host in this process, and what its plugins say.
+//! The whole host in this process, and the log lines of its plugins.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -15,30 +15,31 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{sync::Notify, time::timeout};
 
-/// How long a test waits for what must happen. A second is what a person expects; a busy build machine gets more.
+/// How long a test waits for an expected event. A person expects it within a second; a busy build machine gets more
+/// time.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running host.
 pub struct TestHost {
     app: App,
-    /// What its plugins said so far.
+    /// The lines of its plugins so far.
     pub lines: Lines,
 }
 
 /// One line of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// By its name in the configuration.
+    /// The name of the plugin in the configuration.
     pub plugin: String,
-    /// How it came about.
+    /// The origin of the line.
     pub stream: LogStream,
-    /// How serious it is.
+    /// The level of the line.
     pub level: LogLevel,
-    /// Without a line break.
+    /// The text, without a line break.
     pub message: String,
 }
 
-/// Everything the plugins of a host said, in order. Cheap to clone; all clones see the same lines.
+/// All lines of the plugins of a host, in order. It is cheap to clone, and all clones share the same lines.
 #[derive(Clone, Default)]
 pub struct Lines(Arc<Heard>);
 
@@ -51,14 +52,14 @@ struct Heard {
 // === impl TestHost ===
 
 impl TestHost {
-    /// Starts the host with this `informer.toml` against the server at `url`, without credentials. Neither
-    /// `[host]` nor `[cluster]` may be in the text: the admin endpoint is off.
+    /// Starts the host with this `informer.toml` against the server at `url`, without credentials. The text must not
+    /// contain `[host]` or `[cluster]`: the admin endpoint is off.
     pub async fn start(url: &str, toml: &str) -> anyhow::Result<Self> {
         let connection = connect(&Access::Server(url.parse()?)).await?;
         Self::start_with(connection, toml).await
     }
 
-    /// As [`TestHost::start`], with a client of the test's own.
+    /// Starts the host like [`TestHost::start`], with a connection of the test.
     pub async fn start_with(connection: Connection, toml: &str) -> anyhow::Result<Self> {
         Self::run(connection, configuration(toml)?).await
     }
@@ -71,7 +72,7 @@ impl TestHost {
         Ok(Self { app, lines })
     }
 
-    /// As [`TestHost::start`], with its state in this directory.
+    /// Starts the host like [`TestHost::start`], with its state in this directory.
     pub async fn start_in(url: &str, state: &Path, toml: &str) -> anyhow::Result<Self> {
         let connection = connect(&Access::Server(url.parse()?)).await?;
         let mut configuration = configuration(toml)?;
@@ -79,8 +80,8 @@ impl TestHost {
         Self::run(connection, configuration).await
     }
 
-    /// Starts the host with the configuration in this file, which it follows, against the server at `url`. The file says
-    /// `[host]` itself.
+    /// Starts the host with this configuration file against the server at `url`. The host follows changes of the
+    /// file. The file contains `[host]` itself.
     pub async fn start_file(url: &str, file: &Path) -> anyhow::Result<Self> {
         let lines = Lines::default();
         let options = Options {
@@ -98,7 +99,7 @@ impl TestHost {
         &self.app
     }
 
-    /// What is wrong although the host serves.
+    /// The problems of a host that still serves.
     pub fn degraded(&self) -> Vec<String> {
         self.app.probe().degraded()
     }
@@ -109,7 +110,7 @@ impl TestHost {
         assert!(synced.is_ok(), "the host does not sync: {:#}", self.status());
     }
 
-    /// Every object in the cache of a resource, as its JSON text, by namespace and name.
+    /// All objects in the cache of a resource as JSON, by namespace and name.
     pub fn cached(&self, gvr: &str) -> Vec<Value> {
         let lister = gvr.parse().ok().and_then(|gvr| self.app.lister(&gvr));
         let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
@@ -117,17 +118,17 @@ impl TestHost {
         objects.iter().filter_map(|object| serde_json::from_str(&object.json().ok()?).ok()).collect()
     }
 
-    /// As the admin endpoint shows it.
+    /// The status, as the admin endpoint returns it.
     pub fn status(&self) -> Value {
         self.app.probe().status()
     }
 
-    /// As the admin endpoint serves them to Prometheus.
+    /// The metrics, as the admin endpoint returns them to Prometheus.
     pub fn metrics(&self) -> String {
         self.app.probe().metrics()
     }
 
-    /// Why the host is not ready; empty: it is.
+    /// Why the host is not ready. It is empty if the host is ready.
     pub fn unready(&self) -> Vec<String> {
         self.app.probe().unready()
     }
@@ -153,13 +154,13 @@ impl TestHost {
         assert!(seen.is_ok(), "{what} did not come about: {:#}", self.status());
     }
 
-    /// Stops it as a signal would.
+    /// Stops the host like a signal does.
     pub async fn stop(self) -> StopReport {
         self.app.stop().await
     }
 }
 
-/// Reads an `informer.toml` of a test.
+/// Parses the `informer.toml` of a test.
 pub fn configuration(toml: &str) -> anyhow::Result<Config> {
     let compiled = std::env::temp_dir().join("informer-tests-compiled");
     let text = format!("[host]\nadmin = \"off\"\ncache-dir = {compiled:?}\nstate-dir = \"off\"\n{toml}");
@@ -171,22 +172,22 @@ pub fn configuration(toml: &str) -> anyhow::Result<Config> {
 // === impl Lines ===
 
 impl Lines {
-    /// What one plugin said so far, without what the host said about it.
+    /// The lines of one plugin so far, without the lines of the host about the plugin.
     pub fn of(&self, plugin: &str) -> Vec<String> {
         let lines = self.0.lines.lock();
         let own = lines.iter().filter(|line| line.plugin == plugin && line.stream != LogStream::Host);
         own.map(|line| line.message.clone()).collect()
     }
 
-    /// Everything said so far.
+    /// All lines so far.
     pub fn all(&self) -> Vec<Line> {
         self.0.lines.lock().clone()
     }
 
-    /// Waits until what one plugin said satisfies the condition.
+    /// Waits until the lines of one plugin satisfy the condition.
     ///
     /// # Panics
-    /// After [`PATIENCE`], with what it said.
+    /// Panics after [`PATIENCE`] with the lines of the plugin.
     pub async fn until(&self, plugin: &str, what: &str, condition: impl Fn(&[String]) -> bool) {
         let looking = async {
             loop {
@@ -203,7 +204,7 @@ impl Lines {
         assert!(seen.is_ok(), "{plugin} never said {what}; it said, at the end: {tail:#?}");
     }
 
-    /// Waits until one plugin said a line that starts and ends like this.
+    /// Waits until one plugin has a line with this start and this end.
     pub async fn said(&self, plugin: &str, start: &str, end: &str) {
         let fits = |line: &String| line.starts_with(start) && line.ends_with(end);
         self.until(plugin, &format!("`{start}...{end}`"), |lines| lines.iter().any(fits)).await;

@@ -1,6 +1,6 @@
-//! What the tests share: [`host`] is the whole host in this process, [`binary`] the built program, [`cluster`] a real
-//! kube-apiserver and etcd, [`proxy`] a connection that can be cut, [`orders`] a custom resource that comes and
-//! goes, [`writer`] a plugin that writes.
+//! Shared parts of the tests: [`host`] is the whole host in this process, [`binary`] the built program, [`cluster`] a
+//! real kube-apiserver and etcd, [`proxy`] a connection that a test can cut, [`orders`] a custom resource that is
+//! created and deleted, and [`writer`] a plugin that writes.
 
 pub mod binary;
 pub mod cluster;

@@ -1,4 +1,4 @@
-//! A custom resource that comes and goes: `orders.shop.example.com`.
+//! A custom resource that is created and deleted: `orders.shop.example.com`.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use kube::{
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-/// As in `informer.toml`.
+/// The resource, as in `informer.toml`.
 pub const GVR: &str = "shop.example.com/v1/orders";
 
 const DEFINITION: &str = "orders.shop.example.com";
 
-/// How long a server may take to begin or to end serving a resource.
+/// How long a server may take to start or to stop serving a resource.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The resource on one server, in namespace `default`, as any client sees it.
+/// The orders of the namespace `default` on one server.
 pub struct Orders {
     definitions: Api<CustomResourceDefinition>,
     orders: Api<DynamicObject>,
 }
 
 impl Orders {
-    /// Nothing is asked yet.
+    /// Makes no request yet.
     #[must_use]
     pub fn at(client: Client) -> Self {
         let kind = GroupVersionKind::gvk("shop.example.com", "v1", "Order");
@@ -37,10 +37,10 @@ impl Orders {
         }
     }
 
-    /// Defines the resource, and waits until it is served.
+    /// Creates the CRD, and waits until the resource is served.
     ///
     /// # Errors
-    /// The server refuses, or it takes too long.
+    /// Fails if the server refuses, or if it takes too long.
     pub async fn install(&self) -> anyhow::Result<()> {
         let definition = serde_json::from_value(json!({
             "metadata": {"name": DEFINITION},
@@ -57,10 +57,10 @@ impl Orders {
         self.until(true).await
     }
 
-    /// Takes the definition back, with every order, and waits until the server does not serve the resource any more.
+    /// Deletes the CRD and with it every order, and waits until the resource is no longer served.
     ///
     /// # Errors
-    /// The server refuses, or it takes too long.
+    /// Fails if the server refuses, or if it takes too long.
     pub async fn uninstall(&self) -> anyhow::Result<()> {
         self.definitions
             .delete(DEFINITION, &DeleteParams::default())
@@ -72,7 +72,7 @@ impl Orders {
     /// Creates an order.
     ///
     /// # Errors
-    /// The server refuses.
+    /// Fails if the server refuses.
     pub async fn create(&self, name: &str) -> anyhow::Result<()> {
         let order = serde_json::from_value(json!({
             "apiVersion": "shop.example.com/v1", "kind": "Order",

@@ -1,7 +1,7 @@
 //! A TCP proxy that fails on demand.
 //!
-//! It knows nothing of what it carries, so TLS passes through it, and a fault strikes where a network's would: in the
-//! middle of a record, a frame, an object.
+//! The proxy does not interpret the bytes, so TLS passes through it. A fault can strike in the middle of a record, a
+//! frame or an object, like a fault of a network.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -22,24 +22,25 @@ use crate::cluster::port::ReservedPort;
 use acceptor::Acceptor;
 use counters::Counters;
 
-/// What the proxy does to connections until it is told otherwise.
+/// How the proxy treats connections until the mode changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Forwards everything.
+    /// Forwards all bytes.
     Pass,
-    /// Accepts, keeps everything open, and forwards nothing in either direction; the kernels' buffers hold what comes.
-    /// A later mode goes on where this one stopped. What was read just before may still arrive.
+    /// Accepts connections, keeps all of them open, and forwards nothing in either direction. The kernel's buffers
+    /// hold the bytes. A later mode continues where this mode stopped. Bytes that were read just before may still
+    /// arrive.
     Stall,
-    /// Refuses new connections (`ECONNREFUSED`); the open ones pass.
+    /// Refuses new connections (`ECONNREFUSED`). Open connections work.
     Refuse,
-    /// Forwards; resets each connection that has brought its client this many bytes, counted from when this mode was
-    /// set. What the client's kernel had no room for is lost with the connection.
+    /// Forwards, and resets each connection after this many bytes to its client, counted from the moment when the
+    /// mode was set. Bytes for which the client had no buffer are lost with the connection.
     CutAfter(u64),
 }
 
-/// A proxy on a loopback port of its own, in front of one server. It ends, with all its connections, when dropped.
+/// A proxy on its own loopback port in front of one server. Dropping it ends all its connections.
 ///
-/// Connections are as many as there are clients and have a fixed buffer each: a slow reader slows its sender.
+/// There is one connection for each client, with a fixed buffer: a slow reader slows its sender.
 #[derive(Debug)]
 pub struct FaultProxy {
     address: SocketAddr,
@@ -51,7 +52,7 @@ pub struct FaultProxy {
     _acceptor: AbortOnDropHandle<()>,
 }
 
-/// A mode, numbered so that setting an equal one again counts as new.
+/// A mode with a number, so that setting the same mode again counts as a change.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     number: u64,
@@ -68,14 +69,14 @@ struct Generation {
 // === impl FaultProxy ===
 
 impl FaultProxy {
-    /// Listens on a free loopback port, in [`Mode::Pass`]. The server need not be there yet: a connection to it is
-    /// made for each one accepted, which is reset if that fails.
+    /// Listens on a free loopback port, in [`Mode::Pass`]. The server may start later: the proxy connects to it for
+    /// each accepted connection, and resets the connection if that fails.
     ///
     /// # Errors
-    /// No port can be had.
+    /// Fails if no port is free.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Panics outside a tokio runtime.
     pub fn start(server: SocketAddr) -> io::Result<Self> {
         let port = ReservedPort::reserve()?;
         let address = port.address();
@@ -97,19 +98,19 @@ impl FaultProxy {
         Ok(Self { address, setting, applied, generation, counters, stop, _acceptor: acceptor })
     }
 
-    /// Where clients connect to. It is nobody else's for the proxy's life, also while connections are refused.
+    /// The address for clients. It stays reserved for the life of the proxy, also while connections are refused.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Changes the mode; on return it holds for new connections, and open ones follow at once.
+    /// Changes the mode. On return the mode holds for new connections, and open connections follow at once.
     ///
     /// # Errors
-    /// Listening again, after [`Mode::Refuse`], failed; the proxy is of no more use then.
+    /// Fails if the proxy cannot listen again after [`Mode::Refuse`]. The proxy is unusable then.
     ///
     /// # Cancel safety
-    /// The mode changes nevertheless.
+    /// The mode changes even if the call is dropped.
     pub async fn set(&self, mode: Mode) -> io::Result<()> {
         let mut number = 0;
         self.setting.send_modify(|setting| {
@@ -120,11 +121,11 @@ impl FaultProxy {
         if applied { Ok(()) } else { Err(io::Error::other("the proxy could not listen again")) }
     }
 
-    /// Resets every open connection, on both sides and without a word (`RST`), whatever the mode, and waits until they
-    /// are gone. New ones may follow. Answers how many it were.
+    /// Resets every open connection on both sides (`RST`), in every mode, and waits until they are gone. New
+    /// connections may follow. Returns the number of connections.
     ///
     /// # Cancel safety
-    /// The connections are reset nevertheless.
+    /// The connections are reset even if the call is dropped.
     pub async fn cut(&self) -> usize {
         let fresh = Generation::new(&self.stop);
         let old = std::mem::replace(&mut *self.generation.lock(), fresh);
@@ -135,7 +136,7 @@ impl FaultProxy {
         count
     }
 
-    /// What happened so far.
+    /// The counters so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counters.read()

@@ -4,21 +4,21 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// What it may do, and what it does.
+/// The grants and the steps of the plugin.
 #[derive(Clone, Debug)]
 pub struct Writer<'a> {
-    /// What it hears of: it acts when it hears of the object `trigger`.
+    /// The resource of its subscription. The plugin runs its steps when it receives the object `trigger`.
     pub on: &'a str,
-    /// Lines of `[plugin.grant]`.
+    /// The lines of `[plugin.grant]`.
     pub grant: &'a str,
-    /// An array; see the guest's source.
+    /// An array of steps, see the guest's source.
     pub steps: Value,
 }
 
 // === impl Writer ===
 
 impl Writer<'_> {
-    /// `[[plugin]]` with the name `writer`.
+    /// The table `[[plugin]]` with the name `writer`.
     #[must_use]
     pub fn toml(&self, component: &Path) -> String {
         let Self { on, grant, steps } = self;

@@ -1,4 +1,4 @@
-//! Files that are no plugin: each is told in one sentence, and keeps no other plugin from its work.
+//! Files that are not plugins: each gets a one-sentence error, and the other plugins keep working.
 
 use std::{fs, path::PathBuf};
 
@@ -9,11 +9,12 @@ use informer_tests::host::TestHost;
 use super::configuration;
 use crate::configmaps::ConfigMaps;
 
-/// The first eight bytes of every component and of every core module, and all there is of the smallest.
+/// The first eight bytes of every component and of every core module. The smallest component and the smallest module
+/// consist of them alone.
 const EMPTY_COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 const EMPTY_MODULE: &[u8] = b"\0asm\x01\0\0\0";
 
-/// A plugin's name, its file, and what the operator reads of it, `PATH` being the file's.
+/// The name of a plugin, its file, and the error that the operator reads, with `PATH` in place of the file's path.
 type Bad = (&'static str, PathBuf, &'static str);
 
 fn bad_components(directory: &std::path::Path) -> Vec<Bad> {
@@ -70,7 +71,7 @@ fn bad_components(directory: &std::path::Path) -> Vec<Bad> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_are_no_plugin_are_told_each_and_keep_a_good_plugin_from_nothing() {
+async fn each_file_that_is_not_a_plugin_is_reported_and_a_good_plugin_keeps_working() {
     let directory = tempfile::tempdir().unwrap();
     let bad = bad_components(directory.path());
     let plugins = bad.iter().map(|(name, path, _)| {
@@ -97,7 +98,7 @@ async fn files_that_are_no_plugin_are_told_each_and_keep_a_good_plugin_from_noth
         assert!(refused.contains(expected), "{name}: {refused}");
         assert!(!refused.contains('\n'), "{name}: {refused}");
         assert!(plugin["version"].is_null());
-        // What it missed is kept for its mended file.
+        // The host keeps the notifications that the plugin missed for the repaired file.
         assert_eq!(plugin["queue"]["pending"], 1, "{plugin:#}");
         let reason = format!("plugin {name}: no version in service: {}", plugin["refused"].as_str().unwrap());
         assert!(unready.contains(&reason), "{reason} not in {unready:#?}");

@@ -1,4 +1,4 @@
-//! Objects that are none: the others arrive, and the bad ones are counted and named.
+//! Malformed objects: they are counted and named, and the other objects arrive.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
     echo::{calls, last_versions},
 };
 
-/// With labels that are no labels: its metadata cannot be read, its name can.
+/// An object with malformed labels: its metadata cannot be parsed, but its name can be read.
 fn broken(name: &str) -> Value {
     let mut object = configmap(name, "7");
     object["metadata"]["labels"] = json!(["a", "b"]);
@@ -69,7 +69,7 @@ async fn bad_objects_of_a_watch_are_counted_and_the_others_arrive() {
     let counters = &informer["counters"];
     assert_eq!((&counters["skipped"], &counters["quarantined"]), (&json!(2), &json!(1)), "{informer:#}");
     assert_eq!((&counters["lists"], &counters["failures"]), (&json!(1), &json!(0)), "{informer:#}");
-    // Its next event released it (D-2).
+    // The next good event of the object ends its quarantine (D-2).
     assert_eq!(informer["reflectors"][0]["quarantined"], json!({}));
     host.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Watches of what the server does not have.
+//! Watches of resources that the server does not serve.
 
 use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
@@ -11,7 +11,7 @@ use informer_tests::{
 use super::configuration;
 use crate::configmaps::ConfigMaps;
 
-/// The other watch and its plugin, beside those of [`configuration`].
+/// Adds another watch and its plugin to [`configuration`].
 fn with_watch(gvr: &str) -> String {
     format!(
         r#"
@@ -29,8 +29,8 @@ fn with_watch(gvr: &str) -> String {
     )
 }
 
-/// The host says this of the watch; the other one and its plugin work.
-async fn is_told_and_keeps_nobody(server: &DevServer, gvr: &str, expected: &str) -> TestHost {
+/// Waits until the host reports `expected` for the watch. The other watch and its plugin work.
+async fn is_reported_and_the_rest_works(server: &DevServer, gvr: &str, expected: &str) -> TestHost {
     let host = TestHost::start(&server.url(), &with_watch(gvr)).await.unwrap();
     let told = |reason: &String| {
         let start = format!(
@@ -51,20 +51,20 @@ async fn is_told_and_keeps_nobody(server: &DevServer, gvr: &str, expected: &str)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_misspelt_resource_is_told_with_what_was_perhaps_meant() {
+async fn a_misspelt_resource_is_reported_with_a_suggestion() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let expected = ": apps/v1 has no resource `deploymnets`; did you mean `deployments`";
 
-    let host = is_told_and_keeps_nobody(&server, "apps/v1/deploymnets", expected).await;
+    let host = is_reported_and_the_rest_works(&server, "apps/v1/deploymnets", expected).await;
 
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_group_that_nobody_serves_is_told_and_watched_once_its_crd_is_there() {
+async fn a_group_that_is_not_served_is_reported_and_watched_when_its_crd_appears() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let expected = format!(": {} has no API shop.example.com/v1", server.url());
-    let host = is_told_and_keeps_nobody(&server, orders::GVR, &expected).await;
+    let host = is_reported_and_the_rest_works(&server, orders::GVR, &expected).await;
 
     let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
     let orders = Orders::at(client);

@@ -1,4 +1,5 @@
-//! API servers that are down, refuse, or speak nonsense: each is told in one sentence, and outlived.
+//! API servers that are down, refuse requests or send nonsense: each gets a one-sentence error, and the host
+//! recovers.
 
 use hyper::Uri;
 use informer_devserver::DevServer;
@@ -14,8 +15,9 @@ use crate::{
     configmaps::ConfigMaps,
 };
 
-/// The host says exactly this of a server that answers so, and nothing is wrong any more once the server is well.
-async fn is_told_and_outlived(script: impl Fn(&Uri) -> Answer + Send + Sync + 'static, expected: &str) {
+/// Waits until the host reports exactly `expected` for a server with this script. When the server is healthy, the
+/// host reports no problem.
+async fn is_reported_and_survived(script: impl Fn(&Uri) -> Answer + Send + Sync + 'static, expected: &str) {
     let server = Answers::with(script).await;
     let host = TestHost::start(&server.url(), &configuration()).await.unwrap();
 
@@ -36,10 +38,10 @@ async fn is_told_and_outlived(script: impl Fn(&Uri) -> Answer + Send + Sync + 's
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_down_is_named_and_served_once_it_is_up() {
+async fn a_server_that_is_down_is_named_and_used_when_it_is_up() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     ConfigMaps::at(&server.url()).await.create("after-all").await;
-    // On a port where nothing listens, and which nobody else can take.
+    // A reserved port on which nothing listens, and which no other process can take.
     let wire = FaultProxy::start(server.address()).unwrap();
     wire.set(Mode::Refuse).await.unwrap();
     let url = format!("http://{}", wire.address());
@@ -60,8 +62,8 @@ async fn a_server_that_is_down_is_named_and_served_once_it_is_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn credentials_that_are_not_accepted_are_to_be_renewed() {
-    is_told_and_outlived(
+async fn the_error_for_refused_credentials_says_to_renew_them() {
+    is_reported_and_survived(
         |_| Answer::failure(401, "Unauthorized", "Unauthorized"),
         "cannot look up v1/configmaps: the API server at URL answered 401 Unauthorized (GET /api/v1); \
          renew the credentials in the kubeconfig or the service account",
@@ -70,10 +72,10 @@ async fn credentials_that_are_not_accepted_are_to_be_renewed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_permission_is_named_with_the_verbs_to_grant() {
+async fn the_error_for_a_missing_permission_names_the_verbs_to_grant() {
     let forbidden = "configmaps is forbidden: User \"jane\" cannot list resource \"configmaps\" in API group \"\" \
                      at the cluster scope";
-    is_told_and_outlived(
+    is_reported_and_survived(
         move |uri| if is_list(uri) { Answer::failure(403, "Forbidden", forbidden) } else { healthy(uri) },
         &format!(
             "cannot list v1/configmaps: the API server at URL answered 403 Forbidden: {forbidden} \
@@ -84,8 +86,8 @@ async fn a_missing_permission_is_named_with_the_verbs_to_grant() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_for_people_is_no_api_server() {
-    is_told_and_outlived(
+async fn an_html_page_is_reported_as_not_an_api_server() {
+    is_reported_and_survived(
         |_| Answer::new(200, "text/html", "<!doctype html><title>Log in</title>"),
         "cannot look up v1/configmaps: the API server at URL answered with HTML, not JSON: \
          is it an API server? (GET /api/v1)",
@@ -94,8 +96,8 @@ async fn a_page_for_people_is_no_api_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_error_page_of_a_proxy_is_not_shown_in_full() {
-    is_told_and_outlived(
+async fn the_error_page_of_a_proxy_is_shortened() {
+    is_reported_and_survived(
         |_| Answer::new(502, "text/html", "<html><h1>Bad Gateway</h1></html>"),
         "cannot look up v1/configmaps: the API server at URL answered 502 Bad Gateway: \
          an HTML page; is it an API server? (GET /api/v1)",
@@ -104,8 +106,8 @@ async fn the_error_page_of_a_proxy_is_not_shown_in_full() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_breaks_off_is_told_with_how_much_of_it_came() {
-    is_told_and_outlived(
+async fn the_error_for_a_list_that_breaks_off_says_how_much_arrived() {
+    is_reported_and_survived(
         |uri| if is_list(uri) { healthy(uri).broken_after(100) } else { healthy(uri) },
         "cannot list v1/configmaps: the API server at URL closed the connection in the middle of its answer, after 100 bytes \
          (LIST v1/configmaps)",
@@ -114,8 +116,8 @@ async fn a_list_that_breaks_off_is_told_with_how_much_of_it_came() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_is_half_a_json_text_is_told_with_how_much_of_it_came() {
-    is_told_and_outlived(
+async fn the_error_for_an_incomplete_json_list_says_how_much_arrived() {
+    is_reported_and_survived(
         |uri| match is_list(uri) {
             true => Answer::new(200, "application/json", r#"{"kind":"ConfigMapList","items":[{"metadata":"#),
             false => healthy(uri),
@@ -127,8 +129,8 @@ async fn a_list_that_is_half_a_json_text_is_told_with_how_much_of_it_came() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_that_is_no_json_is_told_with_where_it_goes_wrong() {
-    is_told_and_outlived(
+async fn the_error_for_invalid_json_names_the_position() {
+    is_reported_and_survived(
         |uri| {
             if is_list(uri) { Answer::new(200, "application/json", "OK, but no JSON") } else { healthy(uri) }
         },
@@ -139,8 +141,8 @@ async fn text_that_is_no_json_is_told_with_where_it_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_table_is_no_list() {
-    is_told_and_outlived(
+async fn a_table_is_refused_as_a_list() {
+    is_reported_and_survived(
         |uri| match is_list(uri) {
             true => Answer::json(&json!({
                 "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "10"},
@@ -155,8 +157,8 @@ async fn a_table_is_no_list() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_single_object_is_no_list() {
-    is_told_and_outlived(
+async fn a_single_object_is_refused_as_a_list() {
+    is_reported_and_survived(
         |uri| match is_list(uri) {
             true => Answer::json(&crate::answers::configmap("alone", "5")),
             false => healthy(uri),
@@ -168,9 +170,9 @@ async fn a_single_object_is_no_list() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_turns_bad_in_service_is_told_and_costs_no_object() {
+async fn a_server_that_fails_later_is_reported_and_no_object_is_lost() {
     let server = Answers::with(|uri| match crate::answers::is_watch(uri) {
-        // Broken in the middle of a frame.
+        // The answer breaks in the middle of a frame.
         true => Answer::watch(&[json!({"type": "ADDED"})]).broken_after(5),
         false => healthy(uri),
     })
@@ -185,7 +187,7 @@ async fn a_server_that_turns_bad_in_service_is_told_and_costs_no_object() {
         error["class"] == "Unauthorized"
     })
     .await;
-    // What is in the cache is still true as far as anybody knows, and it is served.
+    // The cache may still be true, so the host keeps serving it.
     assert_eq!(host.status()["informers"][0]["objects"], 1);
     assert_eq!(host.unready(), Vec::<String>::new());
 

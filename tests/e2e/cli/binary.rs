@@ -1,4 +1,4 @@
-//! The binary, and one run of it.
+//! Runs of the built binary.
 
 use std::{
     collections::VecDeque,
@@ -16,25 +16,25 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// What a run that ended by itself left behind.
+/// The output and the exit status of a run that ended by itself.
 pub(super) struct Finished {
     pub(super) status: Option<i32>,
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-/// A run that ends when it is told to; killed when dropped.
+/// A run that ends when it gets a signal. It is killed when dropped.
 pub(super) struct Running {
     child: Child,
     stdout: Lines<BufReader<ChildStdout>>,
     stderr: Lines<BufReader<ChildStderr>>,
-    /// Of the log, what was read on the way to something else, and is still to be read.
+    /// Log lines that were read while waiting for another line, and not returned yet.
     unread: VecDeque<String>,
-    /// Holds the files it writes.
+    /// The directory of the files that the process writes.
     _temporary: TempDir,
 }
 
-/// Without what the machine's user has set; in an empty directory.
+/// A command without the user's environment, in an empty directory.
 fn command(binary: &Path, arguments: &[&str], temporary: &TempDir) -> Command {
     let mut command = Command::new(binary);
     command
@@ -51,7 +51,7 @@ fn command(binary: &Path, arguments: &[&str], temporary: &TempDir) -> Command {
     command
 }
 
-/// Runs it to its end.
+/// Runs the binary until it ends.
 pub(super) async fn informer(arguments: &[&str]) -> Finished {
     let temporary = tempfile::tempdir().unwrap();
     let mut command = command(binary::informer().await, arguments, &temporary);
@@ -63,7 +63,7 @@ pub(super) async fn informer(arguments: &[&str]) -> Finished {
     }
 }
 
-/// Waits until the host at this admin address is well: all caches have synced, and all plugins serve.
+/// Waits until the host at this admin address is healthy: all caches have synced, and all plugins serve.
 pub(super) async fn well(admin: &str) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -82,7 +82,7 @@ impl Running {
         Self::spawn(command(binary::informer().await, arguments, &temporary), temporary)
     }
 
-    /// With these variables in its environment.
+    /// Starts a run with these variables in its environment.
     pub(super) async fn start_with(
         arguments: &[&str],
         environment: impl IntoIterator<Item = (&'static str, OsString)>,
@@ -93,7 +93,7 @@ impl Running {
         Self::spawn(command, temporary)
     }
 
-    /// As a process of a user without a home directory.
+    /// Starts a run as a user without a home directory.
     pub(super) async fn start_without_home(arguments: &[&str]) -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let mut command = command(binary::informer().await, arguments, &temporary);
@@ -108,17 +108,18 @@ impl Running {
         Self { child, stdout, stderr, unread: VecDeque::new(), _temporary: temporary }
     }
 
-    /// The next line on stdout.
+    /// Reads the next line of stdout.
     pub(super) async fn line(&mut self) -> String {
         timeout(PATIENCE, self.stdout.next_line()).await.unwrap().unwrap().unwrap()
     }
 
-    /// Reads the log up to a line with these words.
+    /// Reads the log up to a line that contains `words`. Returns that line.
     pub(super) async fn logged(&mut self, words: &str) -> String {
         self.log_up_to(words).await.pop().unwrap()
     }
 
-    /// What it logged since it was last read, up to a line with these words, which is the last.
+    /// Reads the log up to a line that contains `words`. Returns all lines since the last read; the last one contains
+    /// `words`.
     pub(super) async fn log_up_to(&mut self, words: &str) -> Vec<String> {
         let reading = async {
             let mut read = Vec::new();
@@ -139,8 +140,8 @@ impl Running {
         timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("nothing logged with `{words}`"))
     }
 
-    /// Where the admin endpoint of a host listens. What else it logged by then, plugins may be at work already, is still
-    /// to be read.
+    /// Returns the address of the admin endpoint. Other lines that were logged before stay unread: plugins may
+    /// already run.
     pub(super) async fn admin(&mut self) -> String {
         let mut read = self.log_up_to("the admin endpoint listens").await;
         let line = read.pop().unwrap();
@@ -149,14 +150,14 @@ impl Running {
         line.rsplit_once("address=").unwrap().1.trim().to_owned()
     }
 
-    /// Sends a signal, by its name without `SIG`.
+    /// Sends a signal. `name` is without `SIG`.
     pub(super) async fn signal(&self, name: &str) {
         let process = self.child.id().unwrap().to_string();
         let sent = Command::new("kill").args([&format!("-{name}"), &process]).status().await.unwrap();
         assert!(sent.success());
     }
 
-    /// From now on it writes to no file beyond so many bytes; none: as far as the disk goes.
+    /// Limits the size of each file that the process writes to `bytes`. `None` removes the limit.
     pub(super) async fn limit_files(&self, bytes: Option<u32>) {
         let process = self.child.id().unwrap().to_string();
         let soft = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
@@ -167,7 +168,7 @@ impl Running {
         assert!(set.success());
     }
 
-    /// Ends within so long.
+    /// Waits until the run ends, at most `within`.
     pub(super) async fn ended(mut self, within: Duration) -> ExitStatus {
         timeout(within, self.child.wait()).await.unwrap().unwrap()
     }

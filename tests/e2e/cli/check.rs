@@ -1,4 +1,4 @@
-//! `informer check`
+//! The command `informer check`.
 
 use std::{fs, path::PathBuf};
 
@@ -16,7 +16,7 @@ fn file(content: &str) -> (TempDir, PathBuf) {
     (directory, path)
 }
 
-/// One watch, and one plugin with this component.
+/// A configuration with one watch and one plugin with this component.
 fn configuration(server: &str, gvr: &str, component: &str) -> String {
     let source = guest(component);
     format!(
@@ -40,7 +40,7 @@ sorce = \"some.wasm\"
 ";
 
 #[tokio::test]
-async fn everything_that_is_wrong_with_a_file_is_told_with_line_and_column() {
+async fn every_problem_of_a_file_is_reported_with_line_and_column() {
     let (_directory, path) = file(MISTAKES);
     let path = path.to_str().unwrap();
 
@@ -58,7 +58,7 @@ async fn everything_that_is_wrong_with_a_file_is_told_with_line_and_column() {
 }
 
 #[tokio::test]
-async fn a_program_gets_one_object_with_every_problem() {
+async fn the_json_output_is_one_object_with_every_problem() {
     let (_directory, path) = file(MISTAKES);
 
     let checked = informer(&["check", "--output", "json", "--config", path.to_str().unwrap()]).await;
@@ -70,7 +70,7 @@ async fn a_program_gets_one_object_with_every_problem() {
 }
 
 #[tokio::test]
-async fn a_sound_file_is_said_to_be_sound_without_a_cluster() {
+async fn a_valid_file_is_reported_as_valid_without_a_cluster() {
     let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "echo"));
     let path = path.to_str().unwrap();
 
@@ -80,7 +80,7 @@ async fn a_sound_file_is_said_to_be_sound_without_a_cluster() {
 }
 
 #[tokio::test]
-async fn a_component_that_is_not_built_yet_is_missed_unless_the_file_alone_is_checked() {
+async fn a_missing_component_is_reported_unless_only_the_file_is_checked() {
     let missing = configuration(NOBODY, "v1/configmaps", "echo").replace("echo.wasm", "nothing.wasm");
     let (_directory, path) = file(&missing);
     let path = path.to_str().unwrap();
@@ -94,7 +94,7 @@ async fn a_component_that_is_not_built_yet_is_missed_unless_the_file_alone_is_ch
 }
 
 #[tokio::test]
-async fn a_component_that_asks_for_more_than_it_is_granted_is_found_before_it_runs() {
+async fn a_component_that_needs_more_than_its_grants_is_reported_before_it_runs() {
     let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "reader"));
 
     let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
@@ -109,7 +109,7 @@ async fn a_component_that_asks_for_more_than_it_is_granted_is_found_before_it_ru
 }
 
 #[tokio::test]
-async fn a_resource_that_the_cluster_does_not_serve_is_found_before_it_is_watched() {
+async fn a_resource_that_the_cluster_does_not_serve_is_reported_before_it_is_watched() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let (_directory, wrong) = file(&configuration(&server.url(), "apps/v1/deployment", "echo"));
     let (_other, right) = file(&configuration(&server.url(), "apps/v1/deployments", "echo"));
@@ -129,7 +129,7 @@ async fn a_resource_that_the_cluster_does_not_serve_is_found_before_it_is_watche
 }
 
 #[tokio::test]
-async fn a_cluster_that_is_down_is_told_at_once() {
+async fn a_cluster_that_is_down_is_reported_at_once() {
     let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "echo"));
 
     let checked = informer(&["check", "--cluster", "--config", path.to_str().unwrap()]).await;
@@ -145,7 +145,7 @@ async fn a_cluster_that_is_down_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn what_the_server_is_asked_for_because_every_subscription_demands_it_is_said() {
+async fn the_selector_that_all_subscriptions_share_is_reported() {
     let text = configuration(NOBODY, "v1/configmaps", "echo") + "labels = \"app=web\"\n";
     let (_directory, path) = file(&text);
     let path = path.to_str().unwrap();

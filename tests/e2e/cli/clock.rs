@@ -1,4 +1,4 @@
-//! A wall clock that jumps under the running binary (issue 4: fault injection): nothing that waits looks at it.
+//! A wall clock that jumps while the binary runs: no wait depends on it.
 
 mod host;
 mod wall_clock;
@@ -24,7 +24,7 @@ async fn server() -> DevServer {
     DevServer::start(informer_devserver::Config::default()).await.unwrap()
 }
 
-/// What the Events of the test say: how often the one thing happened, and when it did last.
+/// The Events of the test: the count of each, and the time of its last occurrence.
 async fn events(url: &str) -> Vec<(u32, String)> {
     let client = connect(&Access::Server(url.parse().unwrap())).await.unwrap().client;
     let events: Api<Event> = Api::namespaced(client, "default");
@@ -36,7 +36,7 @@ async fn events(url: &str) -> Vec<(u32, String)> {
     told.collect()
 }
 
-/// One jump, and what goes on after it. Of everything that waits, something waits while the clock jumps.
+/// Makes one jump and checks what happens afterwards. Each kind of wait is in progress while the clock jumps.
 async fn jump(round: u32, jump: impl Fn(), clock: &WallClock, stage: &mut Stage) {
     let Stage { objects, host, proxy, server } = stage;
     let begun = Instant::now();
@@ -63,7 +63,7 @@ async fn jump(round: u32, jump: impl Fn(), clock: &WallClock, stage: &mut Stage)
     assert_eq!(made(&status.await), u64::from(2 * (round + 1)), "two calls an object");
     assert!(begun.elapsed() >= BACKOFF, "the retry came after {:?}", begun.elapsed());
 
-    // The watch is back, and goes on.
+    // The watch is open again and delivers events.
     objects.create(&format!("count-{round}")).await;
     host.logged(&format!("default/count-{round}: 1 version seen"), 1).await;
     objects.update(&format!("count-{round}"), 2).await;
@@ -92,7 +92,7 @@ struct Stage {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_clock_that_jumps_neither_holds_up_nor_hurries_nor_loses_anything() {
+async fn a_clock_that_jumps_delays_nothing_hurries_nothing_and_loses_nothing() {
     let (clock, server, directory) = (clock().await, server().await, TempDir::new().unwrap());
     let proxy = FaultProxy::start(server.address()).unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
@@ -107,20 +107,20 @@ async fn a_clock_that_jumps_neither_holds_up_nor_hurries_nor_loses_anything() {
     jump(1, || clock.set(-YEAR), &clock, &mut stage).await;
     jump(2, || clock.set_to_1970(), &clock, &mut stage).await;
 
-    // No jump made up for periods that were not over.
+    // No jump ended a period early.
     let mut host = stage.host;
     let status = host.until("the status", |_| true).await;
     let periods = begun.elapsed().as_secs() / PERIOD.as_secs() + 2;
     let made = |name: &str| plugin(&status, name)["calls"]["made"].as_u64().unwrap();
-    // A relist after each cut may tell it once more.
+    // A relist after each cut may deliver it once more.
     assert!(made("resynced") <= periods + 4, "{} in {periods} periods", made("resynced"));
-    // Each probe is before the end of its period by no more than the jitter.
+    // Each probe may come before the end of its period by at most the jitter.
     assert!(made("trapping") <= 2 * periods, "{} in {periods} periods", made("trapping"));
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_kept_in_the_future_is_there_after_a_restart() {
+async fn state_written_with_a_future_time_survives_a_restart() {
     let (clock, server, directory) = (clock().await, server().await, TempDir::new().unwrap());
     let objects = ConfigMaps::at(&server.url()).await;
     clock.set(YEAR);

@@ -1,4 +1,4 @@
-//! `informer dead-letters` and `informer queues`, over a restart of the host.
+//! The commands `informer dead-letters` and `informer queues`, also across a restart of the host.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::binary::{Finished, Running, informer, well};
 use crate::configmaps::ConfigMaps;
 
-/// A running host whose state is in a directory of the test.
+/// A running host with its state in a directory of the test.
 struct Host {
     running: Running,
     admin: String,
@@ -32,12 +32,12 @@ impl Host {
         Self { running, admin }
     }
 
-    /// Refuses each addition for good.
+    /// Starts a host with a plugin that refuses each addition for good.
     async fn refusing(url: &str, directory: &Path) -> Self {
         Self::failing(url, directory, "").await
     }
 
-    /// As [`refusing`](Self::refusing), and a reconciler refuses each key for good.
+    /// Starts the host of [`refusing`](Self::refusing) with a reconciler that refuses each key for good.
     async fn refusing_keys_too(url: &str, directory: &Path) -> Self {
         let (refuses, fails) = (guest("flaky"), guest("reconciles"));
         let plugins = format!(
@@ -49,7 +49,7 @@ impl Host {
         Self::start(url, directory, &plugins).await
     }
 
-    /// As [`refusing`](Self::refusing), with this in the plugin's configuration too.
+    /// Starts the host of [`refusing`](Self::refusing) with more lines in the plugin's configuration.
     async fn failing(url: &str, directory: &Path, config: &str) -> Self {
         let source = guest("flaky");
         let plugin = format!(
@@ -59,7 +59,7 @@ impl Host {
         Self::start(url, directory, &plugin).await
     }
 
-    /// Takes everything, and is told nothing at the start.
+    /// Starts a host with a plugin that accepts everything and receives no initial additions.
     async fn taking(url: &str, directory: &Path) -> Self {
         let source = guest("echo");
         let plugin =
@@ -73,7 +73,7 @@ impl Host {
         informer(&[&["dead-letters"], arguments, &["--admin", &self.admin]].concat()).await
     }
 
-    /// Asks until the list is as wanted; gives it.
+    /// Polls the list until the condition holds. Returns the list.
     async fn listed(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -111,7 +111,7 @@ async fn three_letters(directory: &TempDir) -> (DevServer, ConfigMaps) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dead_letters_survive_a_restart_and_are_told_again_or_dropped_by_command() {
+async fn dead_letters_survive_a_restart_and_a_command_replays_or_drops_them() {
     let directory = tempfile::tempdir().unwrap();
     let (server, objects) = three_letters(&directory).await;
     objects.delete("b").await;
@@ -119,7 +119,7 @@ async fn dead_letters_survive_a_restart_and_are_told_again_or_dropped_by_command
     let mut host = Host::taking(&server.url(), directory.path()).await;
     host.listed("the letters of the run before", |list| letters(list) == 3).await;
 
-    // The object as it is now.
+    // The replay delivers the current state of the object.
     let replayed = host.dead_letters(&["replay", "--key", "default/a"]).await;
     assert_eq!(
         (replayed.status, replayed.stdout.as_str()),
@@ -133,7 +133,7 @@ async fn dead_letters_survive_a_restart_and_are_told_again_or_dropped_by_command
     let list = host.listed("two letters", |list| letters(list) == 2).await;
     assert!(!list.contains("default/a"), "{list}");
 
-    // One that is gone is told to be gone.
+    // The replay of a deleted object delivers the deletion.
     let replayed = host.dead_letters(&["replay", "--plugin", "fussy", "--key", "default/b"]).await;
     assert!(replayed.stdout.contains("told again as delete"), "{}{}", replayed.stdout, replayed.stderr);
     let told = host.running.logged("delete default/b ").await;
@@ -154,18 +154,18 @@ async fn dead_letters_survive_a_restart_and_are_told_again_or_dropped_by_command
     assert_eq!(dropped, expected);
     host.stop().await;
 
-    // And nothing of it comes back.
+    // Dropped letters do not come back.
     let host = Host::taking(&server.url(), directory.path()).await;
     let nothing = host.dead_letters(&["replay", "--all"]).await;
     assert_eq!((nothing.status, nothing.stdout.as_str()), (Some(1), "no dead letters\n"));
     host.stop().await;
 }
 
-/// A record of a write that was never made, behind a line break, and the sequence that clears a terminal.
+/// A forged audit record behind a line break, and the escape sequence that clears a terminal.
 const FORGED: &str = r"no\n2026-01-01T00:00:00Z  INFO audit: write plugin=other outcome=ok\u001B[2J";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_plugin_fails_with_is_a_line_neither_of_the_log_nor_of_an_answer() {
+async fn the_failure_text_of_a_plugin_cannot_forge_a_line_of_the_log_or_of_an_answer() {
     let directory = tempfile::tempdir().unwrap();
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     ConfigMaps::at(&server.url()).await.create("a").await;
@@ -185,7 +185,7 @@ async fn what_a_plugin_fails_with_is_a_line_neither_of_the_log_nor_of_an_answer(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_oldest_letter_comes_first_whosesoever_it_is_and_all_are_counted() {
+async fn letters_of_all_plugins_are_listed_oldest_first_and_counted() {
     let directory = tempfile::tempdir().unwrap();
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
@@ -215,7 +215,7 @@ async fn the_oldest_letter_comes_first_whosesoever_it_is_and_all_are_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failing_for_good_again_and_again_fills_no_log() {
+async fn repeated_permanent_failures_do_not_fill_the_log() {
     const OBJECTS: usize = 60;
     let directory = tempfile::tempdir().unwrap();
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
@@ -239,7 +239,7 @@ async fn failing_for_good_again_and_again_fills_no_log() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn letters_stay_in_memory_while_the_database_is_locked_and_are_kept_once_it_is_not() {
+async fn letters_stay_in_memory_while_the_database_is_locked_and_are_stored_afterwards() {
     let directory = tempfile::tempdir().unwrap();
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     ConfigMaps::at(&server.url()).await.create("a").await;
@@ -261,7 +261,7 @@ async fn letters_stay_in_memory_while_the_database_is_locked_and_are_kept_once_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_done_is_told_with_what_would_help() {
+async fn a_request_that_cannot_be_done_is_refused_with_a_remedy() {
     let directory = tempfile::tempdir().unwrap();
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let host = Host::taking(&server.url(), directory.path()).await;
@@ -275,17 +275,17 @@ async fn what_cannot_be_done_is_told_with_what_would_help() {
     assert!(undecided.stderr.contains("--key <KEY>"), "{}", undecided.stderr);
     host.stop().await;
 
-    let nobody = informer(&["queues", "--admin", "127.0.0.1:1"]).await;
-    assert_eq!(nobody.status, Some(1));
+    let refused = informer(&["queues", "--admin", "127.0.0.1:1"]).await;
+    assert_eq!(refused.status, Some(1));
     assert!(
-        nobody.stderr.starts_with("informer: no host answers at 127.0.0.1:1; is `informer run`"),
+        refused.stderr.starts_with("informer: no host answers at 127.0.0.1:1; is `informer run`"),
         "{}",
-        nobody.stderr
+        refused.stderr
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_that_were_given_up_survive_a_restart_and_are_reconciled_again_or_dropped_by_command() {
+async fn keys_that_were_given_up_survive_a_restart_and_a_command_replays_or_drops_them() {
     let directory = tempfile::tempdir().unwrap();
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
@@ -308,7 +308,7 @@ async fn keys_that_were_given_up_survive_a_restart_and_are_reconciled_again_or_d
     assert_eq!(host.dead_letters(&["list", "--gvr", "v1/configmaps"]).await.stdout, "no dead letters\n");
     host.stop().await;
 
-    // Mended, and told nothing at the start.
+    // The repaired plugin, without initial additions.
     let mended = plugin("{}", "initial = \"skip\"");
     let mut host = Host::start(&server.url(), directory.path(), &mended).await;
     host.listed("the keys of the run before", |list| keys(list) == 2).await;
@@ -321,7 +321,7 @@ async fn keys_that_were_given_up_survive_a_restart_and_are_reconciled_again_or_d
     assert_eq!((dropped.status, dropped.stdout.as_str()), (Some(0), "fussy key default/bad-2: dropped\n"));
     host.stop().await;
 
-    // And nothing of it comes back.
+    // Dropped letters do not come back.
     let host = Host::start(&server.url(), directory.path(), &mended).await;
     let nothing = host.dead_letters(&["replay", "--all"]).await;
     assert_eq!((nothing.status, nothing.stdout.as_str()), (Some(1), "no dead letters\n"));

@@ -1,10 +1,10 @@
-//! `informer demo`
+//! The command `informer demo`.
 
 use informer_guests::{deployments_rust, guest};
 
 use super::binary::informer;
 
-/// What a person sees, in this order; of the lines, the beginnings.
+/// The expected output, in this order. Each entry is the beginning of a line.
 const STORY: [&str; 16] = [
     "an API server without a cluster, at http://127.0.0.1:",
     "--- the host starts; the deployments nginx and web are there already",
@@ -25,7 +25,7 @@ const STORY: [&str; 16] = [
 ];
 
 #[tokio::test]
-async fn the_story_is_told_and_ends_well() {
+async fn the_demo_prints_its_story_and_succeeds() {
     let component = deployments_rust();
 
     let told = informer(&["demo", "--once", "--component", component.to_str().unwrap()]).await;
@@ -40,12 +40,12 @@ async fn the_story_is_told_and_ends_well() {
         );
     }
     assert!(told.stdout.ends_with("the story went as told\n"), "{}", told.stdout);
-    // What a busy machine is late with is a warning, and no more.
+    // A late line on a busy machine is a warning only.
     assert!(told.stderr.lines().all(|line| line.contains(" WARN ")), "{}", told.stderr);
 }
 
 #[tokio::test]
-async fn a_component_that_says_something_else_fails_the_demo() {
+async fn a_component_that_prints_other_lines_fails_the_demo() {
     let echo = guest("echo");
 
     let told = informer(&["demo", "--once", "--component", echo.to_str().unwrap()]).await;
@@ -60,7 +60,7 @@ async fn a_component_that_says_something_else_fails_the_demo() {
 }
 
 #[tokio::test]
-async fn a_component_that_is_not_there_is_told_with_how_to_get_one() {
+async fn the_error_for_a_missing_component_says_how_to_build_it() {
     let told = informer(&["demo", "--once", "--component", "/nowhere/some.wasm"]).await;
 
     assert_eq!(told.status, Some(1));

@@ -1,4 +1,4 @@
-//! `informer explain`, of a running host.
+//! The command `informer explain`, with a running host.
 
 use std::fs;
 
@@ -14,8 +14,8 @@ use crate::configmaps::ConfigMaps;
 
 const GVR: &str = "v1/configmaps";
 
-/// A running host with three plugins: `picky` wants a label, `echo` takes everything, `flaky` fails twice and then
-/// takes it.
+/// A running host with three plugins: `picky` selects by a label, `echo` accepts everything, and `flaky` fails twice
+/// and then succeeds.
 struct Host {
     running: Running,
     admin: String,
@@ -36,7 +36,7 @@ impl Host {
         Self::with(host, &plugins).await
     }
 
-    /// With these plugins instead.
+    /// Starts a host with these plugins instead.
     async fn with(host: &str, plugins: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
@@ -58,7 +58,7 @@ impl Host {
         informer(&[&["explain"], arguments, &["--admin", &self.admin]].concat()).await
     }
 
-    /// Asks until the answer is as wanted; gives it.
+    /// Polls the answer until the condition holds. Returns the answer.
     async fn explained(
         &self,
         key: &str,
@@ -85,7 +85,7 @@ impl Host {
     }
 }
 
-/// `stage`, `plugin`, `verdict` and the verb or condition, of each step.
+/// The `stage`, `plugin`, `verdict` and verb or condition of each step.
 type Step = (String, String, String, String);
 
 fn steps(answer: &Value) -> Vec<Step> {
@@ -95,7 +95,7 @@ fn steps(answer: &Value) -> Vec<Step> {
     steps.map(|step| (word(step, "stage"), word(step, "plugin"), word(step, "verdict"), last(step))).collect()
 }
 
-/// Of one plugin, or of nobody in particular, without its name.
+/// The steps of one plugin, without its name. `-` selects the steps without a plugin.
 fn of<'a>(steps: &'a [Step], plugin: &str) -> Vec<(&'a str, &'a str, &'a str)> {
     let own = steps.iter().filter(|step| step.1 == plugin);
     own.map(|(stage, _, verdict, last)| (stage.as_str(), verdict.as_str(), last.as_str())).collect()
@@ -110,9 +110,8 @@ fn stands<'a>(answer: &'a Value, plugin: &str) -> &'a str {
     plugins.filter(|own| own["plugin"] == plugin).find_map(|own| own["stands"].as_str()).unwrap()
 }
 
-/// Issue 4, point 7.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_verdict_of_each_stage_is_told_for_each_plugin() {
+async fn explain_reports_the_verdict_of_each_stage_for_each_plugin() {
     let host = Host::start("", "{ times = 2 }").await;
     host.objects.create("web").await;
 
@@ -181,9 +180,8 @@ async fn an_object_outside_the_namespaces_of_a_subscription_is_explained_by_that
     host.stop().await;
 }
 
-/// Issue 4, point 7.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_plugins_own_workqueue_tells_of_the_key_of_the_object() {
+async fn explain_reports_the_key_of_the_object_in_the_workqueue_of_a_plugin() {
     let (controller, other) = (guest("reconciles"), guest("enqueues"));
     let plugins = format!(
         "[[plugin]]\nname = \"controller\"\nsource = {controller:?}\nconfig = {{ times = 2 }}\n\
@@ -219,7 +217,7 @@ async fn the_plugins_own_workqueue_tells_of_the_key_of_the_object() {
     ] {
         assert!(text.contains(words), "{words} is not in:\n{text}");
     }
-    // Whoever has nothing to do with the resource means something else by the name.
+    // A plugin that has nothing to do with the resource means something else by the same key.
     let secrets = host.explain(&["v1/secrets", "default/web", "--output", "json"]).await.stdout;
     let secrets: Value = serde_json::from_str(&secrets).unwrap();
     assert_eq!((&secrets["steps"], &secrets["known"]), (&serde_json::json!([]), &Value::Bool(false)));
@@ -227,7 +225,7 @@ async fn the_plugins_own_workqueue_tells_of_the_key_of_the_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_the_key_waits_and_whether_anybody_reconciles_it_is_told() {
+async fn explain_reports_where_a_key_waits_and_whether_a_reconciler_handles_it() {
     let (fails, traps) = (guest("reconciles"), guest("trap_keys"));
     let plugins = format!(
         "[[plugin]]\nname = \"failing\"\nsource = {fails:?}\nconfig = {{ times = 2 }}\n\
@@ -281,7 +279,7 @@ async fn an_object_that_is_gone_is_still_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_given_up_is_explained_by_its_dead_letter_also_where_no_steps_are_remembered() {
+async fn a_dead_letter_explains_its_object_even_without_recorded_steps() {
     let host = Host::start("trace = 0", "{ times = 9, how = \"permanent\" }").await;
     host.objects.create("web").await;
 
@@ -301,7 +299,7 @@ async fn what_was_given_up_is_explained_by_its_dead_letter_also_where_no_steps_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nobody_knows_is_told_with_what_was_meant() {
+async fn an_unknown_name_is_reported_with_a_suggestion() {
     let host = Host::start("", "{ times = 0 }").await;
     host.objects.create("web").await;
     host.explained("default/web", "delivered", |steps| has(steps, "echo", "delivered")).await;

@@ -1,4 +1,4 @@
-//! `informer log-level`, and `log` of a file that changes.
+//! The command `informer log-level`, and changes of `log` in the configuration.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
     objects.create("one").await;
     host.logged("one is None").await;
 
-    // A plugin says more than the host lets through otherwise, and less.
+    // A plugin may log more, or less, than the level of the host.
     let set = ask(&admin, &["log-level", "debug", "--plugin", "settings"]).await;
     assert_eq!(
         (set.status, set.stdout.as_str()),
@@ -43,9 +43,9 @@ async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
     objects.create("two").await;
     let log = host.log_up_to("Ok([").await;
     let debug: Vec<&String> = log.iter().filter(|line| line.contains(" DEBUG ")).collect();
-    assert_eq!(debug, [log.last().unwrap()], "no line of the host itself");
+    assert_eq!(debug, [log.last().unwrap()], "the host itself must not log at this level");
 
-    // Without a level of its own it follows the host, whose own is changed by a command ...
+    // Without its own level the plugin follows the host's level, which a command changes ...
     assert_eq!(ask(&admin, &["log-level", "default", "--plugin", "settings"]).await.status, Some(0));
     assert_eq!(ask(&admin, &["log-level", "info,plugin=error"]).await.status, Some(0));
     objects.create("three").await;
@@ -62,7 +62,7 @@ async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
     };
     assert_eq!(calls(3).await["log"], "info,plugin=error");
 
-    // ... and by the file.
+    // ... and which the file changes.
     fs::write(&path, configuration("debug")).unwrap();
     let log = host.log_up_to("key [host] log: changed").await;
     assert!(!log.iter().any(|line| line.contains("three is None")), "{log:?}");
@@ -70,7 +70,7 @@ async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
     host.logged("Ok([").await;
     assert_eq!(ask(&admin, &["log-level", "warn"]).await.status, Some(0));
     assert_eq!(ask(&admin, &["log-level", "default"]).await.status, Some(0));
-    assert_eq!(calls(4).await["log"], "debug", "that of the file as it is now");
+    assert_eq!(calls(4).await["log"], "debug", "the level of the current file");
 
     for (arguments, words) in [
         (&["log-level", "debg"][..], "`debg` is no level; did you mean `debug`?"),
@@ -86,7 +86,7 @@ async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
 }
 
 #[tokio::test]
-async fn what_the_command_line_says_about_the_log_wins_over_a_changed_file() {
+async fn the_log_level_of_the_command_line_wins_over_a_changed_file() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");

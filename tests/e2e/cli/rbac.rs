@@ -1,4 +1,4 @@
-//! `informer rbac`
+//! The command `informer rbac`.
 
 use std::fs;
 
@@ -55,7 +55,7 @@ subjects:
 ";
 
 #[tokio::test]
-async fn it_prints_the_roles_as_yaml_and_as_json() {
+async fn rbac_prints_the_roles_as_yaml_and_as_json() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
     fs::write(&path, CONFIGURATION).unwrap();
@@ -88,7 +88,7 @@ async fn it_prints_the_roles_as_yaml_and_as_json() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_configuration_has_no_roles() {
+async fn rbac_refuses_a_file_that_is_not_a_configuration() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
     fs::write(&path, "[[watch]]\ngvr = \"pods\"\n").unwrap();

@@ -1,4 +1,4 @@
-//! `informer reload`
+//! The command `informer reload`.
 
 use std::{fs, path::PathBuf};
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::binary::{Finished, Running, informer};
 
-/// A running host with one plugin, and its files.
+/// A running host with one plugin, and the files of both.
 struct Host {
     _server: DevServer,
     directory: TempDir,
@@ -54,7 +54,7 @@ impl Host {
 }
 
 #[tokio::test]
-async fn what_a_reload_did_is_printed_and_is_in_the_exit_status() {
+async fn reload_prints_its_result_and_returns_it_as_exit_status() {
     let host = Host::start().await;
 
     let done = host.reload(&[]).await;
@@ -79,12 +79,12 @@ async fn what_a_reload_did_is_printed_and_is_in_the_exit_status() {
 }
 
 #[tokio::test]
-async fn a_page_in_a_browser_cannot_ask_for_a_reload() {
+async fn a_web_page_cannot_request_a_reload() {
     let host = Host::start().await;
     let client =
         connect(&Access::Server(format!("http://{}", host.admin).parse().unwrap())).await.unwrap().client;
 
-    // What a form sends without asking for leave.
+    // An HTML form can send this request without a preflight request.
     for kind in ["text/plain", "application/x-www-form-urlencoded"] {
         let request =
             Request::post("/reload").header(CONTENT_TYPE, kind).body(Body::from(b"{}".to_vec())).unwrap();

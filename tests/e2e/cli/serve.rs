@@ -1,4 +1,4 @@
-//! The commands that run until they are told to stop.
+//! The commands that run until they are stopped.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ use super::binary::Running;
 use crate::configmaps::ConfigMaps;
 
 #[tokio::test]
-async fn run_serves_until_sigterm_and_then_ends_well() {
+async fn run_serves_until_sigterm_and_then_succeeds() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     ConfigMaps::at(&server.url()).await.create("something").await;
     let directory = tempfile::tempdir().unwrap();
@@ -30,20 +30,20 @@ async fn run_serves_until_sigterm_and_then_ends_well() {
     host.signal("TERM").await;
 
     host.logged("stopping: the calls in hand are finished").await;
-    // The component's own `stop` is called before the last word.
+    // The host calls the component's `stop` before its last log line.
     host.logged(": stop ").await;
     host.logged("informer::app: stopped").await;
     assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
 }
 
 #[tokio::test]
-async fn the_api_server_alone_tells_a_program_where_it_is_and_ends_at_ctrl_c() {
+async fn apiserver_prints_its_address_for_programs_and_ends_on_ctrl_c() {
     let mut server = Running::start(&["apiserver", "--output", "json"]).await;
     let told: Value = serde_json::from_str(&server.line().await).unwrap();
     let kubeconfig = fs::read_to_string(told["kubeconfig"].as_str().unwrap()).unwrap();
     assert!(kubeconfig.contains(told["url"].as_str().unwrap()), "{kubeconfig}");
 
-    // It answers.
+    // The server answers.
     let objects = ConfigMaps::at(told["url"].as_str().unwrap()).await;
     objects.create("something").await;
     assert_eq!(objects.versions().await.len(), 1);
@@ -53,7 +53,7 @@ async fn the_api_server_alone_tells_a_program_where_it_is_and_ends_at_ctrl_c() {
 }
 
 #[tokio::test]
-async fn dev_serves_plugins_to_an_api_server_of_its_own() {
+async fn dev_runs_plugins_against_its_own_api_server() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
     let configuration = format!(
@@ -72,7 +72,7 @@ async fn dev_serves_plugins_to_an_api_server_of_its_own() {
     assert_eq!(dev.ended(PATIENCE).await.code(), Some(0));
 }
 
-/// A host with the plugin `echo` at this path; with a compile cache, or none.
+/// A host with the plugin `echo` from this path. `cache` is its compile cache, or empty.
 fn configuration(server: &DevServer, source: &Path, cache: &str) -> String {
     format!(
         "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n\
@@ -83,7 +83,7 @@ fn configuration(server: &DevServer, source: &Path, cache: &str) -> String {
 }
 
 #[tokio::test]
-async fn sighup_looks_at_everything_again_whatever_happened_to_the_files_and_ends_nothing() {
+async fn sighup_reloads_all_files_and_ends_nothing() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let (path, source) = (directory.path().join("informer.toml"), directory.path().join("echo.wasm"));
@@ -93,7 +93,7 @@ async fn sighup_looks_at_everything_again_whatever_happened_to_the_files_and_end
     let refused = "the plugin cannot be loaded; mend its file and it is tried again";
     host.logged(refused).await;
 
-    // A file that failed is tried again only where it changed, or somebody asks.
+    // The host tries a file that failed again only if the file changed or a reload is requested.
     for _ in 0..3 {
         host.signal("HUP").await;
         host.logged(refused).await;
@@ -109,7 +109,7 @@ async fn sighup_looks_at_everything_again_whatever_happened_to_the_files_and_end
 }
 
 #[tokio::test]
-async fn a_sighup_while_it_starts_ends_nothing() {
+async fn a_sighup_during_the_start_ends_nothing() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
@@ -124,7 +124,7 @@ async fn a_sighup_while_it_starts_ends_nothing() {
     assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
 }
 
-/// Runs a host until its plugin serves; gives what it logged until then.
+/// Runs a host until its plugin serves. Returns its log until then.
 async fn loads(configuration: &Path) -> String {
     let mut host = Running::start(&["run", "--config", configuration.to_str().unwrap()]).await;
     let log = host.log_up_to("plugin loaded").await.join("\n");
@@ -134,7 +134,7 @@ async fn loads(configuration: &Path) -> String {
 }
 
 #[tokio::test]
-async fn compiled_code_that_is_damaged_is_said_and_compiled_again_and_one_that_cannot_be_kept_is_said() {
+async fn damaged_compiled_code_is_reported_and_replaced_and_a_cache_that_cannot_be_written_is_reported() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let (path, cache) = (directory.path().join("informer.toml"), directory.path().join("cache"));
@@ -150,9 +150,9 @@ async fn compiled_code_that_is_damaged_is_said_and_compiled_again_and_one_that_c
     bytes[middle] ^= 1;
     fs::write(&code, &bytes).unwrap();
     assert!(loads(&path).await.contains(damaged));
-    assert!(!loads(&path).await.contains(damaged), "it was replaced");
+    assert!(!loads(&path).await.contains(damaged), "the damaged code must be replaced");
 
-    // A file where the directory should be.
+    // A file stands in the place of the directory.
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
     write(file.to_str().unwrap());

@@ -1,4 +1,4 @@
-//! What is on disk when the process is killed, and when the disk is full (issue 4: fault injection).
+//! The state on disk after a crash of the process, and on a full disk.
 
 use std::{fs, path::Path};
 
@@ -12,8 +12,8 @@ use tokio::time::{Duration, Instant, sleep};
 use super::binary::{Finished, Running, informer};
 use crate::configmaps::ConfigMaps;
 
-/// A host with its state in a directory: the example that counts, and a plugin that refuses every object whose name
-/// starts with `bad`.
+/// A host with its state in a directory. It runs the example that counts, and a plugin that refuses every object
+/// whose name starts with `bad`.
 struct Host {
     running: Running,
     admin: String,
@@ -52,8 +52,8 @@ impl Host {
         let mut running = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
         let admin = running.admin().await;
         let host = Self { running, admin };
-        // The code of a component is put into a file in memory when it is first instantiated, and never again: later
-        // instances need none, whatever limit is set by then.
+        // The code of a component is put into a memory file when it is first instantiated, and never again. So later
+        // instances work under any limit of the file size.
         host.until("both plugins in service", |status| status["unready"] == serde_json::json!([])).await;
         host
     }
@@ -78,7 +78,7 @@ impl Host {
         }
     }
 
-    /// As a crash: nothing is said goodbye to.
+    /// Kills the process, like a crash.
     async fn kill(self) {
         self.running.signal("KILL").await;
         assert_eq!(self.running.ended(PATIENCE).await.code(), None);
@@ -95,7 +95,7 @@ fn degraded(status: &Value, words: &str) -> bool {
     sentences.iter().any(|sentence| sentence.as_str().unwrap().contains(words))
 }
 
-/// A cluster with one object, and a host that has seen its first version.
+/// A cluster with one object, and a host that has counted its first version.
 async fn one_version_seen() -> (DevServer, TempDir, ConfigMaps, Host) {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = TempDir::new().unwrap();
@@ -107,7 +107,7 @@ async fn one_version_seen() -> (DevServer, TempDir, ConfigMaps, Host) {
 }
 
 #[tokio::test]
-async fn an_example_that_counts_goes_on_after_the_host_was_killed() {
+async fn the_counts_of_the_example_survive_a_crash_of_the_host() {
     let (server, directory, objects, mut host) = one_version_seen().await;
     for round in 2..=5 {
         objects.update("one", round).await;
@@ -121,7 +121,7 @@ async fn an_example_that_counts_goes_on_after_the_host_was_killed() {
     host.running.logged("default/one: 6 versions seen").await;
     host.kill().await;
 
-    // A version that came while nobody was there is one that was not seen.
+    // The plugin did not see the version that was written while the host was down.
     objects.update("one", 7).await;
     let mut host = Host::start(&server, directory.path()).await;
     let line = host.running.logged("default/one: 7 versions seen").await;
@@ -130,10 +130,10 @@ async fn an_example_that_counts_goes_on_after_the_host_was_killed() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_loses_nothing_and_is_over_once_there_is_room() {
+async fn a_full_disk_is_reported_and_loses_nothing_and_the_host_recovers() {
     let (server, directory, objects, host) = one_version_seen().await;
 
-    // The file is larger by now: nothing more is written to it.
+    // The file is already larger than the limit, so no write to it succeeds.
     host.running.limit_files(Some(4096)).await;
     objects.create("two").await;
     objects.create("bad").await;
@@ -150,7 +150,7 @@ async fn a_full_disk_is_told_loses_nothing_and_is_over_once_there_is_room() {
         .await;
     let told = status["plugins"][0]["calls"]["last-failure"].as_str().unwrap();
     assert!(told.contains("the host's state cannot be used: its disk is full"), "{told}");
-    assert_eq!(status["unready"], serde_json::json!([]), "it serves all the same");
+    assert_eq!(status["unready"], serde_json::json!([]), "the host must still be ready");
     let listed = host.ask(&["dead-letters", "list"]).await.stdout;
     assert!(listed.contains("fussy v1/configmaps default/bad: add, given up at "), "{listed}");
     assert_eq!(host.ask(&["status"]).await.status, Some(1));
@@ -168,13 +168,13 @@ async fn a_full_disk_is_told_loses_nothing_and_is_over_once_there_is_room() {
     let deadline = Instant::now() + PATIENCE;
     while !host.ask(&["dead-letters", "list"]).await.stdout.contains("fussy v1/configmaps default/bad: add, ")
     {
-        assert!(Instant::now() < deadline, "the letter is not there after the restart");
+        assert!(Instant::now() < deadline, "the dead letter is missing after the restart");
     }
     host.stop().await;
 }
 
 #[tokio::test]
-async fn a_process_without_a_home_is_warned_that_it_keeps_nothing() {
+async fn a_process_without_a_home_directory_warns_that_it_stores_nothing() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("informer.toml");

@@ -1,4 +1,4 @@
-//! `informer status`, and what it says while the API server is at fault.
+//! The command `informer status`, also while the API server fails.
 
 use std::fs;
 
@@ -24,10 +24,10 @@ use crate::{
     configmaps::ConfigMaps,
 };
 
-/// More than once: how often, the clock says.
+/// The timing decides how many failures the status counts.
 const FAILED_AGAIN: &str = " times in ";
 
-/// A running host, and where to ask it.
+/// A running host and its admin address.
 struct Host {
     running: Running,
     admin: String,
@@ -35,7 +35,7 @@ struct Host {
 }
 
 impl Host {
-    /// Serves `echo` with what the API server at `url` has of ConfigMaps.
+    /// Starts a host whose plugin `echo` receives the ConfigMaps of the API server at `url`.
     async fn start(url: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("informer.toml");
@@ -50,7 +50,7 @@ impl Host {
         Self { running, admin, _directory: directory }
     }
 
-    /// Asks until the answer has all these words; gives it with its exit status.
+    /// Polls the answer until it contains all these words. Returns its exit status and its text.
     async fn says(&self, words: &[&str]) -> (Option<i32>, String) {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
@@ -72,7 +72,7 @@ impl Host {
         serde_json::from_str(&asked.stdout).unwrap()
     }
 
-    /// What `/readyz` answers, and its status code.
+    /// The status code and the text of `/readyz`.
     async fn readyz(&self) -> (u16, String) {
         let connection =
             connect(&Access::Server(format!("http://{}", self.admin).parse().unwrap())).await.unwrap();
@@ -89,8 +89,9 @@ impl Host {
     }
 }
 
+/// The problem disappears from the status when the server is up again (D-12).
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_is_well_says_so_and_a_server_that_goes_down_is_told_and_told_no_more_d12() {
+async fn a_healthy_host_is_reported_as_healthy_and_a_server_is_reported_while_it_is_down() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let proxy = FaultProxy::start(server.address()).unwrap();
     ConfigMaps::at(&server.url()).await.create("something").await;
@@ -113,7 +114,7 @@ async fn a_host_that_is_well_says_so_and_a_server_that_goes_down_is_told_and_tol
         .await;
     assert_eq!(status, Some(1));
     let (code, ready) = host.readyz().await;
-    // It still serves.
+    // The host still serves.
     assert_eq!(code, 200, "{ready}");
     assert!(ready.starts_with("ok, but\nv1/configmaps: "), "{ready}");
 
@@ -128,7 +129,7 @@ async fn a_host_that_is_well_says_so_and_a_server_that_goes_down_is_told_and_tol
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_does_not_answer_is_told_as_slow() {
+async fn a_server_that_does_not_answer_is_reported_as_slow() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let proxy = FaultProxy::start(server.address()).unwrap();
     proxy.set(Mode::Stall).await.unwrap();
@@ -145,7 +146,7 @@ async fn a_server_that_does_not_answer_is_told_as_slow() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_permission_is_told_with_the_rule_to_write() {
+async fn a_missing_permission_is_reported_with_the_rule_to_add() {
     let server = Answers::with(|uri| {
         if is_list(uri) {
             Answer::failure(403, "Forbidden", "configmaps is forbidden: User \"jane\" cannot list it")
@@ -173,7 +174,7 @@ async fn a_missing_permission_is_told_with_the_rule_to_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_compacted_history_and_nonsense_are_told_as_what_they_are() {
+async fn a_compacted_history_and_an_invalid_answer_are_reported_as_such() {
     let server = Answers::with(|uri| match is_watch(uri) {
         true => Answer::failure(410, "Expired", "too old resource version: 10 (99)"),
         false => healthy(uri),
@@ -181,7 +182,7 @@ async fn a_compacted_history_and_nonsense_are_told_as_what_they_are() {
     .await;
     let host = Host::start(&server.url()).await;
     host.says(&[
-        // Once the plugin serves.
+        // The server starts to fail when the plugin serves.
         ": ready, but not everything works\n",
         "answered 410 Gone: too old resource version: 10 (99)",
         "what helps: the informer relists by itself, because the server's history was compacted",
@@ -198,7 +199,7 @@ async fn a_compacted_history_and_nonsense_are_told_as_what_they_are() {
 }
 
 #[tokio::test]
-async fn no_host_is_told_with_what_to_look_at() {
+async fn a_missing_host_is_reported_with_a_remedy() {
     let port = ReservedPort::reserve().unwrap();
     let address = port.address();
 
@@ -212,9 +213,10 @@ async fn no_host_is_told_with_what_to_look_at() {
     assert_eq!(elsewhere.status, Some(2), "{}", elsewhere.stderr);
 }
 
-/// A name that was made to resolve to this machine makes the pages below it the endpoint's own (DNS rebinding).
+/// If an attacker makes a name resolve to this machine, the web pages of that name reach the endpoint (DNS
+/// rebinding).
 #[tokio::test]
-async fn the_admin_endpoint_answers_programs_of_this_machine_and_no_pages() {
+async fn the_admin_endpoint_answers_local_programs_and_refuses_web_pages() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let host = Host::start(&server.url()).await;
     let own = host.admin.as_str();

@@ -1,6 +1,6 @@
-//! Points 5 to 8: which calls are made, and why. Objects that a relist finds unchanged are told only to who asks; a
-//! resync tells them, flagged. A changed UID is a deletion and an addition. Deletions carry the last known state, and
-//! whether it is the final one.
+//! Points 5 to 8: which calls are made, and their causes. A relist delivers unchanged objects only to subscriptions
+//! that request them; a resync delivers them with the cause `resync`. A changed UID is a deletion and an addition. A
+//! deletion carries the last known state, and whether that state is final.
 
 use super::{
     Stage,
@@ -8,7 +8,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_call_says_why_it_is_made() {
+async fn each_call_has_the_right_cause() {
     let stage = Stage::new().await;
     let objects = &stage.objects;
     for name in ["kept", "changed", "deleted", "recreated"] {
@@ -43,7 +43,7 @@ async fn each_call_says_why_it_is_made() {
         })
         .await;
     heard(&host, 12).await;
-    // Marks the end: whatever the relist had to say was said before.
+    // A marker object: everything that the relist delivers comes before it.
     objects.create("end").await;
     heard(&host, 13).await;
     let mut relist = story(&host, "")[7..].to_vec();
@@ -60,7 +60,7 @@ async fn each_call_says_why_it_is_made() {
         ]
     );
 
-    // The last known state: that of before, with its own UID and version.
+    // The last known state has the UID and the version of the old object.
     let calls = calls(&host.lines.of(WITNESS));
     let find = |verb: &str, name: &str, why: &str| {
         calls.iter().find(|call| call.verb == verb && call.name == name && call.why == why).unwrap()
@@ -75,13 +75,13 @@ async fn each_call_says_why_it_is_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_for_all_is_told_after_a_relist_what_did_not_change() {
+async fn a_subscription_to_all_relisted_objects_receives_unchanged_objects_after_a_relist() {
     let stage = Stage::new().await;
     stage.objects.create("kept").await;
     let host = stage.host(WITNESS, "relist = \"all\"", "").await;
     host.synced().await;
 
-    // Something has to happen: a watch that missed nothing resumes without a list.
+    // A change is needed: a watch that missed nothing resumes without a list.
     stage.unseen(stage.objects.create("new")).await;
     host.lines.said(WITNESS, "add default/new ", "").await;
 
@@ -96,7 +96,7 @@ async fn who_asks_for_all_is_told_after_a_relist_what_did_not_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_resync_tells_every_object_as_an_update_to_itself() {
+async fn a_resync_delivers_every_object_as_an_update_to_the_same_state() {
     let stage = Stage::new().await;
     stage.objects.create("a").await;
     stage.objects.create("b").await;

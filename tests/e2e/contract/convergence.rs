@@ -1,5 +1,5 @@
-//! Point 1: Eventually consistent: if the collection stops changing and the API server answers, the cache equals the
-//! collection and every handler has seen the final state of every object it subscribes to.
+//! Point 1: eventually consistent. If the collection stops changing and the API server answers, the cache equals the
+//! collection, and every handler has seen the final state of every object that it subscribes to.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{
 const OBJECTS: usize = 12;
 const STEPS: usize = 240;
 
-/// One step of a writer that respects nothing: any object may come, change or go at any time.
+/// One step of a random writer: any object may be created, changed or deleted at any time.
 async fn step(stage: &Stage, there: &mut [bool; OBJECTS], step: usize) {
     let object = fastrand::usize(..OBJECTS);
     let name = format!("object-{object}");
@@ -27,7 +27,7 @@ async fn step(stage: &Stage, there: &mut [bool; OBJECTS], step: usize) {
     there[object] = !goes;
 }
 
-/// What the handler believes there is: the last version it was told of, by key.
+/// The objects that exist for the handler: the last delivered version, by key.
 fn believed(calls: &[Call]) -> BTreeMap<String, u64> {
     let mut objects = BTreeMap::new();
     for Call { verb, name, version, .. } in calls {
@@ -52,7 +52,7 @@ fn cached(host: &TestHost) -> BTreeMap<String, u64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_the_wire_did_the_cache_and_the_handler_end_with_what_is_there() {
+async fn after_connection_failures_the_cache_and_the_handler_reach_the_final_state() {
     let stage = Stage::new().await;
     let host = stage.host(WITNESS, "", "[plugin.queue]\nworkers = 3").await;
     host.synced().await;

@@ -1,5 +1,5 @@
-//! Point 4: Merging: only what is still pending for one object merges. The queue is held by a call about `gate` while the
-//! changes come in, until the test opens it.
+//! Point 4: merging. Only pending changes of one object merge. A call for `gate` blocks the queue while the changes
+//! arrive, until the test ends the call.
 
 use serde_json::json;
 
@@ -8,14 +8,14 @@ use super::{
     witness::{Call, WITNESS, calls, heard, story},
 };
 
-/// The call about `gate` ends once this one is there, of which the plugin does not hear.
+/// The call for `gate` ends when this object exists. The plugin does not subscribe to this object.
 const OPEN: &str = "open";
 const UNHEARD: &str = "labels = \"!unheard\"";
 const HELD: &str =
     "[plugin.limits]\ndeadline = \"10m\"\n[plugin.config]\nhold = \"gate\"\nuntil = \"default/open\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_pending_for_one_object_is_told_as_one() {
+async fn pending_changes_of_one_object_are_delivered_as_one_call() {
     let stage = Stage::new().await;
     for name in ["updated-twice", "updated-deleted", "replaced"] {
         stage.objects.create(name).await;
@@ -44,8 +44,8 @@ async fn what_is_pending_for_one_object_is_told_as_one() {
     objects.create_labelled(OPEN, "unheard").await;
     heard(&host, 3 + 1 + 6).await;
 
-    // Behind the three initial ones and the gate: in the order of each object's oldest pending change. What stays two
-    // calls does not jump the queue with the second one.
+    // After the three initial calls and the gate come the calls in the order of each object's oldest pending change.
+    // If an object has two calls, the second one is placed at the end of the queue.
     assert_eq!(
         story(&host, "gate")[3..],
         [
@@ -62,7 +62,7 @@ async fn what_is_pending_for_one_object_is_told_as_one() {
         calls.iter().rfind(|call| call.verb == verb && call.name == name).unwrap().clone()
     };
     assert_eq!(call("add", "added-updated").round, "1");
-    // From the oldest state to the newest one.
+    // One update from the oldest state to the newest state.
     let merged = call("update", "updated-twice");
     assert_eq!(
         (merged.old, merged.version),
@@ -70,7 +70,7 @@ async fn what_is_pending_for_one_object_is_told_as_one() {
     );
     assert_ne!(call("delete", "replaced").uid, call("add", "replaced").uid);
     let queue = &host.plugin(WITNESS)["queue"];
-    // The addition that was never told, its update and its deletion.
+    // The undelivered addition, its update and its deletion merge into nothing.
     assert_eq!(queue["cancelled"], 2, "{queue:#}");
     assert_eq!((&queue["merged"]["add"], &queue["merged"]["update"]), (&json!(2), &json!(1)), "{queue:#}");
     host.stop().await;

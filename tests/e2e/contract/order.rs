@@ -1,5 +1,5 @@
-//! Point 2: Order per object: calls for one object never overlap and never go back in time. With one worker the queue is
-//! first in, first out across objects.
+//! Point 2: order per object. Calls for one object never overlap and never go back in time. With one worker, the
+//! queue is first in, first out across objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use super::{
 const OBJECTS: usize = 8;
 const ROUNDS: usize = 30;
 
-/// A call began before another one ended.
+/// Returns true if a call began before another call ended.
 fn overlapped(lines: &[String]) -> bool {
     said(lines).windows(2).any(|two| matches!(two, [Said::Begin(_), Said::Begin(_)]))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_many_workers_one_object_is_in_one_call_and_goes_forward() {
+async fn with_many_workers_calls_of_one_object_never_overlap_and_never_go_back() {
     let stage = Stage::new().await;
-    // The call that waits gives the others time to overtake.
+    // One call waits, so that the others can overtake it.
     let config = "[plugin.queue]\nworkers = 4\n[plugin.config]\nhold = \"object-0\"\nmillis = 15";
     let host = stage.host(WITNESS, "", config).await;
     host.synced().await;
@@ -43,22 +43,22 @@ async fn with_many_workers_one_object_is_in_one_call_and_goes_forward() {
         })
         .await;
 
-    let (mut in_hand, mut versions) = (BTreeSet::new(), BTreeMap::new());
+    let (mut in_flight, mut versions) = (BTreeSet::new(), BTreeMap::new());
     for said in said(&host.lines.of(WITNESS)) {
         match said {
             Said::Begin(call) => {
-                assert!(in_hand.insert(call.name.clone()), "two calls at once: {call:?}");
+                assert!(in_flight.insert(call.name.clone()), "two calls at once: {call:?}");
                 let before = versions.insert(call.name.clone(), call.version);
                 assert!(before.is_none_or(|before| before < call.version), "back in time: {call:?}");
             }
-            Said::End(name) => assert!(in_hand.remove(&name), "{name} ended twice"),
+            Said::End(name) => assert!(in_flight.remove(&name), "{name} ended twice"),
         }
     }
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_one_worker_the_objects_come_in_the_order_of_their_changes() {
+async fn with_one_worker_objects_are_delivered_in_the_order_of_their_changes() {
     let stage = Stage::new().await;
     let host = stage.host(WITNESS, "", "").await;
     host.synced().await;

@@ -1,5 +1,5 @@
-//! Point 9: Reads through the lister are at least as new as the event in hand, and the pages of one list come from one
-//! snapshot.
+//! Point 9: reads through the lister are at least as new as the notification of the current call. All pages of one
+//! list come from one snapshot.
 
 use super::Stage;
 
@@ -7,10 +7,11 @@ const ROUNDS: usize = 40;
 const BEHOLDER: &str = "beholder";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_lister_is_never_behind_the_event_and_shows_one_state() {
+async fn the_lister_is_never_older_than_the_event_and_all_pages_show_one_state() {
     let stage = Stage::new().await;
     let objects = &stage.objects;
-    // Always written in this order, so in no state of the collection is the second one ahead.
+    // The objects are always written in this order, so the second one is never ahead of the first in any state of the
+    // collection.
     for name in ["pair-1", "pair-2"] {
         objects.create_labelled(name, "pair").await;
         objects.update(name, 0).await;

@@ -1,5 +1,6 @@
-//! Point 3: At least once: a call counts when it returned ok. Otherwise it is made again until it succeeds, newer state of the
-//! object takes its place, or its attempts are spent; then it is a dead letter. Nothing is dropped silently.
+//! Point 3: at least once. A call counts when it returned ok. Otherwise it is made again until it succeeds, newer
+//! state of the object replaces it, or its attempts are spent. Then it becomes a dead letter. Nothing is dropped
+//! silently.
 
 use informer_tests::host::TestHost;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use super::{
     witness::{Call, WITNESS, calls, heard},
 };
 
-/// The counters of the queue add up: each notification offered is in one of them.
+/// The counters of the queue add up: each offered notification is in one of them.
 fn assert_accounted_for(host: &TestHost, plugin: &str) {
     let queue = &host.plugin(plugin)["queue"];
     let count = |counter: &str| queue[counter].as_u64().unwrap();
@@ -37,14 +38,14 @@ async fn a_failed_call_is_made_again_until_it_succeeds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn newer_state_takes_the_place_of_what_waits_for_its_retry() {
+async fn newer_state_replaces_a_notification_that_waits_for_its_retry() {
     let stage = Stage::new().await;
-    // Nobody waits an hour: the second call is made because of the update.
+    // The retry is due in an hour, so the update causes the second call.
     let config = "[plugin.retry]\nmin = \"1ms\"\nmax = \"1h\"\nfactor = 10.0\n[plugin.config]\nfail = \"a\"";
     let host = stage.host(WITNESS, "", config).await;
     host.synced().await;
     stage.objects.create("a").await;
-    // 1 ms, 10 ms, 100 ms, 1 s, 10 s: after the fifth failure there is time.
+    // The delays are 1 ms, 10 ms, 100 ms, 1 s and 10 s: after the fifth failure there is time.
     heard(&host, 5).await;
     host.until("the fifth failure", |_| host.plugin(WITNESS)["queue"]["in-flight"] == 0).await;
 
@@ -54,7 +55,7 @@ async fn newer_state_takes_the_place_of_what_waits_for_its_retry() {
         .await;
 
     let Call { verb, attempt, .. } = calls(&host.lines.of(WITNESS)).pop().unwrap();
-    // Never told successfully, so it is still an addition; and the attempts of the older state count.
+    // The addition never succeeded, so the call is still an addition. The attempts of the older state count.
     assert_eq!((verb.as_str(), attempt), ("add", 6));
     assert_eq!(host.plugin(WITNESS)["queue"]["merged"]["add"], 1);
     assert_accounted_for(&host, WITNESS);
@@ -62,7 +63,7 @@ async fn newer_state_takes_the_place_of_what_waits_for_its_retry() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_given_up_is_a_dead_letter_that_says_why_and_newer_state_withdraws_it() {
+async fn a_dead_letter_has_a_reason_and_newer_state_withdraws_it() {
     let stage = Stage::new().await;
     let config = "[plugin.retry]\nmin = \"1ms\"\nmax = \"2ms\"\nattempts = 3\n[plugin.config]\ntimes = 3";
     let host = stage.host("flaky", "", config).await;
@@ -76,7 +77,7 @@ async fn what_is_given_up_is_a_dead_letter_that_says_why_and_newer_state_withdra
     assert!(letter["failure"].as_str().unwrap().contains("failure 3 for default/a"), "{letters:#}");
     assert_accounted_for(&host, "flaky");
 
-    // The update has no handler in this guest, so it succeeds.
+    // This guest has no handler for updates, so the update succeeds.
     stage.objects.update("a", 1).await;
     host.until("the withdrawal", |_| host.plugin("flaky")["dead-letters"] == json!([])).await;
     assert_accounted_for(&host, "flaky");
@@ -84,7 +85,7 @@ async fn what_is_given_up_is_a_dead_letter_that_says_why_and_newer_state_withdra
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handler_s_own_wish_and_its_last_word_are_obeyed() {
+async fn the_retry_delay_and_the_permanent_failure_of_a_handler_are_respected() {
     let stage = Stage::new().await;
     let toml = |how: &str| format!("[plugin.config]\ntimes = 1\nhow = \"{how}\"");
     for (how, counter) in [("retry-after", "acknowledged"), ("permanent", "dead")] {

@@ -1,27 +1,27 @@
-//! What the fixture `witness` says, understood.
+//! Parses the lines of the fixture `witness`.
 
 use informer_tests::host::TestHost;
 
 /// The name of the plugin.
 pub(super) const WITNESS: &str = "witness";
 
-/// One call, as the component saw it.
+/// One call, as the component logged it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) verb: String,
     pub(super) name: String,
     pub(super) uid: String,
-    /// `-` but for updates.
+    /// The old version of an update, `-` for other calls.
     pub(super) old: String,
     pub(super) version: u64,
-    /// The cause; of a deletion, whether its final state is `known`.
+    /// The cause of the call. For a deletion: whether its final state is `known`.
     pub(super) why: String,
     pub(super) attempt: u32,
-    /// `/data/round` of the object.
+    /// The value of `/data/round` in the object.
     pub(super) round: String,
 }
 
-/// A line of it.
+/// One line of the fixture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Begin(Call),
@@ -38,13 +38,13 @@ pub(super) fn calls(lines: &[String]) -> Vec<Call> {
     begins.filter_map(|said| if let Said::Begin(call) = said { Some(call) } else { None }).collect()
 }
 
-/// `verb name why` of each call about an object that is not called `but`.
+/// The text `verb name why` of each call, without the calls for the object `but`.
 pub(super) fn story(host: &TestHost, but: &str) -> Vec<String> {
     let calls = calls(&host.lines.of(WITNESS)).into_iter().filter(|call| call.name != but);
     calls.map(|Call { verb, name, why, .. }| format!("{verb} {name} {why}")).collect()
 }
 
-/// Waits until so many calls came to their end.
+/// Waits until `calls` calls have ended.
 pub(super) async fn heard(host: &TestHost, calls: usize) {
     let ends = |lines: &[String]| lines.iter().filter(|line| line.starts_with("end ")).count();
     host.lines.until(WITNESS, &format!("{calls} calls"), |lines| ends(lines) >= calls).await;

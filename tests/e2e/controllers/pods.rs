@@ -1,14 +1,14 @@
-//! The pods of a test, written through the API as any client would.
+//! The pods of a test, written through the API like any client does.
 
 use informer::{config::Access, connect::connect};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-/// What makes the example fail over a pod.
+/// The annotation that makes the example fail for a pod.
 const BROKEN: &str = "example.com/broken";
 
-/// Those of the namespace `default`.
+/// The pods of the namespace `default`.
 pub(crate) struct Pods(Api<Pod>);
 
 impl Pods {

@@ -1,4 +1,4 @@
-//! Controllers of which the configuration changes while they run.
+//! Controllers whose configuration changes while they run.
 
 use std::{fs, time::Duration};
 
@@ -12,7 +12,8 @@ use tempfile::TempDir;
 use super::{keys, server};
 use crate::{configmaps::ConfigMaps, reload::replace};
 
-/// A key that fails and comes again in an hour: with the capacity of one, nothing else has room meanwhile.
+/// A plugin with one key that fails and is retried in an hour. With a capacity of one, there is no room for another
+/// key meanwhile.
 fn stuck(enqueue: &str, capacity: usize) -> String {
     let source = guest("reconciles");
     format!(
@@ -49,7 +50,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// The only key for which there is room waits for an hour, and the delivery of another object waits for room.
+    /// Starts a host whose only key waits for an hour, while the delivery of another object waits for room.
     async fn stuck() -> Self {
         let server = server().await;
         let objects = ConfigMaps::at(&server.url()).await;
@@ -69,7 +70,7 @@ impl Stage {
     async fn reload(&self, text: &str) -> Report {
         replace(&self.directory.path().join("informer.toml"), text.as_bytes());
         let reload = self.host.app().reload(None);
-        // A removal that waited for room would wait for ever.
+        // A removal that waits for room never ends.
         tokio::time::timeout(Duration::from_secs(30), reload).await.unwrap().unwrap()
     }
 
@@ -80,7 +81,7 @@ impl Stage {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_workqueue_goes_on_with_its_keys_and_a_changed_subscription_makes_others() {
+async fn a_changed_workqueue_keeps_its_keys_and_a_changed_subscription_adds_other_keys() {
     let stage = Stage::stuck().await;
 
     let report = stage.reload(&file(&stuck("object", 10))).await;
@@ -96,7 +97,7 @@ async fn a_changed_workqueue_goes_on_with_its_keys_and_a_changed_subscription_ma
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_is_removed_though_its_delivery_waits_for_room() {
+async fn a_plugin_is_removed_while_its_delivery_waits_for_room() {
     let stage = Stage::stuck().await;
     let source = guest("echo");
     let other = format!(
@@ -111,7 +112,7 @@ async fn a_plugin_is_removed_though_its_delivery_waits_for_room() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delivery_that_waits_for_room_goes_to_the_handler_that_a_reload_brings() {
+async fn a_delivery_that_waits_for_room_goes_to_the_handler_of_a_new_version() {
     let stage = Stage::stuck().await;
     let handles = tokio::task::block_in_place(|| {
         let (keys, calls) = (guest("reconciles"), guest("echo"));

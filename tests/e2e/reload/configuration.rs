@@ -1,4 +1,4 @@
-//! A changed `informer.toml` changes what differs, and nothing else.
+//! A changed `informer.toml` changes only what differs.
 
 use std::{fs, net::SocketAddr, path::PathBuf};
 
@@ -43,7 +43,7 @@ impl Stage {
         stage
     }
 
-    /// The host speaks to its server through the proxy.
+    /// Starts a host that reaches its server through the proxy.
     pub(super) async fn through(text: &str) -> (Self, FaultProxy) {
         let (stage, wire) = Self::start(text, |server| Some(FaultProxy::start(server).unwrap())).await;
         (stage, wire.unwrap())
@@ -75,7 +75,7 @@ impl Stage {
         self.directory.path().join("informer.toml")
     }
 
-    /// Replaces the file and has the host look at it.
+    /// Replaces the file and makes the host reload it.
     pub(super) async fn reload(&self, text: &str) -> Report {
         super::replace(&self.path(), text.as_bytes());
         self.host.app().reload(None).await.unwrap()
@@ -85,7 +85,7 @@ impl Stage {
         self.host.status()["informers"][0]["counters"]["lists"].clone()
     }
 
-    /// Everything that happens now reaches this plugin.
+    /// Creates an object, and waits until this plugin receives it.
     pub(super) async fn hears(&self, plugin: &str, object: &str) {
         self.objects.create(object).await;
         self.host.lines.said(plugin, &format!("add default/{object} "), "").await;
@@ -106,16 +106,16 @@ fn starts(host: &TestHost, plugin: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plugins_come_and_go_and_nobody_else_notices() {
+async fn plugins_are_added_and_removed_without_effect_on_other_plugins() {
     let a = plugin("a", "echo", "");
     let stage = Stage::new(&file("", std::slice::from_ref(&a))).await;
 
     let report = stage.reload(&file("", &[a.clone(), plugin("b", "echo", "")])).await;
-    // Whether the answer tells of its first load depends on who came first to do it.
+    // The answer may or may not contain the first load: it depends on which side loads first.
     assert_eq!(verdicts(&report)[0], ("b", Verdict::Added), "{report:?}");
     stage.host.synced().await;
     stage.hears("b", "three").await;
-    assert_eq!(stage.lists(), 1, "the new one is told from the cache");
+    assert_eq!(stage.lists(), 1, "the new plugin gets its objects from the cache");
 
     let report = stage.reload(&file("", &[plugin("b", "echo", "")])).await;
     assert_eq!(verdicts(&report), [("a", Verdict::Removed)]);
@@ -128,7 +128,7 @@ async fn plugins_come_and_go_and_nobody_else_notices() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_instance_could_tell_is_a_new_version_and_nothing_is_told_again() {
+async fn a_change_that_an_instance_can_see_makes_a_new_version_and_delivers_nothing_again() {
     let stage = Stage::new(&file("", &[plugin("a", "echo", "")])).await;
     let heard = stage.host.lines.of("a").len();
 
@@ -144,7 +144,7 @@ async fn what_an_instance_could_tell_is_a_new_version_and_nothing_is_told_again(
     assert!(!since.iter().any(|line| line.contains("default/one")), "{since:?}");
     assert_eq!(stage.lists(), 1);
 
-    // Workers and retries need no new version.
+    // A change of the workers or the retries needs no new version.
     let report = stage.reload(&file("", &[format!("{with_config}[plugin.queue]\nworkers = 4\n")])).await;
     assert_eq!(verdicts(&report), [("a", Verdict::Changed)]);
     assert_eq!(starts(&stage.host, "a").len(), 2);
@@ -153,7 +153,7 @@ async fn what_an_instance_could_tell_is_a_new_version_and_nothing_is_told_again(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bad_file_changes_nothing_and_says_so_until_it_is_mended() {
+async fn a_bad_file_changes_nothing_and_is_reported_until_it_is_repaired() {
     let good = file("", &[plugin("a", "echo", "")]);
     let stage = Stage::new(&good).await;
 
@@ -182,7 +182,7 @@ async fn a_configuration_that_the_component_refuses_leaves_the_old_version_in_se
     let stage = Stage::new(&file("", &[plugin("a", "echo", "")])).await;
     let before = stage.host.plugin("a")["version"].clone();
 
-    // It imports what is not granted.
+    // The component imports an interface that is not granted.
     let other = plugin("a", "reader", "");
     let report = stage.reload(&file("", &[other])).await;
 
@@ -194,7 +194,7 @@ async fn a_configuration_that_the_component_refuses_leaves_the_old_version_in_se
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_watch_is_followed_by_another_informer_and_only_the_difference_is_told() {
+async fn a_changed_watch_gets_a_new_informer_and_only_the_difference_is_delivered() {
     let plugins = [plugin("a", "echo", "")];
     let stage = Stage::new(&file("", &plugins)).await;
     let heard = stage.host.lines.of("a").len();
@@ -205,10 +205,13 @@ async fn a_changed_watch_is_followed_by_another_informer_and_only_the_difference
     stage.host.lines.said("a", "delete default/two ", "").await;
     stage.hears("a", "three").await;
     let since = stage.host.lines.of("a").split_off(heard);
-    assert!(!since.iter().any(|line| line.contains("default/one")), "it did not change: {since:?}");
-    assert_eq!(starts(&stage.host, "a").len(), 1, "the plugin is not touched");
+    assert!(
+        !since.iter().any(|line| line.contains("default/one")),
+        "an unchanged object was delivered: {since:?}"
+    );
+    assert_eq!(starts(&stage.host, "a").len(), 1, "the plugin must not be restarted");
 
-    // And back again.
+    // The change back works in the same way.
     stage.reload(&file("", &plugins)).await;
     stage
         .host
@@ -220,8 +223,8 @@ async fn a_changed_watch_is_followed_by_another_informer_and_only_the_difference
     stage.end().await;
 }
 
-/// B, which is to take over, cannot be filled; A goes on and has its own troubles.
-async fn the_one_that_serves_is_shown(watch: &str) {
+/// Informer B, the successor, cannot fill its cache. Informer A stays in service and has its own problems.
+async fn the_informer_in_service_is_shown(watch: &str) {
     let plugins = [plugin("a", "echo", "")];
     let (stage, wire) = Stage::through(&file("", &plugins)).await;
     let host = &stage.host;
@@ -235,7 +238,7 @@ async fn the_one_that_serves_is_shown(watch: &str) {
         informers.map(|one| (one["superseded"] == true, one["synced"] == true)).collect()
     };
     host.until("both of them", |status| shown(status) == [(true, true), (false, false)]).await;
-    assert_eq!(host.cached("v1/configmaps").len(), 2, "what is read is complete");
+    assert_eq!(host.cached("v1/configmaps").len(), 2, "the lister must show all objects");
     host.until("the trouble of the one that serves", |status| {
         let degraded = status["degraded"].as_array().unwrap();
         degraded.iter().any(|why| why.as_str().unwrap().starts_with("v1/configmaps: "))
@@ -243,19 +246,19 @@ async fn the_one_that_serves_is_shown(watch: &str) {
     .await;
 
     wire.set(Mode::Pass).await.unwrap();
-    host.until("the other to take over", |status| shown(status) == [(false, true)]).await;
+    host.until("the successor in service", |status| shown(status) == [(false, true)]).await;
     stage.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_informer_that_serves_until_a_changed_watch_takes_over_is_shown() {
-    // Of the same key, and of another one.
-    the_one_that_serves_is_shown("drop = []").await;
-    the_one_that_serves_is_shown("fields = \"metadata.name!=x\"").await;
+async fn the_status_shows_the_informer_that_serves_until_its_successor_has_synced() {
+    // The successor has the same key, or another key.
+    the_informer_in_service_is_shown("drop = []").await;
+    the_informer_in_service_is_shown("fields = \"metadata.name!=x\"").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_file_is_followed_by_itself_and_needs_a_restart_for_some_keys() {
+async fn a_changed_file_is_applied_without_a_request_and_some_keys_need_a_restart() {
     let text = file("", &[plugin("a", "echo", "")]);
     let stage = Stage::new(&text).await;
 
@@ -306,7 +309,7 @@ async fn a_changed_list_of_namespaces_adds_objects_that_enter_and_deletes_those_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replay_is_asked_for_by_the_plugin_and_heard_by_it_alone() {
+async fn a_plugin_that_requests_a_replay_is_the_only_one_that_receives_it() {
     let replaying = |config: &str| {
         format!("{}[plugin.config]\nx = {config}\n", plugin("a", "echo", "on-reload = \"replay\""))
     };

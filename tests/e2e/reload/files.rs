@@ -1,4 +1,4 @@
-//! Component files, and the ways in which they are replaced.
+//! Component files, and ways to replace them.
 
 use std::{
     fs,
@@ -10,12 +10,12 @@ use informer_guests::guest;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-/// The component `echo` with a custom section: it does the same, and it is another version.
+/// The component `echo` with a custom section. It behaves the same, but it is another version.
 pub(super) fn version(n: usize) -> Vec<u8> {
     with_section("echo", n)
 }
 
-/// As [`version`], of another component.
+/// Another component with a custom section, like [`version`].
 pub(super) fn with_section(guest_name: &str, n: usize) -> Vec<u8> {
     let (name, payload) = (b"test", format!("version {n}"));
     let mut component = fs::read(guest(guest_name)).unwrap();
@@ -26,25 +26,25 @@ pub(super) fn with_section(guest_name: &str, n: usize) -> Vec<u8> {
     component
 }
 
-/// As the status shows it.
+/// The digest of a component as the status shows it.
 pub(super) fn digest(component: &[u8]) -> String {
     Sha256::digest(component).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// As a build tool does it: whole or not at all.
+/// Replaces a file atomically, like a build tool.
 pub(crate) fn replace(path: &Path, content: &[u8]) {
     let new = path.with_extension("new");
     fs::write(&new, content).unwrap();
     fs::rename(&new, path).unwrap();
 }
 
-/// As `cp` does it: the file is cut off, and then grows.
+/// Overwrites a file in place, like `cp`: the file is truncated and then grows.
 pub(super) fn write_in_place(path: &Path, content: &[u8]) {
     fs::write(path, content).unwrap();
 }
 
-/// A volume as the kubelet mounts a ConfigMap: each file is a link into `..data`, which is a link to a directory that is
-/// replaced as a whole.
+/// A volume with a ConfigMap as the kubelet mounts it. Each file is a link into `..data`, and `..data` is a link to a
+/// directory that is replaced as a whole.
 pub(super) struct Mount(TempDir);
 
 impl Mount {
@@ -56,7 +56,7 @@ impl Mount {
         self.0.path().join(name)
     }
 
-    /// Swaps `..data` to a new directory with these files, and removes the old one.
+    /// Makes `..data` point to a new directory with these files, and removes the old directory.
     pub(super) fn publish(&self, directory: &str, files: &[(&str, &[u8])]) {
         let root = self.0.path();
         let old = fs::read_link(root.join("..data")).ok();
@@ -67,7 +67,7 @@ impl Mount {
         symlink(directory, root.join("..data_tmp")).unwrap();
         fs::rename(root.join("..data_tmp"), root.join("..data")).unwrap();
         for (name, _) in files {
-            // It is there already, as a rule.
+            // The link usually exists already.
             symlink(Path::new("..data").join(name), self.file(name)).ok();
         }
         if let Some(old) = old {

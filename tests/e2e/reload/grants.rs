@@ -7,7 +7,7 @@ use super::configuration::{Stage, file, plugin, verdicts};
 use crate::controllers::Pods;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_grant_ends_a_plugin_that_cannot_do_without_and_given_again_brings_it_back() {
+async fn a_plugin_that_needs_a_revoked_grant_stops_and_starts_again_with_the_grant() {
     let with = |write: &str| {
         file(
             "",
@@ -23,7 +23,7 @@ async fn a_revoked_grant_ends_a_plugin_that_cannot_do_without_and_given_again_br
     assert!(unready[0].starts_with("plugin a: no version in service: "), "{unready:?}");
     stage.hears("b", "three").await;
 
-    // The file of the component did not change, and yet it is loaded.
+    // The component is loaded although its file did not change.
     stage.reload(&granted).await;
     stage.host.until("a version again", |_| stage.host.unready().is_empty()).await;
     stage
@@ -37,7 +37,7 @@ async fn a_revoked_grant_ends_a_plugin_that_cannot_do_without_and_given_again_br
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_read_more_is_not_called_before_the_cache_has_it() {
+async fn a_plugin_with_a_wider_grant_is_called_only_when_the_cache_is_complete() {
     let reads = |grant: &str| {
         let text = plugin(
             "a",
@@ -47,12 +47,12 @@ async fn who_may_read_more_is_not_called_before_the_cache_has_it() {
         file("", &[format!("{text}fields = \"metadata.name=one\"\n")])
     };
     let (stage, wire) = Stage::through(&reads("read = []")).await;
-    assert_eq!(stage.host.status()["informers"][0]["objects"], 1, "nobody may read the others");
+    assert_eq!(stage.host.status()["informers"][0]["objects"], 1, "only the selected object must be cached");
     stage.objects.delete("one").await;
     stage.host.until("the deletion", |status| status["informers"][0]["objects"] == 0).await;
     let heard = stage.host.lines.of("a").len();
 
-    // What it may read now does not come yet.
+    // The objects that the plugin may now read do not arrive yet.
     wire.set(Mode::Stall).await.unwrap();
     stage.reload(&reads("read = [\"v1/configmaps\"]")).await;
     assert_eq!(stage.host.plugin("a")["queue"]["paused"], true, "{:#}", stage.host.plugin("a"));
@@ -67,18 +67,18 @@ async fn who_may_read_more_is_not_called_before_the_cache_has_it() {
     stage.end().await;
 }
 
-/// Hears of pods, and lists ConfigMaps whenever there is one.
+/// A plugin that subscribes to pods, and lists the ConfigMaps in each call.
 fn reader(grant: &str) -> String {
     let more = format!("grant = {{ {grant} }}\nconfig = {{ gvr = \"v1/configmaps\", what = \"list-meta\" }}");
     plugin("a", "reader", &more).replace("watch = \"v1/configmaps\"", "watch = \"v1/pods\"")
 }
 
-/// Nobody needs more of it than one.
+/// A plugin whose subscription selects a single ConfigMap.
 fn narrow() -> String {
     format!("{}fields = \"metadata.name=one\"\n", plugin("b", "echo", ""))
 }
 
-async fn may_read_what_it_had_no_claim_on(others: &[String]) {
+async fn a_new_grant_waits_for_the_cache(others: &[String]) {
     let pods = "[[watch]]\ngvr = \"v1/pods\"";
     let stage = Stage::new(&file(pods, &[reader("read = []"), narrow()])).await;
     assert!(stage.host.lines.of("a").is_empty());
@@ -95,12 +95,12 @@ async fn may_read_what_it_had_no_claim_on(others: &[String]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_read_what_another_hears_of_is_called_once_that_is_complete() {
+async fn a_grant_to_read_the_watch_of_another_plugin_takes_effect_when_its_cache_is_complete() {
     let others = tokio::task::block_in_place(|| [narrow()]);
-    may_read_what_it_had_no_claim_on(&others).await;
+    a_new_grant_waits_for_the_cache(&others).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_read_what_nobody_else_has_any_more_is_called_once_that_is_complete() {
-    may_read_what_it_had_no_claim_on(&[]).await;
+async fn a_grant_to_read_a_watch_without_subscribers_takes_effect_when_its_cache_is_complete() {
+    a_new_grant_waits_for_the_cache(&[]).await;
 }

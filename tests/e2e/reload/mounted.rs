@@ -1,5 +1,5 @@
-//! `informer.toml` in a mounted ConfigMap (issue 4, point 6): a swap of its symlink is applied, and so is one of what it
-//! names beside it. Nobody asks for a reload.
+//! `informer.toml` in a mounted ConfigMap: the host applies a change of the symlink without a request, also for the
+//! component files beside it.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::configmaps::ConfigMaps;
 
-/// The plugin whose component lies beside the configuration.
+/// A plugin whose component lies beside the configuration.
 fn beside(name: &str) -> String {
     format!(
         "[[plugin]]\nname = \"{name}\"\nsource = \"echo.wasm\"\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n"
@@ -29,7 +29,7 @@ async fn serves(host: &TestHost, plugin: &str, component: &[u8]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_swapped_configmap_with_the_configuration_is_applied_and_so_are_the_components_beside_it() {
+async fn a_changed_configmap_applies_the_configuration_and_the_components_beside_it() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     objects.create("one").await;
@@ -45,7 +45,7 @@ async fn a_swapped_configmap_with_the_configuration_is_applied_and_so_are_the_co
     host.lines.said("b", "add default/one ", "").await;
     serves(&host, "b", &version(1)).await;
 
-    // The component alone: `..data` is another directory now, and the one before is gone.
+    // Only the component changes: `..data` points to a new directory, and the old one is gone.
     mount.publish("..2026_01_03", &[("informer.toml", two.as_bytes()), ("echo.wasm", &version(2))]);
     serves(&host, "a", &version(2)).await;
     serves(&host, "b", &version(2)).await;
@@ -60,7 +60,7 @@ async fn a_swapped_configmap_with_the_configuration_is_applied_and_so_are_the_co
     })
     .await;
 
-    // Both at once, after a refusal.
+    // Both files change at once, after a refusal.
     mount.publish("..2026_01_05", &[("informer.toml", one.as_bytes()), ("echo.wasm", &version(3))]);
     serves(&host, "a", &version(3)).await;
     host.until("b gone", |status| {
@@ -79,9 +79,9 @@ async fn a_swapped_configmap_with_the_configuration_is_applied_and_so_are_the_co
     host.stop().await;
 }
 
-/// As `kubectl apply` of a ConfigMap whose Pod mounts it as `/etc/informer`, itself a link.
+/// The Pod mounts the ConfigMap as `/etc/informer`, and that path is a link itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_directory_that_is_a_link_itself_is_followed_to_where_it_leads_now() {
+async fn a_directory_that_is_a_link_is_followed_to_its_new_target() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let publish = |release: &str, text: &str, component: &[u8]| {

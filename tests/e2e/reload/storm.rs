@@ -1,16 +1,18 @@
-//! Ten thousand reloads of a real component in a whole host, under random events: nothing is lost, nothing is
-//! acknowledged twice, the order of each object is kept, nothing is listed again, and the neighbour does not notice.
+//! Ten thousand reloads of a real component in a whole host, under random events. Nothing is lost, nothing is
+//! acknowledged twice, the order of each object is kept, nothing is listed again, and the neighbour plugin is not
+//! affected.
 //!
-//! A reload counts once another instance, made from the version that was asked for, has taken over; a version that
-//! refuses to start is tried besides and does not count. Compiled code comes from the cache, all else is what happens in
-//! production: the file is written, read and compared, the new version started aside, swapped in, the old one stopped.
+//! A reload counts when a new instance of the requested version is in service. Versions that refuse to start are
+//! tried too, but they do not count. Compiled code comes from the cache. Everything else is as in production: the
+//! file is written, read and compared, the new version is started beside the old one and promoted, and the old
+//! version is stopped.
 //!
-//! What is shown of the neighbour is a count, not a time. The two plugins meet at one place: the turnstile of the guests'
-//! threads, where whatever runs code of a plugin takes a turn, its calls as well as the start, the stop and the return of a
-//! version. A turn is one call or a part of one. Under the turnstile's lock it is counted how many turns others were given
-//! between the moment a call had to wait and the moment it got its own: for the neighbour never more than one, however
-//! many workers the other has and whatever its reloads do. That it waits for nothing else of a reload is shown by
-//! reloads that never end: see `while_a_version_...`.
+//! The effect on the neighbour is counted, not timed. The two plugins meet in one place: the turnstile of the guests'
+//! threads, where all code of a plugin takes a turn: its calls, and the start, the stop and the return of a version.
+//! A turn is a call or a part of a call. The turnstile counts, under its lock, the turns of other plugins between the
+//! moment when a call has to wait and the moment when it gets its turn. For the neighbour this is at most one, for
+//! any number of workers and reloads of the other plugin. Reloads that never end show that the neighbour waits for no
+//! other part of a reload: see `while_a_version_...`.
 
 mod coalescing;
 mod events;
@@ -30,14 +32,15 @@ use tokio::{runtime::Runtime, time::timeout};
 use script::Step;
 use stage::{Mood, Stage};
 
-/// Scripts, and versions that take over in each, by the configuration alone: 10,000 in all.
+/// The number of scripts, and the number of versions that are promoted in each by a change of the configuration:
+/// 10,000 in all.
 const SCRIPTS: u32 = 20;
 const RELOADS: usize = 500;
 
-/// What came of the scripts.
+/// The results of the scripts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    /// Versions that took over because the configuration or the component was another.
+    /// Versions that were promoted because the configuration or the component changed.
     in_force: u64,
     /// Versions that were refused.
     refused: u64,
@@ -45,7 +48,7 @@ struct Tally {
     went_back: u64,
     /// Notifications that the two plugins acknowledged.
     acknowledged: u64,
-    /// Times the neighbour waited for its turn.
+    /// How often the neighbour waited for its turn.
     neighbour_waited: u64,
 }
 
@@ -71,22 +74,22 @@ async fn play(steps: &[Step]) -> Tally {
     }
     stage.reload(Mood::Well, 4).await;
     stage.settled().await;
-    stage.assert_nothing_lost_nothing_doubled_and_in_order();
+    stage.assert_nothing_lost_nothing_repeated_and_in_order();
     stage.end().await
 }
 
-/// What is asked for in the environment, as proptest names it.
+/// The value of a variable of the environment, with the names that proptest uses.
 fn asked(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }
 
-/// So many scripts, one after the other.
+/// Plays `scripts` scripts one after the other.
 fn storm(scripts: u32, seed: u64) -> Tally {
     let config = Config {
         cases: scripts,
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,
-        // It is a matter of timing too: what is found at once is worth showing, the rest is in the seed.
+        // Failures depend on timing too. The first failure is worth printing; the seed covers the rest.
         max_shrink_iters: asked("PROPTEST_MAX_SHRINK_ITERS").map_or(4, |most| u32::try_from(most).unwrap()),
         max_shrink_time: 60_000,
         ..Config::default()
@@ -105,12 +108,12 @@ fn storm(scripts: u32, seed: u64) -> Tally {
 }
 
 #[test]
-fn ten_thousand_reloads_lose_nothing_double_nothing_and_relist_nothing() {
+fn ten_thousand_reloads_lose_nothing_repeat_nothing_and_relist_nothing() {
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     let seed = asked("PROPTEST_RNG_SEED").unwrap_or_else(clock);
     let scripts = asked("PROPTEST_CASES").map_or(SCRIPTS, |cases| u32::try_from(cases).unwrap());
     println!("{scripts} scripts of {RELOADS} reloads, PROPTEST_RNG_SEED={seed}");
-    // Two hosts at a time: a reload waits more than it computes.
+    // Two hosts run at a time: a reload waits longer than it computes.
     let tally = std::thread::scope(|scope| {
         let other = scope.spawn(|| storm(scripts / 2, seed.wrapping_add(1)));
         let mut tally = storm(scripts.div_ceil(2), seed);
@@ -123,16 +126,16 @@ fn ten_thousand_reloads_lose_nothing_double_nothing_and_relist_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_a_version_sleeps_in_its_start_the_one_in_service_and_the_neighbour_go_on() {
+async fn while_a_version_sleeps_in_its_start_the_old_version_and_the_neighbour_keep_working() {
     goes_on_during_a_start(Mood::StartsSlowly).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_a_version_spins_in_its_start_the_one_in_service_and_the_neighbour_go_on() {
+async fn while_a_version_spins_in_its_start_the_old_version_and_the_neighbour_keep_working() {
     goes_on_during_a_start(Mood::SpinsInStart).await;
 }
 
-/// The reload does not end before every call was made: none of them can have waited for it.
+/// The reload does not end before every call was made, so no call waited for the reload.
 async fn goes_on_during_a_start(mood: Mood) {
     let mut stage = Stage::new(Mood::Well).await;
     let reloading = stage.reload_without_end(mood).await;
@@ -140,13 +143,13 @@ async fn goes_on_during_a_start(mood: Mood) {
     stage.events(0, 4).await;
     timeout(PATIENCE, stage.settled()).await.unwrap();
 
-    assert!(!reloading.is_finished(), "the calls were made while it was starting");
-    stage.assert_nothing_lost_nothing_doubled_and_in_order();
+    assert!(!reloading.is_finished(), "the reload ended before the calls were made");
+    stage.assert_nothing_lost_nothing_repeated_and_in_order();
     stage.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_version_that_traps_in_its_calls_is_returned_from_and_nothing_is_given_up() {
+async fn a_version_that_traps_in_its_calls_is_rolled_back_and_nothing_is_given_up() {
     let mut stage = Stage::new(Mood::Well).await;
     stage.reload(Mood::Traps, 1).await;
 
@@ -155,6 +158,6 @@ async fn a_version_that_traps_in_its_calls_is_returned_from_and_nothing_is_given
 
     let refused = stage.refused();
     assert!(refused.contains("5 of its first 5 calls failed, the last with trap: "), "{refused}");
-    stage.assert_nothing_lost_nothing_doubled_and_in_order();
+    stage.assert_nothing_lost_nothing_repeated_and_in_order();
     assert_eq!(stage.end().await.went_back, 1);
 }

@@ -1,8 +1,8 @@
-//! cargo, run by what cargo runs.
+//! Runs of cargo from a program that cargo runs.
 
 use std::{env, process::Command};
 
-/// What cargo tells whatever it runs about the package that it belongs to.
+/// The variables that cargo sets for the programs that it runs.
 const ABOUT_THE_PACKAGE: [&str; 8] = [
     "CARGO_BIN_NAME",
     "CARGO_CRATE_NAME",
@@ -14,11 +14,11 @@ const ABOUT_THE_PACKAGE: [&str; 8] = [
     "OUT_DIR",
 ];
 
-/// The cargo that runs us, in the environment that a shell would give it.
+/// The current cargo, with the environment that a shell would give it.
 ///
-/// Build scripts of dependencies ask for the variables of their package, and cargo compares those with its own
-/// environment: with ours in it, ring and the third of all dependencies that stand on it would be compiled anew by
-/// this cargo, and again by the next one.
+/// Build scripts of dependencies read the variables of their package, and cargo compares these with its own
+/// environment. With our variables in it, this cargo would recompile ring and the third of all dependencies that
+/// build on it, and so would the next cargo.
 pub fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let of_the_package = |name: &str| name.starts_with("CARGO_PKG_") || ABOUT_THE_PACKAGE.contains(&name);

@@ -1,7 +1,7 @@
-//! Builds guests on demand, for tests: the fixtures of `tests/guests/fixtures` and the Rust examples.
+//! Builds guests on demand for tests: the fixtures of `tests/guests/fixtures` and the Rust examples.
 //!
-//! A test may build while it runs: cargo has let go of its lock by then, and takes it again for the nested build,
-//! so tests in several processes wait for one another. Nothing is built twice: cargo finds what is up to date.
+//! A test may build while it runs: cargo releases its lock before it runs the tests. The nested build takes the lock
+//! again, so tests in several processes wait for each other. cargo builds nothing twice.
 #![expect(clippy::panic, reason = "a guest that does not build is a failed test")]
 
 mod cargo;
@@ -18,10 +18,10 @@ pub use cargo::cargo;
 
 const TARGET: &str = "wasm32-wasip2";
 
-/// The component of a fixture, by the name of its file in `tests/guests/fixtures/examples`.
+/// The component of a fixture. `name` is the name of its file in `tests/guests/fixtures/examples`.
 ///
 /// # Panics
-/// With cargo's words, where the fixtures do not build or have no guest of this name.
+/// Panics with cargo's output if the fixtures do not build, or if there is no guest with this name.
 pub fn guest(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let built = BUILT.get_or_init(|| build(&["--package", "informer-fixture-guests", "--examples"]));
@@ -31,7 +31,7 @@ pub fn guest(name: &str) -> PathBuf {
 /// The component of `examples/deployments-rust`.
 ///
 /// # Panics
-/// With cargo's words, where it does not build.
+/// Panics with cargo's output if it does not build.
 pub fn deployments_rust() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let built = BUILT.get_or_init(|| build(&["--package", "deployments-rust", "--lib"]));
@@ -41,7 +41,7 @@ pub fn deployments_rust() -> PathBuf {
 /// The component of `examples/pods-workqueue`.
 ///
 /// # Panics
-/// With cargo's words, where it does not build.
+/// Panics with cargo's output if it does not build.
 pub fn pods_workqueue() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let built = BUILT.get_or_init(|| build(&["--package", "pods-workqueue", "--lib"]));
@@ -51,19 +51,19 @@ pub fn pods_workqueue() -> PathBuf {
 /// The component of `examples/configmaps-keyvalue`.
 ///
 /// # Panics
-/// With cargo's words, where it does not build.
+/// Panics with cargo's output if it does not build.
 pub fn configmaps_keyvalue() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let built = BUILT.get_or_init(|| build(&["--package", "configmaps-keyvalue", "--lib"]));
     found(built.join("configmaps_keyvalue.wasm"))
 }
 
-/// Builds, and gives the directory of the artefacts.
+/// Builds the packages. Returns the directory of the artefacts.
 fn build(what: &[&str]) -> PathBuf {
     add_target();
     let mut command = cargo();
     command.args(["build", "--quiet", "--target", TARGET, "--profile", "plugin"]).args(what);
-    // Flags meant for the tests, such as those of a coverage run, do not fit a guest.
+    // Flags for the tests, such as those of a coverage run, are not valid for a guest.
     for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
         command.env_remove(flags);
     }
@@ -71,7 +71,7 @@ fn build(what: &[&str]) -> PathBuf {
     target_dir().join(TARGET).join("plugin")
 }
 
-/// Adds the wasm target where it is missing. Without rustup it must be there already.
+/// Adds the wasm target if it is missing. Without rustup it must be installed already.
 fn add_target() {
     let libraries = run(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
     if !Path::new(String::from_utf8_lossy(&libraries.stdout).trim()).is_dir() {

@@ -1,4 +1,4 @@
-//! Programs built once and kept in the user's cache.
+//! Programs that are built once and kept in the user's cache.
 
 use std::{
     env,
@@ -11,45 +11,45 @@ use std::{
 
 use super::program::Program;
 
-/// The last lines of a failed build that are worth showing.
+/// How many last lines of a failed build are shown.
 const LINES_SHOWN: usize = 30;
 
-/// Why a program of the real cluster cannot be had.
+/// Why a program of the real cluster is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum Unavailable {
-    /// It was never built here, and there is no Go that could build it.
+    /// The program is not in the cache, and no Go can build it.
     #[error("{program} is not built yet and Go cannot build it: {reason}; install Go 1.26 or newer")]
     NoGo {
         /// The program.
         program: &'static str,
-        /// What `go` answered, or why it did not run.
+        /// The output of `go`, or why it did not run.
         reason: String,
     },
-    /// Go refused to build it.
+    /// Go failed to build the program.
     #[error("go build of {program} failed:\n{output}")]
     Build {
         /// The program.
         program: &'static str,
-        /// The end of what `go build` printed.
+        /// The end of the output of `go build`.
         output: String,
     },
-    /// The cache cannot be used.
+    /// The cache is not usable.
     #[error("the cache of built programs is not usable: {path}")]
     Cache {
-        /// The file or directory in question.
+        /// The file or directory with the problem.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// No environment variable says where the cache is.
+    /// No environment variable names the cache directory.
     #[error(
         "none of INFORMER_CACHE, XDG_CACHE_HOME and HOME is set: there is no place to keep built programs"
     )]
     NoCache,
 }
 
-/// A Go toolchain and the directory that keeps what it built.
+/// A Go toolchain, and the directory that keeps the programs that it built.
 #[derive(Clone, Debug)]
 pub(super) struct Builder {
     go: OsString,
@@ -59,7 +59,7 @@ pub(super) struct Builder {
 // === impl Builder ===
 
 impl Builder {
-    /// The `go` of the search path and `bin` in the project's cache directory.
+    /// Uses the `go` of the search path and `bin` in the project's cache directory.
     pub(super) fn from_env() -> Result<Self, Unavailable> {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let cache = set("INFORMER_CACHE")
@@ -74,9 +74,9 @@ impl Builder {
         Self { go: go.into(), directory: directory.into() }
     }
 
-    /// The program, built now if it is not in the cache. Blocks, for minutes on a machine that never built it.
+    /// Returns the program. It builds the program if it is not in the cache, which blocks for minutes.
     ///
-    /// Of several callers, in this process or in others, one builds and the rest wait for it.
+    /// If there are several callers, in this process or in others, one builds and the others wait.
     pub(super) fn obtain(&self, program: Program) -> Result<PathBuf, Unavailable> {
         let path = self.path(program)?;
         if path.is_file() {
@@ -85,7 +85,7 @@ impl Builder {
         self.check_go(program)?;
         let unusable = |source| Unavailable::Cache { path: self.directory.clone(), source };
         fs::create_dir_all(&self.directory).map_err(unusable)?;
-        // The directory is its own lock file: nothing but programs lies in it. The lock goes with the handle.
+        // The directory is its own lock file: it contains only programs. The lock is released with the handle.
         let lock = File::open(&self.directory).map_err(unusable)?;
         lock.lock().map_err(unusable)?;
         if !path.is_file() {
@@ -100,7 +100,7 @@ impl Builder {
         Ok(self.directory.join(name))
     }
 
-    /// Loading the module is what makes `go` compare its own version with the one that `go.mod` asks for.
+    /// Loading the module makes `go` compare its own version with the version that `go.mod` requires.
     fn check_go(&self, program: Program) -> Result<(), Unavailable> {
         let reason = match self.go(program).args(["list", "-m"]).output() {
             Ok(output) if output.status.success() => return Ok(()),
@@ -112,7 +112,8 @@ impl Builder {
 
     fn build(&self, program: Program, path: &Path) -> Result<(), Unavailable> {
         say(&format!("building {} {}, once for this machine", program.name(), program.version()));
-        // Renamed when complete, so that a killed build leaves no half program; the lock's owner may overwrite it.
+        // The file is renamed when it is complete, so a killed build leaves no incomplete program. The holder of the
+        // lock may overwrite the temporary file.
         let partial = self.directory.join(".partial");
         let output = self
             .go(program)
@@ -131,7 +132,7 @@ impl Builder {
     fn go(&self, program: Program) -> Command {
         let mut go = Command::new(&self.go);
         go.current_dir(program.module())
-            // Without C the result depends on no compiler and no libc of this machine.
+            // Without C, the result depends on no compiler and no libc of this machine.
             .env("CGO_ENABLED", "0")
             .env("GOWORK", "off")
             .env_remove("GOOS")
@@ -160,9 +161,9 @@ pub fn oracle() -> Result<PathBuf, Unavailable> {
     Builder::from_env()?.obtain(Program::Oracle)
 }
 
-/// Writes a line to the terminal even while the test harness captures what a test prints.
+/// Writes a line to the terminal, also while the test harness captures output.
 pub(super) fn say(line: &str) {
-    // Nobody can be told that standard error is closed.
+    // There is no way to report that standard error is closed.
     let _ = writeln!(io::stderr(), "==> {line}");
 }
 

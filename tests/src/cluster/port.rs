@@ -1,3 +1,3 @@
-//! A port that stays ours while nothing listens on it.
+//! A port that stays reserved while nothing listens on it.
 
 pub(crate) use informer_faults::ReservedPort;

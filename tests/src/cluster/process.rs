@@ -10,16 +10,16 @@ use std::{
 use anyhow::{Context, Result, bail};
 use tokio::time::{self, Instant};
 
-/// How often a condition of another process, which cannot wake us, is looked at.
+/// The interval between two checks of another process.
 pub(super) const POLL: Duration = Duration::from_millis(20);
-/// A server that is asked to stop has this long before it is killed.
+/// How long a server may take to stop before it is killed.
 const STOP_WITHIN: Duration = Duration::from_secs(20);
 const LOG_LINES_SHOWN: usize = 25;
 
-/// A running server, killed when dropped.
+/// A running server. It is killed when dropped.
 ///
-/// It also ends itself when its standard input does, and holds that only from this process: however this process ends,
-/// the server does not stay behind. (`PR_SET_PDEATHSIG` would end it with the *thread* that started it.)
+/// The server also ends when its standard input is closed, and only this process holds that input. So the server ends
+/// with this process in every case. (`PR_SET_PDEATHSIG` would end it with the *thread* that started it.)
 #[derive(Debug)]
 pub(super) struct Process {
     name: &'static str,
@@ -30,7 +30,7 @@ pub(super) struct Process {
 // === impl Process ===
 
 impl Process {
-    /// Starts `program`; what it prints is appended to `log`.
+    /// Starts `program`. Its output is appended to `log`.
     pub(super) fn spawn(
         name: &'static str,
         program: &Path,
@@ -51,7 +51,7 @@ impl Process {
     }
 
     /// # Errors
-    /// It has ended; the error shows how, and the end of its log.
+    /// Fails if the server has ended. The error contains the exit status and the end of the log.
     pub(super) fn check_running(&mut self) -> Result<()> {
         match self.child.try_wait().with_context(|| format!("wait for {}", self.name))? {
             None => Ok(()),
@@ -59,13 +59,13 @@ impl Process {
         }
     }
 
-    /// Asks it to stop, and kills it if that takes too long.
+    /// Stops the server, and kills it if that takes too long.
     ///
     /// # Errors
-    /// It had to be killed.
+    /// Fails if the server had to be killed.
     ///
     /// # Cancel safety
-    /// A dropped call kills it.
+    /// A dropped call kills the server.
     pub(super) async fn stop(mut self) -> Result<()> {
         drop(self.child.stdin.take());
         let deadline = Instant::now() + STOP_WITHIN;
@@ -78,7 +78,7 @@ impl Process {
         Ok(())
     }
 
-    /// The end of what it printed, under a heading.
+    /// The end of its output, under a heading.
     pub(super) fn log_tail(&self) -> String {
         let text = fs::read_to_string(&self.log).unwrap_or_else(|error| error.to_string());
         let lines: Vec<&str> = text.lines().collect();
@@ -93,7 +93,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only if it has ended already, and then there is nothing to do.
+        // Both calls fail only if the server has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

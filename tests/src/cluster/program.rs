@@ -1,4 +1,4 @@
-//! The programs, and how Go makes each of them.
+//! The programs, and the `go` arguments that build them.
 
 use std::{
     fs, io,
@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 const KUBERNETES: &str = "v1.36.3";
 /// The release of etcd that `tests/cluster/etcd/go.mod` requires.
 const ETCD: &str = "v3.6.16";
-/// The release of client-go that `tests/cluster/oracle/go.mod` requires: the one that goes with [`KUBERNETES`].
+/// The release of client-go that `tests/cluster/oracle/go.mod` requires. It belongs to [`KUBERNETES`].
 const CLIENT_GO: &str = "v0.36.3";
 
-/// What `/version` and `kubectl version` say; without them a module build calls itself v0.0.0-master.
+/// The version in `/version` and `kubectl version`. Without these flags a module build reports v0.0.0-master.
 const KUBERNETES_LINKING: &str = "-s -w \
     -X k8s.io/component-base/version.gitVersion=v1.36.3 \
     -X k8s.io/component-base/version.gitMajor=1 \
@@ -62,7 +62,7 @@ impl Program {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("cluster").join(module)
     }
 
-    /// The arguments of `go`, but for the output.
+    /// The arguments of `go`, without the output.
     pub(super) fn build_arguments(self) -> [&'static str; 6] {
         let (linking, package) = match self {
             Self::Etcd | Self::Oracle => ("-s -w", "."),
@@ -73,10 +73,10 @@ impl Program {
         ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", linking, package]
     }
 
-    /// The name of the built program: another one as soon as anything that goes into it is another.
+    /// The file name of the built program. It changes with every input of the build.
     ///
     /// # Errors
-    /// A file of the module cannot be read.
+    /// Fails if a file of the module cannot be read.
     pub(super) fn file_name(self) -> io::Result<String> {
         let mut sources = Vec::new();
         collect_sources(&self.module(), &mut sources)?;
@@ -85,7 +85,7 @@ impl Program {
         hash.update(self.build_arguments().join("\0"));
         for source in sources {
             let text = fs::read(source)?;
-            // The length keeps two files apart from their concatenation.
+            // The length distinguishes two files from their concatenation.
             hash.update(text.len().to_le_bytes());
             hash.update(text);
         }

@@ -1,4 +1,4 @@
-//! Where one cluster lives: its programs, its files and its ports.
+//! The programs, the files and the ports of one cluster.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use tokio::{process::Command, task};
 
 use super::{Options, build::Builder, port::ReservedPort, process::Process, program::Program, user};
 
-/// What is found or made before a server starts, and outlives each of them.
+/// The resources that exist before a server starts and that outlive each server.
 #[derive(Debug)]
 pub(super) struct Site {
     programs: Programs,
@@ -54,7 +54,7 @@ impl Site {
         self.apiserver.address()
     }
 
-    /// The certificate that the API server made for itself, and the authority that signed it.
+    /// The certificate that the API server made for itself, and its certificate authority.
     pub(super) fn certificate_authority(&self) -> Result<Vec<u8>> {
         let path = self.file("certificates/apiserver.crt");
         fs::read(&path).with_context(|| format!("read {path}"))
@@ -70,10 +70,10 @@ impl Site {
             format!("--etcd-servers=http://{}", self.etcd.address()),
             format!("--bind-address={}", self.apiserver_address().ip()),
             format!("--secure-port={}", self.apiserver_address().port()),
-            // Without it the server looks for a default route, which a sandbox may not have.
+            // Without this flag the server looks for a default route, which a sandbox may not have.
             format!("--advertise-address={}", self.apiserver_address().ip()),
             "--permit-port-sharing=true".into(),
-            // An endpoint may not be a loopback address; nothing here needs the `kubernetes` service.
+            // An endpoint must not be a loopback address. Nothing here needs the `kubernetes` service.
             "--endpoint-reconciler-type=none".into(),
             format!("--cert-dir={}", self.file("certificates")),
             "--service-account-issuer=https://informer.test".into(),
@@ -84,7 +84,7 @@ impl Site {
             "--service-cluster-ip-range=10.0.0.0/24".into(),
             "--disable-admission-plugins=ServiceAccount".into(),
             format!("--watch-cache={}", options.watch_cache),
-            // Together they end open watches first; alone, a stop waits 60 s for them.
+            // Together these flags end open watches first. Without them, a stop waits 60 s for the watches.
             "--shutdown-send-retry-after=true".into(),
             "--shutdown-watch-termination-grace-period=1s".into(),
         ];
@@ -101,7 +101,7 @@ impl Site {
             format!("--service-account-private-key-file={}", self.file("service-account.key")),
             "--use-service-account-credentials=false".into(),
             "--leader-elect=false".into(),
-            // Nobody asks it anything, so it needs no port.
+            // No client connects to it, so it needs no port.
             "--secure-port=0".into(),
             // There are no nodes.
             "--controllers=*,-nodeipam,-nodelifecycle,-cloud-node-lifecycle".into(),
@@ -110,7 +110,7 @@ impl Site {
         Process::spawn("kube-controller-manager", program, &arguments, log).map(Some)
     }
 
-    /// Compacts etcd at its current revision, which is the answer.
+    /// Compacts etcd at its current revision. Returns that revision.
     pub(super) async fn compact(&self) -> Result<u64> {
         let printed = self.etcd_command(&["compact", &self.etcd.address().to_string()]).await?;
         printed.trim().parse().with_context(|| format!("etcd printed `{printed}`, not a revision"))

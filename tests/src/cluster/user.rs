@@ -1,24 +1,24 @@
-//! Who may talk to the API server, and how it is written down.
+//! The users of the API server, and their kubeconfigs.
 
 use std::net::SocketAddr;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-/// A user that the API server knows by a token.
+/// A user that the API server authenticates by a token.
 ///
-/// The tokens are constants: they open a server that lives for one test, on loopback.
+/// The tokens are constants: each server exists for one test, on loopback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// In the group `system:masters`: may do everything.
+    /// A member of the group `system:masters`, which may do everything.
     Admin,
-    /// May do nothing until a test binds a role to the user `informer`.
+    /// A user without permissions, until a test binds a role to the user `informer`.
     Informer,
 }
 
 // === impl User ===
 
 impl User {
-    /// The name that RBAC knows.
+    /// The name of the user in RBAC.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl User {
     }
 }
 
-/// The file for `--token-auth-file`: token, name, uid, groups.
+/// The content of the file for `--token-auth-file`: token, name, uid, groups.
 pub(super) fn token_file() -> String {
     let [admin, informer] = [User::Admin, User::Informer].map(|it| (it.token(), it.name()));
     format!(
@@ -46,7 +46,7 @@ pub(super) fn token_file() -> String {
     )
 }
 
-/// A complete kubeconfig: it refers to no other file.
+/// A complete kubeconfig without references to other files.
 pub(super) fn kubeconfig(user: User, server: SocketAddr, certificate_authority: &[u8]) -> String {
     let (name, token) = (user.name(), user.token());
     let authority = STANDARD.encode(certificate_authority);

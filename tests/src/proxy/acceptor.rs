@@ -15,7 +15,7 @@ pub(super) struct Acceptor {
     pub(super) server: SocketAddr,
     pub(super) port: ReservedPort,
     pub(super) settings: watch::Receiver<Setting>,
-    /// The number of the setting that holds; closed when this task has ended.
+    /// The number of the setting in force. The channel is closed when this task has ended.
     pub(super) applying: watch::Sender<u64>,
     pub(super) generation: Arc<Mutex<Generation>>,
     pub(super) counters: Arc<Counters>,
@@ -24,13 +24,13 @@ pub(super) struct Acceptor {
 // === impl Acceptor ===
 
 impl Acceptor {
-    /// Runs until it is aborted, or cannot listen again.
+    /// Runs until the task is aborted or cannot listen again.
     pub(super) async fn run(mut self, listener: TcpListener) {
         let mut listener = Some(listener);
         loop {
             let setting = *self.settings.borrow_and_update();
             if setting.mode == Mode::Refuse {
-                // The kernel refuses who comes now, and resets who waited to be accepted.
+                // The kernel refuses new connections, and resets connections that waited to be accepted.
                 listener = None;
             } else if listener.is_none() {
                 let Ok(again) = self.port.listen() else { return };
@@ -40,7 +40,7 @@ impl Acceptor {
             tokio::select! {
                 biased;
                 changed = self.settings.changed() => if changed.is_err() { return },
-                // A failed accept concerns a client that is gone already.
+                // A failed accept belongs to a client that is gone already.
                 accepted = accept(listener.as_ref()) => if let Ok(client) = accepted { self.open(client) },
             }
         }
@@ -48,7 +48,8 @@ impl Acceptor {
 
     fn open(&self, client: TcpStream) {
         self.counters.accepted();
-        // Held while spawning: a cut either finds this connection among the old ones, or came before it.
+        // The lock is held while spawning: a cut either finds this connection among the old ones, or happened before
+        // it.
         let generation = self.generation.lock();
         let connection = Connection {
             client,

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Mode, Setting, counters::Counters};
 
-/// What one direction holds at most between reading and writing.
+/// The most bytes that one direction holds between reading and writing.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 pub(super) struct Connection {
@@ -25,19 +25,19 @@ pub(super) struct Connection {
     pub(super) counters: Arc<Counters>,
 }
 
-/// One way through a connection.
+/// One direction of a connection.
 struct Direction {
     settings: watch::Receiver<Setting>,
-    /// Only what goes to the client is counted for [`Mode::CutAfter`].
+    /// Whether the bytes go to the client. Only these count for [`Mode::CutAfter`].
     to_client: bool,
-    /// What may still pass before the connection is reset.
+    /// The number of bytes that may still pass before the connection is reset.
     remaining: Option<u64>,
 }
 
 // === impl Connection ===
 
 impl Connection {
-    /// Runs until both sides have closed, one of them has failed, or it is cut.
+    /// Runs until both sides have closed, one of them has failed, or the connection is cut.
     pub(super) async fn run(mut self) {
         let mut server = None;
         let cut = self.cut.clone();
@@ -48,8 +48,8 @@ impl Connection {
         };
         if ended.is_err() {
             self.counters.reset();
-            // With nothing lingering, closing sends a reset and throws away what was not sent. If that cannot be
-            // had, an orderly close is the next best end.
+            // With a linger time of zero, closing sends a reset and drops the unsent bytes. If the option fails, an
+            // orderly close is the next best end.
             for stream in [Some(&self.client), server.as_ref()].into_iter().flatten() {
                 let _ = stream.set_zero_linger();
             }
@@ -58,11 +58,11 @@ impl Connection {
         self.counters.ended();
     }
 
-    /// `server` is the caller's, so that it is there to be reset after this future is dropped.
+    /// The caller owns `server`, so it can be reset after this future is dropped.
     async fn forward(&mut self, server: &mut Option<TcpStream>) -> io::Result<()> {
         unstalled(&mut self.settings).await?;
         let server = server.insert(TcpStream::connect(self.server).await?);
-        // As a network would, not gathering what the sender sent apart.
+        // Like a network, the proxy does not join small packets.
         self.client.set_nodelay(true)?;
         server.set_nodelay(true)?;
         let (client_reads, client_writes) = self.client.split();
@@ -78,12 +78,12 @@ impl Connection {
 
 impl Direction {
     fn new(mut settings: watch::Receiver<Setting>, to_client: bool) -> Self {
-        // The first look at the setting counts as a change of it.
+        // The first read of the setting counts as a change.
         settings.mark_changed();
         Self { settings, to_client, remaining: None }
     }
 
-    /// Forwards until the sender has closed, and passes that on.
+    /// Forwards until the sender has closed, and closes the other side.
     async fn pump(mut self, mut from: ReadHalf<'_>, mut to: WriteHalf<'_>) -> io::Result<()> {
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
@@ -130,7 +130,7 @@ impl Direction {
     }
 }
 
-/// Waits while the proxy stalls; answers the mode that holds then, and marks it as seen.
+/// Waits while the proxy stalls. Returns the mode that holds afterwards, and marks it as seen.
 async fn unstalled(settings: &mut watch::Receiver<Setting>) -> io::Result<Mode> {
     let setting = settings.wait_for(|it| it.mode != Mode::Stall).await;
     setting.map(|it| it.mode).map_err(|_| io::ErrorKind::ConnectionAborted.into())

@@ -1,15 +1,15 @@
-//! What happened to connections.
+//! Counters of connections.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Connections of a proxy, counted since it started.
+/// The connections of a proxy since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Accepted in all. A refused one never gets this far.
+    /// Accepted connections. Refused connections do not count.
     pub accepted: usize,
-    /// Open now: accepted and not yet ended by anyone.
+    /// Open connections: accepted and not ended yet.
     pub open: usize,
-    /// Reset by the proxy: by a cut, after its bytes, or for want of a server.
+    /// Connections that the proxy reset: because of a cut, after their bytes, or without a server.
     pub reset: usize,
 }
 
@@ -36,7 +36,7 @@ impl Counters {
     }
 
     pub(super) fn read(&self) -> Counts {
-        // The ended are read first, so that they are never more than the accepted.
+        // The ended connections are read first, so they never exceed the accepted connections.
         let ended = self.ended.load(Ordering::SeqCst);
         let reset = self.reset.load(Ordering::SeqCst);
         let accepted = self.accepted.load(Ordering::SeqCst);

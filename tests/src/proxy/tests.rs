@@ -8,9 +8,9 @@ use tokio::{
 
 use super::*;
 
-/// No step of these tests takes longer, except where something is broken.
+/// The longest time of one step, unless something is broken.
 const SOON: Duration = Duration::from_secs(10);
-/// Long enough that a byte on loopback would have come.
+/// Long enough for a byte on loopback to arrive.
 const NEVER: Duration = Duration::from_millis(100);
 
 /// A server and a proxy in front of it.
@@ -33,7 +33,7 @@ async fn read(stream: &mut TcpStream, length: usize) -> Vec<u8> {
     buffer
 }
 
-/// What comes until the end, and how it ends.
+/// Reads until the end. Returns the bytes and the error, if any.
 async fn read_to_end(stream: &mut TcpStream) -> (Vec<u8>, Option<ErrorKind>) {
     let mut buffer = Vec::new();
     let ended = timeout(SOON, stream.read_to_end(&mut buffer)).await.expect("the connection does not end");
@@ -41,7 +41,7 @@ async fn read_to_end(stream: &mut TcpStream) -> (Vec<u8>, Option<ErrorKind>) {
 }
 
 #[tokio::test]
-async fn bytes_and_orderly_ends_pass_in_both_directions() {
+async fn bytes_and_orderly_closes_pass_in_both_directions() {
     let (server, proxy) = proxied().await;
     let (mut client, mut accepted) = connected(&server, &proxy).await;
 
@@ -56,7 +56,7 @@ async fn bytes_and_orderly_ends_pass_in_both_directions() {
 }
 
 #[tokio::test]
-async fn a_cut_resets_both_ends_of_every_connection_and_lets_new_ones_in() {
+async fn a_cut_resets_both_ends_of_every_connection_and_accepts_new_ones() {
     let (server, proxy) = proxied().await;
     let (mut client, mut accepted) = connected(&server, &proxy).await;
     let (mut other, _other_accepted) = connected(&server, &proxy).await;
@@ -74,7 +74,7 @@ async fn a_cut_resets_both_ends_of_every_connection_and_lets_new_ones_in() {
 }
 
 #[tokio::test]
-async fn while_it_refuses_open_connections_pass_and_the_port_stays_its_own() {
+async fn refusing_keeps_open_connections_and_the_port() {
     let (server, proxy) = proxied().await;
     let (mut client, mut accepted) = connected(&server, &proxy).await;
 
@@ -91,7 +91,7 @@ async fn while_it_refuses_open_connections_pass_and_the_port_stays_its_own() {
 }
 
 #[tokio::test]
-async fn a_stall_holds_bytes_back_until_it_is_over() {
+async fn a_stall_holds_bytes_back_until_it_ends() {
     let (server, proxy) = proxied().await;
     let (mut client, mut accepted) = connected(&server, &proxy).await;
     client.write_all(b"before").await.unwrap();
@@ -134,7 +134,7 @@ async fn a_stalled_connection_can_be_cut() {
 }
 
 #[tokio::test]
-async fn a_connection_is_reset_after_exactly_so_many_bytes_to_its_client() {
+async fn a_connection_is_reset_after_exactly_n_bytes_to_its_client() {
     let (server, proxy) = proxied().await;
     let (mut client, mut accepted) = connected(&server, &proxy).await;
     accepted.write_all(b"uncounted").await.unwrap();
@@ -152,7 +152,7 @@ async fn a_connection_is_reset_after_exactly_so_many_bytes_to_its_client() {
 }
 
 #[tokio::test]
-async fn each_connection_has_its_own_bytes_until_it_is_cut() {
+async fn each_connection_has_its_own_byte_limit() {
     let (server, proxy) = proxied().await;
     proxy.set(Mode::CutAfter(4)).await.unwrap();
 
@@ -176,7 +176,7 @@ async fn without_a_server_a_client_is_reset() {
 }
 
 #[tokio::test]
-async fn a_dropped_proxy_takes_its_connections_and_its_port_with_it() {
+async fn a_dropped_proxy_closes_its_connections_and_its_port() {
     let (server, proxy) = proxied().await;
     let (mut client, _accepted) = connected(&server, &proxy).await;
     let address = proxy.address();

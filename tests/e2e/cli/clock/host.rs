@@ -1,4 +1,4 @@
-//! A host whose wall clock jumps, with a plugin for everything that waits.
+//! A host whose wall clock jumps, with one plugin for each kind of wait.
 
 use std::{fs, path::Path};
 
@@ -13,24 +13,24 @@ use super::{
     wall_clock::WallClock,
 };
 
-/// What a failed call waits for, and a failed key.
+/// The backoff of a failed call and of a failed key.
 pub(super) const BACKOFF: Duration = Duration::from_secs(5);
 
-/// Between two resyncs, and two probes of what is in quarantine.
+/// The period between two resyncs, and between two probes of a quarantined plugin.
 pub(super) const PERIOD: Duration = Duration::from_secs(1);
 
-/// A run of the binary.
+/// A run of the binary, with its state.
 pub(super) struct Host {
     running: Running,
     admin: String,
-    /// All it logged that was read.
+    /// The log lines that were read so far.
     log: Vec<String>,
 }
 
-/// `counter` counts in its key-values, `fussy` gives each `bad` object up, `patient` fails once for each `slow` one,
-/// `keys` asks for a key again, rate-limited, for each `key` one, `resynced` hears of what does not change, and is
-/// limited in its rate, `writer` records an Event for each `event` one, and `trapping` is in quarantine from its first
-/// call on.
+/// The plugins: `counter` counts in its key-value bucket. `fussy` gives up on each `bad` object. `patient` fails once
+/// for each `slow` object. `keys` requeues the key of each `key` object with a rate limit. `resynced` receives
+/// resyncs and has a limited rate. `writer` records an Event for each `event` object. `trapping` is in quarantine
+/// from its first call on.
 fn configuration(server: &str, state: &Path) -> String {
     let on = |prefix: &str| {
         let when = format!("object.metadata.name.startsWith('{prefix}')");
@@ -117,7 +117,7 @@ fn configuration(server: &str, state: &Path) -> String {
 // === impl Host ===
 
 impl Host {
-    /// Runs in this directory, by this clock.
+    /// Starts the host in this directory, with this clock.
     pub(super) async fn start(server: &str, directory: &Path, clock: &WallClock) -> Self {
         let (url, state) = (server.to_owned(), directory.join("state"));
         let text = tokio::task::spawn_blocking(move || configuration(&url, &state)).await.unwrap();
@@ -137,7 +137,7 @@ impl Host {
         informer(&[arguments, &["--admin", &self.admin]].concat()).await
     }
 
-    /// Asks for the status until it is so; gives it.
+    /// Polls the status until the condition holds. Returns the status.
     pub(super) async fn until(&mut self, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -151,7 +151,7 @@ impl Host {
         }
     }
 
-    /// Waits until it has logged so many lines with these words since its start; gives the last.
+    /// Waits until the log has `times` lines with these words since the start. Returns the last of them.
     pub(super) async fn logged(&mut self, words: &str, times: usize) -> String {
         while self.times_logged(words) < times {
             self.log.extend(self.running.log_up_to(words).await);
@@ -159,12 +159,12 @@ impl Host {
         self.log.iter().rfind(|line| line.contains(words)).unwrap().clone()
     }
 
-    /// Of the lines that were read.
+    /// Counts the lines with these words among the lines that were read.
     pub(super) fn times_logged(&self, words: &str) -> usize {
         self.log.iter().filter(|line| line.contains(words)).count()
     }
 
-    /// The second in which this object was given up, as it is listed.
+    /// The second in which this object was given up, from the list of dead letters.
     pub(super) async fn given_up_at(&mut self, name: &str) -> String {
         let object = format!("v1/configmaps default/{name}");
         let deadline = Instant::now() + PATIENCE;
@@ -174,7 +174,7 @@ impl Host {
             let letter =
                 list["dead-letters"].as_array().unwrap().iter().find(|letter| letter["object"] == object);
             if let Some(letter) = letter {
-                // Written with a fraction of the second, unless that is zero.
+                // The time has a fraction of the second unless the fraction is zero.
                 let at: Timestamp = letter["at"].as_str().unwrap().parse().unwrap();
                 return Timestamp::from_second(at.as_second()).unwrap().to_string();
             }
@@ -189,7 +189,7 @@ impl Host {
     }
 }
 
-/// What the status says of one plugin.
+/// The status of one plugin.
 pub(super) fn plugin<'a>(status: &'a Value, name: &str) -> &'a Value {
     let plugins = status["plugins"].as_array().unwrap().iter();
     plugins.into_iter().find(|plugin| plugin["name"] == name).unwrap()

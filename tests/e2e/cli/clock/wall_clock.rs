@@ -1,4 +1,4 @@
-//! The wall clock of one process, in the hand of a test.
+//! The wall clock of one process, controlled by a test.
 
 use std::{
     ffi::OsString,
@@ -15,10 +15,10 @@ use tempfile::TempDir;
 
 pub(super) const YEAR: i64 = 365 * 24 * 60 * 60;
 
-/// What a busy machine may take between a look at this clock and one at that of the process.
+/// The time that a busy machine may need between a read of this clock and a read of the clock of the process.
 const SKEW: i64 = 60 * 60;
 
-/// A library that is loaded before the process's own, and the file by which it moves the clock.
+/// A preloaded library that replaces the process's clock, and the file that sets the clock.
 pub(super) struct WallClock {
     directory: TempDir,
     shift: AtomicI64,
@@ -27,7 +27,8 @@ pub(super) struct WallClock {
 // === impl WallClock ===
 
 impl WallClock {
-    /// Shows the time as it is. Blocks: the C compiler that Rust links with makes the library.
+    /// Makes a clock that shows the real time. It blocks while the C compiler builds the library; Rust links with the
+    /// same compiler.
     pub(super) fn new() -> Self {
         let clock = Self { directory: tempfile::tempdir().unwrap(), shift: AtomicI64::new(0) };
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("e2e/cli/clock/wall_clock.c");
@@ -39,24 +40,24 @@ impl WallClock {
         clock
     }
 
-    /// What a process needs that is to live by this clock.
+    /// The environment of a process that uses this clock.
     pub(super) fn environment(&self) -> [(&'static str, OsString); 2] {
         [("LD_PRELOAD", self.library().into()), ("WALL_CLOCK_SHIFT", self.file().into())]
     }
 
-    /// Jumps to so many seconds after the real time; negative: before it.
+    /// Jumps to `seconds` after the real time. A negative value is before the real time.
     pub(super) fn set(&self, seconds: i64) {
         let file = fs::File::options().write(true).create(true).truncate(false).open(self.file()).unwrap();
         file.write_all_at(&seconds.to_ne_bytes(), 0).unwrap();
         self.shift.store(seconds, SeqCst);
     }
 
-    /// Jumps to the day on which a clock without a battery begins.
+    /// Jumps to 1970, where a clock without a battery starts.
     pub(super) fn set_to_1970(&self) {
         self.set(2 * SKEW - real_time());
     }
 
-    /// That this text is about what the clock shows now.
+    /// Asserts that this text is the current time of the clock.
     pub(super) fn assert_shows(&self, text: &str) {
         let told: Timestamp = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
         let shown = real_time() + self.shift.load(SeqCst);

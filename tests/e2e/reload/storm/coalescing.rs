@@ -1,4 +1,4 @@
-//! Many reasons to reload, few reloads.
+//! Many requests to reload, few reloads.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use futures::future::join_all;
 
 use super::stage::{Mood, Stage};
 
-/// A file that is being written is left alone until it was quiet for so long.
+/// How long a file must be unchanged before the host reads it.
 const QUIET: Duration = Duration::from_millis(100);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_written_over_and_over_is_read_when_it_is_left_alone() {
+async fn a_file_that_is_written_repeatedly_is_read_after_the_last_write() {
     let mut stage = Stage::new(Mood::Well).await;
 
-    // Where this thread is kept from writing for longer than that, the host may think that it is done.
+    // If this thread is kept from writing for longer than that, the host may treat the file as complete.
     let (mut pauses, mut last) = (0, Instant::now());
     for _ in 0..200 {
         stage.write(Mood::Well, 1);
@@ -28,9 +28,9 @@ async fn a_file_that_is_written_over_and_over_is_read_when_it_is_left_alone() {
     stage.end().await;
 }
 
-/// On one thread: everybody has asked before the host looks.
+/// On a single thread, all requests are made before the host handles the first one.
 #[tokio::test]
-async fn reloads_that_are_asked_for_at_once_are_one_and_everybody_is_told_of_it() {
+async fn concurrent_reload_requests_share_one_reload_and_its_answer() {
     let mut stage = Stage::new(Mood::Well).await;
     stage.reload(Mood::Refuses, 1).await;
     let refusals = |stage: &Stage| {

@@ -1,4 +1,4 @@
-//! What happens to the objects, while the script goes on.
+//! Changes of objects while the script runs.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::configmaps::ConfigMaps;
 
 pub(super) const OBJECTS: usize = 8;
 
-/// Something happens to so many objects, from this one on.
+/// The first object of a burst of changes, and the number of objects.
 type Burst = (usize, usize);
 
-/// Writes to the API server beside the script, in the order of the script.
+/// Writes the changes of the script to the API server, in the order of the script.
 pub(super) struct Events {
     bursts: mpsc::Sender<Burst>,
     writing: JoinHandle<()>,
@@ -19,7 +19,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn new(objects: Arc<ConfigMaps>) -> Self {
-        // The script is a few bursts ahead at most.
+        // The script is at most a few bursts ahead.
         let (bursts, asked) = mpsc::channel(4);
         Self { bursts, writing: tokio::spawn(write(objects, asked)) }
     }
@@ -28,7 +28,7 @@ impl Events {
         self.bursts.send(burst).await.unwrap();
     }
 
-    /// Everything that was asked for is written.
+    /// Waits until all requested changes are written.
     pub(super) async fn written(self) {
         drop(self.bursts);
         self.writing.await.unwrap();
@@ -42,7 +42,7 @@ async fn write(objects: Arc<ConfigMaps>, mut asked: mpsc::Receiver<Burst>) {
         for index in (first..first + count).map(|index| index % OBJECTS) {
             round += 1;
             let name = format!("object-{index}");
-            // Every fifth change is the last of its object.
+            // Every fifth change deletes its object.
             let is_there = match (there[index], round.is_multiple_of(5)) {
                 (false, _) => {
                     objects.create(&name).await;

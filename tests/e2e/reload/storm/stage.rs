@@ -1,4 +1,4 @@
-//! A host with a plugin that is reloaded and its neighbour, and who saw what.
+//! A host with a plugin that is reloaded, its neighbour, and the calls that both received.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,11 +23,11 @@ use crate::{
     },
 };
 
-/// The one that is reloaded, and the one that is not.
+/// The plugin that is reloaded, and the plugin that is not.
 const SUBJECT: &str = "subject";
 const NEIGHBOUR: &str = "neighbour";
 
-/// What is wrong with a version.
+/// The behaviour of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mood {
     Well,
@@ -40,13 +40,13 @@ pub(super) enum Mood {
     SpinsInStart,
 }
 
-/// One call that returned ok, in the guest's words: `update default/web 7 3`.
+/// One call that returned ok, parsed from a line of the guest: `update default/web 7 3`.
 #[derive(Debug)]
 struct Call {
     deletes: bool,
     key: String,
     version: u64,
-    /// The configuration that the instance was started with.
+    /// The number of the configuration that the instance was started with.
     by: u64,
 }
 
@@ -55,11 +55,11 @@ pub(super) struct Stage {
     host: Arc<TestHost>,
     objects: Arc<ConfigMaps>,
     directory: TempDir,
-    /// Taken once everything has happened.
+    /// The changes of the objects. It is taken when all of them are written.
     events: Option<Events>,
-    /// Counts the configurations.
+    /// The number of the last configuration.
     version: u64,
-    /// Those of them that have to have taken over.
+    /// The numbers of the configurations whose versions must be promoted.
     took_over: BTreeSet<u64>,
     components: usize,
     refused: u64,
@@ -105,8 +105,8 @@ impl Call {
     }
 }
 
-/// Of each object that is there, the version that was told last.
-fn told_last(calls: &[Call]) -> BTreeMap<String, u64> {
+/// The last delivered version of each object that exists.
+fn last_versions(calls: &[Call]) -> BTreeMap<String, u64> {
     let mut told = BTreeMap::new();
     for Call { deletes, key, version, .. } in calls {
         if *deletes {
@@ -118,8 +118,8 @@ fn told_last(calls: &[Call]) -> BTreeMap<String, u64> {
     told
 }
 
-/// Both plugins have the same component, in files of their own. Failures are tried again at once and for ever: what is
-/// given up would be lost.
+/// Both plugins have the same component, in separate files. Failures are retried at once and without a limit: a
+/// notification that is given up is lost.
 fn configuration(directory: &Path, (mood, version, workers): (Mood, u64, usize)) -> String {
     let compiled = std::env::temp_dir().join("informer-tests-compiled");
     let plugin = |name: &str, mood: Mood, version: u64, workers: usize| {
@@ -184,12 +184,12 @@ impl Stage {
         }
     }
 
-    /// Something happens to each of some objects; both plugins hear of it.
+    /// Changes some objects. Both plugins receive the changes.
     pub(super) async fn events(&self, first: usize, count: usize) {
         self.events.as_ref().unwrap().add((first, count)).await;
     }
 
-    /// Writes another configuration, and has the host apply it.
+    /// Writes another configuration, and makes the host apply it.
     pub(super) async fn reload(&mut self, mood: Mood, workers: usize) {
         self.write(mood, workers);
         let report = self.host.app().reload(None).await.unwrap();
@@ -221,25 +221,25 @@ impl Stage {
         &self.host
     }
 
-    /// The configurations that instances were started with.
+    /// The numbers of the configurations that instances were started with.
     pub(super) fn started(&self) -> BTreeSet<u64> {
         let lines = self.host.lines.of(SUBJECT);
         lines.iter().filter_map(|line| line.strip_prefix("started ")?.parse().ok()).collect()
     }
 
-    /// Begins a reload that does not end, and returns once the new version is starting.
+    /// Begins a reload that does not end. Returns when the new version is starting.
     pub(super) async fn reload_without_end(&mut self, mood: Mood) -> JoinHandle<()> {
         self.write(mood, 2);
         let host = Arc::clone(&self.host);
         let reloading = tokio::spawn(async move {
-            // It ends with the host.
+            // The task ends with the host.
             host.app().reload(None).await.ok();
         });
         self.host.lines.said(SUBJECT, "starting", "").await;
         reloading
     }
 
-    /// By turns one of two files that differ, and do the same.
+    /// Replaces the component with the other one of two files that differ but behave the same.
     pub(super) async fn replace_component(&mut self) {
         self.components += 1;
         let component = with_section("moody", self.components % 2);
@@ -247,7 +247,7 @@ impl Stage {
         self.host.app().reload(Some(SUBJECT.to_owned())).await.unwrap();
     }
 
-    /// Waits until nothing happens any more, and both plugins were told how it is.
+    /// Waits until nothing changes any more, and both plugins have received the final state.
     pub(super) async fn settled(&mut self) {
         if let Some(events) = self.events.take() {
             events.written().await;
@@ -259,32 +259,32 @@ impl Stage {
                 queues.into_iter().all(|queue| queue["pending"] == 0 && queue["in-flight"] == 0)
                     && [SUBJECT, NEIGHBOUR]
                         .iter()
-                        .all(|plugin| told_last(&Call::all(&self.host, plugin)) == versions)
+                        .all(|plugin| last_versions(&Call::all(&self.host, plugin)) == versions)
             })
             .await;
     }
 
-    /// Why the subject's version is not the one it should be.
+    /// Why the version of the subject is not the expected one.
     pub(super) fn refused(&self) -> String {
         self.host.plugin(SUBJECT)["refused"].as_str().unwrap().to_owned()
     }
 
-    /// Once it has settled.
-    pub(super) fn assert_nothing_lost_nothing_doubled_and_in_order(&self) {
+    /// Checks the results after [`settled`](Self::settled).
+    pub(super) fn assert_nothing_lost_nothing_repeated_and_in_order(&self) {
         for plugin in [SUBJECT, NEIGHBOUR] {
             self.assert_each_once_and_in_order(plugin);
         }
         assert_no_relist(&self.host);
-        self.assert_every_version_took_over();
+        self.assert_every_version_was_promoted();
         let neighbour = self.host.plugin(NEIGHBOUR);
         assert_eq!(neighbour["queue"]["retried"], 0, "each call succeeds at the first attempt");
-        assert_eq!(neighbour["calls"]["swaps"], 1, "it is not touched");
+        assert_eq!(neighbour["calls"]["swaps"], 1, "the neighbour must not be reloaded");
         let let_pass = neighbour["calls"]["turns-let-pass"].as_u64().unwrap();
         assert!(let_pass <= 1, "a call of the neighbour waited for {let_pass} turns of the other");
     }
 
-    /// Of each object each state at most once, each later than the one before (the last one last: see
-    /// [`settled`](Self::settled)); and the host has counted what the guest says.
+    /// Asserts that each state of each object was delivered at most once and in order, and that the counters of the
+    /// host agree with the lines of the guest. [`settled`](Self::settled) has checked the last state.
     fn assert_each_once_and_in_order(&self, plugin: &str) {
         let calls = Call::all(&self.host, plugin);
         let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
@@ -305,15 +305,15 @@ impl Stage {
         assert_eq!(count("offered"), places, "{plugin}: each is in one place: {status:#}");
     }
 
-    /// By the words of the instances, and by the host's count.
-    fn assert_every_version_took_over(&self) {
+    /// Asserts by the lines of the instances and by the counters of the host that every version was promoted.
+    fn assert_every_version_was_promoted(&self) {
         assert_eq!(self.started(), self.took_over);
         let called = Call::all(&self.host, SUBJECT).into_iter().map(|call| call.by);
         assert!(called.into_iter().all(|by| self.took_over.contains(&by)));
         assert!(self.in_force() >= self.took_over.len() as u64, "{}", self.in_force());
     }
 
-    /// Versions that were put into service because something had changed; the first is not one of them.
+    /// The number of versions that were promoted because something changed, without the first version.
     fn in_force(&self) -> u64 {
         let calls = &self.host.plugin(SUBJECT)["calls"];
         calls["swaps"].as_u64().unwrap() - calls["went-back"].as_u64().unwrap()

@@ -4,7 +4,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A stand-in for `go`: `go list` succeeds, `go build -o FILE ..` does what the test says.
+/// A replacement for `go`: `go list` succeeds, and `go build -o FILE ..` runs the script of the test.
 fn fake_go(directory: &TempDir, build: &str) -> Builder {
     let go = directory.path().join("go");
     fs::write(&go, format!("#!/bin/sh\n[ \"$1\" = build ] || exit 0\n{build}\n")).unwrap();
@@ -22,7 +22,7 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn callers_at_the_same_time_build_once_and_leave_nothing_but_the_program() {
+fn concurrent_callers_build_once_and_leave_only_the_program() {
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("log");
     let builder = fake_go(&directory, &format!("echo built >> {}; echo program > $3", log.display()));
@@ -39,7 +39,7 @@ fn callers_at_the_same_time_build_once_and_leave_nothing_but_the_program() {
 }
 
 #[test]
-fn a_program_in_the_cache_needs_no_go() {
+fn a_cached_program_needs_no_go() {
     let directory = tempfile::tempdir().unwrap();
     let builder = fake_go(&directory, "echo program > $3");
     let built = builder.obtain(Program::Etcd).unwrap();
@@ -51,7 +51,7 @@ fn a_program_in_the_cache_needs_no_go() {
 }
 
 #[test]
-fn a_go_that_refuses_the_module_says_why() {
+fn a_go_that_refuses_the_module_returns_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let builder = fake_go(&directory, "");
     let refusal = "go: go.mod requires go >= 1.26.0 (running go 1.21.0; GOTOOLCHAIN=local)";
@@ -65,7 +65,7 @@ fn a_go_that_refuses_the_module_says_why() {
 }
 
 #[test]
-fn a_failed_build_shows_its_output_and_leaves_no_program() {
+fn a_failed_build_returns_its_output_and_leaves_no_program() {
     let directory = tempfile::tempdir().unwrap();
     let builder = fake_go(&directory, "echo half > $3; echo 'no such host: proxy.golang.org' >&2; exit 1");
 
@@ -78,7 +78,7 @@ fn a_failed_build_shows_its_output_and_leaves_no_program() {
 }
 
 #[test]
-fn each_program_has_a_name_with_its_version() {
+fn each_program_name_contains_the_version() {
     let names = [Program::Etcd, Program::KubeApiserver, Program::KubeControllerManager, Program::Kubectl]
         .map(|program| program.file_name().unwrap());
 
@@ -90,7 +90,7 @@ fn each_program_has_a_name_with_its_version() {
 }
 
 #[test]
-fn the_versions_are_those_of_the_go_modules() {
+fn the_versions_equal_those_of_the_go_modules() {
     let module = |program: Program| fs::read_to_string(program.module().join("go.mod")).unwrap();
 
     let kubernetes = Program::Kubectl.version();

@@ -28,7 +28,7 @@ pub struct Request {
     pub key: ObjectKey,
     /// The body of the request: the reason for an Event, `null` for a deletion.
     pub body: Value,
-    /// Whether the request was a dry run.
+    /// True for a dry run.
     pub dry_run: bool,
 }
 
