@@ -8,22 +8,14 @@ mod resources;
 mod server;
 
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    toml::{plugin, watch},
+};
 
 /// A watch of ConfigMaps, with the plugin `echo`.
 fn configuration() -> String {
-    format!(
-        r#"
-        [[watch]]
-        gvr = "v1/configmaps"
-        [[plugin]]
-        name = "echo"
-        source = {source:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-        "#,
-        source = guest("echo"),
-    )
+    watch("v1/configmaps") + &plugin("echo", &guest("echo"), "v1/configmaps", "")
 }
 
 /// Waits until the first watch fails. Returns its last error from the status, with `URL` in place of the URL of the

@@ -2,7 +2,10 @@
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    toml::{plugin, watch},
+};
 
 use crate::configmaps::ConfigMaps;
 
@@ -10,27 +13,10 @@ use crate::configmaps::ConfigMaps;
 async fn a_watch_runs_only_if_a_plugin_subscribes_to_it_or_may_read_it() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     ConfigMaps::at(&server.url()).await.create("something").await;
-    let toml = format!(
-        r#"
-        [[watch]]
-        gvr = "v1/configmaps"
-        [[watch]]
-        gvr = "v1/namespaces"
-        [[watch]]
-        gvr = "apps/v1/deployments"
-        [[plugin]]
-        name = "reader"
-        source = {source:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-          [plugin.grant]
-          read = ["v1/namespaces"]
-          [plugin.config]
-          gvr = "v1/namespaces"
-          what = "list-meta"
-        "#,
-        source = guest("reader"),
-    );
+    let grant = "[plugin.grant]\nread = [\"v1/namespaces\"]";
+    let config = "[plugin.config]\ngvr = \"v1/namespaces\"\nwhat = \"list-meta\"";
+    let toml = ["v1/configmaps", "v1/namespaces", "apps/v1/deployments"].map(watch).concat()
+        + &plugin("reader", &guest("reader"), "v1/configmaps", &format!("{grant}\n{config}"));
     let host = TestHost::start(&server.url(), &toml).await.unwrap();
     host.synced().await;
 

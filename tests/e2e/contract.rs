@@ -23,6 +23,7 @@ use informer_guests::guest;
 use informer_tests::{
     host::TestHost,
     proxy::{FaultProxy, Mode},
+    toml::{plugin, watch},
 };
 
 use crate::configmaps::ConfigMaps;
@@ -47,21 +48,8 @@ impl Stage {
     /// Starts a host with one guest, which subscribes to the ConfigMaps and may read them. `on` holds lines of its
     /// `[[plugin.on]]`, and `rest` the text after them.
     async fn host(&self, name: &str, on: &str, rest: &str) -> TestHost {
-        let toml = format!(
-            r#"
-            [[watch]]
-            gvr = "v1/configmaps"
-            [[plugin]]
-            name = "{name}"
-            source = {source:?}
-            grant = {{ read = ["v1/configmaps"] }}
-              [[plugin.on]]
-              watch = "v1/configmaps"
-              {on}
-            {rest}
-            "#,
-            source = guest(name),
-        );
+        let lines = format!("{on}\n[plugin.grant]\nread = [\"v1/configmaps\"]\n{rest}");
+        let toml = watch("v1/configmaps") + &plugin(name, &guest(name), "v1/configmaps", &lines);
         TestHost::start(&format!("http://{}", self.wire.address()), &toml).await.unwrap()
     }
 

@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 
 use informer_devserver::DevServer;
 use informer_guests::{guest, pods_workqueue};
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    toml::{plugin, watch},
+};
 use serde_json::{Value, json};
 
 use crate::{configmaps::ConfigMaps, reload::replace};
@@ -19,18 +22,7 @@ async fn server() -> DevServer {
 
 /// A configuration with one plugin that subscribes to ConfigMaps. `lines` end its subscription.
 fn configuration(source: &std::path::Path, lines: &str) -> String {
-    format!(
-        r#"
-        [[watch]]
-        gvr = "v1/configmaps"
-        [[plugin]]
-        name = "controller"
-        source = {source:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-          {lines}
-        "#,
-    )
+    watch("v1/configmaps") + &plugin("controller", source, "v1/configmaps", lines)
 }
 
 async fn start(server: &DevServer, guest_name: &'static str, lines: &str) -> TestHost {

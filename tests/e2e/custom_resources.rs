@@ -6,29 +6,16 @@ use informer_guests::guest;
 use informer_tests::{
     host::TestHost,
     orders::{self, Orders},
+    toml::{plugin, watch},
 };
 
 use crate::configmaps::ConfigMaps;
 
 /// A configuration with one plugin that subscribes to ConfigMaps and to orders.
 fn configuration() -> String {
-    format!(
-        r#"
-        [[watch]]
-        gvr = "v1/configmaps"
-        [[watch]]
-        gvr = "{orders}"
-        [[plugin]]
-        name = "echo"
-        source = {source:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-          [[plugin.on]]
-          watch = "{orders}"
-        "#,
-        orders = orders::GVR,
-        source = guest("echo"),
-    )
+    let lines = format!("[[plugin.on]]\nwatch = \"{}\"", orders::GVR);
+    ["v1/configmaps", orders::GVR].map(watch).concat()
+        + &plugin("echo", &guest("echo"), "v1/configmaps", &lines)
 }
 
 fn orders_of(host: &TestHost) -> serde_json::Value {

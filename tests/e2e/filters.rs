@@ -9,7 +9,10 @@ use informer::{
 };
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    toml::{plugin, watch},
+};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::{
     Client,
@@ -59,14 +62,9 @@ impl Deployments {
 
 /// A configuration with one `echo` plugin for each filter, on Deployments.
 fn configuration(filters: &[(&str, &str)]) -> String {
-    let mut toml = "[[watch]]\ngvr = \"apps/v1/deployments\"\n".to_owned();
-    for (name, filter) in filters {
-        toml += &format!(
-            "[[plugin]]\nname = \"{name}\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"apps/v1/deployments\"\n{filter}\n",
-            guest("echo")
-        );
-    }
-    toml
+    let plugins =
+        filters.iter().map(|(name, lines)| plugin(name, &guest("echo"), "apps/v1/deployments", lines));
+    watch("apps/v1/deployments") + &plugins.collect::<String>()
 }
 
 async fn start(server: &DevServer, filters: &[(&str, &str)]) -> TestHost {

@@ -2,7 +2,10 @@
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    toml::{plugin, watch},
+};
 use serde_json::Value;
 
 use crate::{
@@ -21,45 +24,22 @@ const ATTEMPTS: usize = 2;
 
 /// The bad plugins subscribe to additions only, so each of their calls fails.
 fn configuration() -> String {
-    let bad = |name: &str, limits: &str| {
-        format!(
-            r#"
-            [[plugin]]
-            name = "{name}"
-            source = {source:?}
-              [[plugin.on]]
-              watch = "v1/configmaps"
-              events = ["add"]
-              [plugin.retry]
-              min = "10ms"
-              max = "20ms"
-              attempts = {ATTEMPTS}
-              on-exhausted = "dead-letter"
-              [plugin.quarantine]
-              after = 0
-              [plugin.limits]
-              {limits}
-            "#,
-            source = guest(name),
-        )
+    let bad = |name: &'static str, limits: &str| {
+        let lines = format!(
+            "events = [\"add\"]\n[plugin.retry]\nmin = \"10ms\"\nmax = \"20ms\"\nattempts = {ATTEMPTS}\n\
+             on-exhausted = \"dead-letter\"\n[plugin.quarantine]\nafter = 0\n[plugin.limits]\n{limits}"
+        );
+        plugin(name, &guest(name), "v1/configmaps", &lines)
     };
-    format!(
-        r#"
-        [[watch]]
-        gvr = "v1/configmaps"
-        [[plugin]]
-        name = "good"
-        source = {echo:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-        {trap}{spin}{hog}
-        "#,
-        echo = guest("echo"),
+    [
+        watch("v1/configmaps"),
+        plugin("good", &guest("echo"), "v1/configmaps", ""),
         // The deadline is long: on a busy machine, a panic or the last allocation may take some time too.
-        trap = bad("trap", r#"deadline = "5m""#),
-        spin = bad("spin", r#"deadline = "100ms""#),
-        hog = bad("hog", "memory = \"16MiB\"\ndeadline = \"5m\""),
-    )
+        bad("trap", "deadline = \"5m\""),
+        bad("spin", "deadline = \"100ms\""),
+        bad("hog", "memory = \"16MiB\"\ndeadline = \"5m\""),
+    ]
+    .concat()
 }
 
 fn name(object: usize) -> String {

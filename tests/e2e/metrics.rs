@@ -6,7 +6,10 @@ use http_body_util::BodyExt;
 use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::{PATIENCE, TestHost};
+use informer_tests::{
+    host::{PATIENCE, TestHost},
+    toml::{plugin, watch},
+};
 use tempfile::TempDir;
 
 use crate::configmaps::ConfigMaps;
@@ -153,6 +156,24 @@ fn sample(families: &BTreeMap<String, Family>, family: &str, series: &str) -> f6
     *found[0].1
 }
 
+/// A configuration with two reconcilers: `quick` fails twice for `bad`, and `slow` never ends a call.
+fn reconcilers() -> String {
+    // The expression fails for `bad`, so `bad` passes.
+    let when = "object.metadata.name == 'bad' ? object.data.x == 'y' : object.metadata.name != 'skipped'";
+    let plugin = |name: &str, config: &str| {
+        let lines = format!(
+            "labels = \"told\"\nwhen = \"{when}\"\n[plugin.limits]\ndeadline = \"2m\"\n\
+             [plugin.workqueue]\nmin = \"1ms\"\n[plugin.config]\n{config}"
+        );
+        plugin(name, &guest("reconciles"), "v1/configmaps", &lines)
+    };
+    let host =
+        "[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = \"off\"\nshutdown-timeout = \"100ms\"\n".to_owned();
+    host + &watch("v1/configmaps")
+        + &plugin("quick", "times = 2\nonly = \"bad\"")
+        + &plugin("slow", "millis = 60000")
+}
+
 /// The workqueue reports its depth, its additions and its retries (W-14).
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_and_filters_are_measured() {
@@ -164,31 +185,7 @@ async fn keys_and_filters_are_measured() {
     objects.create("other").await;
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("informer.toml");
-    let plugin = |name: &str, config: &str| {
-        format!(
-            r#"
-            [[plugin]]
-            name = "{name}"
-            source = {source:?}
-            config = {config}
-            limits = {{ deadline = "2m" }}
-            workqueue = {{ min = "1ms" }}
-              [[plugin.on]]
-              watch = "v1/configmaps"
-              labels = "told"
-              # No answer for `bad`, which passes.
-              when = "object.metadata.name == 'bad' ? object.data.x == 'y' : object.metadata.name != 'skipped'"
-            "#,
-            source = guest("reconciles"),
-        )
-    };
-    let configuration = format!(
-        "[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = \"off\"\nshutdown-timeout = \"100ms\"\n\
-         [[watch]]\ngvr = \"v1/configmaps\"\n{}{}",
-        plugin("quick", "{ times = 2, only = \"bad\" }"),
-        plugin("slow", "{ millis = 60000 }"),
-    );
-    std::fs::write(&path, configuration).unwrap();
+    std::fs::write(&path, reconcilers()).unwrap();
     let host = TestHost::start_file(&server.url(), &path).await.unwrap();
     host.synced().await;
 

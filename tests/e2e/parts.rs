@@ -3,7 +3,7 @@
 use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{host::TestHost, toml};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
@@ -25,24 +25,11 @@ async fn server() -> DevServer {
 
 /// Starts a host with the plugin `reader`, with these lines for the watch and the plugin configuration.
 async fn start(server: &DevServer, watch: &str, config: &str) -> TestHost {
-    let toml = format!(
-        r#"
-        [[watch]]
-        gvr = "v1/configmaps"
-        {watch}
-        [[plugin]]
-        name = "reader"
-        source = {source:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-          [plugin.grant]
-          read = ["v1/configmaps"]
-          [plugin.config]
-          gvr = "v1/configmaps"
-          {config}
-        "#,
-        source = guest("reader"),
+    let lines = format!(
+        "[plugin.grant]\nread = [\"v1/configmaps\"]\n[plugin.config]\ngvr = \"v1/configmaps\"\n{config}"
     );
+    let watched = format!("{}{watch}\n", toml::watch("v1/configmaps"));
+    let toml = watched + &toml::plugin("reader", &guest("reader"), "v1/configmaps", &lines);
     let host = TestHost::start(&server.url(), &toml).await.unwrap();
     host.synced().await;
     host

@@ -4,7 +4,10 @@ use std::fs;
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    toml::{plugin, watch},
+};
 use serde_json::Value;
 
 use crate::{
@@ -15,27 +18,10 @@ use crate::{
 
 /// No probe is due within the test, so only the repaired file ends the quarantine.
 fn configuration(bad: &std::path::Path) -> String {
-    format!(
-        r#"
-        [[watch]]
-        gvr = "v1/configmaps"
-        [[plugin]]
-        name = "good"
-        source = {good:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-        [[plugin]]
-        name = "bad"
-        source = {bad:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-          [plugin.quarantine]
-          after = 3
-          min = "1h"
-          max = "2h"
-        "#,
-        good = guest("echo"),
-    )
+    let quarantine = "[plugin.quarantine]\nafter = 3\nmin = \"1h\"\nmax = \"2h\"";
+    watch("v1/configmaps")
+        + &plugin("good", &guest("echo"), "v1/configmaps", "")
+        + &plugin("bad", bad, "v1/configmaps", quarantine)
 }
 
 #[tokio::test(flavor = "multi_thread")]

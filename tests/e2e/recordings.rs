@@ -2,7 +2,7 @@
 //! the component.
 
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{host::TestHost, toml};
 
 use crate::player::{Recording, play, recordings};
 
@@ -12,12 +12,9 @@ const ODD_CHUNKS: [usize; 3] = [61, 4_099, 1_000_003];
 /// A configuration with one watch and one plugin for each recording. The plugin has the name of the resource.
 fn configuration(recordings: &[Recording]) -> String {
     let echo = guest("echo");
-    recordings.iter().map(|Recording { gvr, .. }| {
-        let name = plugin(gvr);
-        format!(
-            "[[watch]]\ngvr = \"{gvr}\"\n[[plugin]]\nname = \"{name}\"\nsource = {echo:?}\n[[plugin.on]]\nwatch = \"{gvr}\"\n"
-        )
-    }).collect()
+    let parts =
+        |Recording { gvr, .. }: &Recording| toml::watch(gvr) + &toml::plugin(plugin(gvr), &echo, gvr, "");
+    recordings.iter().map(parts).collect()
 }
 
 fn plugin(gvr: &str) -> &str {

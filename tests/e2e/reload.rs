@@ -13,7 +13,10 @@ use std::{
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    toml::{plugin, watch},
+};
 use serde_json::Value;
 
 use crate::{
@@ -31,17 +34,7 @@ const GARBAGE: usize = 7;
 const TRAPS_IN_START: usize = 13;
 
 fn configuration(source: &std::path::Path) -> String {
-    format!(
-        r#"
-        [[watch]]
-        gvr = "v1/configmaps"
-        [[plugin]]
-        name = "echo"
-        source = {source:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-        "#
-    )
+    watch("v1/configmaps") + &plugin("echo", source, "v1/configmaps", "")
 }
 
 fn name(object: usize) -> String {

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::{
+    host::TestHost,
+    toml::{inline, plugin, watch},
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -12,46 +15,19 @@ use crate::configmaps::ConfigMaps;
 
 /// A plugin that runs these steps when it receives an object.
 fn keeper(name: &str, quota: &str, bucket: &str, steps: &serde_json::Value) -> String {
-    format!(
-        r#"
-        [[plugin]]
-        name = "{name}"
-        source = {source:?}
-          [[plugin.on]]
-          watch = "v1/configmaps"
-          [plugin.grant]
-          keyvalue = "{quota}"
-          [plugin.config]
-          bucket = "{bucket}"
-          steps = {steps}
-        "#,
-        source = guest("keeper"),
-        steps = toml(steps),
-    )
-}
-
-/// A JSON value as an inline value of TOML.
-fn toml(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::Array(items) => {
-            format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", "))
-        }
-        serde_json::Value::Object(entries) => {
-            let entries = entries.iter().map(|(key, value)| format!("{key:?} = {}", toml(value)));
-            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
-        }
-        other => other.to_string(),
-    }
-}
-
-fn watch() -> &'static str {
-    "[[watch]]\ngvr = \"v1/configmaps\"\n"
+    let lines = format!(
+        "[plugin.grant]\nkeyvalue = \"{quota}\"\n[plugin.config]\nbucket = \"{bucket}\"\nsteps = {}",
+        inline(steps)
+    );
+    plugin(name, &guest("keeper"), "v1/configmaps", &lines)
 }
 
 /// Starts a host with its state in this directory. Waits until every plugin has run its steps.
 async fn host(server: &DevServer, state: &Path, plugins: &[String]) -> TestHost {
     let host =
-        TestHost::start_in(&server.url(), state, &format!("{}{}", watch(), plugins.concat())).await.unwrap();
+        TestHost::start_in(&server.url(), state, &format!("{}{}", watch("v1/configmaps"), plugins.concat()))
+            .await
+            .unwrap();
     host.synced().await;
     host
 }
@@ -189,7 +165,7 @@ async fn a_component_without_the_grant_is_refused_with_the_line_to_add() {
     let server = server().await;
     let granted = keeper("keeper", "1KiB", "b", &json!([]));
     let without = granted.replace("keyvalue = \"1KiB\"", "");
-    let host = TestHost::start(&server.url(), &format!("{}{without}", watch())).await.unwrap();
+    let host = TestHost::start(&server.url(), &format!("{}{without}", watch("v1/configmaps"))).await.unwrap();
 
     host.until("the refusal", |_| !host.plugin("keeper")["refused"].is_null()).await;
 

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::toml::{inline, plugin};
+
 /// The grants and the steps of the plugin.
 #[derive(Clone, Debug)]
 pub struct Writer<'a> {
@@ -22,26 +24,11 @@ impl Writer<'_> {
     #[must_use]
     pub fn toml(&self, component: &Path) -> String {
         let Self { on, grant, steps } = self;
-        format!(
-            "[[plugin]]\nname = \"writer\"\nsource = {component:?}\n[[plugin.on]]\nwatch = \"{on}\"\n\
-             [plugin.limits]\ndeadline = \"60s\"\nrequests = 1000\n[plugin.grant]\n{grant}\n\
-             [plugin.config]\nonly = \"trigger\"\nsteps = {}\n",
+        let lines = format!(
+            "[plugin.limits]\ndeadline = \"60s\"\nrequests = 1000\n[plugin.grant]\n{grant}\n\
+             [plugin.config]\nonly = \"trigger\"\nsteps = {}",
             inline(steps)
-        )
-    }
-}
-
-/// A JSON value as an inline value of TOML, which has no null.
-fn inline(value: &Value) -> String {
-    match value {
-        Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(key, value)| format!("{} = {}", Value::from(key.as_str()), inline(value)));
-            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
-        Value::Null => "\"\"".to_owned(),
-        scalar => scalar.to_string(),
+        );
+        plugin("writer", component, on, &lines)
     }
 }

@@ -6,6 +6,7 @@ use informer_guests::guest;
 use informer_tests::{
     host::TestHost,
     orders::{self, Orders},
+    toml::{plugin, watch},
 };
 
 use super::configuration;
@@ -13,20 +14,7 @@ use crate::configmaps::ConfigMaps;
 
 /// Adds another watch and its plugin to [`configuration`].
 fn with_watch(gvr: &str) -> String {
-    format!(
-        r#"
-        {configuration}
-        [[watch]]
-        gvr = "{gvr}"
-        [[plugin]]
-        name = "other"
-        source = {source:?}
-          [[plugin.on]]
-          watch = "{gvr}"
-        "#,
-        configuration = configuration(),
-        source = guest("echo"),
-    )
+    configuration() + &watch(gvr) + &plugin("other", &guest("echo"), gvr, "")
 }
 
 /// Waits until the host reports `expected` for the watch. The other watch and its plugin work.

@@ -9,6 +9,7 @@ use std::{
 };
 
 use informer_tests::{binary, host::PATIENCE};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
@@ -63,16 +64,28 @@ pub(super) async fn informer(arguments: &[&str]) -> Finished {
     }
 }
 
-/// Waits until the host at this admin address is healthy: all caches have synced, and all plugins serve.
-pub(super) async fn well(admin: &str) {
+/// Runs a command until its answer satisfies the condition. Returns the answer.
+pub(super) async fn until(what: &str, arguments: &[&str], condition: impl Fn(&Finished) -> bool) -> Finished {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let asked = informer(&["status", "--admin", admin]).await;
-        if asked.status == Some(0) {
-            return;
+        let answer = informer(arguments).await;
+        if condition(&answer) {
+            return answer;
         }
-        assert!(Instant::now() < deadline, "not all is well: {}{}", asked.stdout, asked.stderr);
+        assert!(Instant::now() < deadline, "never {what}: {}{}", answer.stdout, answer.stderr);
         sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Waits until the host at this admin address is healthy: all caches have synced, and all plugins serve.
+pub(super) async fn well(admin: &str) {
+    until("healthy", &["status", "--admin", admin], |answer| answer.status == Some(0)).await;
+}
+
+impl Finished {
+    /// The answer of a command with `--output json`.
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{}{}", self.stdout, self.stderr))
     }
 }
 
@@ -166,6 +179,12 @@ impl Running {
         let set =
             set.unwrap_or_else(|error| panic!("this test needs the program prlimit, of util-linux: {error}"));
         assert!(set.success());
+    }
+
+    /// Stops the run by SIGTERM and waits until it has ended without an error.
+    pub(super) async fn stop(self) {
+        self.signal("TERM").await;
+        assert_eq!(self.ended(PATIENCE).await.code(), Some(0));
     }
 
     /// Waits until the run ends, at most `within`.

@@ -5,11 +5,10 @@ use std::{fs, path::Path};
 use informer::state::State;
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::PATIENCE;
 use tempfile::TempDir;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use super::binary::{Finished, Running, informer, well};
+use super::binary::{Finished, Running, informer, until, well};
 use crate::configmaps::ConfigMaps;
 
 /// A running host with its state in a directory of the test.
@@ -75,20 +74,12 @@ impl Host {
 
     /// Polls the list until the condition holds. Returns the list.
     async fn listed(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let asked = self.dead_letters(&["list"]).await;
-            if condition(&asked.stdout) {
-                return asked.stdout;
-            }
-            assert!(Instant::now() < deadline, "never {what}: {}{}", asked.stdout, asked.stderr);
-            sleep(std::time::Duration::from_millis(50)).await;
-        }
+        let arguments = ["dead-letters", "list", "--admin", &self.admin];
+        until(what, &arguments, |answer| condition(&answer.stdout)).await.stdout
     }
 
     async fn stop(self) {
-        self.running.signal("TERM").await;
-        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+        self.running.stop().await;
     }
 }
 

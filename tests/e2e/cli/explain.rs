@@ -4,12 +4,10 @@ use std::fs;
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::PATIENCE;
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::time::{Duration, Instant, sleep};
 
-use super::binary::{Finished, Running, informer, well};
+use super::binary::{Finished, Running, informer, until, well};
 use crate::configmaps::ConfigMaps;
 
 const GVR: &str = "v1/configmaps";
@@ -65,23 +63,14 @@ impl Host {
         what: &str,
         condition: impl Fn(&[Step]) -> bool,
     ) -> (Value, Vec<Step>) {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let asked = self.explain(&[GVR, key, "--output", "json"]).await;
-            let answer: Value =
-                serde_json::from_str(&asked.stdout).unwrap_or_else(|_| panic!("{}", asked.stderr));
-            let steps = steps(&answer);
-            if condition(&steps) {
-                return (answer, steps);
-            }
-            assert!(Instant::now() < deadline, "never {what}: {answer:#}");
-            sleep(Duration::from_millis(50)).await;
-        }
+        let arguments = ["explain", GVR, key, "--output", "json", "--admin", &self.admin];
+        let answer = until(what, &arguments, |answer| condition(&steps(&answer.json()))).await.json();
+        let steps = steps(&answer);
+        (answer, steps)
     }
 
     async fn stop(self) {
-        self.running.signal("TERM").await;
-        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+        self.running.stop().await;
     }
 }
 
@@ -283,15 +272,9 @@ async fn a_dead_letter_explains_its_object_even_without_recorded_steps() {
     let host = Host::start("trace = 0", "{ times = 9, how = \"permanent\" }").await;
     host.objects.create("web").await;
 
-    let deadline = Instant::now() + PATIENCE;
-    let text = loop {
-        let asked = host.explain(&[GVR, "default/web"]).await;
-        if asked.stdout.contains("dead letter") {
-            break asked.stdout;
-        }
-        assert!(Instant::now() < deadline, "no letter: {}{}", asked.stdout, asked.stderr);
-        sleep(Duration::from_millis(50)).await;
-    };
+    let arguments = ["explain", GVR, "default/web", "--admin", &host.admin];
+    let text =
+        until("a dead letter", &arguments, |answer| answer.stdout.contains("dead letter")).await.stdout;
 
     assert!(text.contains("  flaky: selected; nothing waits for it; dead letter of add (1 calls): handler: failure 1 for default/web\n"), "{text}");
     assert!(text.ends_with("no steps are remembered: [host] trace = 0 switches it off\n"), "{text}");

@@ -5,12 +5,20 @@ use std::fs;
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::host::PATIENCE;
+use serde_json::Value;
 
-use super::binary::{Finished, Running, informer};
+use super::binary::{Finished, Running, informer, until};
 use crate::configmaps::ConfigMaps;
 
 async fn ask(admin: &str, arguments: &[&str]) -> Finished {
     informer(&[arguments, &["--admin", admin]].concat()).await
+}
+
+/// Waits until the plugin has acknowledged this number of calls. Returns the status.
+async fn calls(admin: &str, calls: usize) -> Value {
+    let arguments = ["status", "--output", "json", "--admin", admin];
+    let acknowledged = |answer: &Finished| answer.json()["plugins"][0]["calls"]["acknowledged"] == calls;
+    until("all calls acknowledged", &arguments, acknowledged).await.json()
 }
 
 #[tokio::test]
@@ -49,18 +57,7 @@ async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
     assert_eq!(ask(&admin, &["log-level", "default", "--plugin", "settings"]).await.status, Some(0));
     assert_eq!(ask(&admin, &["log-level", "info,plugin=error"]).await.status, Some(0));
     objects.create("three").await;
-    let calls = async |calls: usize| {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        loop {
-            let status = ask(&admin, &["status", "--output", "json"]).await.stdout;
-            let status: serde_json::Value = serde_json::from_str(&status).unwrap();
-            if status["plugins"][0]["calls"]["acknowledged"] == calls {
-                return status;
-            }
-            assert!(tokio::time::Instant::now() < deadline, "{status:#}");
-        }
-    };
-    assert_eq!(calls(3).await["log"], "info,plugin=error");
+    assert_eq!(calls(&admin, 3).await["log"], "info,plugin=error");
 
     // ... and which the file changes.
     fs::write(&path, configuration("debug")).unwrap();
@@ -70,7 +67,7 @@ async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
     host.logged("Ok([").await;
     assert_eq!(ask(&admin, &["log-level", "warn"]).await.status, Some(0));
     assert_eq!(ask(&admin, &["log-level", "default"]).await.status, Some(0));
-    assert_eq!(calls(4).await["log"], "debug", "the level of the current file");
+    assert_eq!(calls(&admin, 4).await["log"], "debug", "the level of the current file");
 
     for (arguments, words) in [
         (&["log-level", "debg"][..], "`debg` is no level; did you mean `debug`?"),
@@ -81,8 +78,7 @@ async fn levels_of_the_host_and_of_a_plugin_are_changed_while_it_runs() {
         assert_eq!(refused.status, Some(1));
         assert!(refused.stderr.contains(words), "{}", refused.stderr);
     }
-    host.signal("TERM").await;
-    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
+    host.stop().await;
 }
 
 #[tokio::test]

@@ -6,7 +6,6 @@ use http::{Request, StatusCode, header::CONTENT_TYPE};
 use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::PATIENCE;
 use kube::client::Body;
 use tempfile::TempDir;
 
@@ -48,8 +47,7 @@ impl Host {
     }
 
     async fn stop(self) {
-        self.running.signal("TERM").await;
-        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+        self.running.stop().await;
     }
 }
 

@@ -68,8 +68,7 @@ async fn dev_runs_plugins_against_its_own_api_server() {
     ConfigMaps::at(told["url"].as_str().unwrap()).await.create("something").await;
 
     dev.logged("add default/something ").await;
-    dev.signal("TERM").await;
-    assert_eq!(dev.ended(PATIENCE).await.code(), Some(0));
+    dev.stop().await;
 }
 
 /// A host with the plugin `echo` from this path. `cache` is its compile cache, or empty.
@@ -104,8 +103,7 @@ async fn sighup_reloads_all_files_and_ends_nothing() {
     host.logged("plugin loaded").await;
     ConfigMaps::at(&server.url()).await.create("something").await;
     host.logged("add default/something ").await;
-    host.signal("TERM").await;
-    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
+    host.stop().await;
 }
 
 #[tokio::test]
@@ -120,16 +118,14 @@ async fn a_sighup_during_the_start_ends_nothing() {
     host.signal("HUP").await;
 
     host.logged("plugin loaded").await;
-    host.signal("TERM").await;
-    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
+    host.stop().await;
 }
 
 /// Runs a host until its plugin serves. Returns its log until then.
 async fn loads(configuration: &Path) -> String {
     let mut host = Running::start(&["run", "--config", configuration.to_str().unwrap()]).await;
     let log = host.log_up_to("plugin loaded").await.join("\n");
-    host.signal("TERM").await;
-    assert_eq!(host.ended(PATIENCE).await.code(), Some(0));
+    host.stop().await;
     log
 }
 

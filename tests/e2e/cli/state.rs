@@ -7,9 +7,8 @@ use informer_guests::{configmaps_keyvalue, guest};
 use informer_tests::host::PATIENCE;
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::time::{Duration, Instant, sleep};
 
-use super::binary::{Finished, Running, informer};
+use super::binary::{Finished, Running, informer, until};
 use crate::configmaps::ConfigMaps;
 
 /// A host with its state in a directory. It runs the example that counts, and a plugin that refuses every object
@@ -62,20 +61,9 @@ impl Host {
         informer(&[arguments, &["--admin", &self.admin]].concat()).await
     }
 
-    async fn status(&self) -> Value {
-        serde_json::from_str(&self.ask(&["status", "--output", "json"]).await.stdout).unwrap()
-    }
-
     async fn until(&self, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let status = self.status().await;
-            if condition(&status) {
-                return status;
-            }
-            assert!(Instant::now() < deadline, "{what} did not come about: {status:#}");
-            sleep(Duration::from_millis(50)).await;
-        }
+        let arguments = ["status", "--output", "json", "--admin", &self.admin];
+        until(what, &arguments, |answer| condition(&answer.json())).await.json()
     }
 
     /// Kills the process, like a crash.
@@ -85,8 +73,7 @@ impl Host {
     }
 
     async fn stop(self) {
-        self.running.signal("TERM").await;
-        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+        self.running.stop().await;
     }
 }
 
@@ -165,11 +152,9 @@ async fn a_full_disk_is_reported_and_loses_nothing_and_the_host_recovers() {
     let mut host = Host::start(&server, directory.path()).await;
     let log = host.running.log_up_to("default/two: ").await;
     assert!(log.last().unwrap().contains("1 version seen, nothing new"), "{log:?}");
-    let deadline = Instant::now() + PATIENCE;
-    while !host.ask(&["dead-letters", "list"]).await.stdout.contains("fussy v1/configmaps default/bad: add, ")
-    {
-        assert!(Instant::now() < deadline, "the dead letter is missing after the restart");
-    }
+    let letter = "fussy v1/configmaps default/bad: add, ";
+    let arguments = ["dead-letters", "list", "--admin", &host.admin];
+    until("the dead letter after the restart", &arguments, |answer| answer.stdout.contains(letter)).await;
     host.stop().await;
 }
 
@@ -186,6 +171,5 @@ async fn a_process_without_a_home_directory_warns_that_it_stores_nothing() {
 
     let line = running.logged("says where the state is kept: what plugins keep, and dead letters, end").await;
     assert!(line.contains(" WARN ") && line.contains("write state-dir, or \"off\" there"), "{line}");
-    running.signal("TERM").await;
-    assert_eq!(running.ended(PATIENCE).await.code(), Some(0));
+    running.stop().await;
 }

@@ -7,10 +7,7 @@ use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
 use informer_faults::ReservedPort;
 use informer_guests::guest;
-use informer_tests::{
-    host::PATIENCE,
-    proxy::{FaultProxy, Mode},
-};
+use informer_tests::proxy::{FaultProxy, Mode};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -18,7 +15,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::binary::{Running, informer};
+use super::binary::{Finished, Running, informer, until};
 use crate::{
     answers::{Answer, Answers, healthy, is_list, is_watch},
     configmaps::ConfigMaps,
@@ -52,24 +49,14 @@ impl Host {
 
     /// Polls the answer until it contains all these words. Returns its exit status and its text.
     async fn says(&self, words: &[&str]) -> (Option<i32>, String) {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        loop {
-            let asked = informer(&["status", "--admin", &self.admin]).await;
-            if words.iter().all(|words| asked.stdout.contains(words)) {
-                return (asked.status, asked.stdout);
-            }
-            assert!(
-                tokio::time::Instant::now() < deadline,
-                "never said {words:?}; at the end: {}{}",
-                asked.stdout,
-                asked.stderr
-            );
-        }
+        let complete = |answer: &Finished| words.iter().all(|words| answer.stdout.contains(words));
+        let answer =
+            until(&format!("reported {words:?}"), &["status", "--admin", &self.admin], complete).await;
+        (answer.status, answer.stdout)
     }
 
     async fn json(&self) -> Value {
-        let asked = informer(&["status", "--output", "json", "--admin", &self.admin]).await;
-        serde_json::from_str(&asked.stdout).unwrap()
+        informer(&["status", "--output", "json", "--admin", &self.admin]).await.json()
     }
 
     /// The status code and the text of `/readyz`.
@@ -84,8 +71,7 @@ impl Host {
     }
 
     async fn stop(self) {
-        self.running.signal("TERM").await;
-        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+        self.running.stop().await;
     }
 }
 

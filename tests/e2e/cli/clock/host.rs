@@ -3,13 +3,13 @@
 use std::{fs, path::Path};
 
 use informer_guests::{configmaps_keyvalue, guest};
-use informer_tests::host::PATIENCE;
+use informer_tests::toml;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
-use tokio::time::{Duration, Instant, sleep};
+use tokio::time::Duration;
 
 use super::{
-    super::binary::{Finished, Running, informer},
+    super::binary::{Finished, Running, informer, until},
     wall_clock::WallClock,
 };
 
@@ -18,6 +18,14 @@ pub(super) const BACKOFF: Duration = Duration::from_secs(5);
 
 /// The period between two resyncs, and between two probes of a quarantined plugin.
 pub(super) const PERIOD: Duration = Duration::from_secs(1);
+
+/// The configuration of the plugin `writer`.
+const WRITER: &str = r#"
+[plugin.config]
+steps = [{ do = "event", name = "count" }]
+[plugin.grant]
+write = ["create events.k8s.io/v1/events @default"]
+read = ["v1/configmaps @default"]"#;
 
 /// A run of the binary, with its state.
 pub(super) struct Host {
@@ -32,86 +40,54 @@ pub(super) struct Host {
 /// resyncs and has a limited rate. `writer` records an Event for each `event` object. `trapping` is in quarantine
 /// from its first call on.
 fn configuration(server: &str, state: &Path) -> String {
-    let on = |prefix: &str| {
-        let when = format!("object.metadata.name.startsWith('{prefix}')");
-        format!("[[plugin.on]]\nwatch = \"v1/configmaps\"\nwhen = \"{when}\"")
+    let (backoff, period) = (BACKOFF.as_secs(), PERIOD.as_secs());
+    let plugin = |name: &str, component: &Path, prefix: &str, lines: &str| {
+        let when = format!("when = \"object.metadata.name.startsWith('{prefix}')\"\n{lines}");
+        toml::plugin(name, component, "v1/configmaps", &when)
     };
-    format!(
-        r#"
-        [cluster]
-        server = "{server}"
-        [host]
-        admin = "127.0.0.1:0"
-        state-dir = {state:?}
-        [[watch]]
-        gvr = "v1/configmaps"
-
-        [[plugin]]
-        name = "counter"
-        source = {counter:?}
-        {on_count}
-        [plugin.grant]
-        keyvalue = "1MiB"
-
-        [[plugin]]
-        name = "fussy"
-        source = {flaky:?}
-        config = {{ times = 1000, how = "permanent" }}
-        {on_bad}
-        initial = "skip"
-
-        [[plugin]]
-        name = "patient"
-        source = {flaky:?}
-        config = {{ times = 1 }}
-        retry = {{ min = "{backoff}s", max = "{backoff}s", jitter = 0.0 }}
-        {on_slow}
-
-        [[plugin]]
-        name = "keys"
-        source = {enqueues:?}
-        config = {{ how = "add-rate-limited" }}
-        workqueue = {{ min = "{backoff}s" }}
-        {on_key}
-
-        [[plugin]]
-        name = "resynced"
-        source = {echo:?}
-        queue = {{ rate = 5, burst = 1 }}
-        {on_resync}
-        resync = "{period}s"
-
-        [[plugin]]
-        name = "writer"
-        source = {writer:?}
-        config = {{ steps = [{{ do = "event", name = "count" }}] }}
-        {on_event}
-        [plugin.grant]
-        write = ["create events.k8s.io/v1/events @default"]
-        read = ["v1/configmaps @default"]
-
-        [[plugin]]
-        name = "trapping"
-        source = {trap:?}
-        quarantine = {{ after = 1, min = "{period}s", max = "{period}s" }}
-        {on_trap}
-        "#,
-        backoff = BACKOFF.as_secs(),
-        period = PERIOD.as_secs(),
-        counter = configmaps_keyvalue(),
-        flaky = guest("flaky"),
-        enqueues = guest("enqueues"),
-        echo = guest("echo"),
-        writer = guest("writer"),
-        trap = guest("trap"),
-        on_count = on("count"),
-        on_bad = on("bad"),
-        on_slow = on("slow"),
-        on_key = on("key"),
-        on_resync = on("resync"),
-        on_event = on("event"),
-        on_trap = on("trap"),
-    )
+    let flaky = guest("flaky");
+    let head =
+        format!("[cluster]\nserver = \"{server}\"\n[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = {state:?}\n");
+    [
+        head,
+        toml::watch("v1/configmaps"),
+        plugin("counter", &configmaps_keyvalue(), "count", "[plugin.grant]\nkeyvalue = \"1MiB\""),
+        plugin(
+            "fussy",
+            &flaky,
+            "bad",
+            "initial = \"skip\"\n[plugin.config]\ntimes = 1000\nhow = \"permanent\"",
+        ),
+        plugin(
+            "patient",
+            &flaky,
+            "slow",
+            &format!(
+                "[plugin.config]\ntimes = 1\n\
+                 [plugin.retry]\nmin = \"{backoff}s\"\nmax = \"{backoff}s\"\njitter = 0.0"
+            ),
+        ),
+        plugin(
+            "keys",
+            &guest("enqueues"),
+            "key",
+            &format!("[plugin.config]\nhow = \"add-rate-limited\"\n[plugin.workqueue]\nmin = \"{backoff}s\""),
+        ),
+        plugin(
+            "resynced",
+            &guest("echo"),
+            "resync",
+            &format!("resync = \"{period}s\"\n[plugin.queue]\nrate = 5\nburst = 1"),
+        ),
+        plugin("writer", &guest("writer"), "event", WRITER),
+        plugin(
+            "trapping",
+            &guest("trap"),
+            "trap",
+            &format!("[plugin.quarantine]\nafter = 1\nmin = \"{period}s\"\nmax = \"{period}s\""),
+        ),
+    ]
+    .concat()
 }
 
 // === impl Host ===
@@ -139,16 +115,8 @@ impl Host {
 
     /// Polls the status until the condition holds. Returns the status.
     pub(super) async fn until(&mut self, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let asked = self.ask(&["status", "--output", "json"]).await;
-            let status: Value = serde_json::from_str(&asked.stdout).unwrap();
-            if condition(&status) {
-                return status;
-            }
-            assert!(Instant::now() < deadline, "never {what}: {status:#}");
-            sleep(Duration::from_millis(50)).await;
-        }
+        let arguments = ["status", "--output", "json", "--admin", &self.admin];
+        until(what, &arguments, |answer| condition(&answer.json())).await.json()
     }
 
     /// Waits until the log has `times` lines with these words since the start. Returns the last of them.
@@ -167,25 +135,19 @@ impl Host {
     /// The second in which this object was given up, from the list of dead letters.
     pub(super) async fn given_up_at(&mut self, name: &str) -> String {
         let object = format!("v1/configmaps default/{name}");
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let asked = self.ask(&["dead-letters", "list", "--output", "json"]).await;
-            let list: Value = serde_json::from_str(&asked.stdout).unwrap();
-            let letter =
-                list["dead-letters"].as_array().unwrap().iter().find(|letter| letter["object"] == object);
-            if let Some(letter) = letter {
-                // The time has a fraction of the second unless the fraction is zero.
-                let at: Timestamp = letter["at"].as_str().unwrap().parse().unwrap();
-                return Timestamp::from_second(at.as_second()).unwrap().to_string();
-            }
-            assert!(Instant::now() < deadline, "no letter of {name}: {list:#}");
-            sleep(Duration::from_millis(50)).await;
-        }
+        let given_up = |list: &Value| -> Option<Timestamp> {
+            let letter = list["dead-letters"].as_array()?.iter().find(|letter| letter["object"] == object)?;
+            letter["at"].as_str()?.parse().ok()
+        };
+        let what = format!("a dead letter of {name}");
+        let arguments = ["dead-letters", "list", "--output", "json", "--admin", &self.admin];
+        let list = until(&what, &arguments, |answer| given_up(&answer.json()).is_some()).await.json();
+        // The time has a fraction of the second unless the fraction is zero.
+        Timestamp::from_second(given_up(&list).unwrap().as_second()).unwrap().to_string()
     }
 
     pub(super) async fn stop(self) {
-        self.running.signal("TERM").await;
-        assert_eq!(self.running.ended(PATIENCE).await.code(), Some(0));
+        self.running.stop().await;
     }
 }
 
