@@ -157,7 +157,7 @@ async fn a_repeated_event_raises_its_count() {
     assert!(lines[3].starts_with("event error not-found: "), "{}", lines[3]);
     let events: Api<Event> = Api::namespaced(client, "default");
     let found = events.list(&ListParams::default()).await.unwrap().items;
-    let mut told: Vec<_> = found
+    let mut events: Vec<_> = found
         .iter()
         .map(|event| {
             let regarding = event.regarding.as_ref().unwrap();
@@ -165,8 +165,8 @@ async fn a_repeated_event_raises_its_count() {
             (regarding.kind.clone().unwrap(), regarding.name.clone().unwrap(), count)
         })
         .collect();
-    told.sort();
+    events.sort();
     let config_map = |name: &str, count| ("ConfigMap".to_owned(), name.to_owned(), count);
-    assert_eq!(told, [config_map("target", 2), config_map("trigger", 1)]);
+    assert_eq!(events, [config_map("target", 2), config_map("trigger", 1)]);
     assert_eq!(found[0].reporting_controller.as_deref(), Some("informer/writer"));
 }

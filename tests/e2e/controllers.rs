@@ -316,8 +316,11 @@ async fn a_trapping_reconciler_is_quarantined_and_probed_and_handles_every_key_o
     );
     assert!(status["failed"].as_u64() > Some(5), "{status:#}");
     let degraded = host.degraded();
-    let told = "plugin controller: its reconciler is in quarantine for ";
-    assert!(degraded.iter().any(|text| text.starts_with(told) && text.contains("trap: ")), "{degraded:?}");
+    let reported = "plugin controller: its reconciler is in quarantine for ";
+    assert!(
+        degraded.iter().any(|text| text.starts_with(reported) && text.contains("trap: ")),
+        "{degraded:?}"
+    );
     assert_eq!(
         host.plugin("controller")["queue"]["quarantine"],
         Value::Null,
@@ -326,8 +329,8 @@ async fn a_trapping_reconciler_is_quarantined_and_probed_and_handles_every_key_o
 
     replace(&file, &good);
     idle(&host, "controller").await;
-    let told = ["a", "b", "c"].map(|name| reconciled(&host, &format!("default/{name}")));
-    assert_eq!(told, [1, 1, 1], "each key is reconciled once, and none is lost");
+    let reported = ["a", "b", "c"].map(|name| reconciled(&host, &format!("default/{name}")));
+    assert_eq!(reported, [1, 1, 1], "each key is reconciled once, and none is lost");
     let status = keys(&host, "controller");
     assert_eq!((&status["quarantine"], &status["quarantines"]), (&Value::Null, &json!(1)));
     host.until("the end of it", |_| host.degraded().is_empty()).await;

@@ -46,9 +46,9 @@ pub(crate) fn last_versions(calls: &[Call]) -> BTreeMap<String, u64> {
 /// Asserts that the versions of each object increase from call to call: no call goes back in time, and none is
 /// repeated.
 pub(crate) fn assert_each_object_in_order_and_once(calls: &[Call]) {
-    let mut told: BTreeMap<&str, &Call> = BTreeMap::new();
+    let mut last: BTreeMap<&str, &Call> = BTreeMap::new();
     for call in calls {
-        if let Some(before) = told.insert(&call.key, call) {
+        if let Some(before) = last.insert(&call.key, call) {
             assert!(before.version < call.version, "{call:?} after {before:?}");
         }
     }

@@ -75,7 +75,7 @@ async fn start(server: &DevServer, filters: &[(&str, &str)]) -> TestHost {
 
 /// The calls as `verb name cause`, without the marker objects. A marker shows that everything before it was
 /// delivered.
-fn told(host: &TestHost, plugin: &str) -> Vec<String> {
+fn delivered(host: &TestHost, plugin: &str) -> Vec<String> {
     let lines = host.lines.of(plugin);
     let words = lines.iter().map(|line| line.split(' ').collect::<Vec<_>>());
     words
@@ -112,7 +112,7 @@ async fn an_object_that_starts_to_match_is_added_and_an_object_that_stops_matchi
     host.lines.said("echo", "add default/marker", "").await;
 
     assert_eq!(
-        told(&host, "echo"),
+        delivered(&host, "echo"),
         ["add db initial", "add web live", "update web live", "delete web known"]
     );
     let status = host.plugin("echo");
@@ -140,7 +140,7 @@ async fn each_subscription_has_its_own_filter_on_one_watch() {
     ];
     let host = start(&server, &filters).await;
     // Every subscriber that receives a change has received it before the next change, so the two cannot merge.
-    let hear = |plugins: &'static [&'static str], line: &'static str| {
+    let receive = |plugins: &'static [&'static str], line: &'static str| {
         let host = &host;
         async move {
             for plugin in plugins {
@@ -150,32 +150,36 @@ async fn each_subscription_has_its_own_filter_on_one_watch() {
     };
 
     deployments.patch("web", json!({"metadata": {"labels": {"round": "1"}}})).await;
-    hear(&["all", "labels", "fields", "broken"], "update default/web").await;
+    receive(&["all", "labels", "fields", "broken"], "update default/web").await;
     deployments.create("db", 2).await;
-    hear(&["all", "changed", "broken", "grown"], "add default/db").await;
+    receive(&["all", "changed", "broken", "grown"], "add default/db").await;
     deployments.scale("db", 1).await;
-    hear(&["all", "changed", "broken"], "update default/db").await;
-    hear(&["fields"], "add default/db").await;
+    receive(&["all", "changed", "broken"], "update default/db").await;
+    receive(&["fields"], "add default/db").await;
     deployments.delete("db").await;
-    hear(&["all", "fields", "changed", "broken", "grown"], "delete default/db").await;
+    receive(&["all", "fields", "changed", "broken", "grown"], "delete default/db").await;
     deployments.create("marker", 1).await;
     for (plugin, _) in filters {
         host.lines.said(plugin, "add default/marker", "").await;
     }
 
     let all = ["add web initial", "update web live", "add db live", "update db live", "delete db known"];
-    assert_eq!(told(&host, "all"), all);
-    assert_eq!(told(&host, "labels"), ["add web initial", "update web live"]);
+    assert_eq!(delivered(&host, "all"), all);
+    assert_eq!(delivered(&host, "labels"), ["add web initial", "update web live"]);
     assert_eq!(
-        told(&host, "fields"),
+        delivered(&host, "fields"),
         ["add web initial", "update web live", "add db live", "delete db known"]
     );
     assert_eq!(
-        told(&host, "changed"),
+        delivered(&host, "changed"),
         ["add web initial", "add db live", "update db live", "delete db known"]
     );
-    assert_eq!(told(&host, "broken"), all, "an expression that fails must not withhold a notification (D-9)");
-    assert_eq!(told(&host, "grown"), ["add web initial", "add db live", "delete db known"]);
+    assert_eq!(
+        delivered(&host, "broken"),
+        all,
+        "an expression that fails must not withhold a notification (D-9)"
+    );
+    assert_eq!(delivered(&host, "grown"), ["add web initial", "add db live", "delete db known"]);
     let broken = host.plugin("broken");
     assert_eq!(
         only(&broken, "/subscriptions/0/when/last-error"),
@@ -228,8 +232,11 @@ async fn the_host_requests_only_the_objects_that_some_subscription_selects() {
     host.lines.said("web", "delete default/web", "").await;
     host.lines.said("both", "update default/web", "").await;
 
-    assert_eq!(told(&host, "both").split_off(2), ["add other live", "delete other known", "update web live"]);
-    assert_eq!(told(&host, "web"), ["add web initial", "delete web known"]);
+    assert_eq!(
+        delivered(&host, "both").split_off(2),
+        ["add other live", "delete other known", "update web live"]
+    );
+    assert_eq!(delivered(&host, "web"), ["add web initial", "delete web known"]);
     let queries = sent.0.lock().clone();
     let selector = "labelSelector=app+in+%28db%2Cweb%29";
     assert!(!queries.is_empty() && queries.iter().all(|query| query.contains(selector)), "{queries:#?}");
@@ -257,7 +264,7 @@ async fn a_subscription_receives_only_objects_of_its_namespaces() {
         host.lines.said(plugin, "delete kube-system/dns", "").await;
     }
 
-    assert_eq!(told(&host, "one"), ["add kube-system/dns initial", "delete kube-system/dns known"]);
+    assert_eq!(delivered(&host, "one"), ["add kube-system/dns initial", "delete kube-system/dns known"]);
     let status = host.plugin("one");
     assert_eq!(only(&status, "/subscriptions/0/suppressed/namespaces"), &json!(2));
     assert_eq!(

@@ -162,7 +162,7 @@ fn reconcilers() -> String {
     let when = "object.metadata.name == 'bad' ? object.data.x == 'y' : object.metadata.name != 'skipped'";
     let plugin = |name: &str, config: &str| {
         let lines = format!(
-            "labels = \"told\"\nwhen = \"{when}\"\n[plugin.limits]\ndeadline = \"2m\"\n\
+            "labels = \"selected\"\nwhen = \"{when}\"\n[plugin.limits]\ndeadline = \"2m\"\n\
              [plugin.workqueue]\nmin = \"1ms\"\n[plugin.config]\n{config}"
         );
         plugin(name, &guest("reconciles"), "v1/configmaps", &lines)
@@ -179,9 +179,9 @@ fn reconcilers() -> String {
 async fn keys_and_filters_are_measured() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
-    objects.create_labelled("good", "told").await;
-    objects.create_labelled("bad", "told").await;
-    objects.create_labelled("skipped", "told").await;
+    objects.create_labelled("good", "selected").await;
+    objects.create_labelled("bad", "selected").await;
+    objects.create_labelled("skipped", "selected").await;
     objects.create("other").await;
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("informer.toml");

@@ -36,7 +36,7 @@ async fn start(server: &DevServer, watch: &str, config: &str) -> TestHost {
 }
 
 /// The JSON text that the component received for the object with this name.
-fn told(host: &TestHost, name: &str) -> Value {
+fn received(host: &TestHost, name: &str) -> Value {
     let lines = host.lines.of("reader");
     let objects = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     objects
@@ -50,7 +50,7 @@ async fn a_plugin_receives_only_metadata_if_the_watch_is_for_metadata() {
     let server = server().await;
     let host = start(&server, "metadata-only = true", "what = \"json\"").await;
 
-    let object = told(&host, "settings");
+    let object = received(&host, "settings");
 
     assert_eq!(
         (&object["kind"], &object["apiVersion"]),
@@ -62,7 +62,7 @@ async fn a_plugin_receives_only_metadata_if_the_watch_is_for_metadata() {
     // The watch also requests metadata only.
     crate::configmaps::ConfigMaps::at(&server.url()).await.create("late").await;
     host.lines.until("reader", "the late object", |lines| lines.len() == 3).await;
-    assert_eq!(told(&host, "late")["kind"], "PartialObjectMetadata");
+    assert_eq!(received(&host, "late")["kind"], "PartialObjectMetadata");
     host.stop().await;
 }
 
@@ -71,7 +71,7 @@ async fn a_plugin_receives_only_the_kept_fields() {
     let server = server().await;
     let host = start(&server, "keep = [\"/data/team\"]", "what = \"json\"").await;
 
-    let object = told(&host, "settings");
+    let object = received(&host, "settings");
 
     assert_eq!(object["kind"], "ConfigMap");
     assert_eq!(object["data"], json!({"team": "a"}));

@@ -65,18 +65,22 @@ async fn a_trapping_plugin_is_quarantined_and_receives_what_changed_when_its_fil
     fs::rename(path.with_extension("new"), &path).unwrap();
 
     host.lines.until("bad", "what changed since", |lines| last_versions(&calls(lines)) == expected).await;
-    let told = calls(&host.lines.of("bad"));
-    assert_each_object_in_order_and_once(&told);
-    assert_eq!(told.len(), 4, "expected the newest state of a, b, c and d, and nothing for e: {told:?}");
+    let delivered = calls(&host.lines.of("bad"));
+    assert_each_object_in_order_and_once(&delivered);
+    assert_eq!(
+        delivered.len(),
+        4,
+        "expected the newest state of a, b, c and d, and nothing for e: {delivered:?}"
+    );
     host.until("the end of it", |status| status["degraded"].as_array().unwrap().is_empty()).await;
     let queue = host.plugin("bad")["queue"].clone();
     assert_eq!((&queue["quarantine"], &queue["dead"], &queue["pending"]), (&().into(), &0.into(), &0.into()));
     assert_eq!(queue["quarantines"], 1);
 
     // The neighbour gets each call once, and none fails.
-    let heard = calls(&host.lines.of("good"));
-    assert_each_object_in_order_and_once(&heard);
-    assert!(heard.iter().all(|call| call.attempt == 1), "{heard:?}");
+    let received = calls(&host.lines.of("good"));
+    assert_each_object_in_order_and_once(&received);
+    assert!(received.iter().all(|call| call.attempt == 1), "{received:?}");
     host.stop().await;
 }
 

@@ -20,7 +20,7 @@ fn with_watch(gvr: &str) -> String {
 /// Waits until the host reports `expected` for the watch. The other watch and its plugin work.
 async fn is_reported_and_the_rest_works(server: &DevServer, gvr: &str, expected: &str) -> TestHost {
     let host = TestHost::start(&server.url(), &with_watch(gvr)).await.unwrap();
-    let told = |reason: &String| {
+    let reported = |reason: &String| {
         let start = format!(
             "{gvr}: waiting-for-resource, not synced, 0 objects; waiting for the resource to be served"
         );
@@ -28,7 +28,7 @@ async fn is_reported_and_the_rest_works(server: &DevServer, gvr: &str, expected:
     };
     host.until(
         "the other watch alone to be told",
-        |_| matches!(&host.unready()[..], [reason] if told(reason)),
+        |_| matches!(&host.unready()[..], [reason] if reported(reason)),
     )
     .await;
 

@@ -29,11 +29,11 @@ async fn events(url: &str) -> Vec<(u32, String)> {
     let client = connect(&Access::Server(url.parse().unwrap())).await.unwrap().client;
     let events: Api<Event> = Api::namespaced(client, "default");
     let found = events.list(&ListParams::default()).await.unwrap().items;
-    let told = found.into_iter().map(|event| match event.series {
+    let recorded = found.into_iter().map(|event| match event.series {
         Some(series) => (series.count.unsigned_abs(), series.last_observed_time.0.to_string()),
         None => (1, event.event_time.unwrap().0.to_string()),
     });
-    told.collect()
+    recorded.collect()
 }
 
 /// Makes one jump and checks what happens afterwards. Each kind of wait is in progress while the clock jumps.
@@ -73,9 +73,13 @@ async fn jump(round: u32, jump: impl Fn(), clock: &WallClock, stage: &mut Stage)
     clock.assert_shows(&host.given_up_at(&format!("bad-{round}")).await);
     objects.create(&format!("event-{round}")).await;
     host.logged("event ok", round as usize + 1).await;
-    let told = events(&server.url()).await;
-    assert_eq!(told.iter().map(|(count, _)| *count).collect::<Vec<_>>(), [round + 1], "one is counted up");
-    clock.assert_shows(&told[0].1);
+    let recorded = events(&server.url()).await;
+    assert_eq!(
+        recorded.iter().map(|(count, _)| *count).collect::<Vec<_>>(),
+        [round + 1],
+        "one is counted up"
+    );
+    clock.assert_shows(&recorded[0].1);
     host.logged(" resync ", host.times_logged(" resync ") + 2).await;
     let probes = plugin(&host.until("a quarantine", |_| true).await, "trapping")["calls"]["made"].clone();
     host.until("another probe", |status| {

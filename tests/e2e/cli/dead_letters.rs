@@ -119,16 +119,16 @@ async fn dead_letters_survive_a_restart_and_a_command_replays_or_drops_them() {
             "fussy v1/configmaps default/a: told again as add; the letter goes once it is acknowledged\n"
         )
     );
-    let told = host.running.logged("add default/a ").await;
-    assert!(told.contains(" replay 1 "), "{told}");
+    let replayed_line = host.running.logged("add default/a ").await;
+    assert!(replayed_line.contains(" replay 1 "), "{replayed_line}");
     let list = host.listed("two letters", |list| letters(list) == 2).await;
     assert!(!list.contains("default/a"), "{list}");
 
     // The replay of a deleted object delivers the deletion.
     let replayed = host.dead_letters(&["replay", "--plugin", "fussy", "--key", "default/b"]).await;
     assert!(replayed.stdout.contains("told again as delete"), "{}{}", replayed.stdout, replayed.stderr);
-    let told = host.running.logged("delete default/b ").await;
-    assert!(told.contains(" unknown 1 "), "{told}");
+    let replayed_line = host.running.logged("delete default/b ").await;
+    assert!(replayed_line.contains(" unknown 1 "), "{replayed_line}");
     host.listed("one letter", |list| letters(list) == 1).await;
 
     let queues = informer(&["queues", "--admin", &host.admin]).await;
@@ -304,8 +304,9 @@ async fn keys_that_were_given_up_survive_a_restart_and_a_command_replays_or_drop
     let mut host = Host::start(&server.url(), directory.path(), &mended).await;
     host.listed("the keys of the run before", |list| keys(list) == 2).await;
     let replayed = host.dead_letters(&["replay", "--key", "default/bad-1"]).await;
-    let told = "fussy key default/bad-1: told again as reconcile; the letter goes once it is acknowledged\n";
-    assert_eq!((replayed.status, replayed.stdout.as_str()), (Some(0), told), "{}", replayed.stderr);
+    let replayed_line =
+        "fussy key default/bad-1: told again as reconcile; the letter goes once it is acknowledged\n";
+    assert_eq!((replayed.status, replayed.stdout.as_str()), (Some(0), replayed_line), "{}", replayed.stderr);
     host.running.logged("reconcile default/bad-1 attempt 1").await;
     host.listed("one key", |list| keys(list) == 1).await;
     let dropped = host.dead_letters(&["drop", "--plugin", "fussy", "--all"]).await;

@@ -28,44 +28,44 @@ const STORY: [&str; 16] = [
 async fn the_demo_prints_its_story_and_succeeds() {
     let component = deployments_rust();
 
-    let told = informer(&["demo", "--once", "--component", component.to_str().unwrap()]).await;
+    let finished = informer(&["demo", "--once", "--component", component.to_str().unwrap()]).await;
 
-    assert_eq!(told.status, Some(0), "{}{}", told.stdout, told.stderr);
-    let mut lines = told.stdout.lines();
+    assert_eq!(finished.status, Some(0), "{}{}", finished.stdout, finished.stderr);
+    let mut lines = finished.stdout.lines();
     for expected in STORY {
         assert!(
             lines.any(|line| line.starts_with(expected)),
             "`{expected}` is not in turn in:\n{}",
-            told.stdout
+            finished.stdout
         );
     }
-    assert!(told.stdout.ends_with("the story went as told\n"), "{}", told.stdout);
+    assert!(finished.stdout.ends_with("the story went as told\n"), "{}", finished.stdout);
     // A late line on a busy machine is a warning only.
-    assert!(told.stderr.lines().all(|line| line.contains(" WARN ")), "{}", told.stderr);
+    assert!(finished.stderr.lines().all(|line| line.contains(" WARN ")), "{}", finished.stderr);
 }
 
 #[tokio::test]
 async fn a_component_that_prints_other_lines_fails_the_demo() {
     let echo = guest("echo");
 
-    let told = informer(&["demo", "--once", "--component", echo.to_str().unwrap()]).await;
+    let finished = informer(&["demo", "--once", "--component", echo.to_str().unwrap()]).await;
 
-    assert_eq!(told.status, Some(1), "{}", told.stdout);
+    assert_eq!(finished.status, Some(1), "{}", finished.stdout);
     assert!(
-        told.stderr.contains("informer: the component said `start {}`, the story wants `"),
+        finished.stderr.contains("informer: the component said `start {}`, the story wants `"),
         "{}",
-        told.stderr
+        finished.stderr
     );
-    assert!(!told.stdout.contains("the story went as told"), "{}", told.stdout);
+    assert!(!finished.stdout.contains("the story went as told"), "{}", finished.stdout);
 }
 
 #[tokio::test]
 async fn the_error_for_a_missing_component_says_how_to_build_it() {
-    let told = informer(&["demo", "--once", "--component", "/nowhere/some.wasm"]).await;
+    let finished = informer(&["demo", "--once", "--component", "/nowhere/some.wasm"]).await;
 
-    assert_eq!(told.status, Some(1));
+    assert_eq!(finished.status, Some(1));
     assert_eq!(
-        told.stderr,
+        finished.stderr,
         "informer: there is no component at /nowhere/some.wasm; `cargo xtask demo` builds one, \
          or name yours with --component\n"
     );

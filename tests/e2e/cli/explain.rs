@@ -231,14 +231,14 @@ async fn explain_reports_where_a_key_waits_and_whether_a_reconciler_handles_it()
         })
         .await;
 
-    let told = stands(&answer, "failing");
+    let place = stands(&answer, "failing");
     assert!(
-        told.starts_with("selected; its key is due in ") && told.ends_with(", after 1 failed calls"),
-        "{told}"
+        place.starts_with("selected; its key is due in ") && place.ends_with(", after 1 failed calls"),
+        "{place}"
     );
-    let told = stands(&answer, "trapping");
+    let place = stands(&answer, "trapping");
     let expected = "selected; its key waits for a worker; its reconciler is in quarantine for ";
-    assert!(told.starts_with(expected), "{told}");
+    assert!(place.starts_with(expected), "{place}");
     let own = |plugin: usize| &answer["plugins"][plugin]["own-key"];
     assert_eq!((&own(0)["workqueue"]["place"], &own(0)["quarantine"]), (&"waiting".into(), &Value::Null));
     assert_eq!((&own(1)["workqueue"]["place"], own(1)["quarantine"].is_string()), (&"ready".into(), true));

@@ -39,12 +39,12 @@ async fn run_serves_until_sigterm_and_then_succeeds() {
 #[tokio::test]
 async fn apiserver_prints_its_address_for_programs_and_ends_on_ctrl_c() {
     let mut server = Running::start(&["apiserver", "--output", "json"]).await;
-    let told: Value = serde_json::from_str(&server.line().await).unwrap();
-    let kubeconfig = fs::read_to_string(told["kubeconfig"].as_str().unwrap()).unwrap();
-    assert!(kubeconfig.contains(told["url"].as_str().unwrap()), "{kubeconfig}");
+    let printed: Value = serde_json::from_str(&server.line().await).unwrap();
+    let kubeconfig = fs::read_to_string(printed["kubeconfig"].as_str().unwrap()).unwrap();
+    assert!(kubeconfig.contains(printed["url"].as_str().unwrap()), "{kubeconfig}");
 
     // The server answers.
-    let objects = ConfigMaps::at(told["url"].as_str().unwrap()).await;
+    let objects = ConfigMaps::at(printed["url"].as_str().unwrap()).await;
     objects.create("something").await;
     assert_eq!(objects.versions().await.len(), 1);
 
@@ -63,9 +63,9 @@ async fn dev_runs_plugins_against_its_own_api_server() {
     );
     fs::write(&path, configuration).unwrap();
     let mut dev = Running::start(&["dev", "--output", "json", "--config", path.to_str().unwrap()]).await;
-    let told: Value = serde_json::from_str(&dev.line().await).unwrap();
+    let printed: Value = serde_json::from_str(&dev.line().await).unwrap();
 
-    ConfigMaps::at(told["url"].as_str().unwrap()).await.create("something").await;
+    ConfigMaps::at(printed["url"].as_str().unwrap()).await.create("something").await;
 
     dev.logged("add default/something ").await;
     dev.stop().await;

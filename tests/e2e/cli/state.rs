@@ -135,8 +135,8 @@ async fn a_full_disk_is_reported_and_loses_nothing_and_the_host_recovers() {
             status["plugins"][0]["calls"]["keyvalue"]["failed"].as_u64() > Some(1)
         })
         .await;
-    let told = status["plugins"][0]["calls"]["last-failure"].as_str().unwrap();
-    assert!(told.contains("the host's state cannot be used: its disk is full"), "{told}");
+    let failure = status["plugins"][0]["calls"]["last-failure"].as_str().unwrap();
+    assert!(failure.contains("the host's state cannot be used: its disk is full"), "{failure}");
     assert_eq!(status["unready"], serde_json::json!([]), "the host must still be ready");
     let listed = host.ask(&["dead-letters", "list"]).await.stdout;
     assert!(listed.contains("fussy v1/configmaps default/bad: add, given up at "), "{listed}");

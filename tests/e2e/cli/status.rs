@@ -189,11 +189,11 @@ async fn a_missing_host_is_reported_with_a_remedy() {
     let port = ReservedPort::reserve().unwrap();
     let address = port.address();
 
-    let asked = informer(&["status", "--admin", &address.to_string()]).await;
+    let answer = informer(&["status", "--admin", &address.to_string()]).await;
 
-    assert_eq!((asked.status, asked.stdout.as_str()), (Some(1), ""));
+    assert_eq!((answer.status, answer.stdout.as_str()), (Some(1), ""));
     let start = format!("informer: no host answers at {address}; is `informer run` running");
-    assert!(asked.stderr.starts_with(&start), "{}", asked.stderr);
+    assert!(answer.stderr.starts_with(&start), "{}", answer.stderr);
 
     let elsewhere = informer(&["status", "--admin", "192.0.2.1:80"]).await;
     assert_eq!(elsewhere.status, Some(2), "{}", elsewhere.stderr);

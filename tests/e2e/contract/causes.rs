@@ -4,7 +4,7 @@
 
 use super::{
     Stage,
-    witness::{WITNESS, calls, heard, story},
+    witness::{WITNESS, calls, story, wait_for_calls},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,9 +25,9 @@ async fn each_call_has_the_right_cause() {
 
     objects.update("changed", 1).await;
     objects.create("short-lived").await;
-    heard(&host, 6).await;
+    wait_for_calls(&host, 6).await;
     objects.delete("short-lived").await;
-    heard(&host, 7).await;
+    wait_for_calls(&host, 7).await;
     assert_eq!(
         story(&host, "")[4..],
         ["update changed live", "add short-lived live", "delete short-lived known"]
@@ -42,10 +42,10 @@ async fn each_call_has_the_right_cause() {
             objects.create("new").await;
         })
         .await;
-    heard(&host, 12).await;
+    wait_for_calls(&host, 12).await;
     // A marker object: everything that the relist delivers comes before it.
     objects.create("end").await;
-    heard(&host, 13).await;
+    wait_for_calls(&host, 13).await;
     let mut relist = story(&host, "")[7..].to_vec();
     relist.sort();
     assert_eq!(
@@ -102,7 +102,7 @@ async fn a_resync_delivers_every_object_as_an_update_to_the_same_state() {
     stage.objects.create("b").await;
     let host = stage.host(WITNESS, "resync = \"1s\"", "").await;
     host.synced().await;
-    heard(&host, 6).await;
+    wait_for_calls(&host, 6).await;
 
     let resyncs: Vec<_> =
         calls(&host.lines.of(WITNESS)).into_iter().filter(|call| call.why == "resync").collect();

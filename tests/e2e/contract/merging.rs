@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{
     Stage,
-    witness::{Call, WITNESS, calls, heard, story},
+    witness::{Call, WITNESS, calls, story, wait_for_calls},
 };
 
 /// The call for `gate` ends when this object exists. The plugin does not subscribe to this object.
@@ -33,16 +33,16 @@ async fn pending_changes_of_one_object_are_delivered_as_one_call() {
     objects.update("updated-twice", 2).await;
     objects.update("updated-deleted", 1).await;
     objects.delete("updated-deleted").await;
-    objects.create("never-told").await;
-    objects.update("never-told", 1).await;
-    objects.delete("never-told").await;
+    objects.create("undelivered").await;
+    objects.update("undelivered", 1).await;
+    objects.delete("undelivered").await;
     objects.delete("replaced").await;
     objects.create("replaced").await;
     objects.create("last").await;
     let after = objects.versions().await;
     host.until("the last change in the queue", |_| host.plugin(WITNESS)["queue"]["pending"] == 6).await;
     objects.create_labelled(OPEN, "unheard").await;
-    heard(&host, 3 + 1 + 6).await;
+    wait_for_calls(&host, 3 + 1 + 6).await;
 
     // After the three initial calls and the gate come the calls in the order of each object's oldest pending change.
     // If an object has two calls, the second one is placed at the end of the queue.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Stage,
-    witness::{Said, WITNESS, calls, heard, said, story},
+    witness::{Said, WITNESS, calls, said, story, wait_for_calls},
 };
 
 const OBJECTS: usize = 8;
@@ -66,7 +66,7 @@ async fn with_one_worker_objects_are_delivered_in_the_order_of_their_changes() {
     for name in &names {
         stage.objects.create(name).await;
     }
-    heard(&host, OBJECTS).await;
+    wait_for_calls(&host, OBJECTS).await;
 
     let expected: Vec<String> = names.iter().map(|name| format!("add {name} live")).collect();
     assert_eq!(story(&host, ""), expected);

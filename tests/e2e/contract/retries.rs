@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Stage,
-    witness::{Call, WITNESS, calls, heard},
+    witness::{Call, WITNESS, calls, wait_for_calls},
 };
 
 /// The counters of the queue add up: each offered notification is in one of them.
@@ -46,7 +46,7 @@ async fn newer_state_replaces_a_notification_that_waits_for_its_retry() {
     host.synced().await;
     stage.objects.create("a").await;
     // The delays are 1 ms, 10 ms, 100 ms, 1 s and 10 s: after the fifth failure there is time.
-    heard(&host, 5).await;
+    wait_for_calls(&host, 5).await;
     host.until("the fifth failure", |_| host.plugin(WITNESS)["queue"]["in-flight"] == 0).await;
 
     stage.objects.update("a", 1).await;

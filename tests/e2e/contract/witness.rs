@@ -45,7 +45,7 @@ pub(super) fn story(host: &TestHost, but: &str) -> Vec<String> {
 }
 
 /// Waits until `calls` calls have ended.
-pub(super) async fn heard(host: &TestHost, calls: usize) {
+pub(super) async fn wait_for_calls(host: &TestHost, calls: usize) {
     let ends = |lines: &[String]| lines.iter().filter(|line| line.starts_with("end ")).count();
     host.lines.until(WITNESS, &format!("{calls} calls"), |lines| ends(lines) >= calls).await;
 }

@@ -86,7 +86,7 @@ impl Stage {
     }
 
     /// Creates an object, and waits until this plugin receives it.
-    pub(super) async fn hears(&self, plugin: &str, object: &str) {
+    pub(super) async fn receives(&self, plugin: &str, object: &str) {
         self.objects.create(object).await;
         self.host.lines.said(plugin, &format!("add default/{object} "), "").await;
     }
@@ -114,13 +114,13 @@ async fn plugins_are_added_and_removed_without_effect_on_other_plugins() {
     // The answer may or may not contain the first load: it depends on which side loads first.
     assert_eq!(verdicts(&report)[0], ("b", Verdict::Added), "{report:?}");
     stage.host.synced().await;
-    stage.hears("b", "three").await;
+    stage.receives("b", "three").await;
     assert_eq!(stage.lists(), 1, "the new plugin gets its objects from the cache");
 
     let report = stage.reload(&file("", &[plugin("b", "echo", "")])).await;
     assert_eq!(verdicts(&report), [("a", Verdict::Removed)]);
     assert_eq!(stage.host.plugin("a"), Value::Null);
-    stage.hears("b", "four").await;
+    stage.receives("b", "four").await;
     assert!(!stage.host.lines.of("a").iter().any(|line| line.contains("default/four")));
     assert_eq!(stage.host.lines.of("a").last().unwrap(), "stop");
     assert_eq!(starts(&stage.host, "b").len(), 1);
@@ -130,7 +130,7 @@ async fn plugins_are_added_and_removed_without_effect_on_other_plugins() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_an_instance_can_see_makes_a_new_version_and_delivers_nothing_again() {
     let stage = Stage::new(&file("", &[plugin("a", "echo", "")])).await;
-    let heard = stage.host.lines.of("a").len();
+    let received = stage.host.lines.of("a").len();
 
     let mut with_config = plugin("a", "echo", "");
     with_config.push_str("[plugin.config]\nx = 1\n");
@@ -139,8 +139,8 @@ async fn a_change_that_an_instance_can_see_makes_a_new_version_and_delivers_noth
     assert_eq!(verdicts(&report), [("a", Verdict::Changed)]);
     assert_eq!(report.changes[0].detail, "config");
     assert_eq!(starts(&stage.host, "a"), ["start {}", r#"start {"x":1}"#]);
-    stage.hears("a", "three").await;
-    let since = stage.host.lines.of("a").split_off(heard);
+    stage.receives("a", "three").await;
+    let since = stage.host.lines.of("a").split_off(received);
     assert!(!since.iter().any(|line| line.contains("default/one")), "{since:?}");
     assert_eq!(stage.lists(), 1);
 
@@ -148,7 +148,7 @@ async fn a_change_that_an_instance_can_see_makes_a_new_version_and_delivers_noth
     let report = stage.reload(&file("", &[format!("{with_config}[plugin.queue]\nworkers = 4\n")])).await;
     assert_eq!(verdicts(&report), [("a", Verdict::Changed)]);
     assert_eq!(starts(&stage.host, "a").len(), 2);
-    stage.hears("a", "four").await;
+    stage.receives("a", "four").await;
     stage.end().await;
 }
 
@@ -170,7 +170,7 @@ async fn a_bad_file_changes_nothing_and_is_reported_until_it_is_repaired() {
     let degraded = stage.host.degraded();
     assert!(degraded[0].starts_with("the configuration in force goes on: "), "{degraded:?}");
     assert!(stage.host.unready().is_empty());
-    stage.hears("a", "three").await;
+    stage.receives("a", "three").await;
 
     assert_eq!(stage.reload(&good).await, Report::default());
     assert!(stage.host.degraded().is_empty());
@@ -188,7 +188,7 @@ async fn a_configuration_that_the_component_refuses_leaves_the_old_version_in_se
 
     assert_eq!(verdicts(&report), [("a", Verdict::Changed), ("a", Verdict::Refused)], "{report:?}");
     assert_eq!(stage.host.plugin("a")["version"], before);
-    stage.hears("a", "three").await;
+    stage.receives("a", "three").await;
     assert!(stage.host.degraded()[0].contains("[plugin.grant]"), "{:?}", stage.host.degraded());
     stage.end().await;
 }
@@ -197,14 +197,14 @@ async fn a_configuration_that_the_component_refuses_leaves_the_old_version_in_se
 async fn a_changed_watch_gets_a_new_informer_and_only_the_difference_is_delivered() {
     let plugins = [plugin("a", "echo", "")];
     let stage = Stage::new(&file("", &plugins)).await;
-    let heard = stage.host.lines.of("a").len();
+    let received = stage.host.lines.of("a").len();
 
     let report = stage.reload(&file("fields = \"metadata.name!=two\"", &plugins)).await;
     assert_eq!(verdicts(&report), [("v1/configmaps", Verdict::Changed)]);
 
     stage.host.lines.said("a", "delete default/two ", "").await;
-    stage.hears("a", "three").await;
-    let since = stage.host.lines.of("a").split_off(heard);
+    stage.receives("a", "three").await;
+    let since = stage.host.lines.of("a").split_off(received);
     assert!(
         !since.iter().any(|line| line.contains("default/one")),
         "an unchanged object was delivered: {since:?}"
@@ -278,17 +278,17 @@ async fn a_changed_list_of_namespaces_adds_objects_that_enter_and_deletes_those_
     let only = |status: &Value| status["informers"].as_array().unwrap().len() == 1;
     let stage = Stage::new(&on("namespaces = [\"default\"]")).await;
     let system = ConfigMaps::of(&stage.url(), "kube-system").await;
-    let heard = |needle: &'static str| stage.host.lines.said("a", needle, "");
-    heard("add default/one ").await;
-    heard("add default/two ").await;
+    let received = |needle: &'static str| stage.host.lines.said("a", needle, "");
+    received("add default/one ").await;
+    received("add default/two ").await;
     system.create("three").await;
 
     stage.reload(&on("namespaces = [\"default\", \"kube-system\"]")).await;
-    heard("add kube-system/three ").await;
+    received("add kube-system/three ").await;
 
     stage.reload(&on("namespaces = [\"kube-system\"]")).await;
-    heard("delete default/one ").await;
-    heard("delete default/two ").await;
+    received("delete default/one ").await;
+    received("delete default/two ").await;
     stage.host.until("the informer of one namespace alone", only).await;
     let reflectors = stage.host.status()["informers"][0]["reflectors"].clone();
     assert_eq!((&reflectors[0]["namespace"], &reflectors[1]), (&Value::from("kube-system"), &Value::Null));
@@ -314,7 +314,7 @@ async fn a_plugin_that_requests_a_replay_is_the_only_one_that_receives_it() {
         format!("{}[plugin.config]\nx = {config}\n", plugin("a", "echo", "on-reload = \"replay\""))
     };
     let stage = Stage::new(&file("", &[replaying("1"), plugin("b", "echo", "")])).await;
-    let heard = stage.host.lines.of("b").len();
+    let received = stage.host.lines.of("b").len();
 
     stage.reload(&file("", &[replaying("2"), plugin("b", "echo", "")])).await;
 
@@ -329,7 +329,7 @@ async fn a_plugin_that_requests_a_replay_is_the_only_one_that_receives_it() {
             })
             .await;
     }
-    assert_eq!(stage.host.lines.of("b").len(), heard);
+    assert_eq!(stage.host.lines.of("b").len(), received);
     assert_eq!(stage.lists(), 1);
     stage.end().await;
 }

@@ -21,7 +21,7 @@ async fn a_plugin_that_needs_a_revoked_grant_stops_and_starts_again_with_the_gra
     assert_eq!(verdicts(&report), [("a", Verdict::Changed), ("a", Verdict::Refused)], "{report:?}");
     let unready = stage.host.unready();
     assert!(unready[0].starts_with("plugin a: no version in service: "), "{unready:?}");
-    stage.hears("b", "three").await;
+    stage.receives("b", "three").await;
 
     // The component is loaded although its file did not change.
     stage.reload(&granted).await;
@@ -50,7 +50,7 @@ async fn a_plugin_with_a_wider_grant_is_called_only_when_the_cache_is_complete()
     assert_eq!(stage.host.status()["informers"][0]["objects"], 1, "only the selected object must be cached");
     stage.objects.delete("one").await;
     stage.host.until("the deletion", |status| status["informers"][0]["objects"] == 0).await;
-    let heard = stage.host.lines.of("a").len();
+    let received = stage.host.lines.of("a").len();
 
     // The objects that the plugin may now read do not arrive yet.
     wire.set(Mode::Stall).await.unwrap();
@@ -59,9 +59,9 @@ async fn a_plugin_with_a_wider_grant_is_called_only_when_the_cache_is_complete()
     stage.objects.create("one").await;
     wire.set(Mode::Pass).await.unwrap();
 
-    stage.host.lines.until("a", "what it reads", |lines| lines.len() > heard).await;
-    stage.host.lines.until("a", "both", |lines| lines.len() >= heard + 2).await;
-    let mut read = stage.host.lines.of("a").split_off(heard);
+    stage.host.lines.until("a", "what it reads", |lines| lines.len() > received).await;
+    stage.host.lines.until("a", "both", |lines| lines.len() >= received + 2).await;
+    let mut read = stage.host.lines.of("a").split_off(received);
     read.sort();
     assert_eq!(read, ["default/one", "default/two"]);
     stage.end().await;

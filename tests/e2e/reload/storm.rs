@@ -79,7 +79,7 @@ async fn play(steps: &[Step]) -> Tally {
 }
 
 /// The value of a variable of the environment, with the names that proptest uses.
-fn asked(name: &str) -> Option<u64> {
+fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }
 
@@ -90,7 +90,8 @@ fn storm(scripts: u32, seed: u64) -> Tally {
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,
         // Failures depend on timing too. The first failure is worth printing; the seed covers the rest.
-        max_shrink_iters: asked("PROPTEST_MAX_SHRINK_ITERS").map_or(4, |most| u32::try_from(most).unwrap()),
+        max_shrink_iters: variable("PROPTEST_MAX_SHRINK_ITERS")
+            .map_or(4, |most| u32::try_from(most).unwrap()),
         max_shrink_time: 60_000,
         ..Config::default()
     };
@@ -110,8 +111,8 @@ fn storm(scripts: u32, seed: u64) -> Tally {
 #[test]
 fn ten_thousand_reloads_lose_nothing_repeat_nothing_and_relist_nothing() {
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let seed = asked("PROPTEST_RNG_SEED").unwrap_or_else(clock);
-    let scripts = asked("PROPTEST_CASES").map_or(SCRIPTS, |cases| u32::try_from(cases).unwrap());
+    let seed = variable("PROPTEST_RNG_SEED").unwrap_or_else(clock);
+    let scripts = variable("PROPTEST_CASES").map_or(SCRIPTS, |cases| u32::try_from(cases).unwrap());
     println!("{scripts} scripts of {RELOADS} reloads, PROPTEST_RNG_SEED={seed}");
     // Two hosts run at a time: a reload waits longer than it computes.
     let tally = std::thread::scope(|scope| {

@@ -59,9 +59,9 @@ impl WallClock {
 
     /// Asserts that this text is the current time of the clock.
     pub(super) fn assert_shows(&self, text: &str) {
-        let told: Timestamp = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let time: Timestamp = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
         let shown = real_time() + self.shift.load(SeqCst);
-        assert!((told.as_second() - shown).abs() < SKEW, "{text} is not {shown}");
+        assert!((time.as_second() - shown).abs() < SKEW, "{text} is not {shown}");
     }
 
     fn library(&self) -> std::path::PathBuf {

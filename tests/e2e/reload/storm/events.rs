@@ -20,8 +20,8 @@ pub(super) struct Events {
 impl Events {
     pub(super) fn new(objects: Arc<ConfigMaps>) -> Self {
         // The script is at most a few bursts ahead.
-        let (bursts, asked) = mpsc::channel(4);
-        Self { bursts, writing: tokio::spawn(write(objects, asked)) }
+        let (bursts, requests) = mpsc::channel(4);
+        Self { bursts, writing: tokio::spawn(write(objects, requests)) }
     }
 
     pub(super) async fn add(&self, burst: Burst) {
@@ -35,10 +35,10 @@ impl Events {
     }
 }
 
-async fn write(objects: Arc<ConfigMaps>, mut asked: mpsc::Receiver<Burst>) {
+async fn write(objects: Arc<ConfigMaps>, mut requests: mpsc::Receiver<Burst>) {
     let mut there = [false; OBJECTS];
     let mut round = 0_usize;
-    while let Some((first, count)) = asked.recv().await {
+    while let Some((first, count)) = requests.recv().await {
         for index in (first..first + count).map(|index| index % OBJECTS) {
             round += 1;
             let name = format!("object-{index}");

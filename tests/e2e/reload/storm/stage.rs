@@ -107,15 +107,15 @@ impl Call {
 
 /// The last delivered version of each object that exists.
 fn last_versions(calls: &[Call]) -> BTreeMap<String, u64> {
-    let mut told = BTreeMap::new();
+    let mut last = BTreeMap::new();
     for Call { deletes, key, version, .. } in calls {
         if *deletes {
-            told.remove(key);
+            last.remove(key);
         } else {
-            told.insert(key.clone(), *version);
+            last.insert(key.clone(), *version);
         }
     }
-    told
+    last
 }
 
 /// Both plugins have the same component, in separate files. Failures are retried at once and without a limit: a
