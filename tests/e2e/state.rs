@@ -50,7 +50,7 @@ async fn a_bucket_behaves_as_the_standard_describes() {
 
     let host = host(&server, state.path(), &[keeper("keeper", "1KiB", "b", &steps)]).await;
 
-    let refused = "Error::Other(\"the value of `t` cannot be incremented: it is no decimal number of 64 bits, or the sum is none\")";
+    let refused = "Error::Other(\"the value of `t` cannot be incremented: the value or the sum is not a decimal number of 64 bits\")";
     assert_eq!(
         host.lines.of("keeper"),
         [
@@ -113,8 +113,8 @@ async fn quota_and_limits_are_enforced_and_reported() {
     let quota = "quota exceeded: 101 bytes with this write, `keyvalue` under [plugin.grant] allows 100";
     assert_eq!(host.lines.of("quota"), ["()", &other(quota), "true"]);
     assert_eq!(host.lines.of("keys"), ["()", "1200 in 3: Some(\"k0000\") to Some(\"k1199\")"]);
-    let long = "a key or bucket name of 1025 bytes; at most 1024";
-    let open = "64 buckets are open in this instance: drop those that are done with";
+    let long = "the name of a key or bucket has 1025 bytes; at most 1024 are allowed";
+    let open = "64 buckets are open in this instance, its limit: drop the ones that are no longer needed";
     assert_eq!(host.lines.of("long"), [&other(long), "63", &other(open)]);
     let large =
         "the values have more than the plugin's limit of 65536 bytes: ask for fewer, or raise `response`";

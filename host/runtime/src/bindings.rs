@@ -1,16 +1,16 @@
-//! What wasmtime generates from `wit/`: the host's world, which has everything the plugins' worlds have.
+//! The bindings that wasmtime generates from `wit/`. The host's world contains the interfaces of all plugin worlds.
 
 wasmtime::component::bindgen!({
     path: "../../wit",
     world: "host",
-    // A list may take a while: it yields in between.
+    // A list may take long, so it yields in between.
     imports: {
         "informer:plugin/lister.list-meta": async,
         "informer:plugin/lister.list-fields": async,
         "informer:plugin/lister.list-json": async,
         "informer:plugin/lister.wait-until": async,
         "informer:plugin/client": async,
-        // They wait for the disk. What has no place in their own errors is a trap.
+        // These wait for the disk. A failure that their own error type cannot express is a trap.
         "wasi:keyvalue/store": async | trappable,
         "wasi:keyvalue/atomics": async | trappable,
         "wasi:keyvalue/batch": async | trappable,

@@ -1,31 +1,58 @@
-//! What a guest may ask of the host: one module a WIT interface. What it asks of the rest of the process is a
-//! trait here, which the composition root implements.
+//! The functions of the host that a guest may call. What a capability needs from the rest of the process is a trait here,
+//! which the composition root implements.
+//!
+//! A capability is one file, or one folder, of one shape:
+//!
+//! - `INTERFACES`: the WIT interfaces that it serves, with the grant that a plugin needs and the function that links them;
+//! - `Calls`: the type that implements these interfaces for one call of the guest;
+//! - what it keeps for an instance or for a call, in a file of its own: [`Guest`](crate::guest::Guest) owns one field of it;
+//! - its counters, which [`Counters`](crate::counters::Counters) collects;
+//! - its tests.
+//!
+//! To add one, write the folder and add it to [`ALL`].
 
 pub(crate) mod answer;
-mod capability;
 pub(crate) mod client;
 pub(crate) mod config;
-pub(crate) mod delivery;
+mod delivery;
 mod error;
 pub(crate) mod http;
+mod interface;
 pub(crate) mod keyvalue;
 pub(crate) mod lister;
-pub(crate) mod log;
-pub(crate) mod logging;
+mod log;
 pub(crate) mod meta;
 pub(crate) mod metrics;
 pub(crate) mod objects;
 pub(crate) mod secret;
-mod source;
 mod workqueue;
 
 pub use self::http::{
     HttpClient, HttpConfig, HttpConfigError, HttpGrant, HttpOutcome, HttpStats, InvalidHttpGrant, Protected,
     Resolver, SystemResolver, Ticket,
 };
-pub(crate) use capability::{Capability, Need};
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 pub use config::{ConfigFilesError, ConfigSource, NoConfigFiles};
-pub use keyvalue::{KeyValueError, KeyValueSource, NoKeyValues, Quota};
+pub(crate) use interface::Interface;
+pub use keyvalue::{KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Quota};
+pub use lister::{ListError, ListerQuery, ListerSource};
 pub use metrics::{MetricFamily, MetricKind, MetricSeries, MetricValue, MetricsStats};
-pub use source::{ListError, ListerQuery, ListerSource};
+
+/// All capabilities.
+const ALL: [&[Interface]; 10] = [
+    objects::INTERFACES,
+    log::INTERFACES,
+    delivery::INTERFACES,
+    metrics::INTERFACES,
+    lister::INTERFACES,
+    client::INTERFACES,
+    workqueue::INTERFACES,
+    keyvalue::INTERFACES,
+    http::INTERFACES,
+    config::INTERFACES,
+];
+
+/// All interfaces that the host serves.
+pub(crate) fn interfaces() -> impl Iterator<Item = &'static Interface> {
+    ALL.into_iter().flatten()
+}

@@ -1,7 +1,5 @@
-//! A component: compiled code, and what it imports and exports.
+//! A component: compiled code, checked against the interfaces that the host serves and the plugin's grants.
 
-mod compile_cache;
-mod compiling;
 mod interface;
 mod load_error;
 
@@ -11,23 +9,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
 
-pub(crate) use compile_cache::CompileCache;
-pub(crate) use compiling::Compiling;
 pub use load_error::LoadError;
 
-use crate::{Engine, Grants};
+use crate::{Engine, Grants, digest::sha256_hex, engine::NotCompiled};
 
 /// The first eight bytes of a component, and of a core module.
 const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
 
-/// How much of a file that is something else is shown, in bytes.
+/// The most bytes shown of a file that is not WebAssembly.
 const SHOWN: usize = 20;
 
-/// Compiled code of a plugin. Cheap to clone.
+/// The compiled code of a plugin. Cheap to clone.
 #[derive(Clone)]
 pub struct Component {
     pub(crate) compiled: wasmtime::component::Component,
@@ -38,18 +33,19 @@ pub struct Component {
 // === impl Component ===
 
 impl Component {
-    /// Reads and compiles a file, off the executor's threads; or takes the compiled code from the cache.
+    /// Reads a file and compiles it, or loads its compiled code from the cache. The work runs on other threads than the
+    /// executor's.
     ///
     /// # Errors
-    /// [`LoadError`] where the file cannot be read or is no component.
+    /// [`LoadError`] if the file cannot be read or is not a component.
     ///
     /// # Cancel safety
-    /// A dropped future lets a running compilation end for nothing.
+    /// If the future is dropped, a running compilation goes on and its result is lost.
     pub async fn from_file(engine: &Engine, path: &Path) -> Result<Self, LoadError> {
         Self::from_bytes(engine, read(engine, path).await?).await
     }
 
-    /// As [`Component::from_file`], but none, and nothing is compiled, where the file has a digest that is `known`.
+    /// As [`Component::from_file`], but returns `None` without compiling if the digest of the file is `known`.
     ///
     /// # Errors
     /// As [`Component::from_file`].
@@ -71,7 +67,7 @@ impl Component {
     /// As [`Component::from_file`], for bytes in memory.
     ///
     /// # Errors
-    /// [`LoadError`] where the bytes are no component, or take longer to compile than
+    /// [`LoadError`] if the bytes are not a component, or take longer to compile than
     /// [`EngineConfig::compile_timeout`](crate::EngineConfig::compile_timeout).
     ///
     /// # Cancel safety
@@ -84,16 +80,16 @@ impl Component {
     async fn from_digested(engine: &Engine, bytes: Vec<u8>, digest: String) -> Result<Self, LoadError> {
         check_preamble(&bytes)?;
         check_size(engine, bytes.len() as u64)?;
-        let (looking, asked) = (engine.clone(), digest.clone());
-        let cached = tokio::task::spawn_blocking(move || Self::cached(&looking, asked));
+        let (cache, wanted) = (engine.clone(), digest.clone());
+        let cached = tokio::task::spawn_blocking(move || Self::cached(&cache, wanted));
         if let Ok(Some(component)) = cached.await {
             return Ok(component);
         }
         let compiler = engine.clone();
-        engine.compiling.run(move || Self::compile(&compiler, &bytes, digest)).await?
+        engine.compiling.run(move || Self::compile(&compiler, &bytes, digest)).await.map_err(LoadError::from)?
     }
 
-    /// What the cache of compiled code has of it.
+    /// Loads the compiled code from the cache. Returns `None` if the cache does not have it.
     fn cached(engine: &Engine, digest: String) -> Option<Self> {
         let begun = Instant::now();
         let compiled = engine.cache.as_ref()?.load(&engine.wasmtime, &digest)?;
@@ -105,20 +101,20 @@ impl Component {
         &self.digest
     }
 
-    /// How long it took to compile it, or to take it from the cache of compiled code.
+    /// How long it took to compile the component, or to load its code from the cache.
     pub fn prepared_in(&self) -> Duration {
         self.prepared_in
     }
 
-    /// Checks what the component imports and exports against what this host serves and grants.
+    /// Checks the imports and exports against the interfaces that this host serves and the grants of the plugin.
     ///
     /// # Errors
-    /// [`LoadError`] naming everything that is missing, and what to change.
+    /// [`LoadError`], which names everything that is missing and what to change.
     pub fn check(&self, engine: &Engine, grants: &Grants) -> Result<(), LoadError> {
         interface::check(&self.compiled.component_type(), &engine.wasmtime, grants)
     }
 
-    /// To be run when it is its turn: others may have compiled it meanwhile.
+    /// Compiles the component, unless another load has compiled it while this one waited.
     fn compile(engine: &Engine, bytes: &[u8], digest: String) -> Result<Self, LoadError> {
         if let Some(known) = Self::cached(engine, digest.clone()) {
             return Ok(known);
@@ -132,7 +128,7 @@ impl Component {
             let stored =
                 stored.and_then(|code| cache.store(&digest, &code).map_err(|error| error.to_string()));
             if let Err(error) = stored {
-                tracing::warn!(error, "compiled code was not kept");
+                tracing::warn!(error, "the compiled code could not be stored in the cache");
             }
         }
         Ok(Self { compiled, digest: digest.into(), prepared_in })
@@ -145,7 +141,7 @@ impl std::fmt::Debug for Component {
     }
 }
 
-/// Reads a file that may be replaced while it is read, but not for ever.
+/// Reads a file. If it grows while it is read, at most one byte more than the limit is read.
 async fn read(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
     let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
     let file = tokio::fs::File::open(path).await.map_err(unreadable)?;
@@ -156,22 +152,31 @@ async fn read(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
     Ok(bytes)
 }
 
-/// With their digest: it takes a tenth of a second for the largest, so it is not made on the executor's threads.
+/// The bytes with their digest. It takes a tenth of a second for the largest component, so it runs on another thread.
 async fn digested(bytes: Vec<u8>) -> Result<(Vec<u8>, String), LoadError> {
     let digesting = tokio::task::spawn_blocking(move || {
-        let digest = hex(&Sha256::digest(&bytes));
+        let digest = sha256_hex(&bytes);
         (bytes, digest)
     });
     digesting.await.map_err(|error| LoadError::Compile(error.to_string()))
 }
 
-/// Compiling takes memory and time in proportion.
+impl From<NotCompiled> for LoadError {
+    fn from(error: NotCompiled) -> Self {
+        match error {
+            NotCompiled::TooLong { limit } => Self::TooLong { limit },
+            NotCompiled::Panicked | NotCompiled::NoThread(_) => Self::Compile(error.to_string()),
+        }
+    }
+}
+
+/// Refuses a component that is too large: compiling takes memory and time in proportion to the size.
 fn check_size(engine: &Engine, bytes: u64) -> Result<(), LoadError> {
     let limit = engine.component_bytes;
     if bytes > limit { Err(LoadError::TooLarge { bytes, limit }) } else { Ok(()) }
 }
 
-/// Whether this is a component at all, said in words where it is not.
+/// Refuses bytes that are not a component, with a description of what they are.
 fn check_preamble(bytes: &[u8]) -> Result<(), LoadError> {
     let start = bytes.get(..COMPONENT.len());
     if start == Some(&COMPONENT) {
@@ -183,17 +188,13 @@ fn check_preamble(bytes: &[u8]) -> Result<(), LoadError> {
     let found = match bytes {
         [] => "the file is empty".to_owned(),
         [0, b'a', b's', b'm', ..] if start.is_none() => "the file is cut off".to_owned(),
-        [0, b'a', b's', b'm', ..] => "it is WebAssembly of a version this host does not know".to_owned(),
+        [0, b'a', b's', b'm', ..] => "it is WebAssembly of a version that this host does not support".to_owned(),
         _ => {
             let text = String::from_utf8_lossy(bytes.get(..SHOWN).unwrap_or(bytes));
             format!("it starts with {text:?}")
         }
     };
     Err(LoadError::NotWasm { found })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a plugin may have and do. Plain and already valid: only `host` reads TOML.
+//! The configuration of a plugin: its grants and limits. It is valid already; `host` parses and validates the TOML.
 
 use std::{
     num::{NonZeroU32, NonZeroU64, NonZeroUsize},
@@ -10,100 +10,101 @@ use informer_types::{ReadGrants, SecretGrants, WriteGrants};
 
 use crate::capabilities::HttpGrant;
 
-/// Everything about a plugin but its code.
+/// The configuration of a plugin: everything but its code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginConfig {
     /// The name in the configuration.
     pub name: Arc<str>,
-    /// Handed to `start`: a JSON object as text.
+    /// The argument of `start`: a JSON object as text.
     pub config_json: String,
-    /// What it may reach.
+    /// What the plugin may access.
     pub grants: Grants,
-    /// What it may use.
+    /// How much the plugin may use.
     pub limits: Limits,
     /// How long an instance lives.
     pub instance: InstancePolicy,
-    /// Instances at most, and so calls at a time; more calls wait. While a version takes over from another, the new one's
-    /// first instance is one more.
+    /// The most instances, and so the most calls at a time; more calls wait. During a reload the first instance of the new
+    /// version is one more.
     pub instances: NonZeroUsize,
-    /// How a version that takes over from another is judged.
+    /// The trial of a new version.
     pub trial: TrialConfig,
 }
 
-/// When a plugin goes back to the version it had: when more than this share of the new one's first calls fail with a
-/// trap, at the deadline, for memory or in `start`; or each of the first five. An error that the handler returns is
-/// its answer and does not count.
+/// When a plugin goes back from a new version to the last good one: if more than this share of the first calls fail, or each
+/// of the first five. Failed calls are those that end in a trap, at the deadline, for memory, for too many calls to the host,
+/// or in `start`. An error that a handler returns is an answer and does not count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialConfig {
-    /// The calls that count; 0: there is no going back.
+    /// The number of first calls that count. 0 turns the trial off.
     pub calls: u32,
-    /// Of those, the share that may fail: 0 to 1; 1: all may.
+    /// The share of these calls that may fail, from 0 to 1. With 1 all may fail.
     pub share: f64,
 }
 
-/// What a plugin may reach. The default is nothing.
+/// What a plugin may access. The default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// The resources it may read through the lister, and live through the client; none: it may not even import the
-    /// lister. An empty set grants the interface and no resource.
+    /// The resources that it may read: from the cache through the lister, and live through the client. `None` means that it
+    /// may not import the lister. An empty set grants the interface and no resource.
     pub read: Option<ReadGrants>,
-    /// What it may write through the client; none: it may not even import the client. An empty set grants the
-    /// interface, and so live reads of what `read` says.
+    /// What it may write through the client. `None` means that it may not import the client. An empty set grants the
+    /// interface, and so live reads of the resources in `read`.
     pub write: Option<WriteGrants>,
-    /// The Secrets whose values it may see and write.
+    /// The Secrets whose values it may read and write.
     pub secrets: SecretGrants,
-    /// What it may keep, in bytes of keys, values and names of buckets together; none: it may not even import
-    /// `wasi:keyvalue`.
+    /// The most bytes of its keys, values and bucket names together. `None` means that it may not import `wasi:keyvalue`.
     pub keyvalue: Option<u64>,
-    /// Where its HTTP requests may go; none: it may not even import `wasi:http`. An empty list grants the interface
-    /// and no request.
+    /// Where its HTTP requests may go. `None` means that it may not import `wasi:http`. An empty list grants the interface and
+    /// no request.
     pub http: Option<Vec<HttpGrant>>,
 }
 
-/// Four times what client-go allows a whole program.
+/// The default of requests per second: four times the default of a client-go program.
 const REQUESTS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
-/// What a call, or an instance, may use.
+/// The limits of a plugin, its instances and its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Linear memory of one instance, in bytes.
     pub memory_bytes: usize,
-    /// Of one call, calls to the host included; also of `start`. What the host lets the call wait, for its turn or for
-    /// its share of the processors, does not count. A day at most.
+    /// Longest time of one call, including its calls to the host. It applies to `start`, too. Waits for a turn or for the
+    /// processor share do not count. At most a day.
     pub deadline: Duration,
-    /// Processor time a second, all instances of the plugin together; none: no limit. What one second gives may be
-    /// used at once; a plugin that has used it up waits.
+    /// Processor time per second, all instances of the plugin together. It may be used at once; then the plugin waits.
+    /// `None` means no limit.
     pub cpu: Option<Duration>,
-    /// Calls to the host that one call may make, those of WASI included; more end it. None: no limit.
+    /// The most calls to the host that one call may make, including those of WASI. One more ends the call. `None` means no
+    /// limit.
     pub host_calls: Option<NonZeroU32>,
-    /// Of the log, in bytes a call; what is more is dropped and counted.
+    /// The most bytes of log per call. More bytes are dropped and counted.
     pub log_bytes: usize,
-    /// Of the log, in lines a second, all instances of the plugin together; as many at once after a pause. More are left out and
-    /// counted. None: no limit.
+    /// The most lines of log per second, all instances of the plugin together. After a pause, the lines of one second may be
+    /// written at once. More lines are left out and counted. `None` means no limit.
     pub log_lines: Option<NonZeroU32>,
-    /// Of what one call to the host may return, in bytes; more is the error `too-large`.
+    /// The most bytes that one call to the host may return. A larger result is the error `too-large`.
     pub response_bytes: usize,
-    /// To the API server, a second and in all calls of all instances together; as many at once after a pause.
+    /// The most requests to the API server per second, all instances of the plugin together. After a pause, the requests of
+    /// one second may be sent at once.
     pub requests: NonZeroU32,
-    /// Series of its own metrics, each kept for good; one more is `limit-exceeded`.
+    /// The most series of the plugin's own metrics. Each is kept for good; one more is the error `limit-exceeded`.
     pub metric_series: usize,
-    /// HTTP requests of the plugin under way at a time; one more is `connection-limit-reached`.
+    /// The most HTTP requests of the plugin in flight. One more is the error `connection-limit-reached`.
     pub http_requests: usize,
-    /// Of the body of an HTTP request, and of that of an answer, in bytes.
+    /// The most bytes of the body of an HTTP request, and of the body of an answer.
     pub http_body_bytes: usize,
 }
 
-/// How long an instance lives. After a trap, a missed deadline or a refused allocation it never does.
+/// How long an instance lives. After a trap, a missed deadline or a refused allocation it always ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstancePolicy {
-    /// It serves one call after the other.
+    /// It serves one call after another.
     Warm {
-        /// At most so many; none: no limit.
+        /// The most calls of one instance. `None` means no limit.
         max_calls: Option<NonZeroU64>,
-        /// It is dropped after so long without a call.
+        /// Time without a call after which it is stopped.
         idle_timeout: Duration,
     },
-    /// One call, then it is dropped: nothing a guest keeps in its memory outlives a call.
+    /// It serves one call, so nothing in a guest's memory outlives a call.
     Fresh,
 }
 
@@ -118,8 +119,8 @@ impl Default for TrialConfig {
 // === impl Grants ===
 
 impl Grants {
-    /// True where all that `other` allows is allowed here too. Where that takes more than a look at what is written,
-    /// as with one wide line for two narrow ones of `write`, `secrets` or `http`, it says no.
+    /// Returns true if these grants allow everything that `other` allows. Lines of `write`, `secrets` and `http` are compared
+    /// as they are written: the result is false if one wide line here covers several narrow ones of `other`.
     pub(crate) fn cover(&self, other: &Self) -> bool {
         let read = other.read.as_ref().is_none_or(|other| {
             self.read.as_ref().is_some_and(|own| {
@@ -142,7 +143,7 @@ impl Grants {
 // === impl PluginConfig ===
 
 impl PluginConfig {
-    /// True where an instance made for one of them serves the other as well.
+    /// Returns true if an instance that was made for one configuration also fits the other.
     pub(crate) fn serves(&self, other: &Self) -> bool {
         let Self { instances, trial, .. } = other.clone();
         let limits = Limits { cpu: other.limits.cpu, ..self.limits.clone() };
@@ -159,12 +160,12 @@ impl Default for Limits {
             memory_bytes: 64 << 20,
             deadline: Duration::from_secs(5),
             cpu: None,
-            // A walk over the largest cache makes a hundred thousand; a guest in an endless loop ten times as many a second.
+            // Reading the largest cache takes a hundred thousand calls; a guest in an endless loop makes a million per second.
             host_calls: NonZeroU32::new(1_000_000),
             log_bytes: 64 << 10,
-            // A line for each object of a large list as fast as it comes; a guest in an endless loop writes ten times as many.
+            // Enough for a line for each object of a large list; a guest in an endless loop writes ten times as many.
             log_lines: NonZeroU32::new(10_000),
-            // The largest object etcd takes is 1.5 MiB.
+            // The largest object of etcd has 1.5 MiB.
             response_bytes: 4 << 20,
             requests: REQUESTS,
             metric_series: 1000,

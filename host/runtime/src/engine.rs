@@ -1,39 +1,42 @@
 //! The compiler and the clock that all plugins share.
 
+mod compile_cache;
+mod compiling;
 mod ticker;
 
 use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
-use crate::{
-    component::{CompileCache, Compiling},
-    schedule::Turnstile,
-    threads::guest_threads,
-};
+pub(crate) use compiling::NotCompiled;
+
+use crate::{schedule::Turnstile, threads::guest_threads};
+use compile_cache::CompileCache;
+use compiling::Compiling;
 use ticker::Ticker;
 
-/// How components are compiled.
+/// How components are compiled and run.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
-    /// Where compiled code is kept between runs; none: nowhere. The directory is created, for this user only.
+    /// The directory in which compiled code is kept between runs. `None` means that it is not kept. The directory is created
+    /// for this user only.
     pub cache_dir: Option<PathBuf>,
-    /// The largest component that is compiled, in bytes.
+    /// Largest component that is compiled, in bytes.
     pub component_bytes: u64,
-    /// How long one component may take to compile.
+    /// Longest time that one component may take to compile.
     pub compile_timeout: Duration,
-    /// Guests that run at a time; none: as many as there are processors. The others wait for their turn, plugin by plugin, so with
-    /// more than run at all nobody waits, and a plugin with many workers takes what it likes.
+    /// The most guests that run at a time; the others wait for a turn. `None` means the number of processors. With more turns
+    /// than processors the operating system decides instead, and a plugin with many workers gets more than its share.
     pub turns: Option<NonZeroUsize>,
 }
 
-/// wasmtime refuses this machine.
+/// wasmtime does not work on this machine.
 #[derive(Debug, thiserror::Error)]
 #[error("the WebAssembly engine cannot be set up on this machine: {0}")]
 pub struct EngineError(String);
 
-/// Compiles components, interrupts guests and lets them take turns. Cheap to clone; all clones are the same engine.
+/// Compiles components, interrupts guests and gives them turns. Cheap to clone; all clones are the same engine.
 ///
-/// Guests are interrupted every millisecond: one that spins lets the others have their turn that often, plugin by plugin,
-/// and traps at its deadline. While none runs, nothing ticks.
+/// A guest that runs is interrupted every millisecond. It then yields to guests of other plugins, or traps if its deadline has
+/// passed. While no guest runs, the clock rests.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
@@ -47,7 +50,8 @@ pub struct Engine {
 // === impl EngineConfig ===
 
 impl Default for EngineConfig {
-    /// No cache, 64 MiB (a Python component has 20), two minutes (it takes ten seconds), and a turn for each processor.
+    /// No cache, components of at most 64 MiB (a Python component has 20), compilations of at most two minutes (it takes ten
+    /// seconds), and one turn for each processor.
     fn default() -> Self {
         let compile_timeout = Duration::from_secs(120);
         Self { cache_dir: None, component_bytes: 64 << 20, compile_timeout, turns: None }
@@ -60,12 +64,12 @@ impl Engine {
     /// Sets up the engine and starts its clock.
     ///
     /// # Errors
-    /// [`EngineError`] where wasmtime does not work on this machine. A cache directory that cannot be used is
-    /// a warning in the log; components are then compiled each time.
+    /// [`EngineError`] if wasmtime does not work on this machine. If the cache directory cannot be used, a warning is logged
+    /// and components are compiled at each start.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let mut settings = wasmtime::Config::new();
         settings.epoch_interruption(true);
-        // No function of our WIT is async: without it a call costs a quarter.
+        // No function of our WIT is async. Without this support a call takes a quarter of the time.
         settings.concurrency_support(false);
         let failed = |error: &dyn std::fmt::Display| EngineError(error.to_string());
         let wasmtime = wasmtime::Engine::new(&settings).map_err(|error| failed(&error))?;
@@ -73,7 +77,7 @@ impl Engine {
         let ticker = Ticker::start(wasmtime.clone(), &turnstile).map_err(|error| failed(&error))?;
         let cache = config.cache_dir.as_ref().and_then(|directory| {
             CompileCache::open(directory, &wasmtime)
-                .inspect_err(|error| tracing::warn!(%error, "compiled code is not cached"))
+                .inspect_err(|error| tracing::warn!(%error, "compiled code is not cached: the directory cannot be used"))
                 .ok()
         });
         Ok(Self {

@@ -1,4 +1,4 @@
-//! What a component exports: `plugin`, and what is called of it besides.
+//! The exports of a component: `plugin`, and `handler` or `reconciler` or both.
 
 use wasmtime::{
     AsContextMut,
@@ -10,7 +10,7 @@ use crate::{
     guest::Guest,
 };
 
-/// A component with its imports linked, and where its exports are.
+/// A component with linked imports, and the indices of its exports.
 pub(crate) struct Linked {
     pre: InstancePre<Guest>,
     plugin: plugin::GuestIndices,
@@ -29,7 +29,7 @@ pub(crate) struct Exports {
 
 impl Linked {
     /// # Errors
-    /// Where an export does not have the type that the WIT says.
+    /// If an export has another type than in the WIT.
     pub(crate) fn new(pre: InstancePre<Guest>) -> wasmtime::Result<Self> {
         let exports = |interface: &str| {
             let name = format!("informer:plugin/{interface}@0.1.0");
@@ -43,12 +43,12 @@ impl Linked {
         })
     }
 
-    /// True where it takes notifications.
+    /// Returns true if the component exports `handler`.
     pub(crate) fn handles(&self) -> bool {
         self.handler.is_some()
     }
 
-    /// True where it takes keys of the workqueue.
+    /// Returns true if the component exports `reconciler`.
     pub(crate) fn reconciles(&self) -> bool {
         self.reconciler.is_some()
     }

@@ -1,10 +1,6 @@
-//! What the host keeps for one instance: its sandbox and the call in hand.
+//! The host's data of one instance: its sandbox, the states of the capabilities, and the call in flight.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use wasmtime::{ResourceLimiter, component::ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -12,21 +8,24 @@ use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use crate::{
     LogStream, PluginConfig, Sources,
-    capabilities::{answer::LastQuestion, http::Egress, lister::OpenLists, objects::Objects},
+    capabilities::{
+        answer::LastQuery, config::ConfigTable, http::Egress, keyvalue::OpenBuckets, lister::OpenLists,
+        objects::Objects,
+    },
+    counters::Counters,
     output::Output,
     schedule::CallClock,
-    stats::Counters,
 };
 
-/// Tables may hold so many functions: a large Python component has some ten thousand.
+/// The most functions of a table. A large Python component has about ten thousand.
 const TABLE_ELEMENTS: usize = 1_000_000;
 
-/// Handles of WASI a guest may hold at a time, some of them with kilobytes behind them; the runtimes of the languages
-/// hold a few dozen.
+/// The most WASI handles that a guest may hold at a time: some take kilobytes of the host. Language runtimes hold a few
+/// dozen.
 const HANDLES: usize = 1_000;
 
-/// Random bytes that one call gives: wasmtime makes up to 64 MiB, in one piece of work that nothing interrupts. JavaScript asks for
-/// 64 KiB at most.
+/// The most random bytes of one call. wasmtime would generate up to 64 MiB in one step that cannot be interrupted.
+/// JavaScript requests at most 64 KiB.
 const RANDOM_BYTES: u64 = 1 << 20;
 
 /// The data of a store.
@@ -39,31 +38,37 @@ pub(crate) struct Guest {
     pub(crate) sources: Sources,
     pub(crate) output: Output,
     pub(crate) counters: Arc<Counters>,
-    /// What it asked for last of an object.
-    pub(crate) question: LastQuestion,
-    /// The configuration's table as `wasi:config` shows it; made where it is asked for.
-    pub(crate) config_table: OnceLock<BTreeMap<String, String>>,
-    /// How many it has open.
-    pub(crate) buckets: u32,
-    pub(crate) call: Call,
-    /// Ends a guest that made too many calls where it is, instead of at the next tick.
+    /// The last query for fields of an object.
+    pub(crate) query: LastQuery,
+    pub(crate) config_table: ConfigTable,
+    pub(crate) buckets: OpenBuckets,
+    pub(crate) call: CallState,
+    /// Interrupts a guest that made too many calls at once, instead of at the next tick.
     engine: wasmtime::Engine,
 }
 
-/// The call in hand.
-pub(crate) struct Call {
-    /// How long it may take, and what it has left of that.
+/// The state of the call in flight.
+pub(crate) struct CallState {
+    /// The time limit of the call.
     pub(crate) allowed: Duration,
     pub(crate) clock: Arc<CallClock>,
-    /// Made to the host so far.
+    pub(crate) attempt: Attempt,
+    /// Calls made to the host so far.
     host_calls: u32,
     pub(crate) objects: Objects,
     pub(crate) lists: OpenLists,
-    pub(crate) attempt: u32,
+}
+
+/// One attempt at a notification or a key. The default is for calls that are neither.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Attempt {
+    /// 1 for the first attempt.
+    pub(crate) number: u32,
+    /// Time from the offer of the notification or key to the start of the attempt.
     pub(crate) queued: Duration,
 }
 
-/// Refuses growth beyond the limit, all memories of the instance together, and remembers that it did.
+/// Refuses growth beyond the limit, which all memories of the instance share.
 pub(crate) struct MemoryLimit {
     bytes: usize,
     used: usize,
@@ -85,9 +90,9 @@ impl Guest {
             Arc::clone(&config.name),
             Arc::clone(&sources.log),
             &config.limits,
-            Arc::clone(&counters.lines),
+            Arc::clone(&counters.output),
         );
-        // No environment, no arguments, no directories; TCP, UDP and name lookup are off unless switched on.
+        // No environment, no arguments, no directories. TCP, UDP and name lookup are off by default.
         let wasi = WasiCtx::builder()
             .stdout(output.stream(LogStream::Stdout))
             .stderr(output.stream(LogStream::Stderr))
@@ -116,32 +121,32 @@ impl Guest {
             sources,
             output,
             counters,
-            question: LastQuestion::default(),
-            config_table: OnceLock::new(),
-            buckets: 0,
-            call: Call::idle(clock),
+            query: LastQuery::default(),
+            config_table: ConfigTable::default(),
+            buckets: OpenBuckets::default(),
+            call: CallState::idle(clock),
             engine: engine.clone(),
         }
     }
 
-    /// What it holds by handle.
+    /// The resources that the guest holds by handle.
     pub(crate) fn table(&mut self) -> &mut ResourceTable {
         &mut self.table
     }
 
-    /// A call begins.
-    pub(crate) fn begin(&mut self, allowed: Duration, attempt: u32, queued: Duration) {
+    /// Begins a call with this time limit.
+    pub(crate) fn begin(&mut self, allowed: Duration, attempt: Attempt) {
         self.output.begin();
         self.call.renew();
         self.call.allowed = allowed;
         self.call.clock.start(allowed);
         self.call.attempt = attempt;
-        self.call.queued = queued;
     }
 
-    /// Every call of the guest to the host comes through here, and is counted. Not every interface has an error to
-    /// return, so the one beyond the limit is made as well, and the guest ends as soon as it runs on: the epoch, advanced
-    /// here, interrupts it at the next function or loop it enters.
+    /// Counts a call of the guest to the host. Every imported function reaches the guest by this method.
+    ///
+    /// Not every interface can return an error. So the first call beyond the limit is executed too, and the guest is
+    /// interrupted at the next function or loop that it enters: this method advances the epoch.
     pub(crate) fn called(&mut self) -> &mut Self {
         self.call.host_calls = self.call.host_calls.saturating_add(1);
         let first_too_many = self.config.limits.host_calls.map(|most| most.get().saturating_add(1));
@@ -155,10 +160,10 @@ impl Guest {
         self.config.limits.host_calls.is_some_and(|most| self.call.host_calls > most.get())
     }
 
-    /// The call is over: what it held is let go, and what it printed is in the log.
+    /// Ends the call: releases what the call held and logs the rest of what the guest printed.
     pub(crate) fn end(&mut self) {
-        self.counters.dropped_log(self.output.end());
-        self.counters.called_host(self.call.host_calls);
+        self.output.end();
+        self.counters.instances.host_calls.add(self.call.host_calls.into());
         self.call.renew();
     }
 }
@@ -179,19 +184,18 @@ impl WasiHttpView for Guest {
     }
 }
 
-// === impl Call ===
+// === impl CallState ===
 
-impl Call {
-    /// Between calls.
+impl CallState {
+    /// The state between calls.
     fn idle(clock: CallClock) -> Self {
         Self {
             allowed: Duration::ZERO,
             clock: Arc::new(clock),
+            attempt: Attempt::default(),
             host_calls: 0,
             objects: Objects::default(),
             lists: OpenLists::default(),
-            attempt: 0,
-            queued: Duration::ZERO,
         }
     }
 
@@ -199,23 +203,22 @@ impl Call {
         self.objects.renew();
         self.lists.renew();
         self.host_calls = 0;
-        self.attempt = 0;
-        self.queued = Duration::ZERO;
+        self.attempt = Attempt::default();
     }
 }
 
 // === impl MemoryLimit ===
 
 impl MemoryLimit {
-    /// True once the guest wanted more than it may have.
+    /// Returns true once the guest was refused memory.
     pub(crate) fn refused(&self) -> bool {
         self.refused
     }
 
-    fn answer(&mut self, granted: bool) -> bool {
+    fn decide(&mut self, granted: bool) -> bool {
         if !granted {
             self.refused = true;
-            self.counters.refused_memory();
+            self.counters.instances.memory_refusals.increment();
         }
         granted
     }
@@ -228,10 +231,10 @@ impl ResourceLimiter for MemoryLimit {
         if granted {
             self.used = used;
         }
-        Ok(self.answer(granted))
+        Ok(self.decide(granted))
     }
 
     fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(self.answer(desired <= TABLE_ELEMENTS))
+        Ok(self.decide(desired <= TABLE_ELEMENTS))
     }
 }

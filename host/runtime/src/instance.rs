@@ -1,51 +1,40 @@
-//! One instance: a store of its own, serving one call at a time.
+//! One instance: a store of its own, which serves one call at a time.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
-use informer_types::{Delivery, Failure, FailureKind, Outcome, Reconciled, Request};
+use informer_types::Failure;
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use crate::{
     LogLevel,
-    bindings::exports::informer::plugin::plugin::Info,
-    call,
+    call::{Call, Stop},
     exports::{Exports, Linked},
-    failure::{DeadlineExceeded, HostCallsExceeded, classify},
-    guest::Guest,
+    failure::classify,
+    guest::{Attempt, Guest},
+    interruption::{HANDED_OVER_BYTES, Interruption},
     schedule::{self, CallClock},
 };
 
-/// How long a healthy instance may take over `stop`.
-const STOP_WITHIN: Duration = Duration::from_millis(500);
-
-/// What a guest may hand over in one call to the host, in bytes: a list can name the same string a million times, and the host would
-/// copy each, in one piece of work that nothing interrupts, at up to a millisecond for each MiB. The largest that anybody has to hand
-/// over is the body of a request, of 3 MiB.
-pub(crate) const HANDED_OVER_BYTES: usize = 4 << 20;
-
-/// A living instance. Whoever makes a call owns it, so a call that is dropped drops the instance with it.
+/// A living instance. A call owns its instance, so a call that is dropped drops the instance too.
 pub(crate) struct Instance {
     store: Store<Guest>,
     exports: Exports,
-    /// That of the guest.
+    /// The clock of the guest.
     clock: Arc<CallClock>,
-    /// Deliveries made into it, and keys reconciled.
+    /// Notifications and keys that the instance was called for.
     pub(crate) calls: u64,
     pub(crate) idle_since: Instant,
-    /// A call is running, or ended in a way after which nothing may run in this store any more.
+    /// True while a call runs, and after a call that left the store unusable.
     spoiled: bool,
 }
 
 // === impl Instance ===
 
 impl Instance {
-    /// Makes a store and instantiates.
+    /// Makes a store and instantiates the component in it.
     ///
     /// # Errors
-    /// What the guest said, where its initialisation failed.
+    /// The failure of the guest's initialisation.
     pub(crate) async fn new(
         engine: &wasmtime::Engine,
         linked: &Linked,
@@ -57,96 +46,47 @@ impl Instance {
         store.limiter(|guest| &mut guest.memory);
         store.set_hostcall_fuel(HANDED_OVER_BYTES);
         store.epoch_deadline_callback(|context| tick(&context));
-        begin(&mut store, allowed, 0, Duration::ZERO);
+        start_epoch(&mut store);
+        store.data_mut().begin(allowed, Attempt::default());
         let instantiated = clock.within(linked.instantiate(&mut store)).await;
         let exports = finish(&mut store, instantiated)?;
-        store.data().counters.created();
+        store.data().counters.instances.created.increment();
         Ok(Self { store, exports, clock, calls: 0, idle_since: Instant::now(), spoiled: false })
     }
 
-    /// Asks the guest who it is. After an error the instance is unusable.
-    pub(crate) async fn describe(&mut self) -> Result<Info, Failure> {
-        self.spoiled = true;
+    /// Makes a call. The instance may serve again if [`Instance::usable`] returns true.
+    ///
+    /// # Errors
+    /// The failure, if the call did not return.
+    pub(crate) async fn call<C: Call>(&mut self, call: C) -> Result<C::Answer, Failure> {
+        self.spoiled = C::SPOILS;
         let Self { store, exports, clock, .. } = self;
-        let allowed = store.data().config.limits.deadline;
-        begin(store, allowed, 0, Duration::ZERO);
-        let returned = clock.within(exports.plugin.call_describe(&mut *store)).await;
-        let info = finish(store, returned)?;
-        self.settle();
-        Ok(info)
-    }
-
-    /// Starts the guest; an error of its own is in the inner result. After either error the instance is unusable.
-    pub(crate) async fn start(&mut self) -> Result<Result<(), String>, Failure> {
-        self.spoiled = true;
-        let Self { store, exports, clock, .. } = self;
-        let allowed = store.data().config.limits.deadline;
-        begin(store, allowed, 0, Duration::ZERO);
-        let plugin = &exports.plugin;
-        let returned = clock.within(async {
-            match store.data_mut().start_config().await {
-                Ok(config) => plugin.call_start(&mut *store, &config).await,
-                Err(error) => Ok(Err(error.to_string())),
-            }
-        });
-        let returned = returned.await;
-        let started = finish(store, returned)?;
-        if started.is_ok() {
+        let allowed = call.allowed(&store.data().config.limits);
+        start_epoch(store);
+        store.data_mut().begin(allowed, call.attempt());
+        let returned = clock.within(call.run(exports, store)).await;
+        let answer = finish(store, returned)?;
+        if C::keeps_instance(&answer) {
             self.settle();
         }
-        Ok(started)
+        Ok(answer)
     }
 
-    /// Says goodbye. Whatever happens, the instance is gone afterwards.
+    /// Calls `stop` and drops the instance. A failure is logged.
     pub(crate) async fn stop(mut self) {
-        let Self { store, exports, clock, .. } = &mut self;
-        begin(store, STOP_WITHIN, 0, Duration::ZERO);
-        let returned = clock.within(exports.plugin.call_stop(&mut *store)).await;
-        if let Err(failure) = finish(store, returned) {
+        if let Err(failure) = self.call(Stop).await {
             let message = format!("the plugin did not stop cleanly: {}", failure.brief());
-            store.data().output.afterwards(LogLevel::Warn, &message);
+            self.store.data().output.afterwards(LogLevel::Warn, &message);
         }
     }
 
-    /// Makes one delivery. Where [`Instance::usable`] says so the instance may serve again.
-    pub(crate) async fn deliver(&mut self, delivery: &Delivery) -> Result<Outcome, Failure> {
-        let Self { store, exports, clock, calls, spoiled, .. } = self;
-        let Some(handler) = &exports.handler else {
-            return Err(Failure::new(FailureKind::Host, "a notification for a component without `handler`"));
-        };
-        *calls += 1;
-        *spoiled = true;
-        let allowed = store.data().config.limits.deadline;
-        begin(store, allowed, delivery.attempt, delivery.queued);
-        let returned = clock.within(call::make(handler, store, delivery)).await;
-        let answer = finish(store, returned)?;
-        self.settle();
-        Ok(call::outcome(answer))
-    }
-
-    /// Reconciles one key. Where [`Instance::usable`] says so the instance may serve again.
-    pub(crate) async fn reconcile(&mut self, request: &Request) -> Result<Reconciled, Failure> {
-        let Self { store, exports, clock, calls, spoiled, .. } = self;
-        let Some(reconciler) = &exports.reconciler else {
-            return Err(Failure::new(FailureKind::Host, "a key for a component without `reconciler`"));
-        };
-        *calls += 1;
-        *spoiled = true;
-        let allowed = store.data().config.limits.deadline;
-        begin(store, allowed, request.attempt, request.queued);
-        let returned = clock.within(reconciler.call_reconcile(&mut *store, &request.key)).await;
-        let answer = finish(store, returned)?;
-        self.settle();
-        Ok(call::reconciled(answer))
-    }
-
-    /// False after a trap, a missed deadline, a refused allocation or an unfinished call.
+    /// Returns false after a trap, a missed deadline, a refused allocation or an unfinished call.
     pub(crate) fn usable(&self) -> bool {
         !self.spoiled
     }
 
-    /// The call returned. A guest may survive a refused allocation, but what state it is in then nobody knows; and
-    /// tokens must not begin again.
+    /// Decides after a call that returned whether the instance may serve again. After a refused allocation the state of
+    /// the guest is unknown. If the tokens may run out, the instance ends so that tokens never repeat.
     fn settle(&mut self) {
         let guest = self.store.data();
         self.spoiled = guest.memory.refused() || guest.call.objects.exhausted();
@@ -156,36 +96,34 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if self.spoiled {
-            self.store.data().counters.retired();
+            self.store.data().counters.instances.retired.increment();
         }
     }
 }
 
-/// The epoch advanced: the guest yields, unless it has to end.
+/// Runs when the epoch advances: the guest yields, or its call ends.
 fn tick(context: &StoreContextMut<'_, Guest>) -> wasmtime::Result<UpdateDeadline> {
-    let call = &context.data().call;
     if context.data().made_too_many_calls() {
-        return Err(HostCallsExceeded.into());
+        return Err(Interruption::HostCalls.into());
     }
-    if Instant::now() >= call.clock.deadline() {
-        return Err(DeadlineExceeded.into());
+    if Instant::now() >= context.data().call.clock.deadline() {
+        return Err(Interruption::Deadline.into());
     }
     schedule::tick();
     Ok(UpdateDeadline::Yield(1))
 }
 
-fn begin(store: &mut Store<Guest>, allowed: Duration, attempt: u32, queued: Duration) {
-    // The next tick from now; ticks that passed while the instance was idle do not count.
+/// Lets the next tick interrupt the guest. Ticks that passed while the instance was idle do not count.
+fn start_epoch(store: &mut Store<Guest>) {
     store.set_epoch_deadline(1);
-    store.data_mut().begin(allowed, attempt, queued);
 }
 
-/// Ends the call and turns a trap into a failure. A guest that returned before the tick that would have ended it has
-/// failed all the same.
+/// Ends the call and turns a trap into a failure. A guest that made too many calls to the host has failed even if it
+/// returned before the tick that would have ended it.
 fn finish<T>(store: &mut Store<Guest>, returned: wasmtime::Result<T>) -> Result<T, Failure> {
     let guest = store.data_mut();
     let returned = match returned {
-        Ok(_) if guest.made_too_many_calls() => Err(HostCallsExceeded.into()),
+        Ok(_) if guest.made_too_many_calls() => Err(Interruption::HostCalls.into()),
         returned => returned,
     };
     guest.end();

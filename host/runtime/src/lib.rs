@@ -1,30 +1,35 @@
-//! Plugins: WebAssembly components in a sandbox, called once per notification.
+//! Plugins: WebAssembly components in a sandbox, called for each notification or key.
 //!
-//! In the order a call meets the modules:
+//! The modules, in the order in which a call meets them:
 //!
-//! 1. [`Engine`] compiles, and interrupts every millisecond; [`Component`] is compiled code, checked against what this
-//!    host serves and grants.
-//! 2. [`Plugin`] has one version in service and swaps it at a reload; it is the
-//!    [`EventHandler`](informer_types::EventHandler) and the [`Reconciler`](informer_types::Reconciler) that `dispatch` calls.
-//! 3. `instance` is one store with one call at a time; `guest` is what the host keeps for it.
-//! 4. [`capabilities`] is what a guest may call: objects, lister, client, workqueue, log, delivery, metrics, key-values,
-//!    HTTP. `output` turns what it prints into lines.
-//! 5. `schedule` says when guests run: by turns, within their share, until their deadline. [`GuestThreads`] is where.
-//! 6. `failure` says what a trap means; `revocation`, when what was granted ends.
+//! 1. [`Engine`] compiles components and interrupts guests every millisecond. [`Component`] is compiled code, checked against
+//!    the interfaces that this host serves and the plugin's grants.
+//! 2. [`Plugin`] has one version in service and replaces it at a reload. `dispatch` calls it as an
+//!    [`EventHandler`](informer_types::EventHandler) and as a [`Reconciler`](informer_types::Reconciler).
+//! 3. `instance` is one store with one call at a time, `call` the exports that it calls, and `guest` the host's data of it.
+//! 4. [`capabilities`] are the functions that a guest may call: objects, lister, client, workqueue, log, delivery, metrics,
+//!    key-values, HTTP. `output` turns printed text into log lines.
+//! 5. `schedule` decides when guests run: in turns, within their share, and until their deadline. [`GuestThreads`] are the
+//!    threads that they run on.
+//! 6. `failure` turns traps into failures for people. `revocation` ends the use of revoked grants.
 //!
-//! Each instance reserves 4 GiB of address space: 9,300 fit into Linux' default `vm.max_map_count`, and a limit on
-//! address space (`ulimit -v`) is not catered for.
+//! Each instance reserves 4 GiB of address space. 9,300 instances fit into Linux' default `vm.max_map_count`. The host does not
+//! support a limit on address space (`ulimit -v`).
 
 mod bindings;
 mod call;
 pub mod capabilities;
 mod component;
 mod config;
+mod counter;
+mod counters;
+mod digest;
 mod engine;
 mod exports;
 mod failure;
 mod guest;
 mod instance;
+mod interruption;
 mod log_sink;
 mod output;
 mod plugin;
@@ -33,7 +38,6 @@ mod schedule;
 mod sources;
 mod stats;
 mod threads;
-mod timing;
 
 pub use component::{Component, LoadError};
 pub use config::{Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
@@ -41,6 +45,5 @@ pub use engine::{Engine, EngineConfig, EngineError};
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
 pub use plugin::{Plugin, Rejected, VersionInfo};
 pub use sources::Sources;
-pub use stats::{KeyValueStats, PluginStats};
+pub use stats::PluginStats;
 pub use threads::GuestThreads;
-pub use timing::Timing;

@@ -1,56 +1,55 @@
-//! Where a plugin's lines go.
+//! The log lines of plugins, and their sink.
 
-/// How serious a line is.
+/// The level of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// Every step.
+    /// Each step.
     Trace,
     /// Decisions.
     Debug,
-    /// What a person wants to know.
+    /// Events of interest to an operator.
     Info,
-    /// Something is odd.
+    /// A problem that needs no action now.
     Warn,
-    /// Something failed.
+    /// A failure.
     Error,
 }
 
-/// How a line came about.
+/// The source of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LogStream {
-    /// `log.write`.
+    /// The guest logged it with `log.write`.
     Log,
-    /// Printed to stdout.
+    /// The guest printed it to stdout.
     Stdout,
-    /// Printed to stderr.
+    /// The guest printed it to stderr.
     Stderr,
-    /// Said by the host about the plugin, for example that lines were dropped.
+    /// The host logged it about the plugin, for example that lines were dropped.
     Host,
 }
 
-/// One line of a plugin.
+/// One log line of a plugin.
 #[derive(Clone, Debug)]
 pub struct LogLine<'a> {
     /// The plugin's name in the configuration.
     pub plugin: &'a str,
-    /// How it came about.
+    /// The source of the line.
     pub stream: LogStream,
-    /// How serious it is.
+    /// The level of the line.
     pub level: LogLevel,
-    /// Invalid UTF-8 is replaced. What was printed is one line; what was given to `log.write` may hold line breaks,
-    /// so that a text log has to escape them, or a guest could forge lines.
+    /// The message, with invalid UTF-8 replaced. Printed text is one line. A message of `log.write` may hold line breaks: a
+    /// text log must escape them, or a guest could forge lines.
     pub message: &'a str,
-    /// Only `log.write` has any.
+    /// The fields of `log.write`; empty for other sources.
     pub fields: &'a [(String, String)],
 }
 
-/// Takes the lines of all plugins.
+/// Receives the log lines of all plugins.
 pub trait LogSink: Send + Sync + 'static {
-    /// Whether a line of this level is kept, which may change at any time. It is asked before each line, so it must be
-    /// quick.
+    /// Returns true if lines of this level are kept. The result may change at any time. It is called before each line, so it
+    /// must be quick.
     fn enabled(&self, plugin: &str, level: LogLevel) -> bool;
 
-    /// Takes one line, whose level is [`enabled`](Self::enabled); must not block. Lines of one instance come in their
-    /// order.
+    /// Receives one line whose level is [`enabled`](Self::enabled). Must not block. Lines of one instance arrive in order.
     fn line(&self, line: &LogLine<'_>);
 }

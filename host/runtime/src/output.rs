@@ -1,6 +1,7 @@
-//! stdout and stderr of a guest: lines of the log, within the limits of the call and of the plugin, and the last words of stderr.
+//! The output of a guest: stdout, stderr and `log.write` become lines of the log, within the limits of the call and of the
+//! plugin. The end of stderr is kept for failure messages.
 
-mod line_budget;
+mod counters;
 
 use std::{
     io,
@@ -19,35 +20,36 @@ use wasmtime_wasi::{
     p2::{OutputStream, Pollable, StreamResult},
 };
 
-pub(crate) use line_budget::LineBudget;
+pub(crate) use counters::OutputCounters;
 
 use crate::{Limits, LogLevel, LogLine, LogSink, LogStream};
 
-/// A longer line is cut into several.
+/// The longest line of stdout or stderr. A longer one becomes several lines.
 const LINE_BYTES: usize = 8 * 1024;
 
-/// How much of stderr is kept for the text of a failure: a Python traceback fits.
+/// The most bytes of stderr kept for a failure message: a Python traceback fits.
 const LAST_WORDS_BYTES: usize = 4 * 1024;
 
-/// What a field counts besides its key and value: empty ones must have a limit too.
+/// The bytes that a field counts in addition to its key and value, so that empty fields have a limit too.
 const FIELD_BYTES: usize = 2;
 
-/// Room given to a write; a guest that asks for more writes again.
+/// The most bytes of one write. A guest with more writes again.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// Everything one instance says: both streams and `log.write`, under one limit per call, and one of lines for all instances.
+/// The output of one instance. stdout, stderr and `log.write` share one limit on bytes per call; all instances of the plugin
+/// share one limit on lines per second.
 #[derive(Clone)]
 pub(crate) struct Output(Arc<Mutex<State>>);
 
 struct State {
     plugin: Arc<str>,
     sink: Arc<dyn LogSink>,
-    lines: Arc<LineBudget>,
-    /// None: no limit.
+    shared: Arc<OutputCounters>,
+    /// `None` means no limit.
     lines_per_second: Option<NonZeroU32>,
     limit: usize,
     left: usize,
-    /// Something was cut: nothing comes after it, or lines would be missing in the middle.
+    /// True once a line was cut. Later lines of the call are dropped, so that no line is missing in the middle.
     full: bool,
     dropped: u64,
     stdout: Vec<u8>,
@@ -55,7 +57,7 @@ struct State {
     last_words: Vec<u8>,
 }
 
-/// One of the two streams, as WASI wants it.
+/// stdout or stderr, as WASI needs it.
 #[derive(Clone)]
 pub(crate) struct GuestStream {
     output: Output,
@@ -69,14 +71,14 @@ impl Output {
         plugin: Arc<str>,
         sink: Arc<dyn LogSink>,
         limits: &Limits,
-        lines: Arc<LineBudget>,
+        shared: Arc<OutputCounters>,
     ) -> Self {
         let (limit, lines_per_second) = (limits.log_bytes, limits.log_lines);
         let (stdout, stderr, last_words) = Default::default();
         Self(Arc::new(Mutex::new(State {
             plugin,
             sink,
-            lines,
+            shared,
             lines_per_second,
             limit,
             left: limit,
@@ -96,7 +98,8 @@ impl Output {
         self.0.lock().enabled(level)
     }
 
-    /// A line of `log.write`, which costs nothing where its level is off; its message is cut, and its fields left out, where the limit of the call ends.
+    /// Writes a line of `log.write`. At the limit of the call its message is cut and its fields are left out. A line whose
+    /// level is off does not count.
     pub(crate) fn line(&self, level: LogLevel, message: &str, fields: &[(String, String)]) {
         let mut state = self.0.lock();
         if !state.enabled(level) {
@@ -110,7 +113,8 @@ impl Output {
         }
     }
 
-    /// A line of the host about what the guest asked for, within the limit of the call: a guest may ask often.
+    /// Writes a line of the host about a request of the guest. It counts against the limit of the call, because a guest may
+    /// cause many such lines.
     pub(crate) fn about(&self, level: LogLevel, message: &str) {
         let mut state = self.0.lock();
         if !state.enabled(level) {
@@ -121,7 +125,7 @@ impl Output {
         }
     }
 
-    /// A line of the host about a call that is over. The limit of that call may be spent: only that of lines holds.
+    /// Writes a line of the host about a call that is over. Only the limit on lines applies.
     pub(crate) fn afterwards(&self, level: LogLevel, message: &str) {
         let state = self.0.lock();
         if state.enabled(level) {
@@ -129,7 +133,7 @@ impl Output {
         }
     }
 
-    /// A new call: a fresh limit, and no last words yet.
+    /// Begins a call: the limit is reset and the end of stderr is forgotten.
     pub(crate) fn begin(&self) {
         let mut state = self.0.lock();
         state.left = state.limit;
@@ -137,14 +141,15 @@ impl Output {
         state.last_words.clear();
     }
 
-    /// The call is over: unfinished lines are lines now, and what was dropped is said. Gives the bytes dropped.
-    pub(crate) fn end(&self) -> u64 {
+    /// Ends the call: writes unfinished lines, and reports and counts the bytes dropped.
+    pub(crate) fn end(&self) {
         let mut state = self.0.lock();
         for stream in [LogStream::Stdout, LogStream::Stderr] {
             state.flush(stream);
         }
-        state.tell_left_out();
+        state.report_left_out();
         let dropped = std::mem::take(&mut state.dropped);
+        state.shared.dropped(dropped);
         if dropped > 0 && state.enabled(LogLevel::Warn) {
             let message = format!(
                 "{dropped} bytes of log dropped: the call exceeded its limit of {} bytes",
@@ -152,10 +157,9 @@ impl Output {
             );
             state.emit(LogStream::Host, LogLevel::Warn, &message, &[]);
         }
-        dropped
     }
 
-    /// The end of what the guest said on stderr since [`Output::begin`].
+    /// The end of stderr since [`Output::begin`].
     pub(crate) fn last_words(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().last_words).trim().to_owned()
     }
@@ -212,7 +216,7 @@ impl State {
         }
     }
 
-    /// The line is too long: what is there is a line of its own, but for a character that is not complete yet.
+    /// Writes the buffer as a line because it is full. An incomplete character stays in the buffer.
     fn flush_full(&mut self, stream: LogStream) {
         let buffer = self.buffer(stream);
         let incomplete = match std::str::from_utf8(buffer) {
@@ -223,8 +227,8 @@ impl State {
         *self.buffer(stream) = incomplete;
     }
 
-    /// As much of the text as fits into the limit of the call; none where the limit was reached before. The rest
-    /// is counted. The line break counts too, or empty lines would have no limit.
+    /// The part of the text that fits into the limit of the call. Returns `None` if the limit was reached before. The rest is
+    /// counted as dropped. The line break counts too, so that empty lines have a limit.
     fn take<'t>(&mut self, text: &'t str) -> Option<&'t str> {
         if !self.take_whole(1) {
             self.dropped += text.len() as u64;
@@ -237,7 +241,7 @@ impl State {
         text.get(..fits)
     }
 
-    /// True where all of it fits.
+    /// Returns true if all bytes fit.
     fn take_whole(&mut self, bytes: usize) -> bool {
         match self.left.checked_sub(bytes) {
             Some(left) if !self.full => {
@@ -253,17 +257,17 @@ impl State {
     }
 
     fn emit(&self, stream: LogStream, level: LogLevel, message: &str, fields: &[(String, String)]) {
-        let written = self.lines_per_second.is_none_or(|most| self.lines.take(most, Instant::now()));
-        self.tell_left_out();
+        let written = self.lines_per_second.is_none_or(|most| self.shared.take(most, Instant::now()));
+        self.report_left_out();
         if written {
             self.write_line(stream, level, message, fields);
         }
     }
 
-    /// Says how many lines were left out, where it is time to.
-    fn tell_left_out(&self) {
+    /// Logs how many lines were left out, at most once per interval.
+    fn report_left_out(&self) {
         let Some(most) = self.lines_per_second.filter(|_| self.enabled(LogLevel::Warn)) else { return };
-        if let Some(lines) = self.lines.to_tell(Instant::now()) {
+        if let Some(lines) = self.shared.to_report(Instant::now()) {
             let message = format!(
                 "{lines} lines of log left out: the plugin writes more than {most} a second, its limit (`log-lines` under [plugin.limits])"
             );

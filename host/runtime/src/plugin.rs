@@ -1,9 +1,12 @@
-//! A plugin: the version in service, and the swap of a reload.
+//! A plugin: the version in service, and the calls made to it.
 
+mod counters;
 mod reload;
+mod shared;
 mod slots;
 mod trial;
 mod version;
+mod work;
 
 use std::{
     sync::Arc,
@@ -20,86 +23,93 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use counters::CallStats;
+pub(crate) use slots::Slots;
 pub use version::VersionInfo;
 
 use crate::{
     Engine, InstancePolicy, PluginConfig, PluginStats, Sources,
     capabilities::MetricFamily,
     instance::Instance,
-    revocation::{Grantees, Revocation},
+    revocation::Grantees,
     schedule::{Lane, by_turns},
-    stats::Counters,
+    stats::Parts,
 };
-use slots::Slots;
-use version::Version;
+use shared::Shared;
+use version::{Leased, Version};
+use work::{Attempted, Work};
 
-/// How often idle instances are looked for at most and at least, whatever the idle timeout.
+/// The shortest and the longest pause between two checks for idle instances, whatever the idle timeout.
 const IDLE_CHECKS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
 
-/// Keeps the sum of now and the deadline within what a clock can tell.
+/// The longest deadline. The sum of the current time and the deadline must fit into a clock.
 const LONGEST_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One plugin of the host, from its first load to its removal.
 ///
 /// # Promises
-/// A call that ends in a trap, a missed deadline or a refused allocation, and a call whose future is dropped,
-/// costs its instance and nothing else. A reload swaps versions between two calls: calls in hand finish on the
-/// old version, every later one starts on the new one, and a version that cannot be loaded changes nothing.
+/// - A call that ends in a trap, a missed deadline or a refused allocation, and a call whose future is dropped, costs its
+///   instance and nothing else.
+/// - A reload replaces the version between two calls: calls in flight finish on the old version, and every later call
+///   starts on the new one.
+/// - A version that cannot be loaded changes nothing.
+/// - At most [`PluginConfig::instances`] calls run at a time. More calls wait, first come, first served, without a time
+///   limit.
 ///
-/// As many calls run at a time as [`PluginConfig::instances`] says; more wait, first come first served, for as long
-/// as their callers like.
+/// # Cancel safety
+/// Always poll or drop the future of a call: it may hold a turn, and other plugins wait for the turn.
 pub struct Plugin {
     engine: Engine,
     name: Arc<str>,
-    /// What the next version is started with; each version keeps what it was started with itself.
+    /// The next version starts with this. Each version keeps what it was started with.
     shared: ArcSwap<Shared>,
     version: ArcSwapOption<Version>,
     rejected: parking_lot::Mutex<Option<Rejected>>,
     swaps: watch::Sender<u64>,
-    /// One load at a time, so that the last one asked for is the one in service.
+    /// Allows one load at a time, so that the last load requested is the one in service.
     loading: Mutex<()>,
     configuring: parking_lot::Mutex<()>,
-    /// `shared` is another one.
+    /// Notified when `shared` is replaced.
     configured: Notify,
     grantees: Grantees,
 }
 
-/// What the versions of a plugin share; only the configuration differs.
-#[derive(Clone)]
-struct Shared {
-    config: Arc<PluginConfig>,
-    sources: Sources,
-    counters: Arc<Counters>,
-    slots: Arc<Slots>,
-    lane: Arc<Lane>,
-    /// Of what the configuration grants.
-    revocation: Arc<Revocation>,
-}
-
-/// A version that took over and was taken out of service again, because its first calls failed.
+/// A version that was put into service and taken out again because its first calls failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected {
     /// Lower-case hex of the SHA-256 of the component.
     pub digest: Arc<str>,
-    /// How many calls of how many, and the last failure.
+    /// The number of failed calls, and the last failure.
     pub why: String,
 }
 
-/// A version, and an instance of it or why there is none.
-type Leased = (Arc<Version>, Result<Instance, Failure>);
+/// The version in service and an instance of it, for one call.
+enum Lease {
+    Ready(Arc<Version>, Instance),
+    /// The version could not make an instance.
+    Failed(Arc<Version>, Failure),
+    /// The version does not export what is to be called.
+    NotExported,
+    /// No version is in service.
+    Unloaded,
+}
 
 // === impl Plugin ===
 
 impl Plugin {
-    /// A plugin without a version: deliveries fail with [`FailureKind::Start`] until one is loaded.
+    /// A plugin without a version. Deliveries fail with [`FailureKind::Start`] until one is loaded.
     pub fn new(engine: Engine, mut config: PluginConfig, sources: Sources) -> Self {
         config.limits.deadline = config.limits.deadline.min(LONGEST_DEADLINE);
-        let slots = Arc::new(Slots::new(config.instances.get()));
-        let counters = Arc::<Counters>::default();
-        let lane = Arc::new(Lane::new(&engine.turnstile, config.limits.cpu, Arc::clone(&counters)));
         let grantees = Grantees::default();
-        let revocation = grantees.grant(&config.grants);
-        let shared = Shared { config: Arc::new(config), sources, counters, slots, lane, revocation };
+        let shared = Shared {
+            slots: Arc::new(Slots::new(config.instances.get())),
+            lane: Arc::new(Lane::new(&engine.turnstile, config.limits.cpu)),
+            revocation: grantees.grant(&config.grants),
+            config: Arc::new(config),
+            calls: Arc::default(),
+            counters: Arc::default(),
+            sources,
+        };
         Self {
             engine,
             name: Arc::clone(&shared.config.name),
@@ -119,28 +129,29 @@ impl Plugin {
         &self.name
     }
 
-    /// True where the version in service was not started with the configuration in force, because it could not be.
+    /// Returns true if the version in service could not be started with the current configuration and still runs with an
+    /// older one.
     pub fn is_outdated(&self) -> bool {
         let wanted = self.shared.load();
         self.version.load().as_ref().is_some_and(|version| !version.serves(&wanted.config))
     }
 
-    /// The version that the plugin went back from, unless another one took over since.
+    /// The version that failed its trial. Returns `None` if there is none, or if another version was loaded since.
     pub fn rejected(&self) -> Option<Rejected> {
         self.rejected.lock().clone()
     }
 
-    /// Forgets which version was rejected: nobody asks for it any more.
+    /// Forgets the rejected version. To be called when the component file has changed.
     pub fn pardon(&self) {
         self.rejected.lock().take();
     }
 
-    /// How many versions have been put into service, those that were returned to included.
+    /// The number of versions put into service, including those that the plugin went back to.
     pub fn swaps(&self) -> watch::Receiver<u64> {
         self.swaps.subscribe()
     }
 
-    /// The version in service.
+    /// The version in service. Returns `None` if no version is loaded.
     pub fn version(&self) -> Option<VersionInfo> {
         self.version.load().as_ref().map(|version| version.info().clone())
     }
@@ -150,39 +161,41 @@ impl Plugin {
         self.shared.load().counters.metrics.families()
     }
 
-    /// True where the version in service takes keys only: whoever delivers enqueues the key instead of calling.
+    /// Returns true if the version in service reconciles keys and has no handler. Notifications then become keys.
     pub fn only_reconciles(&self) -> bool {
         self.version.load().as_ref().is_some_and(|version| !version.info().handles)
     }
 
-    /// True where the version in service takes notifications.
+    /// Returns true if the version in service handles notifications.
     pub fn handles(&self) -> bool {
         self.version.load().as_ref().is_some_and(|version| version.info().handles)
     }
 
-    /// True where the version in service takes keys.
+    /// Returns true if the version in service reconciles keys.
     pub fn reconciles(&self) -> bool {
         self.version.load().as_ref().is_some_and(|version| version.info().reconciles)
     }
 
-    /// What was counted since the plugin was made, over all versions.
+    /// The statistics since the plugin was made, over all versions.
     pub fn stats(&self) -> PluginStats {
-        let idle = self.version.load().as_ref().map_or(0, |version| version.idle());
         let shared = self.shared.load();
-        PluginStats {
+        PluginStats::from(Parts {
+            calls: shared.calls.snapshot(),
+            counters: &shared.counters,
+            lane: &shared.lane,
+            slots: &shared.slots,
+            idle: self.version.load().as_ref().map_or(0, |version| version.idle()),
             swaps: *self.swaps.borrow(),
-            turns_let_pass: shared.lane.turns_let_pass(),
-            ..shared.counters.snapshot(idle)
-        }
+        })
     }
 
-    /// Stops instances that had no call for the idle timeout, until `stop` is cancelled. To be run beside the
-    /// deliveries; without it, idle instances stay.
+    /// Stops instances that had no call for the idle timeout, until `stop` is cancelled. Run it beside the deliveries;
+    /// without it, idle instances stay.
     pub async fn expire_idle(&self, stop: CancellationToken) {
         let (shortest, longest) = IDLE_CHECKS;
         let expire = async {
             loop {
-                // Looked at each time: a reload may change it.
+                // Read each time: a reload may change it.
                 let idle_timeout = match &self.shared.load().config.instance {
                     InstancePolicy::Warm { idle_timeout, .. } => Some(*idle_timeout),
                     InstancePolicy::Fresh => None,
@@ -196,144 +209,100 @@ impl Plugin {
         stop.run_until_cancelled(expire).await;
     }
 
-    /// Whatever runs guests, or makes or ends instances.
+    /// Handles a notification as [`EventHandler::handle`] does. Returns `None` if the version in service at the start of
+    /// the call has no handler; nothing was called and nothing is counted then.
+    ///
+    /// # Cancel safety
+    /// As [`EventHandler::handle`].
+    pub async fn handle_if_exported(&self, delivery: &Delivery) -> Option<Outcome> {
+        self.attempt(delivery).await
+    }
+
+    /// Reconciles a key as [`Reconciler::reconcile`] does. Returns `None` if the version in service at the start of the call
+    /// has no reconciler; nothing was called and nothing is counted then.
+    ///
+    /// # Cancel safety
+    /// As [`Reconciler::reconcile`].
+    pub async fn reconcile_if_exported(&self, request: &Request) -> Option<Reconciled> {
+        self.attempt(request).await
+    }
+
+    /// Runs guest code, or makes or ends instances, in the turns of this plugin.
     async fn by_turns<T>(&self, work: impl Future<Output = T>) -> T {
         let lane = Arc::clone(&self.shared.load().lane);
         by_turns(&lane, work).await
     }
 
-    /// Delivers as [`EventHandler::handle`] does, unless the version that is in service when the call could begin has no
-    /// handler: then nothing was called and nothing is counted.
-    ///
-    /// # Cancel safety
-    /// As that of `handle`.
-    pub async fn handle_if_exported(&self, delivery: &Delivery) -> Option<Outcome> {
+    /// Makes and counts one call. Returns `None` if the version in service does not export what the work is for.
+    async fn attempt<W: Work>(&self, work: &W) -> Option<W::Answer> {
         let begun = Instant::now();
-        let outcome = self.attempt(delivery).await.transpose()?;
-        self.shared.load().counters.queued.observe(delivery.queued);
-        let outcome = outcome.unwrap_or_else(|failure| Outcome::Retry { after: None, failure });
-        let failure = match &outcome {
-            Outcome::Acknowledged | Outcome::NotCalled => None,
-            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
+        let shared = self.shared.load_full();
+        let slot = shared.slots.acquire().await;
+        let attempted = self.by_turns(self.call(work)).await;
+        drop(slot);
+        let answer = match attempted {
+            Attempted::Returned(answer) => answer,
+            Attempted::Failed(failure) => W::retry(failure),
+            Attempted::NotExported => return None,
         };
-        self.called(begun, failure);
-        Some(outcome)
+        shared.calls.ended(begun.elapsed(), work.queued(), W::failure(&answer));
+        Some(answer)
     }
 
-    /// Reconciles as [`Reconciler::reconcile`] does, unless the version that is in service when the call could begin takes
-    /// no keys: then nothing was called and nothing is counted.
-    ///
-    /// # Cancel safety
-    /// As that of `reconcile`.
-    pub async fn reconcile_if_exported(&self, request: &Request) -> Option<Reconciled> {
-        let begun = Instant::now();
-        let reconciled = self.attempt_key(request).await.transpose()?;
-        let reconciled = reconciled.unwrap_or_else(|failure| Reconciled::Retry { failure });
-        let failure = match &reconciled {
-            Reconciled::Retry { failure } | Reconciled::Terminal { failure } => Some(failure),
-            Reconciled::Done
-            | Reconciled::Requeue
-            | Reconciled::RequeueAfter(_)
-            | Reconciled::NotCalled(_) => None,
+    async fn call<W: Work>(&self, work: &W) -> Attempted<W::Answer> {
+        let (version, result) = match self.lease::<W>().await {
+            Lease::Ready(version, instance) => {
+                let result = call_instance(&version, instance, work).await;
+                (version, result)
+            }
+            Lease::Failed(version, failure) => (version, Err(failure)),
+            Lease::NotExported => return Attempted::NotExported,
+            Lease::Unloaded => {
+                let failure = Failure::new(FailureKind::Start, "no version of the plugin is loaded");
+                return Attempted::Failed(failure);
+            }
         };
-        self.called(begun, failure);
-        Some(reconciled)
+        if let Some((last_good, why)) = version.judge(result.as_ref().err()) {
+            Box::pin(self.go_back(&version, last_good, why)).await;
+        }
+        result.map_or_else(Attempted::Failed, Attempted::Returned)
     }
 
-    /// The version in service, and an instance of it, which is given back to it; none where it does not serve for this.
-    async fn lease(&self, serves: fn(&VersionInfo) -> bool) -> Result<Option<Leased>, Failure> {
+    /// The version in service with an instance, which is to be given back to this version.
+    async fn lease<W: Work>(&self) -> Lease {
         loop {
-            let Some(version) = self.version.load_full() else {
-                return Err(Failure::new(FailureKind::Start, "no version of the plugin is loaded"));
-            };
-            if !serves(version.info()) {
-                return Ok(None);
+            let Some(version) = self.version.load_full() else { return Lease::Unloaded };
+            if !W::is_served_by(version.info()) {
+                return Lease::NotExported;
             }
-            // None: it was retired since, so there is another one.
-            if let Some(instance) = version.lease().await.transpose() {
-                return Ok(Some((version, instance)));
+            match version.lease().await {
+                Leased::Ready(instance) => return Lease::Ready(version, instance),
+                Leased::Failed(failure) => return Lease::Failed(version, failure),
+                // Another version was put into service meanwhile.
+                Leased::Retired => {}
             }
-        }
-    }
-
-    /// Counts a call that ended.
-    fn called(&self, begun: Instant, failure: Option<&Failure>) {
-        let shared = self.shared.load();
-        shared.counters.called(failure);
-        shared.counters.durations.observe(begun.elapsed());
-    }
-
-    async fn attempt(&self, delivery: &Delivery) -> Result<Option<Outcome>, Failure> {
-        let shared = self.shared.load_full();
-        let _slot = shared.slots.acquire(&shared.counters).await;
-        self.by_turns(self.call(delivery)).await
-    }
-
-    async fn attempt_key(&self, request: &Request) -> Result<Option<Reconciled>, Failure> {
-        let shared = self.shared.load_full();
-        let _slot = shared.slots.acquire(&shared.counters).await;
-        self.by_turns(self.call_key(request)).await
-    }
-
-    async fn call(&self, delivery: &Delivery) -> Result<Option<Outcome>, Failure> {
-        let Some((version, instance)) = self.lease(|info| info.handles).await? else { return Ok(None) };
-        let outcome = match instance {
-            Ok(instance) => deliver(&version, instance, delivery).await,
-            Err(failure) => Err(failure),
-        };
-        self.judge(&version, outcome.as_ref().err()).await;
-        outcome.map(Some)
-    }
-
-    async fn call_key(&self, request: &Request) -> Result<Option<Reconciled>, Failure> {
-        let Some((version, instance)) = self.lease(|info| info.reconciles).await? else { return Ok(None) };
-        let reconciled = match instance {
-            Ok(instance) => reconcile(&version, instance, request).await,
-            Err(failure) => Err(failure),
-        };
-        self.judge(&version, reconciled.as_ref().err()).await;
-        reconciled.map(Some)
-    }
-
-    /// Counts a call of a version on trial, and goes back where that decides against it.
-    async fn judge(&self, version: &Arc<Version>, failure: Option<&Failure>) {
-        if let Some((last_good, why)) = version.judge(failure) {
-            Box::pin(self.go_back(version, last_good, why)).await;
         }
     }
 }
 
-async fn deliver(version: &Version, mut instance: Instance, delivery: &Delivery) -> Result<Outcome, Failure> {
-    let outcome = instance.deliver(delivery).await;
-    if instance.usable() {
-        version.give_back(instance).await;
-    }
-    outcome.map_err(|failure| {
-        let notification = &delivery.notification;
-        let (verb, gvr, key) = (notification.change.verb(), &notification.source, notification.key());
-        Failure::new(failure.kind, format!("{verb} of {gvr} {key}: {}", failure.message))
-    })
-}
-
-async fn reconcile(
+async fn call_instance<W: Work>(
     version: &Version,
     mut instance: Instance,
-    request: &Request,
-) -> Result<Reconciled, Failure> {
-    let reconciled = instance.reconcile(request).await;
+    work: &W,
+) -> Result<W::Answer, Failure> {
+    instance.calls += 1;
+    let result = instance.call(work.call()).await;
     if instance.usable() {
         version.give_back(instance).await;
     }
-    reconciled.map_err(|failure| {
-        Failure::new(failure.kind, format!("reconcile of {}: {}", request.key, failure.message))
-    })
+    result.map_err(|failure| Failure::new(failure.kind, format!("{}: {}", work.action(), failure.message)))
 }
 
 impl EventHandler for Plugin {
     async fn handle(&self, delivery: Delivery) -> Outcome {
         let without = || Failure::new(FailureKind::Host, "a notification for a component without `handler`");
         let outcome = self.handle_if_exported(&delivery).await;
-        outcome.unwrap_or_else(|| Outcome::Retry { after: None, failure: without() })
+        outcome.unwrap_or_else(|| Delivery::retry(without()))
     }
 }
 
@@ -341,7 +310,7 @@ impl Reconciler for Plugin {
     async fn reconcile(&self, request: Request) -> Reconciled {
         let without = || Failure::new(FailureKind::Host, "a key for a component without `reconciler`");
         let reconciled = self.reconcile_if_exported(&request).await;
-        reconciled.unwrap_or_else(|| Reconciled::Retry { failure: without() })
+        reconciled.unwrap_or_else(|| Request::retry(without()))
     }
 }
 

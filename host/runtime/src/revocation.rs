@@ -1,4 +1,4 @@
-//! When what instances were granted is taken away from them.
+//! The end of grants that were revoked.
 
 use std::{
     sync::{Arc, OnceLock, Weak},
@@ -9,23 +9,23 @@ use parking_lot::Mutex;
 
 use crate::Grants;
 
-/// Of the instances that are made for one configuration: from when on nothing of them may run any more.
+/// The time from which the instances of one configuration may not run any more. It is unset while all their grants hold.
 #[derive(Debug, Default)]
 pub(crate) struct Revocation(OnceLock<Instant>);
 
-/// What the living instances of a plugin were granted.
+/// The grants of the living instances of a plugin.
 #[derive(Default)]
 pub(crate) struct Grantees(Mutex<Vec<(Grants, Weak<Revocation>)>>);
 
 // === impl Revocation ===
 
 impl Revocation {
-    /// True once the time is known.
+    /// Returns true once a grant was revoked.
     pub(crate) fn is_set(&self) -> bool {
         self.0.get().is_some()
     }
 
-    /// True once the time has come.
+    /// Returns true once the instances may not run any more.
     pub(crate) fn is_due(&self) -> bool {
         self.0.get().is_some_and(|at| Instant::now() >= *at)
     }
@@ -34,15 +34,15 @@ impl Revocation {
 // === impl Grantees ===
 
 impl Grantees {
-    /// For the instances that are made with these grants from now on.
+    /// The revocation for instances that are made with these grants from now on.
     pub(crate) fn grant(&self, grants: &Grants) -> Arc<Revocation> {
         let revocation = Arc::<Revocation>::default();
         self.0.lock().push((grants.clone(), Arc::downgrade(&revocation)));
         revocation
     }
 
-    /// Lets those end at this time that may do what these grants do not allow. True where there are any; of one that is
-    /// to end earlier nothing changes.
+    /// Revokes all grants that these grants do not cover: the instances that have them end at `at`, or earlier if they were
+    /// revoked before. Returns true if there are such instances.
     pub(crate) fn narrow(&self, grants: &Grants, at: Instant) -> bool {
         let mut known = self.0.lock();
         known.retain(|(_, revocation)| revocation.strong_count() > 0);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_end_that_may_do_more_than_is_allowed_now() {
+    fn only_instances_with_more_than_the_new_grants_end() {
         let grantees = Grantees::default();
         let (little, much) = (grantees.grant(&kept(1)), grantees.grant(&kept(100)));
         let now = Instant::now();
@@ -76,15 +76,15 @@ mod tests {
         assert!(grantees.narrow(&kept(10), now));
         assert!(!little.is_set() && much.is_due());
 
-        // To be revoked again is no respite.
+        // A second revocation does not extend the time.
         let later = now + Duration::from_secs(60);
         assert!(grantees.narrow(&kept(0), later));
-        assert!(much.is_due(), "at the first time");
+        assert!(much.is_due(), "it ends at the time of the first revocation");
         assert!(little.is_set() && !little.is_due());
     }
 
     #[test]
-    fn of_those_that_are_gone_nothing_is_kept() {
+    fn grants_without_instances_are_forgotten() {
         let grantees = Grantees::default();
         drop(grantees.grant(&kept(1)));
 

@@ -1,26 +1,30 @@
-//! When guests run: fairly by plugin, within their share of the processors, and until their deadline.
+//! When guests run: in turns by plugin, within the processor share of their plugin, and until the deadline of their call.
 //!
-//! What a plugin wants done is a future, and each time that is polled is one **slice**: from the start, or from the end
-//! of a wait in the host, to the next wait, to the next tick of the epoch or to the end. It is more than the guest's own
-//! code: an instance is made and a failed one is taken down in a slice too, or a plugin that traps at once would have more
-//! than its share. Before a slice, in this order:
+//! The work of a plugin is a future. Each poll of this future is one **slice** of work. A slice starts at the start of the work
+//! or at the end of a wait in the host. It ends at the next wait, at the next tick of the epoch (1 ms), or at the end of the
+//! work. Making an instance and taking down a failed one is work too; otherwise a plugin that traps at once would run more
+//! than its share.
 //!
-//! 1. [`CpuBudget`](cpu_budget::CpuBudget): a plugin that has used up its `cpu` share waits until it has some again;
-//! 2. [`Turnstile`]: as many guests run at a time as there are threads for them, and who waits for a turn gets it by
-//!    plugin, one after the other, so that eight spinning workers of one plugin count as much as one of another. A plugin
-//!    that ran less than the others does not wait.
+//! Before a slice the work waits for two things, in this order:
 //!
-//! Neither wait counts against the deadline of the call ([`CallClock`]): the host imposed it, and a retry would only
-//! spend the share again. Everything else does, waits in host calls included. A guest that waits in a host call
-//! holds no turn.
+//! 1. **Its share** ([`CpuBudget`](cpu_budget::CpuBudget)): if the plugin has used up its `cpu` limit, the work waits until the
+//!    budget has refilled.
+//! 2. **A turn** ([`Turnstile`]): a turn is the permission to run one slice. There are as many turns as threads that run
+//!    guests. If no turn is free, the work waits in the **lane** of its plugin, and free turns go round the lanes. So eight
+//!    workers of one plugin get as many turns as one worker of another. A plugin that ran less than the others runs at once.
+//!
+//! Neither wait counts against the deadline of the call ([`CallClock`]), because the host imposed it. Waits in host calls
+//! count. Work that waits in a host call holds no turn.
 
 mod call_clock;
 mod cpu_budget;
 mod lane;
+mod slice;
 mod turns;
 mod turnstile;
 
 pub(crate) use call_clock::CallClock;
 pub(crate) use lane::Lane;
-pub(crate) use turns::{by_turns, tick};
+pub(crate) use slice::tick;
+pub(crate) use turns::by_turns;
 pub(crate) use turnstile::{BESIDE, TURN, Turnstile};

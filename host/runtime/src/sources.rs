@@ -1,4 +1,4 @@
-//! What the rest of the process lends to a plugin.
+//! The parts of the process that a plugin's capabilities use.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use crate::{
     capabilities::{ClientSource, ConfigSource, HttpClient, KeyValueSource, ListerSource},
 };
 
-/// Where a plugin's capabilities get what they hand out. The composition root fills it in. Cheap to clone.
+/// The parts of the process that a plugin's capabilities use. The composition root fills it in. Cheap to clone.
 #[derive(Clone)]
 pub struct Sources {
     /// The host's caches.
     pub lister: Arc<dyn ListerSource>,
-    /// The API server.
+    /// The client of the API server.
     pub client: ClientSource,
-    /// Makes its HTTP requests.
+    /// The client of outgoing HTTP.
     pub http: HttpClient,
-    /// Where its lines go.
+    /// The sink of the plugin's log lines.
     pub log: Arc<dyn LogSink>,
-    /// What it keeps.
+    /// The store of the plugin's key-values.
     pub keyvalue: Arc<dyn KeyValueSource>,
-    /// The files of its configuration.
+    /// The plugin's configuration files.
     pub config: Arc<dyn ConfigSource>,
     /// The plugin's own queue of keys.
     pub workqueue: Arc<dyn Workqueue>,

@@ -1,229 +1,116 @@
-//! What a plugin counts.
+//! The statistics of a plugin, composed from the counters of the modules that count.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
+use std::{collections::BTreeMap, time::Duration};
+
+use informer_types::{Failure, FailureKind, Histogram};
+
+use crate::{
+    capabilities::{ClientStats, HttpStats, KeyValueStats, MetricsStats},
+    counters::Counters,
+    plugin::{CallStats, Slots},
+    schedule::Lane,
 };
 
-use informer_types::{Failure, FailureKind};
-use parking_lot::Mutex;
-
-use crate::capabilities::{
-    ClientStats, HttpStats, KeyValueError, MetricsStats, client::ClientCounters, http::Traffic,
-    metrics::Registry,
-};
-use crate::output::LineBudget;
-use crate::timing::{Timer, Timing};
-
-/// A snapshot of a plugin's counters, since it was made.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A snapshot of a plugin's counters since the plugin was made, over all its versions.
+#[derive(Clone, Debug, PartialEq)]
 pub struct PluginStats {
-    /// Calls of `handler` and `reconciler` that ended, one way or the other.
+    /// Calls of `handler` and `reconciler` that ended, whatever their result.
     pub calls: u64,
     /// Calls that returned ok.
     pub acknowledged: u64,
-    /// Calls that failed, by class.
+    /// Calls that failed, by kind of failure.
     pub failures: BTreeMap<FailureKind, u64>,
-    /// The last failure, in the guest's own words where it has any.
+    /// The last failure, in the guest's own words if it gave any.
     pub last_failure: Option<Failure>,
     /// Instances made.
     pub instances_created: u64,
-    /// Instances thrown away because of what a call did: a trap, a missed deadline, a refused allocation, or a
-    /// call whose future was dropped.
+    /// Instances dropped because of what a call did: a trap, a missed deadline, a refused allocation, or a call whose
+    /// future was dropped.
     pub instances_retired: u64,
-    /// Warm instances that wait for a call.
+    /// Warm instances without a call.
     pub instances_idle: usize,
-    /// Times a guest was refused memory.
+    /// Number of times that a guest was refused memory.
     pub memory_refusals: u64,
-    /// Bytes of log beyond the limit.
+    /// Bytes of log dropped because a call exceeded `log_bytes`.
     pub log_bytes_dropped: u64,
-    /// Lines of log left out, because the plugin wrote more a second than it may.
+    /// Lines of log left out because the plugin exceeded `log_lines` per second.
     pub log_lines_left_out: u64,
-    /// Versions that were put into service, those that were returned to included.
+    /// Versions put into service, including those that the plugin went back to.
     pub swaps: u64,
-    /// Versions that took over, failed, and were taken out of service for the one before.
+    /// Versions taken out of service because their first calls failed.
     pub went_back: u64,
-    /// What its client did.
+    /// Counters of the `client` capability.
     pub client: ClientStats,
-    /// How long attempts took, from the start to the end, waiting for an instance included.
-    pub durations: Timing,
-    /// How long the notifications had been in the queue when their attempt began.
-    pub queued: Timing,
-    /// Its own metrics.
+    /// Seconds from the start of an attempt to its end, including the wait for an instance.
+    pub durations: Histogram,
+    /// Seconds that notifications spent in the queue before their attempt began.
+    pub queued: Histogram,
+    /// Counters of the plugin's own metrics.
     pub metrics: MetricsStats,
-    /// HTTP requests.
+    /// Counters of the plugin's HTTP requests.
     pub http: HttpStats,
-    /// Calls of the guest to the host, those of WASI included.
+    /// Calls of guests to the host, including those of WASI.
     pub host_calls: u64,
-    /// How long its guests ran: on a thread, not waiting.
+    /// Time that guests ran on a thread. Waiting does not count.
     pub running: Duration,
-    /// In so many slices: from one wait, in the host or for a turn, to the next.
+    /// Slices that guests ran in: a slice lasts from one wait, in the host or for a turn, to the next.
     pub slices: u64,
-    /// Times a guest had to wait because the plugin had used up its share of the processors.
+    /// Number of times that a guest waited because the plugin had used up its share of the processors.
     pub throttled: u64,
-    /// For how long, all instances together.
+    /// Time spent in these waits, summed over all instances.
     pub throttled_time: Duration,
-    /// Times a guest had to wait for its turn because others ran.
+    /// Number of times that a guest waited for a turn because other guests ran.
     pub turns_waited: u64,
-    /// The most turns that the other plugins together were given while one of its guests waited for its own. A turn is
-    /// one call at most: with one guest at a time it is never more than the number of the other plugins, unless some of them
-    /// ran less and catch up.
+    /// The most turns that the other plugins together were given while one guest of this plugin waited for its own. With
+    /// one guest at a time it is at most the number of the other plugins, unless one of them is behind and catches up.
     pub turns_let_pass: u64,
-    /// Calls that had to wait for an instance.
+    /// Calls that waited for an instance.
     pub instances_waited: u64,
-    /// What it did with its key-values.
+    /// Counters of the plugin's key-values.
     pub keyvalue: KeyValueStats,
 }
 
-/// Calls of `wasi:keyvalue`, by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KeyValueStats {
-    /// That read.
-    pub reads: u64,
-    /// That wrote.
-    pub writes: u64,
-    /// Refused because of the quota, a limit, or a value that is no number.
-    pub refused: u64,
-    /// That failed because the host's state does not work.
-    pub failed: u64,
+/// The parts of a plugin that count.
+pub(crate) struct Parts<'a> {
+    pub(crate) calls: CallStats,
+    pub(crate) counters: &'a Counters,
+    pub(crate) lane: &'a Lane,
+    pub(crate) slots: &'a Slots,
+    pub(crate) idle: usize,
+    pub(crate) swaps: u64,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) http: Arc<Traffic>,
-    pub(crate) metrics: Registry,
-    /// Of the log.
-    pub(crate) lines: Arc<LineBudget>,
-    pub(crate) durations: Timer,
-    pub(crate) queued: Timer,
-    calls: AtomicU64,
-    acknowledged: AtomicU64,
-    created: AtomicU64,
-    retired: AtomicU64,
-    memory_refusals: AtomicU64,
-    log_bytes_dropped: AtomicU64,
-    keyvalue: Mutex<KeyValueStats>,
-    pub(crate) client: ClientCounters,
-    went_back: AtomicU64,
-    host_calls: AtomicU64,
-    running_nanos: AtomicU64,
-    slices: AtomicU64,
-    throttled: AtomicU64,
-    throttled_nanos: AtomicU64,
-    turns_waited: AtomicU64,
-    instances_waited: AtomicU64,
-    /// Touched by failures only.
-    failures: Mutex<(BTreeMap<FailureKind, u64>, Option<Failure>)>,
-}
+// === impl PluginStats ===
 
-// === impl Counters ===
-
-impl Counters {
-    /// A call of `handler` or `reconciler` ended.
-    pub(crate) fn called(&self, failure: Option<&Failure>) {
-        self.calls.fetch_add(1, Relaxed);
-        match failure {
-            None => {
-                self.acknowledged.fetch_add(1, Relaxed);
-            }
-            Some(failure) => {
-                let mut failures = self.failures.lock();
-                *failures.0.entry(failure.kind).or_default() += 1;
-                failures.1 = Some(failure.clone());
-            }
-        }
-    }
-
-    pub(crate) fn refused_memory(&self) {
-        self.memory_refusals.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn dropped_log(&self, bytes: u64) {
-        self.log_bytes_dropped.fetch_add(bytes, Relaxed);
-    }
-
-    pub(crate) fn went_back(&self) {
-        self.went_back.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn keyvalue(&self, write: bool, error: Option<&KeyValueError>) {
-        let mut stats = self.keyvalue.lock();
-        let counter = match error {
-            Some(KeyValueError::Unavailable(_)) => &mut stats.failed,
-            Some(_) => &mut stats.refused,
-            None if write => &mut stats.writes,
-            None => &mut stats.reads,
-        };
-        *counter += 1;
-    }
-
-    pub(crate) fn called_host(&self, times: u32) {
-        self.host_calls.fetch_add(times.into(), Relaxed);
-    }
-
-    pub(crate) fn ran(&self, time: Duration) {
-        self.running_nanos.fetch_add(nanos(time), Relaxed);
-        self.slices.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn throttled(&self, time: Duration) {
-        self.throttled.fetch_add(1, Relaxed);
-        self.throttled_nanos.fetch_add(nanos(time), Relaxed);
-    }
-
-    pub(crate) fn waited_for_turn(&self) {
-        self.turns_waited.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn waited_for_instance(&self) {
-        self.instances_waited.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn created(&self) {
-        self.created.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn retired(&self) {
-        self.retired.fetch_add(1, Relaxed);
-    }
-
-    /// What is counted elsewhere is zero.
-    pub(crate) fn snapshot(&self, idle: usize) -> PluginStats {
-        let (failures, last_failure) = self.failures.lock().clone();
-        PluginStats {
-            calls: self.calls.load(Relaxed),
-            acknowledged: self.acknowledged.load(Relaxed),
-            failures,
-            last_failure,
-            instances_created: self.created.load(Relaxed),
-            instances_retired: self.retired.load(Relaxed),
+impl From<Parts<'_>> for PluginStats {
+    fn from(Parts { calls, counters, lane, slots, idle, swaps }: Parts<'_>) -> Self {
+        Self {
+            calls: calls.calls,
+            acknowledged: calls.acknowledged,
+            failures: calls.failures,
+            last_failure: calls.last_failure,
+            durations: calls.durations,
+            queued: calls.queued,
+            went_back: calls.went_back,
+            instances_created: counters.instances.created.get(),
+            instances_retired: counters.instances.retired.get(),
+            memory_refusals: counters.instances.memory_refusals.get(),
+            host_calls: counters.instances.host_calls.get(),
+            log_bytes_dropped: counters.output.bytes_dropped(),
+            log_lines_left_out: counters.output.lines_left_out(),
+            client: counters.client.snapshot(),
+            http: counters.http.snapshot(),
+            keyvalue: counters.keyvalue.snapshot(),
+            metrics: counters.metrics.stats(),
+            running: lane.counters.running.duration(),
+            slices: lane.counters.slices.get(),
+            throttled: lane.counters.throttled.get(),
+            throttled_time: lane.counters.throttled_time.duration(),
+            turns_waited: lane.counters.turns_waited.get(),
+            turns_let_pass: lane.turns_let_pass(),
+            instances_waited: slots.waited(),
             instances_idle: idle,
-            memory_refusals: self.memory_refusals.load(Relaxed),
-            log_bytes_dropped: self.log_bytes_dropped.load(Relaxed),
-            log_lines_left_out: self.lines.left_out(),
-            keyvalue: *self.keyvalue.lock(),
-            client: self.client.snapshot(),
-            http: self.http.snapshot(),
-            went_back: self.went_back.load(Relaxed),
-            durations: self.durations.snapshot(),
-            queued: self.queued.snapshot(),
-            metrics: self.metrics.stats(),
-            host_calls: self.host_calls.load(Relaxed),
-            running: Duration::from_nanos(self.running_nanos.load(Relaxed)),
-            slices: self.slices.load(Relaxed),
-            throttled: self.throttled.load(Relaxed),
-            throttled_time: Duration::from_nanos(self.throttled_nanos.load(Relaxed)),
-            turns_waited: self.turns_waited.load(Relaxed),
-            instances_waited: self.instances_waited.load(Relaxed),
-            ..PluginStats::default()
+            swaps,
         }
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,8 +1,8 @@
-//! Threads that only guests run on.
+//! The threads of guests.
 //!
-//! What waits for a processor beside a guest waits for its tick at least, and a host call that copies a large object
-//! waits for nobody. So guests have an executor of their own: the host's timers, connections and admin endpoint are on
-//! another, and the operating system shares the processors between the two.
+//! A task that shares a thread with a guest waits at least until the guest's tick, and longer if a host call copies a large
+//! object. So guests have an executor of their own. The host's timers, connections and admin endpoint are on another
+//! executor, and the operating system shares the processors between the two.
 
 use std::{io, num::NonZeroUsize, thread::available_parallelism};
 
@@ -10,21 +10,22 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::schedule::BESIDE;
 
-/// A thread that is never idle looks at its timers and connections, and for tasks from outside, after so many tasks.
-/// Tokio's own figures, 61 and more, are for tasks of microseconds; one of ours may take a tick.
+/// Number of tasks after which a busy thread checks its timers, its connections and the tasks from other threads. Tokio's
+/// default of 61 is for tasks of microseconds; a task of ours may take a tick.
 const LOOK_AFTER_TASKS: u32 = 2;
 
-/// An executor with a thread for each guest that may run at a time: one for each processor, and one more, on which whatever
-/// becomes ready is looked at at once instead of when the guest of some thread is interrupted. Dropping it ends the threads as
-/// soon as their guests are interrupted, and drops whatever still runs on them; it waits for nothing.
+/// An executor for guests, with one thread for each processor and one more. The extra thread polls tasks that become ready at
+/// once, while the other threads run guests.
+///
+/// Dropping it does not wait: each thread ends as soon as its guest is interrupted, and tasks that still run are dropped.
 #[derive(Debug)]
 pub struct GuestThreads {
     handle: Handle,
-    /// Taken at the end.
+    /// `None` only while it is dropped.
     runtime: Option<Runtime>,
 }
 
-/// Guests that run at a time: a thread for each processor.
+/// The number of guests that run at a time: one for each processor.
 pub(crate) fn guest_threads() -> NonZeroUsize {
     available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
@@ -35,7 +36,7 @@ impl GuestThreads {
     /// Starts the threads.
     ///
     /// # Errors
-    /// Where the operating system refuses threads or a poll descriptor.
+    /// If the operating system refuses threads or a poll descriptor.
     pub fn start() -> io::Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(guest_threads().get() + BESIDE)
@@ -47,7 +48,7 @@ impl GuestThreads {
         Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime) })
     }
 
-    /// To spawn on the threads what calls a [`Plugin`](crate::Plugin): its workers, loads and stops.
+    /// The handle to spawn tasks that call a [`Plugin`](crate::Plugin): its workers, loads and stops.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }

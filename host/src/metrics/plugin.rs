@@ -105,7 +105,7 @@ fn calls(measured: &Measured, into: &mut Exposition) {
             &stats.queued,
         ),
     ] {
-        into.distribution(name, help, owned(), (timing.sum.as_secs_f64(), timing.buckets.clone()));
+        into.histogram(name, help, owned(), timing);
     }
 }
 
@@ -161,9 +161,7 @@ fn measured(plugin: &str, family: &MetricFamily, into: &mut Exposition) {
                 into.sum(&name, help, labels, *value);
             }
             MetricValue::Number(value) => into.number(&name, help, labels, *value),
-            MetricValue::Distribution { sum, buckets } => {
-                into.distribution(&name, help, labels, (*sum, buckets.clone()));
-            }
+            MetricValue::Histogram(histogram) => into.histogram(&name, help, labels, histogram),
         }
     }
 }

@@ -35,6 +35,13 @@ impl TokenBucket {
         (self.per_second, self.burst) == (per_second, burst)
     }
 
+    /// Changes the rate and the burst from `now` on. The tokens stay, up to the new burst.
+    pub fn set_rate(&mut self, per_second: f64, burst: f64, now: Instant) {
+        self.accrue(now);
+        (self.per_second, self.burst) = (per_second, burst);
+        self.tokens = self.tokens.min(burst);
+    }
+
     /// Takes a token and returns true, or returns false and takes nothing if there is none.
     pub fn take(&mut self, now: Instant) -> bool {
         self.accrue(now);
@@ -135,6 +142,19 @@ mod tests {
         bucket.add(5.0);
 
         assert_eq!((0..9).filter(|_| bucket.take(start)).count(), 1, "it never holds more than the burst");
+    }
+
+    #[test]
+    fn another_rate_adds_no_tokens_and_keeps_at_most_the_new_burst() {
+        let (mut bucket, start) = (TokenBucket::new(4.0, 4.0), Instant::now());
+        assert!(bucket.take(start));
+
+        bucket.set_rate(8.0, 8.0, start);
+        assert_eq!((0..9).filter(|_| bucket.take(start)).count(), 3);
+
+        let later = start + Duration::from_secs(1);
+        bucket.set_rate(2.0, 2.0, later);
+        assert_eq!((0..9).filter(|_| bucket.take(later)).count(), 2);
     }
 
     #[test]

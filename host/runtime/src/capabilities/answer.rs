@@ -1,4 +1,4 @@
-//! Answers: pointers in, texts out, within the plugin's limit.
+//! Values of an object by JSON pointer, within the plugin's limit on answers.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use informer_types::{InvalidPointer, Pointer, locate};
 
 use crate::bindings::informer::plugin::types::Error;
 
-/// Pointers in one question: each of them is looked for at every key of the object.
+/// The most pointers in one query: each is compared at every key of the object.
 const POINTERS: usize = 256;
 
-/// Of their texts together: a token takes twenty times its byte, and each is compared at each key.
+/// The most bytes of all pointers in one query. A parsed pointer takes twenty times the memory of its text.
 const POINTERS_BYTES: usize = 64 << 10;
 
-/// A longer question is not worth remembering: a plugin does not get to keep its memory with the host.
+/// The longest query that is remembered, in bytes of its pointers: it takes memory of the host.
 const REMEMBERED_BYTES: usize = 4 << 10;
 
-/// The pointers of the last question: a handler asks the same at each call.
+/// The pointers of the last query, parsed. A handler usually reads the same fields at each call.
 #[derive(Default)]
-pub(crate) struct LastQuestion {
+pub(crate) struct LastQuery {
     texts: Vec<String>,
     pointers: Arc<[Pointer]>,
 }
 
-impl LastQuestion {
-    /// Reads the pointers of one question.
+impl LastQuery {
+    /// Parses the pointers of one query.
     pub(super) fn pointers(&mut self, texts: Vec<String>) -> Result<Arc<[Pointer]>, Error> {
         if texts != self.texts {
             if texts.len() > POINTERS {
@@ -49,7 +49,7 @@ impl LastQuestion {
     }
 }
 
-/// Counts what an answer holds, and refuses it beyond the limit.
+/// Counts the bytes of an answer and refuses more than the limit.
 pub(super) struct Budget {
     used: usize,
     limit: usize,
@@ -66,7 +66,7 @@ impl Budget {
     }
 }
 
-/// The texts at the pointers, in the order asked.
+/// The JSON texts at the pointers, in the order of the pointers.
 pub(super) fn values(
     json: &str,
     pointers: &[Pointer],
@@ -87,24 +87,24 @@ mod tests {
     use crate::bindings::informer::plugin::types::ErrorCode;
 
     #[test]
-    fn each_question_is_answered_by_its_own_pointers() {
-        let mut last = LastQuestion::default();
-        let ask = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let told = |pointers: &[Pointer]| pointers.iter().map(ToString::to_string).collect::<Vec<_>>();
+    fn each_query_uses_its_own_pointers() {
+        let mut last = LastQuery::default();
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let shown = |pointers: &[Pointer]| pointers.iter().map(ToString::to_string).collect::<Vec<_>>();
 
         for question in [&[][..], &["/a"], &["/a"], &["/b", "/a"], &["/a"]] {
-            assert_eq!(told(&last.pointers(ask(question)).unwrap()), question);
+            assert_eq!(shown(&last.pointers(texts(question)).unwrap()), question);
         }
-        assert!(last.pointers(ask(&["a"])).is_err());
+        assert!(last.pointers(texts(&["a"])).is_err());
         assert!(last.pointers(vec![String::new(); POINTERS + 1]).is_err());
-        assert_eq!(told(&last.pointers(ask(&["/a"])).unwrap()), ["/a"]);
-        let error = last.pointers(ask(&["/".repeat(POINTERS_BYTES).as_str(), "/"])).unwrap_err();
+        assert_eq!(shown(&last.pointers(texts(&["/a"])).unwrap()), ["/a"]);
+        let error = last.pointers(texts(&["/".repeat(POINTERS_BYTES).as_str(), "/"])).unwrap_err();
         assert_eq!(
             (error.code, error.message.contains("65537 bytes of pointers")),
             (ErrorCode::Invalid, true)
         );
         let long = format!("/{}", "x".repeat(REMEMBERED_BYTES));
-        assert_eq!(told(&last.pointers(ask(&[&long])).unwrap()), [long]);
+        assert_eq!(shown(&last.pointers(texts(&[&long])).unwrap()), [long]);
         assert_eq!(last.texts, ["/a"]);
     }
 }

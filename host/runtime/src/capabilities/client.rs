@@ -1,45 +1,58 @@
-//! `client`: requests to the API server, within the grants, the limits and the arguments' own sense.
+//! `client`: requests to the API server, within the grants and limits of the plugin.
 //!
-//! Every request goes through the same gate: the arguments are read (`target`, `body`), the grant is looked up, a
-//! token is taken from the plugin's budget (`budget`), and only then is it sent, over what the composition root
-//! lends (`transport`). The deadline of the call covers the wait for all of it. Every write leaves an audit record
-//! (`audit`), also one whose answer never came. Secrets need `secrets` besides.
+//! Every request takes the same steps: the arguments are checked (`target`, `body`), the grant is looked up (`gate`), a
+//! token is taken from the plugin's budget (`budget`), and then the request is sent (`transport`). The deadline of the call
+//! covers all these waits. Every write leaves an audit record (`audit`), even if its answer never arrives. Requests about
+//! Secrets also need the grant `secrets`.
 
 mod audit;
 mod body;
 mod budget;
+mod counters;
+mod draft;
 mod error;
 mod events;
 mod gate;
+mod identity;
 mod list;
 mod source;
 mod target;
 mod transport;
+mod write;
 
 use http::Method;
 use informer_types::WriteVerb;
 
-pub(crate) use source::ClientCounters;
-pub use source::{ClientSource, ClientStats};
+pub(crate) use counters::ClientCounters;
+pub use counters::ClientStats;
+pub use source::ClientSource;
 pub use transport::{ApiAnswer, ApiClient, ApiFailure, ApiRequest};
 
-use crate::{
-    bindings::informer::plugin::{
-        client::{
-            ApiError, DeleteOptions, Host, ListOptions, ObjectEvent, ObjectPage, PatchKind, Propagation,
-            WriteOptions,
-        },
-        types,
+use super::interface::{Grant, Interface};
+use crate::bindings::informer::plugin::{
+    client::{
+        self, ApiError, DeleteOptions, Host, ListOptions, ObjectEvent, ObjectPage, PatchKind, Propagation,
+        WriteOptions,
     },
-    guest::Guest,
+    types,
 };
-use body::Identity;
-use gate::Write;
+use draft::JSON;
+use gate::Calls;
+use identity::Identity;
 use target::{Target, check_name};
+use write::Write;
 
-const JSON: &str = "application/json";
+pub(super) const INTERFACES: &[Interface] = &[Interface {
+    grant: Some(Grant {
+        example: "write = [\"patch apps/v1/deployments @default\"]",
+        is_given: |grants| grants.write.is_some(),
+    }),
+    ..Interface::ours("informer:plugin/client", |linker| {
+        client::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+    })
+}];
 
-impl Host for Guest {
+impl Host for Calls<'_> {
     async fn get(
         &mut self,
         gvr: String,
@@ -48,14 +61,14 @@ impl Host for Guest {
     ) -> Result<String, ApiError> {
         let target = Target::object(&gvr, key, subresource)?;
         self.may_read(&target)?;
-        let answer = self.ask(target.request(Method::GET)).await?;
+        let answer = self.read(target.request(Method::GET)).await?;
         error::text(answer.body)
     }
 
     async fn list_objects(&mut self, gvr: String, options: ListOptions) -> Result<ObjectPage, ApiError> {
         let target = Target::collection(&gvr, options.namespace.as_deref().unwrap_or_default())?;
         self.may_list(&target, options.namespace.as_deref())?;
-        let answer = self.ask(list::request(&target, &options)?).await?;
+        let answer = self.read(list::request(&target, &options)?).await?;
         list::page(&answer.body)
     }
 
@@ -68,7 +81,7 @@ impl Host for Guest {
     ) -> Result<String, ApiError> {
         let head = body::object(&object)?;
         let (name, subresource) = (head.name()?.into_owned(), options.subresource.as_str());
-        // `pods/eviction` is posted to the pod, an ordinary object to its collection.
+        // A subresource such as `pods/eviction` is posted to its object, an object to its collection.
         let target = if subresource.is_empty() {
             if !name.is_empty() {
                 check_name(&name)?;
@@ -82,7 +95,7 @@ impl Host for Guest {
         unforced(&options)?;
         let write =
             Write { verb: WriteVerb::Create, dry_run: options.dry_run, name: &name, may_create: false };
-        let request = target.request(Method::POST).write(&self.config.name, &options);
+        let request = target.request(Method::POST).write(&self.0.config.name, &options);
         self.write(write, &target, || request.body(JSON, body::compact(&object)?)).await
     }
 
@@ -97,12 +110,12 @@ impl Host for Guest {
         let head = body::object(&object)?;
         Identity::of(&target).check(&head)?;
         unforced(&options)?;
-        // Some resources are created by a PUT, whatever `resourceVersion` it has; a `uid` is a precondition (`Store.Update`
-        // of k8s.io/apiserver).
+        // For some resources a PUT creates a missing object, whatever its `resourceVersion`. A `uid` is a precondition and
+        // prevents that (`Store.Update` of k8s.io/apiserver).
         let may_create = target.subresource.is_none() && !head.has_uid()?;
         let write =
             Write { verb: WriteVerb::Update, dry_run: options.dry_run, name: target.name(), may_create };
-        let request = target.request(Method::PUT).write(&self.config.name, &options);
+        let request = target.request(Method::PUT).write(&self.0.config.name, &options);
         self.write(write, &target, || request.body(JSON, body::compact(&object)?)).await
     }
 
@@ -129,7 +142,7 @@ impl Host for Guest {
         if verb != WriteVerb::Apply {
             unforced(&options)?;
         }
-        let request = target.request(Method::PATCH).write(&self.config.name, &options);
+        let request = target.request(Method::PATCH).write(&self.0.config.name, &options);
         let write = Write { verb, dry_run: options.dry_run, name: target.name(), may_create: false };
         self.write(write, &target, || request.body(content_type, body::compact(&body)?)).await
     }
@@ -162,13 +175,13 @@ impl Host for Guest {
     }
 
     async fn record_event(&mut self, event: ObjectEvent) -> Result<(), ApiError> {
-        self.record(event).await
+        events::record(self, event).await
     }
 }
 
 fn unforced(options: &WriteOptions) -> Result<(), ApiError> {
     if options.force {
-        return Err(ApiError::bad_argument("`force` has a meaning for server-side apply alone"));
+        return Err(ApiError::bad_argument("`force` is allowed for server-side apply only"));
     }
     Ok(())
 }

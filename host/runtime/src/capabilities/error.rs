@@ -1,8 +1,8 @@
-//! Errors as the guest sees them.
+//! Errors of the host's interfaces, as the guest receives them.
 
 use informer_types::{CodecError, Gvr, InvalidJson};
 
-use super::ListError;
+use super::lister::ListError;
 use crate::bindings::informer::plugin::types::{Error, ErrorCode};
 
 impl Error {
@@ -33,7 +33,7 @@ impl Error {
 
     pub(super) fn too_large(bytes: usize, limit: usize) -> Self {
         let message =
-            format!("the answer has {bytes} bytes, the plugin's limit is {limit}: ask for pages or fields");
+            format!("the answer has {bytes} bytes, the plugin's limit is {limit}: read pages or fields");
         Self::new(ErrorCode::TooLarge, message)
     }
 }
@@ -46,7 +46,7 @@ impl From<CodecError> for Error {
 }
 
 impl From<InvalidJson> for Error {
-    /// What is in the cache was checked when it came in.
+    /// The text of a cached object was checked when it arrived, so this is a fault of the host.
     fn from(error: InvalidJson) -> Self {
         tracing::error!(%error, "a cached object is not JSON");
         Self::new(ErrorCode::Internal, error.to_string())

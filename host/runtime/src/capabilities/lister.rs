@@ -1,6 +1,7 @@
-//! `lister`: the host's caches, within the grants.
+//! `lister`: reads of the host's caches, within the grants.
 
 mod pages;
+mod source;
 
 use std::{
     sync::Arc,
@@ -8,53 +9,74 @@ use std::{
 };
 
 use informer_types::{Gvr, LabelSelector, Namespaces, Object, ObjectKey};
+use wasmtime::component::HasData;
 
 pub(crate) use pages::OpenLists;
+pub use source::{ListError, ListerQuery, ListerSource};
 
 use super::{
-    ListerQuery,
     answer::{Budget, values},
+    interface::{Grant, Interface},
     meta,
     secret::Masks,
 };
 use crate::{
     bindings::informer::plugin::{
-        lister::{Fields, FieldsPage, Host, JsonPage, MetaPage, Page, Selector},
+        lister::{self, Fields, FieldsPage, Host, JsonPage, MetaPage, Page, Selector},
         types::{self, Error, ErrorCode},
     },
     guest::Guest,
 };
 
-/// A list that takes longer lets others run in between; the deadline is checked then.
+/// How long a list may run before it yields to other guests. The deadline of the call is checked then.
 const RUN: Duration = Duration::from_millis(2);
 
-/// No selector of a person's is a hundredth of it.
+/// The longest label selector: a hundred times what people write.
 const LABELS_BYTES: usize = 16 << 10;
 
-/// Each of them is looked for at every object of the list, and nothing runs in between.
+/// The most requirements of a label selector: each is checked against every object of the list without a pause.
 const REQUIREMENTS: usize = 64;
 
-impl Guest {
-    /// The resource, if the plugin may read it, and in which namespaces.
+pub(super) const INTERFACES: &[Interface] = &[Interface {
+    grant: Some(Grant {
+        example: "read = [\"apps/v1/deployments\"]",
+        is_given: |grants| grants.read.is_some(),
+    }),
+    ..Interface::ours("informer:plugin/lister", |linker| {
+        lister::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+    })
+}];
+
+/// A call of the guest to this capability.
+struct Calls<'a>(&'a mut Guest);
+
+impl HasData for Calls<'static> {
+    type Data<'a> = Calls<'a>;
+}
+
+// === impl Calls ===
+
+impl Calls<'_> {
+    /// The resource and the namespaces in which the plugin may read it.
     fn readable(&self, gvr: &str) -> Result<(Gvr, &Namespaces), Error> {
         let gvr: Gvr = gvr.parse().map_err(|problem| Error::invalid(&problem))?;
-        match self.config.grants.read.as_ref().and_then(|read| read.namespaces(&gvr)) {
+        match self.0.config.grants.read.as_ref().and_then(|read| read.namespaces(&gvr)) {
             Some(namespaces) => Ok((gvr, namespaces)),
             None => Err(Error::not_granted(&gvr)),
         }
     }
 
-    /// The object, if it is cached and the plugin may read it, and what it may not see of it.
+    /// The object if it is cached, and the masks that hide what the plugin may not see of it.
     fn one(&self, gvr: &str, key: types::ObjectKey) -> Result<Option<(Arc<Object>, Masks)>, Error> {
         let (gvr, namespaces) = self.readable(gvr)?;
         if !namespaces.contains(&key.namespace) {
             return Err(Error::namespace_not_granted(&gvr, &key.namespace));
         }
-        let object = self.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))?;
-        Ok(object.map(|object| (object, Masks::new(&self.config, &gvr))))
+        let object = self.0.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))?;
+        Ok(object.map(|object| (object, Masks::new(&self.0.config, &gvr))))
     }
 
-    /// All matching objects that the plugin may read, in one state of the cache.
+    /// All matching objects that the plugin may read, from one snapshot of the cache.
     fn list(&self, gvr: &Gvr, of: &Selector, granted: &Namespaces) -> Result<Vec<Arc<Object>>, Error> {
         let labels = selector(&of.labels)?;
         let index = of.index.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -62,26 +84,26 @@ impl Guest {
             (Some(asked), granted) if !granted.contains(asked) => {
                 return Err(Error::namespace_not_granted(gvr, asked));
             }
-            // One is looked up; of several, all are listed, so that they come from one snapshot.
+            // A single namespace is looked up. Several are filtered from a list of all, so that they come from one snapshot.
             (None, Namespaces::Only(names)) if names.len() == 1 => names.first().map(|only| &**only),
             (asked, _) => asked,
         };
-        // An index may lie on a value, and whoever may look that up can guess it.
-        if index.is_some() && gvr.is_secrets() && !self.config.grants.secrets.contain_all(namespace) {
-            let message = "listing Secrets by an index needs all of them, or those of the namespace asked for, in \
+        // An index may cover a value of a Secret: a plugin that may look values up could guess them.
+        if index.is_some() && gvr.is_secrets() && !self.0.config.grants.secrets.contain_all(namespace) {
+            let message = "listing Secrets by an index needs all Secrets, or all Secrets of the namespace, in \
                            `secrets` under [plugin.grant]";
             return Err(Error::new(ErrorCode::NotGranted, message));
         }
         let mut objects =
-            self.sources.lister.list(gvr, &ListerQuery { namespace, labels: &labels, index })?;
+            self.0.sources.lister.list(gvr, &ListerQuery { namespace, labels: &labels, index })?;
         if namespace.is_none() && *granted != Namespaces::All {
             objects.retain(|object| granted.contains(object.namespace()));
         }
         Ok(objects)
     }
 
-    /// One page: each object turned into what the guest asked for. The page ends early where the next object would
-    /// exceed the limit of one answer.
+    /// One page, with each object converted by `item`. The page ends early if the next object would exceed the limit of
+    /// one answer.
     async fn page<T>(
         &mut self,
         gvr: &str,
@@ -90,15 +112,15 @@ impl Guest {
         mut item: impl FnMut(&Object, &Masks, &mut Budget) -> Result<T, Error>,
     ) -> Result<(Vec<T>, Option<String>), Error> {
         let (gvr, granted) = self.readable(gvr)?;
-        let masks = Masks::new(&self.config, &gvr);
+        let masks = Masks::new(&self.0.config, &gvr);
         let cursor = match &part.token {
-            Some(token) => self.call.lists.resume(token, &gvr, &of, part)?,
+            Some(token) => self.0.call.lists.resume(token, &gvr, &of, part)?,
             None => {
                 let objects = self.list(&gvr, &of, granted)?;
-                self.call.lists.open(gvr, of, part, objects)
+                self.0.call.lists.open(gvr, of, part, objects)
             }
         };
-        let mut budget = Budget::new(self.config.limits.response_bytes);
+        let mut budget = Budget::new(self.0.config.limits.response_bytes);
         let mut items = Vec::new();
         let mut running_since = Instant::now();
         for object in cursor.objects() {
@@ -112,7 +134,7 @@ impl Guest {
                 running_since = Instant::now();
             }
         }
-        let next = self.call.lists.advance(cursor, items.len());
+        let next = self.0.call.lists.advance(cursor, items.len());
         Ok((items, next))
     }
 }
@@ -134,13 +156,11 @@ fn selector(text: &str) -> Result<LabelSelector, Error> {
     Ok(selector)
 }
 
-impl types::Host for Guest {}
-
-impl Host for Guest {
+impl Host for Calls<'_> {
     fn get(&mut self, gvr: String, key: types::ObjectKey) -> Result<Option<String>, Error> {
         let Some((object, masks)) = self.one(&gvr, key)? else { return Ok(None) };
         let json = masks.json(&object)?;
-        Budget::new(self.config.limits.response_bytes).spend(json.len())?;
+        Budget::new(self.0.config.limits.response_bytes).spend(json.len())?;
         Ok(Some(json.into_string()))
     }
 
@@ -150,9 +170,9 @@ impl Host for Guest {
         key: types::ObjectKey,
         wanted: Vec<String>,
     ) -> Result<Option<Vec<Option<String>>>, Error> {
-        let pointers = self.question.pointers(wanted)?;
+        let pointers = self.0.query.pointers(wanted)?;
         let Some((object, masks)) = self.one(&gvr, key)? else { return Ok(None) };
-        values(&masks.json(&object)?, &pointers, &mut Budget::new(self.config.limits.response_bytes))
+        values(&masks.json(&object)?, &pointers, &mut Budget::new(self.0.config.limits.response_bytes))
             .map(Some)
     }
 
@@ -174,7 +194,7 @@ impl Host for Guest {
         wanted: Vec<String>,
         part: Page,
     ) -> Result<FieldsPage, Error> {
-        let pointers = self.question.pointers(wanted)?;
+        let pointers = self.0.query.pointers(wanted)?;
         let (items, next) = self
             .page(&gvr, of, &part, |object, masks, budget| {
                 let key = types::ObjectKey {
@@ -210,8 +230,8 @@ impl Host for Guest {
         if let Some(asked) = namespace.as_deref().filter(|asked| !granted.contains(asked)) {
             return Err(Error::namespace_not_granted(&gvr, asked));
         }
-        let within = Duration::from_millis(millis.into()).min(self.call.clock.left());
-        let reached = self.sources.lister.wait_until(&gvr, namespace.as_deref(), &resource_version);
+        let within = Duration::from_millis(millis.into()).min(self.0.call.clock.left());
+        let reached = self.0.sources.lister.wait_until(&gvr, namespace.as_deref(), &resource_version);
         match tokio::time::timeout(within, reached).await {
             Ok(reached) => Ok(reached.map(|()| true)?),
             Err(_) => Ok(false),
@@ -220,6 +240,6 @@ impl Host for Guest {
 
     fn has_synced(&mut self, gvr: String) -> Result<bool, Error> {
         let (gvr, _) = self.readable(&gvr)?;
-        Ok(self.sources.lister.has_synced(&gvr)?)
+        Ok(self.0.sources.lister.has_synced(&gvr)?)
     }
 }

@@ -1,14 +1,77 @@
-//! `log`: lines of the plugin.
+//! `log`, and `wasi:logging`: lines that the plugin logs.
 
-use crate::{LogLevel, bindings::informer::plugin::log, guest::Guest};
+use wasmtime::{
+    StoreContextMut,
+    component::{HasData, Linker},
+};
 
-impl log::Host for Guest {
+use super::interface::{Interface, Version};
+use crate::{
+    LogLevel,
+    bindings::{
+        informer::plugin::log::{self, Host},
+        wasi::logging::logging,
+    },
+    guest::Guest,
+};
+
+/// `wasi:logging` from before it had a version.
+const LOGGING: &str = "wasi:logging/logging";
+
+/// The name of the field that carries the context of a line of `wasi:logging`.
+const CONTEXT: &str = "context";
+
+pub(super) const INTERFACES: &[Interface] = &[
+    Interface::ours("informer:plugin/log", |linker| {
+        log::add_to_linker::<_, Calls<'static>>(linker, Calls::of)
+    }),
+    Interface {
+        name: LOGGING,
+        version: Version::Exactly("0.1.0-draft"),
+        grant: None,
+        link: |linker| logging::add_to_linker::<_, Calls<'static>>(linker, Calls::of),
+    },
+    Interface { name: LOGGING, version: Version::Unversioned, grant: None, link: link_unversioned },
+];
+
+/// A call of the guest to this capability.
+struct Calls<'a>(&'a Guest);
+
+impl HasData for Calls<'static> {
+    type Data<'a> = Calls<'a>;
+}
+
+fn link_unversioned(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    use logging::{Host, Level};
+    let log = |mut store: StoreContextMut<'_, Guest>, (level, context, message): (Level, String, String)| {
+        Calls::of(store.data_mut()).log(level, context, message);
+        Ok(())
+    };
+    linker.instance(LOGGING)?.func_wrap("log", log)
+}
+
+// === impl Calls ===
+
+impl<'a> Calls<'a> {
+    fn of(guest: &'a mut Guest) -> Self {
+        Self(guest.called())
+    }
+}
+
+impl Host for Calls<'_> {
     fn enabled(&mut self, level: log::Level) -> bool {
-        self.output.enabled(level.into())
+        self.0.output.enabled(level.into())
     }
 
     fn write(&mut self, level: log::Level, message: String, fields: Vec<(String, String)>) {
-        self.output.line(level.into(), &message, &fields);
+        self.0.output.line(level.into(), &message, &fields);
+    }
+}
+
+impl logging::Host for Calls<'_> {
+    fn log(&mut self, level: logging::Level, context: String, message: String) {
+        let context = (!context.is_empty()).then(|| (CONTEXT.to_owned(), context));
+        self.0.output.line(level.into(), &message, context.as_slice());
     }
 }
 
@@ -20,6 +83,18 @@ impl From<log::Level> for LogLevel {
             log::Level::Info => Self::Info,
             log::Level::Warn => Self::Warn,
             log::Level::Error => Self::Error,
+        }
+    }
+}
+
+impl From<logging::Level> for LogLevel {
+    fn from(level: logging::Level) -> Self {
+        match level {
+            logging::Level::Trace => Self::Trace,
+            logging::Level::Debug => Self::Debug,
+            logging::Level::Info => Self::Info,
+            logging::Level::Warn => Self::Warn,
+            logging::Level::Error | logging::Level::Critical => Self::Error,
         }
     }
 }

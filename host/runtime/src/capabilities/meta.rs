@@ -1,10 +1,10 @@
-//! The metadata of an object, as the guest gets it.
+//! The metadata of an object, as the guest receives it.
 
 use informer_types::Object;
 
 use crate::bindings::informer::plugin::types::{ObjectMeta, Owner};
 
-/// Copies what handlers look at most.
+/// Copies the fields that handlers read most often.
 pub(crate) fn of(object: &Object) -> ObjectMeta {
     ObjectMeta {
         namespace: object.namespace().to_owned(),
@@ -23,7 +23,7 @@ pub(crate) fn of(object: &Object) -> ObjectMeta {
     }
 }
 
-/// The bytes of its strings, for limits.
+/// The bytes of all strings, for the limit on answers.
 pub(super) fn bytes(meta: &ObjectMeta) -> usize {
     let labels: usize = meta.labels.iter().map(|(key, value)| key.len() + value.len()).sum();
     meta.namespace.len() + meta.name.len() + meta.uid.len() + meta.resource_version.len() + labels

@@ -2,9 +2,12 @@
 
 mod registry;
 
+use wasmtime::component::HasData;
+
 pub(crate) use registry::Registry;
 pub use registry::{MetricFamily, MetricKind, MetricSeries, MetricValue, MetricsStats};
 
+use super::Interface;
 use crate::{
     bindings::informer::plugin::{
         metrics,
@@ -13,16 +16,29 @@ use crate::{
     guest::Guest,
 };
 
-impl Guest {
+pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/metrics", |linker| {
+    metrics::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+})];
+
+/// A call of the guest to this capability.
+struct Calls<'a>(&'a Guest);
+
+impl HasData for Calls<'static> {
+    type Data<'a> = Calls<'a>;
+}
+
+// === impl Calls ===
+
+impl Calls<'_> {
     fn measure(
-        &mut self,
+        &self,
         kind: MetricKind,
         name: &str,
         labels: Vec<(String, String)>,
         value: f64,
     ) -> Result<(), Error> {
-        let limit = self.config.limits.metric_series;
-        let measured = self.counters.metrics.measure(kind, name, labels, value, limit);
+        let limit = self.0.config.limits.metric_series;
+        let measured = self.0.counters.metrics.measure(kind, name, labels, value, limit);
         measured.map_err(|refused| {
             let code = match refused {
                 registry::Refused::TooMany { .. } => ErrorCode::LimitExceeded,
@@ -33,7 +49,7 @@ impl Guest {
     }
 }
 
-impl metrics::Host for Guest {
+impl metrics::Host for Calls<'_> {
     fn counter_add(&mut self, name: String, labels: Vec<(String, String)>, value: f64) -> Result<(), Error> {
         self.measure(MetricKind::Counter, &name, labels, value)
     }

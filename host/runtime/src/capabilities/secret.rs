@@ -1,4 +1,4 @@
-//! Secrets as a plugin sees them whose `secrets` grant does not name them: there, with all that is not secret.
+//! Secrets, as a plugin sees them whose `secrets` grant does not name them: the values are masked, the rest is visible.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::{
     bindings::informer::plugin::types::{Error, ErrorCode},
 };
 
-/// What stands in place of a value. It is no base64: nobody takes it for the value.
+/// The text in place of a value. It is not base64, so no reader mistakes it for a value.
 const MASK: &str = "***";
 
-/// Annotations in which tools keep a copy of the whole object.
+/// Annotations in which tools store a copy of the whole object.
 const COPIES: [&str; 3] = [
     "kubectl.kubernetes.io/last-applied-configuration",
     "kapp.k14s.io/original",
     "objectset.rio.cattle.io/applied",
 ];
 
-/// Hides from one plugin what it may not see of the objects of one resource.
+/// Hides the values of Secrets from one plugin. Objects of other resources are shown as they are.
 pub(crate) struct Masks(Option<Arc<PluginConfig>>);
 
 // === impl Masks ===
@@ -30,7 +30,7 @@ impl Masks {
         Self(gvr.is_secrets().then(|| Arc::clone(config)))
     }
 
-    /// Whether the object is a Secret whose values the plugin may not see.
+    /// Returns true if the object is a Secret whose values the plugin may not see.
     pub(crate) fn hide(&self, object: &Object) -> bool {
         let may_see =
             |config: &Arc<PluginConfig>| config.grants.secrets.contains(object.namespace(), object.name());
@@ -43,11 +43,11 @@ impl Masks {
     }
 }
 
-/// The text with the mask in place of each value. The type, the keys and the metadata stay.
+/// The object's text with the mask in place of each value. The type, the keys and the metadata stay.
 pub(super) fn masked(object: &Object) -> Result<JsonText, Error> {
-    // Parsed, not searched: a text that says the same twice must not show one of them.
+    // The text is parsed, not searched: if a key appears twice, both values must be masked.
     let mut secret: Value = serde_json::from_str(&object.json()?).map_err(|_| {
-        // serde's own words may quote the text.
+        // The message of serde may quote the text, so it is not logged.
         tracing::error!(namespace = object.namespace(), name = object.name(), "a cached Secret is not JSON");
         Error::new(ErrorCode::Internal, "a cached Secret is not JSON")
     })?;
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_masked_and_everything_else_is_not() {
+    fn only_values_are_masked() {
         let secret = r#"{"data":{"password":"aHVudGVyMg=="},"kind":"Secret","metadata":{"annotations":{"a":"b","kapp.k14s.io/original":"hunter2","kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"password\":\"aHVudGVyMg==\"}}"},"name":"s"},"stringData":{"token":"hunter2"},"type":"Opaque"}"#;
 
         assert_eq!(
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn no_form_of_a_secret_shows_its_values() {
+    fn every_form_of_a_value_is_masked() {
         for json in [
             r#"{"data":"hunter2"}"#,
             r#"{"data":["hunter2"]}"#,

@@ -2,39 +2,49 @@
 
 use std::time::Duration;
 
-use informer_types::AddError;
+use informer_types::{AddError, Workqueue};
+use wasmtime::component::HasData;
 
-use crate::{
-    bindings::informer::plugin::{
-        types::{Error, ErrorCode},
-        workqueue::Host,
-    },
-    guest::Guest,
+use super::Interface;
+use crate::bindings::informer::plugin::{
+    types::{Error, ErrorCode},
+    workqueue::{self, Host},
 };
 
-impl Host for Guest {
+pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/workqueue", |linker| {
+    workqueue::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(&*guest.called().sources.workqueue))
+})];
+
+/// A call of the guest to this capability.
+struct Calls<'a>(&'a dyn Workqueue);
+
+impl HasData for Calls<'static> {
+    type Data<'a> = Calls<'a>;
+}
+
+impl Host for Calls<'_> {
     fn add(&mut self, key: String) -> Result<(), Error> {
-        Ok(self.sources.workqueue.add(&key)?)
+        Ok(self.0.add(&key)?)
     }
 
     fn add_after(&mut self, key: String, millis: u32) -> Result<(), Error> {
-        Ok(self.sources.workqueue.add_after(&key, Duration::from_millis(millis.into()))?)
+        Ok(self.0.add_after(&key, Duration::from_millis(millis.into()))?)
     }
 
     fn add_rate_limited(&mut self, key: String) -> Result<(), Error> {
-        Ok(self.sources.workqueue.add_rate_limited(&key)?)
+        Ok(self.0.add_rate_limited(&key)?)
     }
 
     fn forget(&mut self, key: String) {
-        self.sources.workqueue.forget(&key);
+        self.0.forget(&key);
     }
 
     fn num_requeues(&mut self, key: String) -> u32 {
-        self.sources.workqueue.num_requeues(&key)
+        self.0.num_requeues(&key)
     }
 
     fn length(&mut self) -> u32 {
-        u32::try_from(self.sources.workqueue.waiting()).unwrap_or(u32::MAX)
+        u32::try_from(self.0.waiting()).unwrap_or(u32::MAX)
     }
 }
 

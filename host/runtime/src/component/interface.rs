@@ -1,25 +1,24 @@
-//! What a component asks for and offers, against what this host serves and grants.
+//! Checks the imports and exports of a component.
 
 use wasmtime::component::types::Component as ComponentType;
 
 use super::LoadError;
-use crate::{
-    Grants,
-    capabilities::{Capability, Need},
-};
+use crate::{Grants, capabilities::interfaces};
 
 const PACKAGE: &str = "informer:plugin";
 const VERSION: &str = "0.1.0";
 
-/// What every plugin exports, and of what at least one.
+/// The interface that every plugin exports.
 const LIFE_CYCLE: &str = "plugin";
+
+/// The interfaces of which every plugin exports at least one.
 const CALLED: [&str; 2] = ["handler", "reconciler"];
 
-/// What may be imported only by a component that exports `reconciler`.
+/// The interface that only a component with `reconciler` may import.
 const WORKQUEUE: &str = "workqueue";
 
-/// The WASI packages the language runtimes import. Behind them is nothing: no files, no environment, no
-/// network; sockets are linked because Python's runtime imports them, and every use is denied.
+/// The WASI packages that language runtimes import. They give access to nothing: no files, no environment, no network.
+/// Sockets are linked because Python's runtime imports them; every use is denied.
 const WASI: [&str; 6] =
     ["wasi:cli", "wasi:clocks", "wasi:random", "wasi:io", "wasi:filesystem", "wasi:sockets"];
 
@@ -30,7 +29,7 @@ struct Name<'a> {
     version: &'a str,
 }
 
-/// Refuses a component that is no plugin, or that asks for what it may not have.
+/// Refuses a component that is not a plugin, or imports an interface that it may not have.
 pub(super) fn check(
     component: &ComponentType,
     engine: &wasmtime::Engine,
@@ -71,7 +70,7 @@ fn check_exports(exports: &[&str]) -> Result<(), LoadError> {
     Err(LoadError::MissingExport { missing, found: exports.iter().map(|&name| name.to_owned()).collect() })
 }
 
-/// Keys that nobody takes would wait for ever.
+/// Refuses a component that could add keys but exports no `reconciler`: the keys would wait for ever.
 fn check_workqueue(imports: &[&str], exports: &[&str]) -> Result<(), LoadError> {
     let wants = imports.iter().find(|name| Name::of(name).is_ours(WORKQUEUE));
     match wants {
@@ -82,7 +81,7 @@ fn check_workqueue(imports: &[&str], exports: &[&str]) -> Result<(), LoadError> 
     }
 }
 
-/// True where one of these names is this interface of ours.
+/// Returns true if one of the names is this interface of our package.
 fn has(names: &[&str], interface: &str) -> bool {
     names.iter().any(|name| Name::of(name).is_ours(interface))
 }
@@ -91,10 +90,9 @@ fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
     let (mut not_granted, mut not_served) = (Vec::new(), Vec::new());
     for &import in imports {
         let (interface, version) = import.split_once('@').unwrap_or((import, ""));
-        let capability =
-            Capability::ALL.into_iter().find(|known| known.interface() == interface && known.serves(version));
-        match capability.map(|known| (known.granted(grants), known.need())) {
-            Some((false, Need::Grant(remedy))) => not_granted.push((import.to_owned(), remedy)),
+        let served = interfaces().find(|served| served.name == interface && served.serves(version));
+        match served.map(|served| (served.is_granted(grants), &served.grant)) {
+            Some((false, Some(grant))) => not_granted.push((import.to_owned(), grant.example)),
             Some(_) => {}
             None if Name::of(import).is_wasi() => {}
             None => not_served.push(import.to_owned()),
@@ -103,11 +101,7 @@ fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
     if not_granted.is_empty() && not_served.is_empty() {
         return Ok(());
     }
-    let ours: Vec<String> = Capability::ALL
-        .iter()
-        .filter(|known| !known.version().is_empty())
-        .map(|known| format!("{}@{}", known.interface(), known.version()))
-        .collect();
+    let ours: Vec<String> = interfaces().filter_map(|served| served.versioned()).collect();
     let served = format!("{}, and {} @0.2", ours.join(", "), WASI.join(", "));
     Err(LoadError::Imports { not_granted, not_served, served })
 }
@@ -119,12 +113,12 @@ impl<'a> Name<'a> {
         Self { package, interface, version }
     }
 
-    /// True for this interface of our own package.
+    /// Returns true for this interface of our package.
     fn is_ours(&self, interface: &str) -> bool {
         self.package == PACKAGE && self.interface == interface
     }
 
-    /// True for what the language runtimes may import; whether the interface exists is found when it is linked.
+    /// Returns true for a package that language runtimes may import. Linking shows whether the interface exists.
     fn is_wasi(&self) -> bool {
         WASI.contains(&self.package) && self.version.starts_with("0.2.")
     }

@@ -1,105 +1,105 @@
-//! Why a component does not become a plugin's version.
+//! Why a component is refused.
 
 use std::{collections::BTreeSet, io, path::PathBuf, time::Duration};
 
-/// Why a component was refused. The version that served before goes on.
+/// Why a component was refused. The version in service stays.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.
     #[error("cannot read the component {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// More than this host compiles.
+    /// The component is larger than this host compiles.
     #[error(
-        "the component has {bytes} bytes, and this host takes {limit} at most: build it without debug information (`wasm-tools strip`), or raise `component-size` under [host]"
+        "the component has {bytes} bytes, and this host accepts at most {limit}: build it without debug information (`wasm-tools strip`), or raise `component-size` under [host]"
     )]
     TooLarge {
-        /// The file.
+        /// Size of the component.
         bytes: u64,
-        /// What is allowed.
+        /// Largest size allowed.
         limit: u64,
     },
-    /// Something else than WebAssembly.
+    /// The file is not WebAssembly.
     #[error("not a WebAssembly component: {found}")]
     NotWasm {
-        /// What it looks like.
+        /// What the file looks like.
         found: String,
     },
-    /// A core module.
+    /// The file is a core module.
     #[error(
         "a core module, not a component: build it for the target wasm32-wasip2 (Rust), or turn it into a component with `wasm-tools component new`"
     )]
     CoreModule,
-    /// WebAssembly that does not validate.
+    /// The component does not validate or compile.
     #[error("the component does not compile; the file may be cut off or damaged: {0}")]
     Compile(String),
-    /// It takes longer to compile than it may.
+    /// The compilation takes too long.
     #[error(
-        "the component takes longer than {limit:?} to compile: split its largest functions, or raise `compile-timeout` under [host]; if it is compiled in the end, `informer reload` takes it from `cache-dir`"
+        "the component takes longer than {limit:?} to compile: split its largest functions, or raise `compile-timeout` under [host]; the compilation goes on, and once it has ended `informer reload` loads the code from `cache-dir`"
     )]
     TooLong {
-        /// What is allowed.
+        /// Longest time allowed.
         limit: Duration,
     },
-    /// A component that is no plugin.
+    /// The component is not a plugin.
     #[error(
         "the component does not export {}; it exports {}. Build it against the world `event-handler` or `controller` of wit/",
         list(missing),
         list(found)
     )]
     MissingExport {
-        /// The interfaces a plugin must export and this does not.
+        /// Required interfaces that it does not export.
         missing: Vec<String>,
-        /// What it exports.
+        /// Interfaces that it exports.
         found: Vec<String>,
     },
-    /// Built against another version of our package.
+    /// The component was built against another version of our package.
     #[error(
         "the component was built against {found}; this host serves {served}: build it against the wit/ of this host"
     )]
     OtherVersion {
-        /// The interface it names.
+        /// Interface with the version that it names.
         found: String,
-        /// The version served.
+        /// Package with the version that this host serves.
         served: String,
     },
-    /// It fills a queue that nobody empties.
+    /// The component could add keys to its workqueue but exports no `reconciler` for them.
     #[error(
-        "the component imports {import} and does not export informer:plugin/reconciler@0.1.0, so nobody would take the keys it adds: build it against the world `controller-with-handlers` of wit/"
+        "the component imports {import} and does not export informer:plugin/reconciler@0.1.0, so the keys that it adds would never be reconciled: build it against the world `controller-with-handlers` of wit/"
     )]
     WithoutReconciler {
-        /// The interface.
+        /// The workqueue interface that it imports.
         import: String,
     },
-    /// Imports that the configuration does not grant, or that this host serves to nobody; all of them.
+    /// The component imports interfaces that are not granted or not served.
     #[error("{}", imports(not_granted, not_served, served))]
     Imports {
-        /// Each interface that is not granted, with the line to add.
+        /// Interfaces that are not granted, each with the line to add.
         not_granted: Vec<(String, &'static str)>,
-        /// The interfaces that nobody is served.
+        /// Interfaces that this host does not serve.
         not_served: Vec<String>,
-        /// What there is.
+        /// Interfaces that this host serves.
         served: String,
     },
-    /// It cannot be linked or instantiated.
+    /// The component cannot be linked or instantiated.
     #[error("the component cannot be instantiated: {0}")]
     Instantiate(String),
     /// `describe` failed.
-    #[error("the component does not say who it is: describe failed: {0}")]
+    #[error("the call of describe failed: {0}")]
     Describe(String),
-    /// `start` failed, in the guest's own words.
+    /// `start` failed. The message is the guest's own.
     #[error("the component does not start: {0}")]
     Start(String),
-    /// It does not start with fewer grants while what serves may keep those it had.
+    /// The component did not start with its reduced grants in the time that the old version may keep its grants.
     #[error(
-        "the component does not start within {limit:?} with what is left of its grants: that long, its `deadline` under [plugin.limits], what is revoked may be used"
+        "the component did not start with its reduced grants within {limit:?}: revoked grants end after the `deadline` under [plugin.limits]"
     )]
     Overdue {
-        /// From when it was configured on, waits for its turn and its share included.
+        /// Time since the configuration, including waits for turns and for the processor share.
         limit: Duration,
     },
 }
@@ -109,20 +109,20 @@ fn list(names: &[String]) -> String {
 }
 
 fn imports(not_granted: &[(String, &'static str)], not_served: &[String], served: &str) -> String {
-    let mut said = Vec::new();
+    let mut parts = Vec::new();
     if !not_granted.is_empty() {
         let names: Vec<String> = not_granted.iter().map(|(import, _)| import.clone()).collect();
         let lines: BTreeSet<String> = not_granted.iter().map(|(_, line)| format!("`{line}`")).collect();
         let (are, lines) =
             (if names.len() > 1 { "are" } else { "is" }, lines.into_iter().collect::<Vec<_>>());
         let names = list(&names);
-        said.push(format!(
+        parts.push(format!(
             "{names}, which {are} not granted: add {} under [plugin.grant]",
             lines.join(" and ")
         ));
     }
     if !not_served.is_empty() {
-        said.push(format!("{}, which this host does not serve; it serves {served}", list(not_served)));
+        parts.push(format!("{}, which this host does not serve; it serves {served}", list(not_served)));
     }
-    format!("the component imports {}", said.join("; and "))
+    format!("the component imports {}", parts.join("; and "))
 }

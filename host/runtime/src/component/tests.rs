@@ -6,15 +6,15 @@ use tokio::{runtime::Builder, task::spawn_blocking, time::timeout};
 use super::*;
 use crate::EngineConfig;
 
-/// Nothing here takes long; a machine may.
+/// Longer than any step of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
-fn those_who_wait_for_the_turn_take_what_was_compiled_before_them() {
+fn a_load_that_waits_uses_the_code_that_an_earlier_load_compiled() {
     let directory = tempfile::tempdir().unwrap();
     let cache_dir = Some(directory.path().to_owned());
     let engine = Engine::new(&EngineConfig { cache_dir, ..EngineConfig::default() }).unwrap();
-    // One thread for what blocks, so that it is done in order.
+    // One thread for blocking work, so that it runs in order.
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
     let digest = || "of one component".to_owned();
     runtime.block_on(async {
@@ -26,7 +26,7 @@ fn those_who_wait_for_the_turn_take_what_was_compiled_before_them() {
         }));
         assert!(poll!(&mut first).is_pending());
 
-        // What cannot be compiled cannot be compiled twice.
+        // These bytes do not compile, so a second compilation would fail.
         let garbage = [&COMPONENT[..], b"garbage"].concat();
         let mut others: Vec<_> =
             (0..3).map(|_| Box::pin(Component::from_digested(&engine, garbage.clone(), digest()))).collect();
@@ -35,7 +35,7 @@ fn those_who_wait_for_the_turn_take_what_was_compiled_before_them() {
         }
         spawn_blocking(|| {}).await.unwrap();
         for other in &mut others {
-            assert!(poll!(other).is_pending(), "there was nothing in the cache");
+            assert!(poll!(other).is_pending(), "the cache is empty");
         }
 
         drop(go);

@@ -10,7 +10,7 @@ use std::{
 
 use crate::schedule::{TURN, Turnstile};
 
-/// Advances the epoch until it is dropped: each time a turn is over, while guests run.
+/// Advances the epoch at the interval of turns while guests run. Dropping it stops the clock.
 pub(super) struct Ticker {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -22,12 +22,13 @@ impl Ticker {
     pub(super) fn start(engine: wasmtime::Engine, turnstile: &Arc<Turnstile>) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, turns) = (Arc::clone(&stop), Arc::clone(turnstile));
-        // A thread of its own: a busy executor must not stop the clock that interrupts what keeps it busy.
+        // A thread of its own: a busy executor must not delay the clock that interrupts its guests.
         let thread = std::thread::Builder::new().name("epoch".to_owned()).spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
                 park_timeout(TURN);
                 engine.increment_epoch();
-                // Whoever stops it unparks it after having said so: here it is either seen or still to come.
+                // `drop` sets `stop` before it unparks this thread, so either the flag is seen here or the unpark is still to
+                // come.
                 if turns.may_rest() && !stopped.load(Ordering::Relaxed) {
                     park();
                 }
@@ -43,7 +44,7 @@ impl Drop for Ticker {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It only counts; it cannot have panicked.
+            // The thread cannot panic.
             drop(thread.join());
         }
     }

@@ -1,4 +1,4 @@
-//! Which version serves: loads, other configurations, and the way back.
+//! Changes of the version in service: loads, new configurations, and the return to the last good version.
 
 use std::{
     sync::Arc,
@@ -10,27 +10,31 @@ use tokio::{
     time::{timeout, timeout_at},
 };
 
-use super::{LONGEST_DEADLINE, Plugin, Rejected, Shared, Version, VersionInfo, trial::LastGood};
+use super::{LONGEST_DEADLINE, Plugin, Rejected, VersionInfo, shared::Shared, trial::LastGood, version::Version};
 use crate::{Component, LoadError, PluginConfig};
 
-/// How long all idle instances of a version may take to stop, waits for their turn and their share included.
+/// How long all idle instances of a version may take to stop, including waits for turns and for the processor share.
 const STOPPED_WITHIN: Duration = Duration::from_secs(5);
 
-/// What has taken over, and from what.
-type Swap = (VersionInfo, Option<Arc<Version>>);
+/// A version that was put into service.
+struct Swap {
+    info: VersionInfo,
+    /// The version that it replaced.
+    old: Option<Arc<Version>>,
+}
 
 // === impl Plugin ===
 
 impl Plugin {
-    /// Puts a component into service: checks and links it, makes a first instance, asks it who it is and starts it,
-    /// and then swaps. The idle instances of the version before are stopped. Where the plugin is configured anew
-    /// meanwhile, it is started anew.
+    /// Puts a component into service: checks and links it, makes a first instance, calls `describe` and `start`, and then
+    /// replaces the version in service. The idle instances of the old version are stopped. If the plugin is configured
+    /// meanwhile, the component starts again with the new configuration.
     ///
     /// # Errors
-    /// [`LoadError`]; the version that served before goes on.
+    /// [`LoadError`]; the old version stays in service.
     ///
     /// # Cancel safety
-    /// A dropped future has either swapped or changed nothing.
+    /// A dropped future has either replaced the version or changed nothing.
     pub async fn load(&self, component: &Component) -> Result<VersionInfo, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
         loop {
@@ -41,28 +45,29 @@ impl Plugin {
         }
     }
 
-    /// Changes everything about the plugin but its name, its code and what the process lends to it. Where an instance
-    /// could tell the difference, the component in service is started aside with the new configuration, and swapped
-    /// as [`load`](Self::load) does: its version is returned. Else the change takes effect at once.
+    /// Replaces the configuration of the plugin; its name, its code and its [`Sources`](crate::Sources) stay.
     ///
-    /// What the new grants do not allow any more may be used until the swap, and by calls in hand: for as long as the new
-    /// deadline says, whatever they wait for, and by no code of the guest afterwards. What runs on then is ended, with
-    /// [`FailureKind::Deadline`](informer_types::FailureKind::Deadline). A call that waits in the host by then, for an answer or a
-    /// sleep, is not woken: it ends as it hears of it, at its own deadline at the latest, and has its worker until then.
+    /// If the change matters to an instance, the component in service is started with the new configuration and replaces
+    /// the running version as in [`load`](Self::load); the new version is returned. Otherwise the change takes effect at once
+    /// and the result is `None`.
+    ///
+    /// A revoked grant may be used until the version is replaced, and by calls in flight until the new deadline has passed,
+    /// including their waits. After that no code of the guest runs with it: the call ends with
+    /// [`FailureKind::Deadline`](informer_types::FailureKind::Deadline). A call that waits in the host at that time is not
+    /// woken. It ends when its wait ends, at its own deadline at the latest, and occupies its worker until then.
     ///
     /// # Errors
-    /// [`LoadError`]; the version that served before goes on as it was configured, and the next [`load`](Self::load)
-    /// uses the new configuration. Where that version may do what the new grants do not allow any more, it is taken
-    /// out of service instead: what was revoked is revoked.
+    /// [`LoadError`]; the old version stays in service with its old configuration, and the next [`load`](Self::load) uses the
+    /// new one. If the old version has a grant that is revoked, it is taken out of service instead.
     ///
     /// # Cancel safety
-    /// A dropped future has changed nothing, or what the next load uses, or everything. Calls that use what was revoked
-    /// end all the same.
+    /// A dropped future has changed nothing, or only the configuration of the next load, or everything. Calls that use
+    /// revoked grants end in any case.
     pub async fn configure(&self, mut config: PluginConfig) -> Result<Option<VersionInfo>, LoadError> {
         config.limits.deadline = config.limits.deadline.min(LONGEST_DEADLINE);
         config.name = Arc::clone(&self.name);
         let at = Instant::now() + config.limits.deadline;
-        let (shared, revokes) = self.take_on(config, at);
+        let (shared, revokes) = self.adopt(config, at);
         let started =
             if revokes { self.start_in_time(&shared, at).await } else { self.start_anew(&shared).await };
         match started {
@@ -73,16 +78,16 @@ impl Plugin {
                     self.stop_idle(&revoked).await;
                     Err(error)
                 }
-                // A load in hand got there at the last moment.
+                // A concurrent load replaced the version at the last moment.
                 None if matches!(error, LoadError::Overdue { .. }) => Ok(None),
                 None => Err(error),
             },
         }
     }
 
-    /// What is started from now on is started with this. True where something that lives may do what it does not allow: that
-    /// ends at this time.
-    fn take_on(&self, config: PluginConfig, at: Instant) -> (Arc<Shared>, bool) {
+    /// Uses this configuration for all versions started from now on. Returns true if a living instance has a grant that is
+    /// revoked; such instances end at `at`.
+    fn adopt(&self, config: PluginConfig, at: Instant) -> (Arc<Shared>, bool) {
         let _one_at_a_time = self.configuring.lock();
         let before = self.shared.load_full();
         before.slots.resize(config.instances.get());
@@ -95,7 +100,7 @@ impl Plugin {
         (shared, revokes)
     }
 
-    /// Ready once an instance that is made with this is not what was configured last.
+    /// Completes once the configuration has changed so that an instance made with `shared` no longer fits it.
     async fn outdated(&self, shared: &Shared) {
         loop {
             let configured = self.configured.notified();
@@ -106,7 +111,7 @@ impl Plugin {
         }
     }
 
-    /// Starts the component in service with another configuration; none where it serves that as it is.
+    /// Starts the component in service with another configuration. Returns `None` if the running version fits it.
     async fn start_anew(&self, shared: &Arc<Shared>) -> Result<Option<Swap>, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
         match self.version.load_full().filter(|version| !version.serves(&shared.config)) {
@@ -115,7 +120,7 @@ impl Plugin {
         }
     }
 
-    /// As [`start_anew`](Self::start_anew), and no longer than until this time if the version in service may do what is revoked.
+    /// As [`start_anew`](Self::start_anew), but only until `at` if the version in service has a revoked grant.
     async fn start_in_time(&self, shared: &Arc<Shared>, at: Instant) -> Result<Option<Swap>, LoadError> {
         let mut start = Box::pin(self.start_anew(shared));
         if let Ok(started) = timeout_at(at.into(), &mut start).await {
@@ -124,11 +129,12 @@ impl Plugin {
         if self.version.load().as_ref().is_some_and(|version| version.is_revoked()) {
             return Err(LoadError::Overdue { limit: shared.config.limits.deadline });
         }
-        // Only calls in hand may, and they end by themselves: there is time. Else a load in hand is under way to it, or has got there.
+        // Only calls in flight have the revoked grant, and they end by themselves, so the start may take longer. If the
+        // version is not outdated, a concurrent load has replaced it.
         if self.is_outdated() { start.await } else { Ok(None) }
     }
 
-    /// None where it was configured anew meanwhile.
+    /// Starts the component and replaces the version in service. Returns `None` if the plugin was configured meanwhile.
     async fn put_into_service(
         &self,
         component: &Component,
@@ -137,7 +143,7 @@ impl Plugin {
         component.check(&self.engine, &shared.config.grants)?;
         let last_good = self.version.load().as_ref().map(|version| version.last_good());
         let last_good = last_good.filter(|good| good.differs(component, &shared.config));
-        // Boxed: it is rare, and would make every future that loads as large.
+        // Boxed: it is rare, and would enlarge every future that loads.
         let start = Box::pin(Version::start(&self.engine, component, shared, last_good));
         let version = select! {
             biased;
@@ -148,25 +154,25 @@ impl Plugin {
         self.rejected.lock().take();
         let old = self.version.swap(Some(Arc::new(version)));
         self.swaps.send_modify(|swaps| *swaps += 1);
-        Ok(Some((info, old)))
+        Ok(Some(Swap { info, old }))
     }
 
-    async fn swapped(&self, (info, old): Swap) -> VersionInfo {
+    async fn swapped(&self, Swap { info, old }: Swap) -> VersionInfo {
         if let Some(old) = old {
             self.stop_idle(&old).await;
         }
         info
     }
 
-    /// Stops the idle instances of a version that does not serve any more, as far as there is time; the others are dropped.
+    /// Stops the idle instances of a version that is out of service. Instances that are not stopped in time are dropped.
     async fn stop_idle(&self, old: &Version) {
         if timeout(STOPPED_WITHIN, self.by_turns(old.retire())).await.is_err() {
             let plugin = self.name();
-            tracing::warn!(plugin, "not every idle instance was stopped in time; the others were dropped");
+            tracing::warn!(plugin, "some idle instances were not stopped in time and were dropped");
         }
     }
 
-    /// Takes a version out of service that failed its trial, and puts the last good one in its place.
+    /// Replaces a version that failed its trial by the last good one.
     pub(super) async fn go_back(&self, failed: &Arc<Version>, last_good: LastGood, why: String) {
         let _one_at_a_time = self.loading.lock().await;
         let in_service = self.version.load_full();
@@ -177,20 +183,20 @@ impl Plugin {
         match self.start_last_good(&last_good).await {
             Ok(version) => {
                 let digest = Arc::clone(&failed.info().digest);
-                tracing::error!(plugin, refused = %digest, in_service = %version.info().digest, why, "the new version fails; the last good one is back");
-                self.shared.load().counters.went_back();
+                tracing::error!(plugin, refused = %digest, in_service = %version.info().digest, why, "the new version failed its trial; the last good version is back in service");
+                self.shared.load().calls.went_back();
                 *self.rejected.lock() = Some(Rejected { digest, why });
                 self.version.store(Some(Arc::new(version)));
                 self.swaps.send_modify(|swaps| *swaps += 1);
                 timeout(STOPPED_WITHIN, failed.retire()).await.ok();
             }
             Err(error) => {
-                tracing::error!(plugin, why, %error, "the new version fails, and the one before does not start any more; the new one goes on");
+                tracing::error!(plugin, why, %error, "the new version failed its trial, and the last good version does not start; the new version stays in service");
             }
         }
     }
 
-    /// As it was, within what is configured now: what was revoked or limited since stays so.
+    /// Starts the last good version with its own `config` table. Grants and limits are those of the current configuration.
     async fn start_last_good(&self, last_good: &LastGood) -> Result<Version, LoadError> {
         let LastGood { component, config_json } = last_good;
         loop {
@@ -207,10 +213,11 @@ impl Plugin {
         }
     }
 
-    /// Takes the plugin out of service: every idle instance is stopped, and one with a call in hand after it.
+    /// Takes the plugin out of service. Idle instances are stopped now, an instance with a call in flight after the call.
     ///
     /// # Cancel safety
-    /// A dropped future has taken it out of service, or has not begun; instances that were not stopped yet are dropped.
+    /// A dropped future has taken the plugin out of service, or has changed nothing. Instances that were not stopped yet
+    /// are dropped.
     pub async fn unload(&self) {
         let _one_at_a_time = self.loading.lock().await;
         if let Some(old) = self.version.swap(None) {
@@ -218,11 +225,11 @@ impl Plugin {
         }
     }
 
-    /// Takes the version out of service if it may do what was revoked.
+    /// Takes the version out of service if it has a revoked grant. Returns the version if it did.
     fn take_out_revoked(&self) -> Option<Arc<Version>> {
         let revoked = self.version.load_full().filter(|version| version.is_revoked());
         let before = self.version.compare_and_swap(&revoked, None);
-        // Else another one has taken over this moment.
+        // If they differ, another version was put into service just now.
         revoked.filter(|revoked| before.as_ref().is_some_and(|before| Arc::ptr_eq(before, revoked)))
     }
 }

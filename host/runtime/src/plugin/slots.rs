@@ -1,23 +1,25 @@
-//! How many calls of a plugin run at a time.
+//! The limit on the calls of a plugin that run at a time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::stats::Counters;
+use crate::counter::Counter;
 
-/// As many slots as calls may run, changed while they run.
-pub(super) struct Slots {
+/// One slot for each call that may run. The number of slots may change while calls run.
+pub(crate) struct Slots {
     semaphore: Semaphore,
     limit: AtomicUsize,
-    /// Slots that are too many and are still taken.
+    /// Slots that are taken although the limit was lowered below them.
     debt: Mutex<usize>,
+    /// Calls that waited for a slot.
+    waited: Counter,
 }
 
 /// The right to make one call.
 pub(super) struct Slot<'a> {
-    /// There until it is dropped.
+    /// `None` only while the slot is dropped.
     permit: Option<SemaphorePermit<'a>>,
     slots: &'a Slots,
 }
@@ -27,27 +29,32 @@ pub(super) struct Slot<'a> {
 impl Slots {
     pub(super) fn new(limit: usize) -> Self {
         let limit = limit.min(Semaphore::MAX_PERMITS);
-        Self { semaphore: Semaphore::new(limit), limit: AtomicUsize::new(limit), debt: Mutex::new(0) }
+        Self { semaphore: Semaphore::new(limit), limit: AtomicUsize::new(limit), debt: Mutex::new(0), waited: Counter::default() }
     }
 
-    /// Calls that may run at a time, and instances that are worth keeping for them.
+    /// The most calls that may run at a time, and the most idle instances that are kept for them.
     pub(super) fn limit(&self) -> usize {
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// First come, first served; who has to wait is counted. The semaphore is never closed.
-    pub(super) async fn acquire(&self, counters: &Counters) -> Slot<'_> {
+    /// The number of calls that waited for a slot.
+    pub(crate) fn waited(&self) -> u64 {
+        self.waited.get()
+    }
+
+    /// Waits for a slot: first come, first served. The semaphore is never closed.
+    pub(super) async fn acquire(&self) -> Slot<'_> {
         let permit = match self.semaphore.try_acquire() {
             Ok(permit) => Some(permit),
             Err(_) => {
-                counters.waited_for_instance();
+                self.waited.increment();
                 self.semaphore.acquire().await.ok()
             }
         };
         Slot { permit, slots: self }
     }
 
-    /// From now on so many; calls beyond that finish, and none begins in their place.
+    /// Changes the limit. Calls beyond the new limit finish, and no call starts in their place.
     pub(super) fn resize(&self, limit: usize) {
         let limit = limit.min(Semaphore::MAX_PERMITS);
         let mut debt = self.debt.lock();
@@ -87,15 +94,15 @@ mod tests {
     }
 
     #[test]
-    fn fewer_slots_take_effect_as_calls_end_and_more_at_once() {
-        let (slots, counters) = (Slots::new(3), Counters::default());
-        let mut held: Vec<_> = (0..3).map(|_| slots.acquire(&counters).now_or_never().unwrap()).collect();
+    fn a_lower_limit_takes_effect_as_calls_end_and_a_higher_one_at_once() {
+        let slots = Slots::new(3);
+        let mut held: Vec<_> = (0..3).map(|_| slots.acquire().now_or_never().unwrap()).collect();
 
         slots.resize(1);
         held.pop();
-        assert!(slots.acquire(&counters).now_or_never().is_none(), "two still run where one may");
+        assert!(slots.acquire().now_or_never().is_none(), "two calls still run, and the limit is one");
         held.pop();
-        assert!(slots.acquire(&counters).now_or_never().is_none());
+        assert!(slots.acquire().now_or_never().is_none());
         held.pop();
         assert_eq!((free(&slots), slots.limit()), (1, 1));
 
@@ -104,11 +111,11 @@ mod tests {
     }
 
     #[test]
-    fn slots_that_were_too_many_are_kept_where_more_are_wanted_again() {
-        let (slots, counters) = (Slots::new(2), Counters::default());
+    fn raising_the_limit_again_keeps_slots_that_were_to_be_removed() {
+        let slots = Slots::new(2);
         let held = [
-            slots.acquire(&counters).now_or_never().unwrap(),
-            slots.acquire(&counters).now_or_never().unwrap(),
+            slots.acquire().now_or_never().unwrap(),
+            slots.acquire().now_or_never().unwrap(),
         ];
 
         slots.resize(1);

@@ -1,26 +1,26 @@
-//! The first calls of a version that took over from another.
+//! The trial of a new version: its first calls.
 
 use informer_types::{Failure, FailureKind};
 use parking_lot::Mutex;
 
 use crate::{Component, PluginConfig, TrialConfig};
 
-/// A version none of whose first so many calls did what it should need not go on until its share is full: with few
-/// events that would take until their attempts are spent.
+/// A version whose first calls all failed, this many, has failed its trial at once. With few events the share of failed calls
+/// would be reached only after all attempts are used up.
 const HOPELESS: u32 = 5;
 
-/// A version on trial. It ends with the verdict.
+/// The trial of one version. It ends with the verdict.
 pub(super) struct Trial {
     config: TrialConfig,
     state: Mutex<Option<State>>,
 }
 
-/// What the plugin goes back to: what was written for the last version that passed. What it may reach and use is not
-/// gone back to.
+/// The code and the `config` table of the last version that passed its trial. Grants and limits are not part of it: they
+/// stay as configured.
 #[derive(Clone)]
 pub(super) struct LastGood {
     pub(super) component: Component,
-    /// Handed to `start`.
+    /// The argument of `start`.
     pub(super) config_json: String,
 }
 
@@ -33,7 +33,7 @@ struct State {
 // === impl LastGood ===
 
 impl LastGood {
-    /// True where this may work and the other not.
+    /// Returns true if this is not the same code with the same table.
     pub(super) fn differs(&self, component: &Component, config: &PluginConfig) -> bool {
         self.component.digest() != component.digest() || self.config_json != config.config_json
     }
@@ -42,19 +42,19 @@ impl LastGood {
 // === impl Trial ===
 
 impl Trial {
-    /// Without anything to go back to, or without calls to be judged by, there is no trial.
+    /// There is no trial without a last good version, or if the trial has no calls.
     pub(super) fn new(config: TrialConfig, last_good: Option<LastGood>) -> Self {
         let last_good = last_good.filter(|_| config.calls > 0);
         let state = last_good.map(|last_good| State { last_good, calls: 0, failures: 0 });
         Self { config, state: Mutex::new(state) }
     }
 
-    /// What the version after this one would go back to, where this one has not passed yet.
+    /// The last good version while this version is on trial. Returns `None` after the trial.
     pub(super) fn last_good(&self) -> Option<LastGood> {
         self.state.lock().as_ref().map(|state| state.last_good.clone())
     }
 
-    /// Counts a call. With the one that decides against the version: what to go back to, and why.
+    /// Counts a call. Returns the last good version and the reason if this call decides against the version.
     pub(super) fn judge(&self, failure: Option<&Failure>) -> Option<(LastGood, String)> {
         let mut state = self.state.lock();
         let trial = state.as_mut()?;
@@ -77,8 +77,8 @@ impl Trial {
     }
 }
 
-/// An error that a handler returns of its own accord is its answer: a downstream is away, a conflict. That it cannot
-/// answer is the version's fault.
+/// A failure to answer is the version's fault. An error that a handler returns is an answer: for example, a conflict or an
+/// unavailable service.
 fn is_the_versions_fault(kind: FailureKind) -> bool {
     match kind {
         FailureKind::Trap

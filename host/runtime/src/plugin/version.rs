@@ -1,4 +1,4 @@
-//! One version of a plugin: linked code and its warm instances.
+//! One version of a plugin: linked code and its idle instances.
 
 use std::{
     sync::Arc,
@@ -10,34 +10,49 @@ use parking_lot::Mutex;
 use wasmtime::component::Linker;
 
 use super::{
-    Shared,
+    shared::Shared,
     trial::{LastGood, Trial},
 };
 use crate::{
-    Component, Engine, Grants, InstancePolicy, LoadError, PluginConfig, capabilities::Capability,
-    exports::Linked, failure::failure, guest::Guest, instance::Instance, schedule::CallClock,
+    Component, Engine, Grants, InstancePolicy, LoadError, PluginConfig,
+    call::{Describe, Start},
+    capabilities::interfaces,
+    exports::Linked,
+    failure::failure,
+    guest::Guest,
+    instance::Instance,
+    schedule::CallClock,
 };
 
-/// Longer names and versions are cut.
+/// The longest name or version that is kept.
 const SHOWN_BYTES: usize = 256;
 
-/// Who is in service.
+/// A version in service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionInfo {
-    /// What the guest calls itself.
+    /// The name that the guest reports.
     pub name: String,
-    /// What the guest calls its version.
+    /// The version that the guest reports.
     pub version: String,
-    /// What it was made with.
+    /// The SDK that the guest reports.
     pub sdk: String,
     /// Lower-case hex of the SHA-256 of the component.
     pub digest: Arc<str>,
-    /// How long its code took to compile, or to take from the cache.
+    /// How long it took to compile the code, or to load it from the cache.
     pub prepared_in: Duration,
-    /// It takes notifications. One that does not reconciles.
+    /// True if it exports `handler`. A version without `handler` exports `reconciler`.
     pub handles: bool,
-    /// It takes keys of the workqueue.
+    /// True if it exports `reconciler`.
     pub reconciles: bool,
+}
+
+/// An instance for a call.
+pub(super) enum Leased {
+    Ready(Instance),
+    /// No instance could be made.
+    Failed(Failure),
+    /// The version is out of service.
+    Retired,
 }
 
 pub(super) struct Version {
@@ -47,14 +62,14 @@ pub(super) struct Version {
     shared: Arc<Shared>,
     trial: Trial,
     info: VersionInfo,
-    /// Instances without a call, the one used last at the end; none once the version is retired.
+    /// Instances without a call; the one used last is at the end. `None` once the version is retired.
     idle: Mutex<Option<Vec<Instance>>>,
 }
 
 // === impl Version ===
 
 impl Version {
-    /// Links the component and makes a first instance, which describes itself and starts.
+    /// Links the component and makes a first instance: calls `describe` and `start`.
     pub(super) async fn start(
         engine: &Engine,
         component: &Component,
@@ -84,7 +99,7 @@ impl Version {
             idle: Mutex::new(Some(Vec::new())),
         };
         let mut instance = version.instantiate().await.map_err(|f| LoadError::Instantiate(f.message))?;
-        let described = instance.describe().await.map_err(|f| LoadError::Describe(f.message))?;
+        let described = instance.call(Describe).await.map_err(|f| LoadError::Describe(f.message))?;
         version.info.name = shown(described.name);
         version.info.version = shown(described.version);
         version.info.sdk = shown(described.sdk);
@@ -101,17 +116,17 @@ impl Version {
         &self.component
     }
 
-    /// True where it was started with this configuration, as far as an instance can tell.
+    /// Returns true if the version fits this configuration, as far as it matters to an instance.
     pub(super) fn serves(&self, config: &PluginConfig) -> bool {
         self.shared.config.serves(config) && !self.is_revoked()
     }
 
-    /// True where something that it was granted is not, or was not meanwhile: its instances end.
+    /// Returns true if one of its grants is revoked, or was for a time: its instances end.
     pub(super) fn is_revoked(&self) -> bool {
         self.shared.revocation.is_set()
     }
 
-    /// What a version that takes over from this one would go back to: this one, if it is not on trial itself.
+    /// The last good version for a version that replaces this one: this one, unless it is on trial itself.
     pub(super) fn last_good(&self) -> LastGood {
         self.trial.last_good().unwrap_or_else(|| LastGood {
             component: self.component.clone(),
@@ -119,7 +134,7 @@ impl Version {
         })
     }
 
-    /// Counts a call of this version, and its failure if it was one. See [`Trial::judge`].
+    /// Counts a call of this version and its failure. See [`Trial::judge`].
     pub(super) fn judge(&self, failure: Option<&Failure>) -> Option<(LastGood, String)> {
         self.trial.judge(failure)
     }
@@ -128,30 +143,29 @@ impl Version {
         self.idle.lock().as_ref().map_or(0, Vec::len)
     }
 
-    /// A warm instance, or a new one that has started; none where the version is retired. It belongs to the caller
-    /// until it is given back.
-    pub(super) async fn lease(&self) -> Result<Option<Instance>, Failure> {
-        let warm = match &mut *self.idle.lock() {
+    /// An idle instance, or a new one that has started. It belongs to the caller until it is given back.
+    pub(super) async fn lease(&self) -> Leased {
+        let idle = match &mut *self.idle.lock() {
             Some(idle) => idle.pop(),
-            None => return Ok(None),
+            None => return Leased::Retired,
         };
-        if let Some(instance) = warm {
-            return Ok(Some(instance));
+        if let Some(instance) = idle {
+            return Leased::Ready(instance);
         }
-        // Boxed: it is rare, and would make every call's future as large.
-        Box::pin(self.fresh()).await.map(Some)
+        // Boxed: it is rare, and would enlarge the future of every call.
+        Box::pin(self.fresh()).await.map_or_else(Leased::Failed, Leased::Ready)
     }
 
     /// A new instance that has started.
     async fn fresh(&self) -> Result<Instance, Failure> {
-        // Whatever kept an instance from starting, it is the start that failed.
+        // All these failures count as failures of the start.
         let failed = |message| Failure::new(FailureKind::Start, message);
         let mut instance = self.instantiate().await.map_err(|f| failed(f.message))?;
         self.begin(&mut instance).await.map_err(failed)?;
         Ok(instance)
     }
 
-    /// Keeps a healthy instance for the next call, or stops it where it has lived long enough.
+    /// Keeps the instance for the next call, or stops it if it has reached the end of its life.
     pub(super) async fn give_back(&self, mut instance: Instance) {
         instance.idle_since = Instant::now();
         let surplus = match &mut *self.idle.lock() {
@@ -166,7 +180,7 @@ impl Version {
         }
     }
 
-    /// Stops the instances that were idle for longer than this.
+    /// Stops the instances that were idle for at least `idle_timeout`.
     pub(super) async fn drop_idle(&self, idle_timeout: Duration) {
         let now = Instant::now();
         let expired: Vec<Instance> = match &mut *self.idle.lock() {
@@ -180,7 +194,7 @@ impl Version {
         }
     }
 
-    /// Stops every idle instance; one that is given back later is stopped then.
+    /// Stops every idle instance. An instance that is given back later is stopped then.
     pub(super) async fn retire(&self) {
         let idle = self.idle.lock().take();
         for instance in idle.into_iter().flatten() {
@@ -193,7 +207,7 @@ impl Version {
             InstancePolicy::Warm { max_calls, .. } => {
                 max_calls.is_none_or(|most| instance.calls < most.get())
             }
-            // The instance that was made at load has served nobody yet.
+            // The instance that was made by the load has had no call yet.
             InstancePolicy::Fresh => instance.calls == 0,
         }
     }
@@ -206,25 +220,25 @@ impl Version {
         Instance::new(&self.engine, &self.linked, guest).await
     }
 
-    /// Runs `start`; a trap and an error of the guest's own are told alike.
+    /// Calls `start`. A trap and an error that the guest returns are reported alike.
     async fn begin(&self, instance: &mut Instance) -> Result<(), String> {
-        let started = instance.start().await.map_err(|failure| failure.message)?;
+        let started = instance.call(Start).await.map_err(|failure| failure.message)?;
         started.map_err(|message| failure(FailureKind::Start, message).message)
     }
 }
 
-/// What a guest says about itself is kept for as long as it serves.
+/// Cuts a text that the guest reports: it is kept while the version is in service.
 fn shown(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(SHOWN_BYTES));
     text
 }
 
-/// What a plugin may call. What it was not granted is not there.
+/// A linker with the interfaces that a plugin with these grants may call.
 fn linker(engine: &Engine, grants: &Grants) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(&engine.wasmtime);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    for capability in Capability::ALL.into_iter().filter(|capability| capability.granted(grants)) {
-        capability.link(&mut linker)?;
+    for interface in interfaces().filter(|interface| interface.is_granted(grants)) {
+        (interface.link)(&mut linker)?;
     }
     Ok(linker)
 }

@@ -1,4 +1,4 @@
-//! How long a call has left, not counting what the host made it wait.
+//! The deadline of a call, extended by the waits for turns and for the processor share.
 
 use std::{
     future::{Future, poll_fn},
@@ -13,23 +13,20 @@ use std::{
 
 use tokio::time::{Sleep, sleep_until};
 
-use super::turns::{take_waited, ticked};
-use crate::{
-    failure::{DeadlineExceeded, GrantsRevoked},
-    revocation::Revocation,
-};
+use super::slice::{take_waited, ticked};
+use crate::{interruption::Interruption, revocation::Revocation};
 
-/// What the timer of a call allows beyond its deadline: the epoch goes first, because it ends a guest where it runs and
-/// so knows the frames.
+/// How long after the deadline the timer of a call fires. The epoch comes first, because it ends a running guest and so
+/// reports the frames of the guest.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// The clock of the call in hand of one instance. One thread at a time looks at it; it is shared because the store
-/// belongs to the call while it runs.
+/// The clock of the call in flight of one instance. It is shared because the store belongs to the call while it runs. One
+/// thread at a time uses it.
 pub(crate) struct CallClock {
     made: Instant,
-    /// After `made`, in nanoseconds.
+    /// The deadline, in nanoseconds after `made`.
     deadline: AtomicU64,
-    /// Of what the instance was granted.
+    /// The end of the grants of the instance.
     revocation: Arc<Revocation>,
 }
 
@@ -40,27 +37,27 @@ impl CallClock {
         Self { made: Instant::now(), deadline: AtomicU64::new(0), revocation }
     }
 
-    /// A call begins, which may take so long.
+    /// Begins a call with this time limit.
     pub(crate) fn start(&self, allowed: Duration) {
         let deadline = self.made.elapsed().saturating_add(allowed);
         self.deadline.store(nanos(deadline), Relaxed);
     }
 
-    /// When the call has to be over.
+    /// The deadline of the call.
     pub(crate) fn deadline(&self) -> Instant {
         self.made + Duration::from_nanos(self.deadline.load(Relaxed))
     }
 
-    /// What the call has left.
+    /// The time until the deadline.
     pub(crate) fn left(&self) -> Duration {
         self.deadline().saturating_duration_since(Instant::now())
     }
 
-    /// Runs the call that was started, until its deadline if it waits in the host; what it waits for its turn and its share
-    /// does not count. Once what the instance was granted is taken away, not a slice more of it runs.
+    /// Runs the call that was started, until its deadline at the latest. Waits for turns and for the share do not count. No
+    /// further slice runs once the grants of the instance have ended.
     ///
     /// # Errors
-    /// What the call ended in, [`DeadlineExceeded`], or [`GrantsRevoked`].
+    /// The error of the call, [`Interruption::Deadline`], or [`Interruption::GrantsRevoked`].
     pub(crate) async fn within<T>(
         &self,
         call: impl Future<Output = wasmtime::Result<T>>,
@@ -69,28 +66,28 @@ impl CallClock {
         let mut timer = None;
         let mut begun = false;
         poll_fn(|context| {
-            // What was waited for before the call is no time of it.
+            // A wait before the first slice is not part of the call.
             let waited = take_waited();
             if std::mem::replace(&mut begun, true) {
                 self.deadline.fetch_add(nanos(waited), Relaxed);
             }
             if self.revocation.is_due() {
-                return Poll::Ready(Err(GrantsRevoked.into()));
+                return Poll::Ready(Err(Interruption::GrantsRevoked.into()));
             }
             if timer.is_some() && self.overdue(&mut timer, context) {
-                return Poll::Ready(Err(DeadlineExceeded.into()));
+                return Poll::Ready(Err(Interruption::Deadline.into()));
             }
             let polled = call.as_mut().poll(context);
-            // One that was interrupted waits for nothing in the host.
+            // A call that was interrupted does not wait in the host, so the epoch ends it.
             if polled.is_pending() && !ticked() && self.overdue(&mut timer, context) {
-                return Poll::Ready(Err(DeadlineExceeded.into()));
+                return Poll::Ready(Err(Interruption::Deadline.into()));
             }
             polled
         })
         .await
     }
 
-    /// Whether the deadline has passed; if not, the task is woken then.
+    /// Returns true if the deadline has passed. Otherwise the task is woken at the deadline.
     fn overdue(&self, timer: &mut Option<Pin<Box<Sleep>>>, context: &mut Context<'_>) -> bool {
         let at = (self.deadline() + GRACE).into();
         let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(at)));

@@ -1,21 +1,21 @@
-//! The share of the processors that a plugin may use.
+//! The processor time that a plugin may use.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// A bucket of processor time: it fills at the share a second, and holds what one second gives.
+/// A bucket of processor time. It fills by the share each second and holds at most one share.
 ///
-/// A slice is charged when it has ended, so the bucket goes below empty by a tick for each instance of the plugin at most;
-/// what is owed is waited for.
+/// A slice is charged when it ends, so the level may become negative, by at most a tick for each instance of the plugin. The
+/// plugin waits until the level is positive again.
 pub(super) struct CpuBudget {
-    /// Processor time for one second.
+    /// Processor time per second.
     share: Duration,
     bucket: Mutex<Bucket>,
 }
 
 struct Bucket {
-    /// In seconds; below zero: owed.
+    /// Seconds that may be used. If negative, the seconds used in advance.
     level: f64,
     filled: Instant,
 }
@@ -31,19 +31,19 @@ impl CpuBudget {
         self.share
     }
 
-    /// Another share from now on, with what this one holds or owes.
+    /// A budget with another share, with the level of this one.
     pub(super) fn succeeded_by(&self, share: Duration, now: Instant) -> Self {
         self.wait(now);
         let level = self.bucket.lock().level.min(share.as_secs_f64());
         Self { share, bucket: Mutex::new(Bucket { level, filled: now }) }
     }
 
-    /// So much was used.
+    /// Charges processor time.
     pub(super) fn charge(&self, used: Duration) {
         self.bucket.lock().level -= used.as_secs_f64();
     }
 
-    /// How long the plugin has to wait; none: it may run.
+    /// How long the plugin has to wait. Returns `None` if it may run.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
         let share = self.share.as_secs_f64();
         let mut bucket = self.bucket.lock();
@@ -53,7 +53,7 @@ impl CpuBudget {
         (bucket.level <= 0.0).then(|| Duration::from_secs_f64(-bucket.level / share).max(Self::SHORTEST_WAIT))
     }
 
-    /// What a timer can tell apart.
+    /// The resolution of a timer.
     const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 }
 
@@ -64,7 +64,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn a_plugin_may_use_what_a_second_gives_at_once_and_then_waits_for_what_it_owes() {
+    fn a_plugin_may_use_the_share_of_a_second_at_once_and_then_waits_until_the_level_is_positive() {
         let start = Instant::now();
         let budget = CpuBudget::new(200 * MS, start);
         assert_eq!(budget.wait(start), None);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn over_ten_seconds_it_gets_its_share_and_the_one_it_saved() {
+    fn over_ten_seconds_a_plugin_runs_for_its_share_and_the_one_saved_before() {
         let (start, mut now, mut used) = (Instant::now(), Instant::now(), Duration::ZERO);
         let budget = CpuBudget::new(100 * MS, start);
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_used_is_saved_for_one_second_only() {
+    fn at_most_one_share_is_saved() {
         let start = Instant::now();
         let budget = CpuBudget::new(100 * MS, start);
 
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn another_share_gives_nothing_away_and_forgives_nothing() {
+    fn another_share_keeps_the_level() {
         let start = Instant::now();
         let budget = CpuBudget::new(200 * MS, start);
         budget.charge(150 * MS);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_back_gives_nothing_and_takes_nothing() {
+    fn a_clock_that_goes_back_does_not_change_the_level() {
         let start = Instant::now() + Duration::from_secs(1);
         let budget = CpuBudget::new(100 * MS, start);
         budget.charge(110 * MS);

@@ -1,4 +1,4 @@
-//! What all instances of one plugin share of the schedule.
+//! The part of the schedule that all instances of one plugin share.
 
 use std::{
     sync::Arc,
@@ -10,43 +10,58 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 
 use super::{cpu_budget::CpuBudget, turnstile::Turnstile};
-use crate::stats::Counters;
+use crate::counter::Counter;
 
-/// A plugin's place at the turnstile, its budget, and where both are counted.
+/// The lane of one plugin: its place at the turnstile, its processor budget, and the counters of both.
 pub(crate) struct Lane {
     pub(super) turnstile: Arc<Turnstile>,
-    /// At the turnstile.
+    /// The number of the lane at the turnstile.
     pub(super) number: usize,
     budget: ArcSwapOption<CpuBudget>,
-    /// The budget is another one.
+    /// Notified when the budget is replaced.
     limited: Arc<Notify>,
-    pub(super) counters: Arc<Counters>,
+    pub(crate) counters: LaneCounters,
 }
 
-/// A slice that runs.
+/// Counters of the schedule of one plugin.
+#[derive(Debug, Default)]
+pub(crate) struct LaneCounters {
+    /// Time that slices took.
+    pub(crate) running: Counter,
+    pub(crate) slices: Counter,
+    /// Waits for the processor share.
+    pub(crate) throttled: Counter,
+    /// Time of these waits.
+    pub(crate) throttled_time: Counter,
+    /// Waits for a turn.
+    pub(crate) turns_waited: Counter,
+}
+
+/// A slice in progress.
 pub(super) struct Running {
     since: Instant,
-    /// Of the thread, and whom to charge; read for plugins with a budget only, because reading it costs a system call.
+    /// The budget to charge, and the processor time of the thread at the start of the slice. `None` for a plugin without a
+    /// budget: reading the time is a system call.
     cpu: Option<(Arc<CpuBudget>, Duration)>,
 }
 
 // === impl Lane ===
 
 impl Lane {
-    /// A place of its own. `cpu`: processor time a second, over all instances; none: no limit.
-    pub(crate) fn new(turnstile: &Arc<Turnstile>, cpu: Option<Duration>, counters: Arc<Counters>) -> Self {
+    /// Opens a lane. `cpu` is the processor time per second of all instances together; `None` means no limit.
+    pub(crate) fn new(turnstile: &Arc<Turnstile>, cpu: Option<Duration>) -> Self {
         let budget = cpu.map(|share| Arc::new(CpuBudget::new(share, Instant::now())));
         Self {
             number: turnstile.open(),
             turnstile: Arc::clone(turnstile),
             budget: ArcSwapOption::new(budget),
             limited: Arc::default(),
-            counters,
+            counters: LaneCounters::default(),
         }
     }
 
-    /// From now on this share, also for those who wait. What was saved and what is owed stays, as far as the new share
-    /// holds it: a plugin gains nothing by being changed.
+    /// Changes the share, also for work that waits now. The level of the budget stays, up to the new share: a plugin gains
+    /// nothing from a new configuration.
     pub(crate) fn limit(&self, cpu: Option<Duration>) {
         let before = self.budget.load_full();
         if before.as_ref().map(|budget| budget.share()) == cpu {
@@ -62,33 +77,34 @@ impl Lane {
         self.limited.notify_waiters();
     }
 
-    /// The budget there is, and what is ready once it is another one.
+    /// The budget, and a future that completes when the budget is replaced. Returns `None` if there is no budget.
     pub(super) fn budget(&self) -> Option<(Arc<CpuBudget>, impl Future<Output = ()> + Send + use<>)> {
         if self.budget.load().is_none() {
             return None;
         }
-        // First: what changes afterwards is heard of.
+        // Before the budget is read, so that no change is missed.
         let changed = Arc::clone(&self.limited).notified_owned();
         Some((self.budget.load_full()?, changed))
     }
 
-    /// The most turns of others that one of its guests has waited for.
+    /// The most turns that other plugins were given while one guest of this plugin waited.
     pub(crate) fn turns_let_pass(&self) -> u64 {
         self.turnstile.let_pass(self.number)
     }
 
-    /// A slice begins.
+    /// Begins a slice.
     pub(super) fn begin(&self, since: Instant) -> Running {
         Running { since, cpu: self.budget.load_full().map(|budget| (budget, thread_time())) }
     }
 
-    /// A slice ended; gives how long it took.
+    /// Ends a slice and returns how long it took.
     pub(super) fn end(&self, running: &Running, now: Instant) -> Duration {
         let took = now.saturating_duration_since(running.since);
         if let Some((budget, before)) = &running.cpu {
             budget.charge(thread_time().saturating_sub(*before));
         }
-        self.counters.ran(took);
+        self.counters.running.add_duration(took);
+        self.counters.slices.increment();
         took
     }
 }
@@ -99,7 +115,7 @@ impl Drop for Lane {
     }
 }
 
-/// What this thread has used so far.
+/// The processor time that this thread has used.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();

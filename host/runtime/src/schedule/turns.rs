@@ -1,4 +1,4 @@
-//! Work for one plugin, slice by slice.
+//! The work of one plugin, slice by slice.
 
 use std::{
     cell::Cell,
@@ -11,22 +11,22 @@ use std::{
 
 use tokio::{select, time::sleep};
 
-use super::{Lane, TURN, lane::Running, turnstile::Turn};
+use super::{
+    lane::{Lane, Running},
+    slice::{self, ticked},
+    turnstile::{TURN, Turn},
+};
 
 thread_local! {
-    /// How long the slice that runs on this thread had to wait before it.
-    static WAITED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    /// Whether the epoch interrupted it.
-    static TICKED: Cell<bool> = const { Cell::new(false) };
-    /// How long slices took on this thread since it last made way.
+    /// How long slices ran on this thread since it last yielded to the operating system.
     static RAN: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-/// Does what a plugin wants done, by turns: its calls, and what they cost the host besides, such as making an instance and
-/// taking a failed one down.
+/// Runs work of a plugin in turns: its calls, and the work of the host for them, such as making an instance and taking down
+/// a failed one.
 ///
 /// # Cancel safety
-/// A dropped future gives its turn back; the work is gone.
+/// Dropping the future drops the work and gives its turn back. Always poll or drop the future: it may hold a turn.
 pub(crate) async fn by_turns<T>(lane: &Lane, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     let turn = Turn::new(&lane.turnstile, lane.number);
@@ -34,25 +34,10 @@ pub(crate) async fn by_turns<T>(lane: &Lane, work: impl Future<Output = T>) -> T
     poll_fn(|context| turns.poll(context, work.as_mut())).await
 }
 
-/// The epoch interrupted the guest that runs on this thread.
-pub(crate) fn tick() {
-    TICKED.set(true);
-}
-
-/// Whether it did, in this slice.
-pub(super) fn ticked() -> bool {
-    TICKED.get()
-}
-
-/// How long the slice that runs on this thread had to wait for its turn and its share; to be asked once.
-pub(super) fn take_waited() -> Duration {
-    WAITED.take()
-}
-
-/// Lets the operating system run other threads, after each turn that this one ran guests: some of them may wait for the
-/// processor, with a guest of a plugin that is behind or with the host's own work. The operating system would let them wait for
+/// Lets the operating system run other threads whenever this thread has run guests for the time of a turn. Another thread may
+/// wait for the processor, with a guest of a plugin that is behind or with work of the host. Without this it would wait for
 /// several milliseconds, because a thread that goes from guest to guest never sleeps.
-fn make_way(took: Duration) {
+fn yield_thread(took: Duration) {
     let ran = RAN.get() + took;
     let is_over = ran >= TURN;
     RAN.set(if is_over { Duration::ZERO } else { ran });
@@ -64,9 +49,9 @@ fn make_way(took: Duration) {
 struct Turns<'a> {
     lane: &'a Lane,
     turn: Turn,
-    /// Since when the host lets the work wait for its turn or its share.
+    /// Since when the work waits for its turn or its share. `None` if it does not.
     waiting: Option<Instant>,
-    /// Until the plugin has a share again.
+    /// Completes when the plugin may run again. `None` if it is within its share.
     throttled: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -75,7 +60,6 @@ struct Turns<'a> {
 impl Turns<'_> {
     fn poll<T>(&mut self, context: &mut Context<'_>, work: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
         let running = ready!(self.admitted(context));
-        TICKED.set(false);
         let polled = work.poll(context);
         let now = Instant::now();
         let took = self.lane.end(&running, now);
@@ -86,17 +70,17 @@ impl Turns<'_> {
             self.turn.leave(took);
         }
         if !self.turn.is_behind() {
-            make_way(took);
+            yield_thread(took);
         }
         polled
     }
 
-    /// Ready once the plugin has a share left and it is this call's turn.
+    /// Ready once the plugin is within its share and the work has a turn.
     fn admitted(&mut self, context: &mut Context<'_>) -> Poll<Running> {
         let within_budget = self.within_budget(context).is_ready();
         if !within_budget && self.turn.is_wanted() {
-            // The plugin has used up its share meanwhile. The turn may have come: whoever sleeps on it
-            // keeps everybody from running.
+            // The plugin has used up its share meanwhile. Give the turn back: work that holds a turn and sleeps would keep
+            // all others from running.
             self.turn.leave(Duration::ZERO);
         }
         if !within_budget || self.turn_comes(context).is_pending() {
@@ -105,7 +89,7 @@ impl Turns<'_> {
         }
         let now = Instant::now();
         let waiting = self.waiting.take();
-        WAITED.set(waiting.map_or(Duration::ZERO, |since| now.saturating_duration_since(since)));
+        slice::begin(waiting.map_or(Duration::ZERO, |since| now.saturating_duration_since(since)));
         Poll::Ready(self.lane.begin(now))
     }
 
@@ -117,7 +101,8 @@ impl Turns<'_> {
             }
             let Some((budget, changed)) = self.lane.budget() else { return Poll::Ready(()) };
             let Some(wait) = budget.wait(Instant::now()) else { return Poll::Ready(()) };
-            self.lane.counters.throttled(wait);
+            self.lane.counters.throttled.increment();
+            self.lane.counters.throttled_time.add_duration(wait);
             self.throttled = Some(Box::pin(async move {
                 select! {
                     biased;
@@ -132,7 +117,7 @@ impl Turns<'_> {
         let waited = self.turn.is_wanted();
         let entered = self.turn.poll_enter(context);
         if entered.is_pending() && !waited {
-            self.lane.counters.waited_for_turn();
+            self.lane.counters.turns_waited.increment();
         }
         entered
     }

@@ -1,4 +1,5 @@
-//! Who runs next: turns, given to the plugins in a circle, and at once to one that ran less than the others.
+//! The turnstile: gives turns to the lanes of the plugins, one lane after the other, and at once to a plugin that ran less
+//! than the others.
 
 use std::{
     collections::VecDeque,
@@ -12,95 +13,102 @@ use std::{
 use parking_lot::Mutex;
 use slab::Slab;
 
-/// How long a turn is: the tick of the epoch, which ends it.
+/// The longest turn: the interval of the epoch's ticks, which end turns.
 pub(crate) const TURN: Duration = Duration::from_millis(1);
 
-/// A plugin that runs little saves so much of the time that others had meanwhile. What it uses of that, they wait at most.
+/// The most time that a plugin can be behind the others, and so the longest time that the others wait while it catches up.
 const SAVED: Duration = Duration::from_millis(10);
 
-/// Guests that may run besides those that have the turns, each until one of these has ended.
+/// The most extra guests that may run beside the guests with turns. An extra guest keeps the next turn that ends from being
+/// given on.
 pub(crate) const BESIDE: usize = 1;
 
-/// The clock goes on for so many ticks after the last guest: starting it costs a system call.
+/// Ticks after which the clock rests if no guest runs. Starting the clock again is a system call.
 const RESTLESS_TICKS: u32 = 100;
 
-/// Hands out turns, as many at a time as there are threads that run guests.
+/// Gives turns to guests. At most as many turns are held at a time as threads run guests.
 ///
 /// # Ordering
-/// A plugin that finds no turn free waits in a circle with the other plugins, and its instances among themselves in the
-/// order they came. So with `n` plugins at work on `t` threads, one that waits has to let `n / t` turns pass, however many
-/// instances the others run.
+/// If no turn is free, a guest waits in the lane of its plugin: first come, first served. Free turns go round the lanes in
+/// which guests wait. With `n` busy plugins on `t` threads, a guest waits for about `n / t` turns, however many guests the
+/// other plugins run.
 ///
-/// Fairness is of time, not of calls: what each slice took is charged, also beyond a tick, where the host's own work for a
-/// guest cannot be interrupted. A plugin that used less than the others, by a turn at least, is **behind**. It need not wait:
-/// its guest runs beside those that have the turns, and the first turn of these that ends is not given on before it has
-/// ended; and it is not taken from the turn by the tick. So a plugin that runs little hardly notices that others run without
-/// pause, and one with short calls need not wait for a turn with each. How far a plugin can be behind is limited, so that
-/// nobody can save up time and then keep the others from theirs.
+/// # Fairness
+/// Time is shared fairly, not the number of calls. Each slice is charged to its plugin for the time it took, even beyond a
+/// tick, because some work of the host for a guest cannot be interrupted. A plugin that used at least one turn less than the
+/// others is **behind**:
 ///
-/// It also says whether the epoch has to tick: with nobody at work the clock stands still.
+/// - Its guest does not wait for a turn. It runs beside the guests with turns, and the next turn that ends is not given on
+///   until this guest has ended.
+/// - A tick does not end its turn.
+///
+/// So a plugin that runs little hardly notices plugins that run all the time. A plugin can be behind by a limited time only,
+/// so it cannot save time for hours and then block the others.
+///
+/// The turnstile also decides whether the epoch has to tick: while no guest runs, the clock rests.
 pub(crate) struct Turnstile(Mutex<State>);
 
 struct State {
-    /// Turns that nobody has. Where one is free, nobody waits. Below zero: so many guests run beside.
+    /// The number of free turns. No guest waits while it is positive. If negative, the number of extra guests running.
     free: isize,
-    /// What the plugin had used that had used most of those that were given a turn, when it was given one.
+    /// The highest time used by any plugin when it was given a turn.
     reached: Duration,
     lanes: Slab<Queue>,
-    /// Those of the lanes where somebody waits, the next one first.
+    /// The lanes in which guests wait. The next one to get a turn is first.
     circle: VecDeque<usize>,
     waiters: Slab<Waiter>,
-    /// Turns that somebody waited for and got.
+    /// Turns given to guests that waited.
     given: u64,
     clock: Clock,
 }
 
-/// Of one plugin.
+/// The lane of one plugin.
 #[derive(Default)]
 struct Queue {
+    /// Its waiting guests, by number among the waiters.
     waiting: VecDeque<usize>,
-    /// How long its guests ran; and what it did not use and could not save, so that all plugins can be compared.
+    /// Time that its guests ran, plus the unused time that it could not save. So the plugins can be compared.
     used: Duration,
-    /// Its instances that have a turn, or run beside those that do.
+    /// Its guests that run, with a turn or as extra guests.
     inside: usize,
-    /// Turns that it waited for and got.
+    /// Turns given to its guests that waited.
     given: u64,
-    /// The most turns that others were given while one of its instances waited.
+    /// The most turns that other lanes were given while one of its guests waited.
     let_pass: u64,
 }
 
 enum Waiter {
     Waits {
         waker: Waker,
-        /// Turns that the other lanes had been given by then.
+        /// Turns that other lanes had been given when the wait began.
         given: u64,
     },
-    /// It has a turn, and has not taken it yet.
+    /// The guest was given a turn and has not started to use it.
     Called,
 }
 
 struct Clock {
     thread: Option<Thread>,
     ticking: bool,
-    /// Guests that run.
+    /// Number of guests that run.
     running: usize,
-    /// Ticks without one.
+    /// Ticks since the last guest ran.
     idle: u32,
 }
 
-/// The turn of one call: waited for, held, given back.
+/// The claim of one piece of work to turns.
 pub(super) struct Turn {
     turnstile: Arc<Turnstile>,
     lane: usize,
     stage: Stage,
-    /// The plugin was behind after the last slice.
+    /// True if the plugin was behind after the last slice.
     is_behind: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Outside,
-    /// By its number among the waiters.
+    /// The number among the waiters.
     Waiting(usize),
     Holding,
 }
@@ -115,12 +123,12 @@ impl Turnstile {
         Self(Mutex::new(State { free, reached, lanes, circle, waiters, given, clock }))
     }
 
-    /// The thread to unpark when the clock has to go on.
+    /// Sets the thread of the clock. It is unparked when the clock has to tick again.
     pub(crate) fn set_clock(&self, thread: Thread) {
         self.0.lock().clock.thread = Some(thread);
     }
 
-    /// Asked at each tick: whether the clock may stand still until it is unparked.
+    /// To be called at each tick. Returns true if the clock may rest until it is unparked.
     pub(crate) fn may_rest(&self) -> bool {
         let clock = &mut self.0.lock().clock;
         clock.idle = if clock.running > 0 { 0 } else { clock.idle + 1 };
@@ -128,17 +136,17 @@ impl Turnstile {
         !clock.ticking
     }
 
-    /// The most turns that other lanes were given while somebody waited in this one.
+    /// The most turns that other lanes were given while a guest of this lane waited.
     pub(super) fn let_pass(&self, lane: usize) -> u64 {
         self.0.lock().lanes.get(lane).map_or(0, |queue| queue.let_pass)
     }
 
-    /// A lane for one plugin.
+    /// Opens a lane for a plugin.
     pub(super) fn open(&self) -> usize {
         self.0.lock().lanes.insert(Queue::default())
     }
 
-    /// The plugin is gone, and every call of it.
+    /// Closes the lane. The plugin has no work left.
     pub(super) fn close(&self, lane: usize) {
         self.0.lock().lanes.try_remove(lane);
     }
@@ -147,7 +155,7 @@ impl Turnstile {
 // === impl State ===
 
 impl State {
-    /// True if it has a turn now; otherwise it has to wait.
+    /// Gives a turn to a guest of the lane. Returns false if the guest has to wait.
     fn enter(&mut self, lane: usize) -> bool {
         let may_run_beside = self.free > -BESIDE.cast_signed();
         let Some(queue) = self.lanes.get_mut(lane) else { return false };
@@ -159,7 +167,7 @@ impl State {
         true
     }
 
-    /// An instance of the lane has a turn.
+    /// Gives a turn to a guest of the lane.
     fn give(&mut self, lane: usize) {
         self.free -= 1;
         if let Some(queue) = self.lanes.get_mut(lane) {
@@ -168,15 +176,15 @@ impl State {
         }
     }
 
-    /// A slice of the lane took so long. True if it is behind all the same.
+    /// Charges a slice to the lane. Returns true if the plugin is still behind.
     fn charge(&mut self, lane: usize, took: Duration) -> bool {
         let Some(queue) = self.lanes.get_mut(lane) else { return false };
         queue.used += took;
         queue.is_behind(self.reached)
     }
 
-    /// Whether an instance that was interrupted goes on: the plugin is behind, it is this one's turn, and no other instance of
-    /// it waits.
+    /// Returns true if a guest that was interrupted keeps its turn: its plugin is behind, it is not an extra guest, and no
+    /// other guest of the plugin waits.
     fn goes_on(&mut self, lane: usize) -> bool {
         let Some(queue) = self.lanes.get_mut(lane) else { return false };
         let goes_on = self.free >= 0 && queue.waiting.is_empty() && queue.is_behind(self.reached);
@@ -203,7 +211,8 @@ impl State {
         self.given - self.lanes.get(lane).map_or(0, |queue| queue.given)
     }
 
-    /// An instance of the lane gives its turn back; gives whom to wake, who has it now: whoever waits longest in the next lane.
+    /// Takes the turn back from a guest of the lane and gives it to the guest that has waited longest in the next lane.
+    /// Returns the waker of that guest, or `None` if no guest gets the turn.
     fn pass_on(&mut self, lane: usize) -> Option<Waker> {
         self.free += 1;
         if let Some(queue) = self.lanes.get_mut(lane) {
@@ -227,7 +236,7 @@ impl State {
         Some(waker)
     }
 
-    /// A waiter that is gone; gives whom to wake instead of it.
+    /// Removes a waiter. Returns the waker of the guest that gets its turn, if it was given one.
     fn forget(&mut self, lane: usize, waiter: usize) -> Option<Waker> {
         let called = matches!(self.waiters.try_remove(waiter), Some(Waiter::Called));
         if called {
@@ -246,7 +255,7 @@ impl State {
 // === impl Queue ===
 
 impl Queue {
-    /// It used less than others, by a turn at least.
+    /// Returns true if the plugin used at least one turn less than `reached`.
     fn is_behind(&self, reached: Duration) -> bool {
         self.used + TURN <= reached
     }
@@ -255,7 +264,7 @@ impl Queue {
 // === impl Clock ===
 
 impl Clock {
-    /// A guest runs; gives the thread to unpark, if the clock stood still.
+    /// Counts a guest that runs. Returns the thread to unpark if the clock rested.
     fn run(&mut self) -> Option<Thread> {
         self.running += 1;
         if self.ticking {
@@ -273,12 +282,12 @@ impl Turn {
         Self { turnstile: Arc::clone(turnstile), lane, stage: Stage::Outside, is_behind: false }
     }
 
-    /// True from the first [`Turn::poll_enter`] to the end of the turn.
+    /// Returns true from the first [`Turn::poll_enter`] to the end of the turn.
     pub(super) fn is_wanted(&self) -> bool {
         self.stage != Stage::Outside
     }
 
-    /// Ready once it is this call's turn; [`Turn::leave`] ends it.
+    /// Ready once the work has a turn. [`Turn::leave`] ends the turn.
     pub(super) fn poll_enter(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.turnstile.0.lock();
         match self.stage {
@@ -305,17 +314,17 @@ impl Turn {
         Poll::Ready(())
     }
 
-    /// Whether the plugin was behind when the last slice had ended.
+    /// Returns true if the plugin was behind after the last slice.
     pub(super) fn is_behind(&self) -> bool {
         self.is_behind
     }
 
-    /// The slice was interrupted after it took so long. The turn is over, unless the plugin is behind.
+    /// Ends a slice that was interrupted by a tick. The turn ends too, unless the plugin is behind.
     pub(super) fn interrupt(&mut self, took: Duration) {
         self.end(took, true);
     }
 
-    /// The slice is over, or not wanted any more. It took so long.
+    /// Ends a slice and the turn, or the wait for a turn.
     pub(super) fn leave(&mut self, took: Duration) {
         self.end(took, false);
     }

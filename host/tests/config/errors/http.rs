@@ -33,8 +33,8 @@ metric-series = 1000000
 15:3: plugin.hello.grant.http[3]: `https://*/` grants nothing: a `*` stands only for the first label, as in `*.example.com`; {remedy}
 16:3: plugin.hello.grant.http[4]: `http://169.254.169.254/latest/` grants nothing: no plugin may reach 169.254.169.254: it is link-local; {remedy}
 17:3: plugin.hello.grant.http[5]: `http://2130706433/` grants nothing: its host is an address in an unusual spelling; {remedy}
-18:3: plugin.hello.grant.http[6]: `https://a:99999/` grants nothing: its port is no number from 1 to 65535; {remedy}
-19:3: plugin.hello.grant.http[7]: `get https://hooks.example.com/` grants nothing: `get` is no method; methods are written `GET,POST`; {remedy}
+18:3: plugin.hello.grant.http[6]: `https://a:99999/` grants nothing: its port is not a number from 1 to 65535; {remedy}
+19:3: plugin.hello.grant.http[7]: `get https://hooks.example.com/` grants nothing: `get` is not a method; write methods as `GET,POST`; {remedy}
 21:3: plugin.hello.grant.http[9]: `https://hooks.example.com:443/` is listed twice; remove one
 22:3: plugin.hello.grant.http[10]: expected a URL, found the number 7; {remedy}
 25:17: plugin.hello.limits.http-requests: 0 is too small; write at least 1

@@ -1,14 +1,14 @@
-//! One line of the log for every write: who, what, to which object, and what came of it. Never a body.
+//! One line of the log for every write: the plugin, the verb, the object and the outcome. Never a body.
 
 use std::sync::Arc;
 
-use super::{ApiAnswer, body::text, error::word, gate::Write, target::Target};
+use super::{body::text, error::word, target::Target, transport::ApiAnswer, write::Write};
 use crate::bindings::informer::plugin::client::ApiError;
 
-/// What `RUST_LOG`-style filters and collectors know it by.
+/// The target of the line, for `RUST_LOG` filters and log collectors.
 const TARGET: &str = "audit";
 
-/// A write on its way. Dropped before its end, it says that nobody knows what came of it.
+/// A write in flight. If it is dropped before it is settled, the outcome `unknown` is logged.
 pub(super) struct Audit {
     plugin: Arc<str>,
     verb: &'static str,
@@ -23,7 +23,7 @@ pub(super) struct Audit {
 // === impl Audit ===
 
 impl Audit {
-    /// It is sent now.
+    /// To be called right before the write is sent.
     pub(super) fn begin(plugin: &Arc<str>, write: &Write<'_>, target: &Target) -> Self {
         Self {
             plugin: Arc::clone(plugin),
@@ -37,13 +37,13 @@ impl Audit {
         }
     }
 
-    /// What came of it.
+    /// Logs the outcome.
     pub(super) fn settle(mut self, answer: &Result<ApiAnswer, ApiError>) {
         self.settled = true;
         match answer {
             Ok(ApiAnswer { status, body, .. }) => {
                 if self.name.is_empty() {
-                    // The server chose it.
+                    // The server chose the name.
                     self.name = text(body, "/metadata/name");
                 }
                 self.write("ok", (*status).into(), &text(body, "/metadata/resourceVersion"));
@@ -52,7 +52,7 @@ impl Audit {
         }
     }
 
-    /// Not sent after all: the plugin tried what it may not.
+    /// Logs that the write was refused and not sent: no grant allows it.
     pub(super) fn refused(mut self) {
         self.settled = true;
         let Self { plugin, verb, resource, subresource, namespace, name, dry_run, .. } = &self;

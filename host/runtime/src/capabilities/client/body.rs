@@ -1,6 +1,6 @@
-//! What a plugin sends: JSON, and about the object that the arguments name.
+//! The JSON bodies that a plugin sends.
 //!
-//! No tree is built of it: a guest's megabytes would become a hundred times as many of the host's.
+//! The host builds no tree of a body: it would take a hundred times the memory of the text.
 
 use std::borrow::Cow;
 
@@ -8,58 +8,49 @@ use informer_types::{Pointer, locate};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, error::Category, value::RawValue};
 
-use super::{error::shown, target::Target};
+use super::error::shown;
 use crate::bindings::informer::plugin::client::ApiError;
 
 /// The API server takes JSON bodies of 3 MiB; etcd takes objects of 1.5 MiB.
 const BODY_BYTES: usize = 3 << 20;
 
-/// As `serde_json` and everybody who reads the answer; Kubernetes' objects are nested twenty deep.
+/// The deepest nesting of objects and arrays, the limit of `serde_json`. Objects of Kubernetes are nested about 20 deep.
 const MAX_DEPTH: usize = 127;
 
-/// What an object must say of itself, where it says it.
-pub(super) struct Identity<'a> {
-    /// None: the body is of another kind, as a `Scale` is.
-    api_version: Option<String>,
-    namespace: &'a str,
-    /// None: any, as in a creation.
-    name: Option<&'a str>,
-}
-
-/// What an object says of itself. A key that stands twice is refused: the server might go by the other one.
+/// The identity in an object's text. A duplicate key is refused: the server might read the other one.
 #[derive(Default, Deserialize)]
 #[serde(expecting = "an object")]
 pub(super) struct Head<'a> {
     #[serde(borrow, rename = "apiVersion")]
-    api_version: Option<&'a RawValue>,
+    pub(super) api_version: Option<&'a RawValue>,
     #[serde(borrow, default)]
     metadata: Option<Metadata<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(expecting = "an object")]
-struct Metadata<'a> {
+pub(super) struct Metadata<'a> {
     #[serde(borrow)]
-    name: Option<&'a RawValue>,
+    pub(super) name: Option<&'a RawValue>,
     #[serde(borrow)]
-    namespace: Option<&'a RawValue>,
+    pub(super) namespace: Option<&'a RawValue>,
     #[serde(borrow)]
     uid: Option<&'a RawValue>,
 }
 
-/// Reads an object: the whole text is JSON.
+/// Parses the identity of an object and checks that the whole text is JSON.
 pub(super) fn object(text: &str) -> Result<Head<'_>, ApiError> {
     check_size(text.len())?;
     if !text.trim_start().starts_with('{') {
-        return Err(other(text, "the body is no JSON object"));
+        return Err(other(text, "the body is not a JSON object"));
     }
     serde_json::from_str(text).map_err(|error| match error.classify() {
-        Category::Data => ApiError::bad_argument(format!("the body is no object of Kubernetes: {error}")),
+        Category::Data => ApiError::bad_argument(format!("the body is not an object of Kubernetes: {error}")),
         _ => not_json(&error),
     })
 }
 
-/// Reads the operations of a JSON patch (RFC 6902).
+/// Checks that the text is a JSON patch (RFC 6902).
 pub(super) fn operations(text: &str) -> Result<(), ApiError> {
     check_size(text.len())?;
     if !text.trim_start().starts_with('[') {
@@ -68,17 +59,17 @@ pub(super) fn operations(text: &str) -> Result<(), ApiError> {
     serde_json::from_str(text).map(|IgnoredAny| ()).map_err(|error| not_json(&error))
 }
 
-/// The API server would read no more.
+/// Refuses a body that is larger than the API server accepts.
 pub(super) fn check_size(bytes: usize) -> Result<(), ApiError> {
     if bytes <= BODY_BYTES {
         return Ok(());
     }
-    let message = format!("the body has {bytes} bytes; the API server takes {BODY_BYTES} at most");
+    let message = format!("the body has {bytes} bytes; the API server accepts at most {BODY_BYTES}");
     Err(ApiError::bad_argument(message))
 }
 
-/// Text that was read by [`object`] or [`operations`], without white space and needless escapes, and with those that
-/// YAML needs: so every reader of JSON or YAML, which server-side apply is read as, understands the same.
+/// Rewrites a text that [`object`] or [`operations`] accepted: without white space and needless escapes, and with the
+/// escapes that YAML needs. The server reads the body of server-side apply as YAML; JSON and YAML readers must agree.
 pub(super) fn compact(text: &str) -> Result<String, ApiError> {
     let mut compacted = String::with_capacity(text.len());
     let (mut rest, mut depth) = (text, 0_usize);
@@ -106,7 +97,7 @@ pub(super) fn compact(text: &str) -> Result<String, ApiError> {
     Ok(compacted)
 }
 
-/// Appends a token, what YAML reads in another way as escapes: only strings have such characters.
+/// Appends a token, with escapes for characters that YAML reads in another way. Only strings have such characters.
 fn push(text: &mut String, token: &str) {
     let mut rest = token;
     while let Some(at) = rest.find(differs_in_yaml) {
@@ -121,18 +112,18 @@ fn push(text: &mut String, token: &str) {
     text.push_str(rest);
 }
 
-/// What JSON has as it is in a string, and YAML 1.1 takes for the end of a line or a byte order mark, or not at all. All of
-/// them are of four digits.
+/// Characters that a JSON string may hold as they are, and that YAML 1.1 reads as line ends or byte order marks, or refuses.
+/// All of them have four hexadecimal digits.
 fn differs_in_yaml(character: char) -> bool {
     matches!(character, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// The length of the string that the text begins with, in bytes, quotes included.
+/// The length in bytes of the JSON string at the start of the text, including its quotes.
 fn string(text: &str) -> usize {
     let mut escaped = true;
     let end = text.bytes().position(|byte| {
         let ends = byte == b'"' && !escaped;
-        // The first quote opens it.
+        // `escaped` starts as true so that the opening quote does not end the string.
         escaped = byte == b'\\' && !escaped;
         ends
     });
@@ -147,10 +138,10 @@ fn other(text: &str, what: &str) -> ApiError {
 }
 
 fn not_json(error: &serde_json::Error) -> ApiError {
-    ApiError::bad_argument(format!("the body is no JSON: {error}"))
+    ApiError::bad_argument(format!("the body is not JSON: {error}"))
 }
 
-/// The body of a deletion. Where there is one, the server looks for no option in the query, not even for `dryRun`.
+/// The body of a deletion. With a body the server ignores all options in the query, even `dryRun`.
 pub(super) fn delete_options(
     dry_run: bool,
     uid: Option<&str>,
@@ -177,7 +168,7 @@ pub(super) fn delete_options(
     options.into()
 }
 
-/// The text at the pointer of what the server sent, or has sent; empty where there is none.
+/// The text at the pointer of a JSON document; empty if there is none.
 pub(super) fn text(json: &[u8], pointer: &str) -> String {
     let find = || {
         let json = std::str::from_utf8(json).ok()?;
@@ -188,67 +179,33 @@ pub(super) fn text(json: &[u8], pointer: &str) -> String {
     find().unwrap_or_default()
 }
 
-// === impl Identity ===
-
-impl<'a> Identity<'a> {
-    /// Of an object that is there.
-    pub(super) fn of(target: &'a Target) -> Self {
-        Self { name: Some(target.name()), ..Self::of_new(target) }
-    }
-
-    /// Of one that is not there yet.
-    pub(super) fn of_new(target: &'a Target) -> Self {
-        let api_version = target.is_whole().then(|| target.gvr.api_version());
-        Self { api_version, namespace: &target.namespace, name: None }
-    }
-
-    /// The server looks at the path; whoever wrote another name into the object meant another object.
-    pub(super) fn check(&self, head: &Head<'_>) -> Result<(), ApiError> {
-        let agree = |pointer: &str, raw: Option<&RawValue>, expected: &str| match said(pointer, raw)? {
-            Some(found) if found != expected => {
-                let found = shown(&found);
-                let message = format!(
-                    "{pointer} of the object is {found:?}, and the arguments of the call say {expected:?}"
-                );
-                Err(ApiError::bad_argument(message))
-            }
-            _ => Ok(()),
-        };
-        if let Some(api_version) = &self.api_version {
-            agree("/apiVersion", head.api_version, api_version)?;
-        }
-        agree("/metadata/namespace", head.metadata().namespace, self.namespace)?;
-        self.name.map_or(Ok(()), |name| agree("/metadata/name", head.metadata().name, name))
-    }
-}
-
 // === impl Head ===
 
 impl<'a> Head<'a> {
-    /// The object's own name; empty: it leaves it to the server.
+    /// The object's name; empty if the server is to choose one.
     pub(super) fn name(&self) -> Result<Cow<'a, str>, ApiError> {
-        Ok(said("/metadata/name", self.metadata().name)?.unwrap_or_default())
+        Ok(field("/metadata/name", self.metadata().name)?.unwrap_or_default())
     }
 
-    /// True where the server would refuse it for an object that is not there: it has an identity of its own.
+    /// Returns true if the object has a UID. The server refuses to create such an object.
     pub(super) fn has_uid(&self) -> Result<bool, ApiError> {
-        Ok(said("/metadata/uid", self.metadata().uid)?.is_some_and(|uid| !uid.is_empty()))
+        Ok(field("/metadata/uid", self.metadata().uid)?.is_some_and(|uid| !uid.is_empty()))
     }
 
-    fn metadata(&self) -> &Metadata<'a> {
+    pub(super) fn metadata(&self) -> &Metadata<'a> {
         const NONE: &Metadata<'static> = &Metadata { name: None, namespace: None, uid: None };
         self.metadata.as_ref().unwrap_or(NONE)
     }
 }
 
-/// The text that stands there; none where nothing does, or `null`.
-fn said<'a>(pointer: &str, raw: Option<&'a RawValue>) -> Result<Option<Cow<'a, str>>, ApiError> {
+/// The text of a field. Returns `None` if the field is missing or `null`.
+pub(super) fn field<'a>(pointer: &str, raw: Option<&'a RawValue>) -> Result<Option<Cow<'a, str>>, ApiError> {
     let Some(raw) = raw.map(RawValue::get) else { return Ok(None) };
     let plain = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match plain {
         Some(plain) if !plain.contains('\\') => Ok(Some(Cow::Borrowed(plain))),
         _ => serde_json::from_str(raw).map(|text: String| Some(Cow::Owned(text))).map_err(|_| {
-            ApiError::bad_argument(format!("{pointer} of the object is {}, and no text", shown(raw)))
+            ApiError::bad_argument(format!("{pointer} of the object is {}, not a text", shown(raw)))
         }),
     }
 }
@@ -262,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_sent_without_white_space_and_in_plain_letters() {
+    fn a_body_is_sent_without_white_space_and_needless_escapes() {
         for (text, expected) in [
             ("{ \"a\" : [ 1e5 , true,\tnull ]\r\n}", "{\"a\":[1e5,true,null]}"),
             (
@@ -280,14 +237,14 @@ mod tests {
         }
         let breaks = format!("[\"{}\"]", "\u{2028}".repeat(BODY_BYTES / 6));
         assert!(compacted(&breaks).unwrap_err().starts_with("the body has 3145732 bytes"));
-        assert!(compacted(r#"["\ud800"]"#).unwrap_err().starts_with("the body is no JSON: "));
+        assert!(compacted(r#"["\ud800"]"#).unwrap_err().starts_with("the body is not JSON: "));
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(compacted(&deep(MAX_DEPTH)).is_ok());
         assert!(compacted(&deep(MAX_DEPTH + 1)).unwrap_err().contains("nested deeper than 127"));
     }
 
     #[test]
-    fn what_an_object_says_twice_of_itself_is_refused() {
+    fn duplicate_keys_of_the_identity_are_refused() {
         let refused = |text| object(text).err().unwrap().message;
         for text in [
             r#"{"metadata":{"name":"a"},"metadata":{}}"#,
@@ -297,7 +254,7 @@ mod tests {
             assert!(refused(text).contains("duplicate field"), "{}", refused(text));
         }
         assert!(refused(r#"{"metadata":"x"}"#).contains("expected an object"));
-        assert!(refused(r#"{"spec":{"#).starts_with("the body is no JSON: EOF"));
+        assert!(refused(r#"{"spec":{"#).starts_with("the body is not JSON: EOF"));
         let escaped = object(r#"{"metadata":{"n\u0061me":"\u0061","uid":null}}"#).unwrap();
         assert_eq!((&*escaped.name().unwrap(), escaped.has_uid().unwrap()), ("a", false));
         assert_eq!(&*object(r#"{"metadata":null}"#).unwrap().name().unwrap(), "");

@@ -1,30 +1,24 @@
-//! How many requests a plugin may make: a token bucket for all its calls and instances.
+//! How many requests a plugin may make.
 
 use std::{
     num::NonZeroU32,
     time::{Duration, Instant},
 };
 
+use informer_types::TokenBucket;
 use parking_lot::Mutex;
 
-/// One token a request; so many a second, and one second's worth after a pause. Starts full.
+/// A token bucket for all calls and instances of a plugin: one token a request, with a burst of one second.
 #[derive(Debug, Default)]
-pub(super) struct RequestBudget(Mutex<Option<Bucket>>);
-
-#[derive(Debug)]
-struct Bucket {
-    /// Below zero: promised to requests that wait.
-    tokens: f64,
-    at: Instant,
-}
+pub(super) struct RequestBudget(Mutex<Option<TokenBucket>>);
 
 // === impl RequestBudget ===
 
 impl RequestBudget {
-    /// Promises a token: how long to wait for it.
+    /// Takes a token, in advance if there is none, and returns how long the caller has to wait for it.
     ///
     /// # Errors
-    /// How long it would take, where that is later than `until`; nothing is taken then.
+    /// The wait, if it would end after `until`; no token is taken then.
     pub(super) fn reserve(
         &self,
         per_second: NonZeroU32,
@@ -33,16 +27,13 @@ impl RequestBudget {
     ) -> Result<Duration, Duration> {
         let rate = f64::from(per_second.get());
         let mut bucket = self.0.lock();
-        let bucket = bucket.get_or_insert(Bucket { tokens: rate, at: now });
-        let refill = now.saturating_duration_since(bucket.at).as_secs_f64() * rate;
-        bucket.tokens = (bucket.tokens + refill).min(rate);
-        bucket.at = bucket.at.max(now);
-        let wait = Duration::from_secs_f64(((1.0 - bucket.tokens) / rate).max(0.0));
-        if now + wait > until {
-            return Err(wait);
+        let bucket = bucket.get_or_insert_with(|| TokenBucket::new(rate, rate));
+        bucket.set_rate(rate, rate, now);
+        let next = bucket.next(now);
+        if next > until {
+            return Err(next.saturating_duration_since(now));
         }
-        bucket.tokens -= 1.0;
-        Ok(wait)
+        Ok(bucket.reserve(now))
     }
 }
 
@@ -53,7 +44,7 @@ mod tests {
     const FOUR: NonZeroU32 = NonZeroU32::new(4).unwrap();
 
     #[test]
-    fn a_second_s_worth_goes_at_once_and_the_rest_waits_its_turn() {
+    fn the_requests_of_one_second_go_at_once_and_each_further_one_waits_for_its_token() {
         let (budget, now) = (RequestBudget::default(), Instant::now());
         let until = now + Duration::from_secs(60);
         let waits: Vec<u128> =
@@ -63,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_wait_so_long_takes_nothing() {
+    fn a_request_that_cannot_wait_takes_no_token() {
         let (budget, now) = (RequestBudget::default(), Instant::now());
         for _ in 0..4 {
             budget.reserve(FOUR, now, now).unwrap();
@@ -77,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_pause_saves_up_one_second_and_no_more() {
+    fn a_long_pause_saves_the_tokens_of_one_second_only() {
         let (budget, now) = (RequestBudget::default(), Instant::now());
         budget.reserve(FOUR, now, now).unwrap();
         let later = now + Duration::from_secs(3600);

@@ -1,21 +1,21 @@
-//! Answers of the server as the guest sees them.
+//! Errors of the API server, as the guest receives them.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{ApiAnswer, ApiFailure};
+use super::transport::{ApiAnswer, ApiFailure};
 use crate::bindings::informer::plugin::client::{ApiCode, ApiError};
 
-/// Of an answer that is no `Status`, so much is shown.
+/// The most bytes shown of an answer that is not a `Status`.
 const SHOWN_BYTES: usize = 1024;
 
-/// Of an argument that is none, so much is shown.
+/// The most bytes shown of an invalid argument.
 const SHOWN_OF_GUEST: usize = 256;
 
 impl ApiError {
-    /// Nothing was sent.
+    /// An error of the host: no request was sent.
     pub(super) fn host(code: ApiCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), status: 0, retry_after_ms: None }
     }
@@ -24,12 +24,12 @@ impl ApiError {
         Self::host(ApiCode::BadArgument, message)
     }
 
-    /// An answer that is not a success.
+    /// The error for an answer whose status is not a success.
     pub(super) fn answered(answer: &ApiAnswer) -> Self {
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let reason = body.get("reason").and_then(Value::as_str).unwrap_or_default();
-        let asked = body.pointer("/details/retryAfterSeconds").and_then(Value::as_u64);
-        let retry_after = answer.retry_after.or(asked.map(Duration::from_secs));
+        let in_body = body.pointer("/details/retryAfterSeconds").and_then(Value::as_u64);
+        let retry_after = answer.retry_after.or(in_body.map(Duration::from_secs));
         Self {
             code: code(answer.status, reason),
             message: match body.get("message").and_then(Value::as_str) {
@@ -51,7 +51,7 @@ impl From<ApiFailure> for ApiError {
         let message = failure.to_string();
         match failure {
             ApiFailure::TooLarge { status, .. } => {
-                let message = format!("{message}; ask for less, or raise `response` under [plugin.limits]");
+                let message = format!("{message}; request less, or raise `response` under [plugin.limits]");
                 Self { status: status.into(), ..Self::host(ApiCode::TooLarge, message) }
             }
             ApiFailure::Unavailable(_) => Self::host(ApiCode::Unavailable, message),
@@ -59,12 +59,12 @@ impl From<ApiFailure> for ApiError {
     }
 }
 
-/// Of what a guest gave, so much stands in an error.
+/// The part of an argument that an error shows.
 pub(super) fn shown(text: &str) -> &str {
     text.get(..text.floor_char_boundary(SHOWN_OF_GUEST)).unwrap_or_default()
 }
 
-/// As it is written in the WIT.
+/// The name of the code in the WIT.
 pub(super) fn word(code: ApiCode) -> &'static str {
     match code {
         ApiCode::NotGranted => "not-granted",
@@ -85,13 +85,13 @@ pub(super) fn word(code: ApiCode) -> &'static str {
     }
 }
 
-/// A text is what it is, or the server is broken.
+/// The answer as text.
 pub(super) fn text(answer: Bytes) -> Result<String, ApiError> {
     String::from_utf8(answer.into())
         .map_err(|_| ApiError::host(ApiCode::Unavailable, "the server's answer is not UTF-8"))
 }
 
-/// By status, and by reason where one status has two (`k8s.io/apimachinery/pkg/api/errors`).
+/// The code of a status, and of a reason if a status has two (`k8s.io/apimachinery/pkg/api/errors`).
 fn code(status: u16, reason: &str) -> ApiCode {
     match status {
         401 => ApiCode::Unauthorized,
@@ -102,7 +102,7 @@ fn code(status: u16, reason: &str) -> ApiCode {
         410 => ApiCode::Gone,
         429 => ApiCode::TooManyRequests,
         408 | 504 => ApiCode::Timeout,
-        // 400, 405, 406, 413, 415, 422: this request will never do.
+        // 400, 405, 406, 413, 415, 422: this request can never succeed.
         400..500 => ApiCode::Invalid,
         _ => ApiCode::Unavailable,
     }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_of_the_server_is_a_code_of_ours() {
+    fn each_status_of_the_server_has_a_code() {
         for (status, reason, expected) in [
             (400, "BadRequest", "invalid"),
             (401, "Unauthorized", "unauthorized"),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_own_words_and_wait_are_told() {
+    fn the_guest_receives_the_servers_message_and_wait() {
         let body = r#"{"kind":"Status","message":"busy","reason":"TooManyRequests","details":{"retryAfterSeconds":2}}"#;
 
         let error = ApiError::answered(&answer(429, body));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_no_status_is_shown_in_part() {
+    fn an_answer_that_is_not_a_status_is_shown_in_part() {
         let error = ApiError::answered(&answer(502, "<html>bad gateway"));
         assert_eq!(error.message, "the server answered 502 <html>bad gateway");
         assert_eq!(ApiError::answered(&answer(500, "")).message, "the server answered 500");

@@ -1,59 +1,61 @@
-//! What every request passes on its way out: grant, limit, audit.
+//! The checks that every request passes: grant, limit, audit.
 
-use std::{sync::atomic::Ordering::Relaxed, time::Instant};
+use std::time::Instant;
 
 use informer_types::WriteVerb;
+use wasmtime::component::HasData;
 
 use super::{
-    ApiAnswer, ApiRequest,
     audit::Audit,
+    draft::Draft,
     error,
-    target::{Draft, Target},
+    target::Target,
+    transport::{ApiAnswer, ApiRequest},
+    write::Write,
 };
 use crate::{
     bindings::informer::plugin::client::{ApiCode, ApiError},
     guest::Guest,
 };
 
-/// What is to be done.
-pub(super) struct Write<'a> {
-    pub(super) verb: WriteVerb,
-    pub(super) dry_run: bool,
-    /// Of the object; empty where the server chooses it.
-    pub(super) name: &'a str,
-    /// It may make an object that is not there, and `verb` does not say so.
-    pub(super) may_create: bool,
+/// A call of the guest to this capability.
+pub(super) struct Calls<'a>(pub(super) &'a mut Guest);
+
+impl HasData for Calls<'static> {
+    type Data<'a> = Calls<'a>;
 }
 
-impl Guest {
-    /// One object, or its subresource.
+// === impl Calls ===
+
+impl Calls<'_> {
+    /// Checks the grant to read one object, or its subresource.
     pub(super) fn may_read(&self, target: &Target) -> Result<(), ApiError> {
-        let read = self.config.grants.read.as_ref();
+        let read = self.0.config.grants.read.as_ref();
         let namespaces = read.and_then(|read| read.of(&target.gvr, target.subresource.as_deref()));
         if !namespaces.is_some_and(|namespaces| namespaces.contains(&target.namespace)) {
             return Err(self.refuse(&format!("reading {target}"), "read"));
         }
-        if target.gvr.is_secrets() && !self.config.grants.secrets.contains(&target.namespace, target.name()) {
+        if target.gvr.is_secrets() && !self.0.config.grants.secrets.contains(&target.namespace, target.name()) {
             return Err(self.refuse(&format!("reading {target}"), "secrets"));
         }
         Ok(())
     }
 
-    /// The objects of a namespace, or of all.
+    /// Checks the grant to list the objects of a namespace, or of all namespaces.
     pub(super) fn may_list(&self, target: &Target, namespace: Option<&str>) -> Result<(), ApiError> {
-        let read = self.config.grants.read.as_ref();
+        let read = self.0.config.grants.read.as_ref();
         let namespaces = read.and_then(|read| read.namespaces(&target.gvr));
-        // Without a namespace the path names none: `contains` is true for all namespaces then, and only then.
+        // The empty namespace stands for all namespaces: a grant contains it only if it covers them all.
         if !namespaces.is_some_and(|granted| granted.contains(namespace.unwrap_or_default())) {
             return Err(self.refuse(&format!("listing {target}"), "read"));
         }
-        if target.gvr.is_secrets() && !self.config.grants.secrets.contain_all(namespace) {
+        if target.gvr.is_secrets() && !self.0.config.grants.secrets.contain_all(namespace) {
             return Err(self.refuse(&format!("listing {target}"), "secrets"));
         }
         Ok(())
     }
 
-    /// Checks the grant, waits for the budget, and only then makes the request and sends it, with an audit record.
+    /// Makes a write with an audit record: checks the grant, waits for the budget, builds the request and sends it.
     pub(super) async fn write(
         &mut self,
         write: Write<'_>,
@@ -66,35 +68,35 @@ impl Guest {
 
     fn may_write(&self, write: &Write<'_>, target: &Target) -> Result<(), ApiError> {
         let Write { verb, name, may_create, .. } = *write;
-        let grants = &self.config.grants;
+        let grants = &self.0.config.grants;
         let subresource = target.subresource.as_deref();
         let allow = |verb| {
             let write = grants.write.as_ref();
             write.is_some_and(|grants| grants.allow(verb, &target.gvr, subresource, &target.namespace))
         };
-        // Who writes a Secret can read it: the answer is the whole object.
+        // A plugin that writes a Secret can read it: the answer is the whole object.
         let secret = !target.gvr.is_secrets()
             || grants.secrets.contains(&target.namespace, name)
             || grants.secrets.contain_all(Some(&target.namespace));
         let (what, line) = if !allow(verb) {
             (format!("{verb} of {target}"), "write")
         } else if may_create && !allow(WriteVerb::Create) {
-            let why = "without the `metadata.uid` of one that is there, which may make it and so needs `create` too,";
+            let why = "without the `metadata.uid` of the existing object, which may create it and so also needs `create`,";
             (format!("{verb} of {target} {why}"), "write")
         } else if !secret {
             (format!("{verb} of {target}"), "secrets")
         } else {
             return Ok(());
         };
-        // A token each, as long as there are some: a plugin that does not stop does not fill the log.
+        // A line takes a token as a request does, so a plugin that tries again and again cannot fill the log.
         let now = Instant::now();
-        if self.sources.client.0.budget.reserve(self.config.limits.requests, now, now).is_ok() {
-            Audit::begin(&self.config.name, write, target).refused();
+        if self.0.sources.client.0.budget.reserve(self.0.config.limits.requests, now, now).is_ok() {
+            Audit::begin(&self.0.config.name, write, target).refused();
         }
         Err(self.refuse(&what, line))
     }
 
-    /// A write that is granted. What the budget does not let out, or what makes no request, leaves no record.
+    /// Sends a write that is granted. It leaves no record if the budget refuses it or the request cannot be built.
     pub(super) async fn audited(
         &mut self,
         write: Write<'_>,
@@ -103,36 +105,39 @@ impl Guest {
     ) -> Result<ApiAnswer, ApiError> {
         self.token().await?;
         let request = self.request(draft()?)?;
-        let audit = Audit::begin(&self.config.name, &write, target);
+        let audit = Audit::begin(&self.0.config.name, &write, target);
         let answer = self.exchange(request).await;
         audit.settle(&answer);
         answer
     }
 
-    /// A request that needs no record.
-    pub(super) async fn ask(&mut self, request: Draft) -> Result<ApiAnswer, ApiError> {
+    /// Sends a read, which needs no audit record.
+    pub(super) async fn read(&mut self, request: Draft) -> Result<ApiAnswer, ApiError> {
         let request = self.request(request)?;
         self.token().await?;
         self.exchange(request).await
     }
 
-    /// Waits for the plugin's budget, if that is within the deadline of the call.
+    /// Waits for a token of the plugin's budget.
+    ///
+    /// # Errors
+    /// If the token would come too late for the deadline of the call.
     async fn token(&mut self) -> Result<(), ApiError> {
-        let limit = self.config.limits.requests;
-        // A tenth of the call's time is left for the request: one that is sent at the deadline is sent for nothing.
-        let (deadline, room) = (self.call.clock.deadline(), self.call.allowed / 10);
+        let limit = self.0.config.limits.requests;
+        // A tenth of the call's time stays for the request itself: a request sent at the deadline would be useless.
+        let (deadline, room) = (self.0.call.clock.deadline(), self.0.call.allowed / 10);
         let latest = deadline.checked_sub(room).unwrap_or(deadline);
-        match self.sources.client.0.budget.reserve(limit, Instant::now(), latest) {
+        match self.0.sources.client.0.budget.reserve(limit, Instant::now(), latest) {
             Ok(wait) if wait.is_zero() => Ok(()),
             Ok(wait) => {
                 tokio::time::sleep(wait).await;
                 Ok(())
             }
             Err(wait) => {
-                self.counters.client.limited.fetch_add(1, Relaxed);
+                self.0.counters.client.limited.increment();
                 let message = format!(
-                    "more than {limit} requests a second, and the next may not be made before the deadline of this \
-                     call: make fewer, or raise `requests` under [plugin.limits]"
+                    "the plugin makes more than {limit} requests a second, and no further one fits before the deadline of \
+                     this call: make fewer, or raise `requests` under [plugin.limits]"
                 );
                 let retry_after_ms = Some(u32::try_from(wait.as_millis()).unwrap_or(u32::MAX));
                 Err(ApiError { retry_after_ms, ..ApiError::host(ApiCode::LimitExceeded, message) })
@@ -142,32 +147,32 @@ impl Guest {
 
     fn request(&self, draft: Draft) -> Result<ApiRequest, ApiError> {
         Ok(ApiRequest {
-            plugin: self.config.name.clone(),
+            plugin: self.0.config.name.clone(),
             path: draft.path()?,
             method: draft.method,
             content_type: draft.content_type,
             body: draft.body,
-            longest_answer: self.config.limits.response_bytes,
+            longest_answer: self.0.config.limits.response_bytes,
         })
     }
 
-    /// Sends, and turns what is no success into an error.
+    /// Sends the request. An answer whose status is not a success is an error.
     async fn exchange(&mut self, request: ApiRequest) -> Result<ApiAnswer, ApiError> {
-        let (counters, client) = (&self.counters.client, &self.sources.client.0);
-        counters.requests.fetch_add(1, Relaxed);
+        let (counters, client) = (&self.0.counters.client, &self.0.sources.client.0);
+        counters.requests.increment();
         let answer = match client.transport.send(request).await {
             Ok(answer) if (200..300).contains(&answer.status) => Ok(answer),
             Ok(answer) => Err(ApiError::answered(&answer)),
             Err(failure) => Err(failure.into()),
         };
         if answer.is_err() {
-            counters.failed.fetch_add(1, Relaxed);
+            counters.failed.increment();
         }
         answer
     }
 
     pub(super) fn refuse(&self, what: &str, line: &str) -> ApiError {
-        self.counters.client.refused.fetch_add(1, Relaxed);
+        self.0.counters.client.refused.increment();
         let message = format!("{what} is not granted: add it to `{line}` under [plugin.grant]");
         ApiError::host(ApiCode::NotGranted, message)
     }

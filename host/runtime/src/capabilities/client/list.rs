@@ -3,13 +3,13 @@
 use http::Method;
 use serde_json::Value;
 
-use super::target::{Draft, Target};
+use super::{draft::Draft, target::Target};
 use crate::bindings::informer::plugin::client::{ApiCode, ApiError, ListOptions, ObjectPage};
 
-/// As client-go's pager.
+/// The default page size, the one of client-go's pager.
 const PAGE: u32 = 500;
 
-/// No selector of a person's is a hundredth of it; and the server's own page tokens are short.
+/// The longest selector or page token: a hundred times what people write and servers issue.
 const TEXT_BYTES: usize = 16 << 10;
 
 pub(super) fn request(target: &Target, options: &ListOptions) -> Result<Draft, ApiError> {
@@ -31,11 +31,10 @@ pub(super) fn request(target: &Target, options: &ListOptions) -> Result<Draft, A
     Ok(draft)
 }
 
-/// The server leaves `apiVersion` and `kind` out of the items of a list of built-in types; here each object says
-/// what it is.
+/// Reads a page. The server leaves `apiVersion` and `kind` out of the items of built-in types; the page adds them to each.
 pub(super) fn page(answer: &[u8]) -> Result<ObjectPage, ApiError> {
     let broken =
-        |why: String| ApiError::host(ApiCode::Unavailable, format!("the server's list is none: {why}"));
+        |why: String| ApiError::host(ApiCode::Unavailable, format!("the server's list cannot be read: {why}"));
     let mut list: Value = serde_json::from_slice(answer).map_err(|error| broken(error.to_string()))?;
     let text = |pointer: &str| list.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let next = Some(text("/metadata/continue")).filter(|token| !token.is_empty());

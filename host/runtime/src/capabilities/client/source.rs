@@ -1,20 +1,17 @@
-//! What one plugin's client is made of, over all its calls, instances and versions.
+//! What the client of one plugin shares over all its calls, instances and versions.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::sync::Arc;
 
 use futures::future::{BoxFuture, ready};
 
 use super::{
-    ApiAnswer, ApiClient, ApiFailure, ApiRequest,
     budget::RequestBudget,
     events::{EventSeries, SpamFilter},
+    transport::{ApiAnswer, ApiClient, ApiFailure, ApiRequest},
 };
 
-/// The way to the API server of one plugin, with its request budget and the events it recorded lately: one for each
-/// plugin, over all its versions. Cheap to clone; clones share all of it.
+/// The way of one plugin to the API server, with the plugin's request budget and the series of Events that it recorded
+/// lately. There is one for each plugin, over all its versions. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct ClientSource(pub(super) Arc<Shared>);
 
@@ -23,41 +20,17 @@ pub(super) struct Shared {
     pub(super) budget: RequestBudget,
     pub(super) series: EventSeries,
     pub(super) spam: SpamFilter,
-    /// What the plugin's Events name as where they come from: the pod, or the machine.
+    /// The `reportingInstance` of the plugin's Events: the name of the pod or of the machine.
     pub(super) instance: String,
 }
 
-/// A snapshot of what a plugin's client did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClientStats {
-    /// Sent.
-    pub requests: u64,
-    /// Of these, answered with an error, or not at all.
-    pub failed: u64,
-    /// Not sent because no grant allows them.
-    pub refused: u64,
-    /// Not sent because the plugin's request limit was reached.
-    pub limited: u64,
-    /// Events left out because there were too many about one object.
-    pub events_suppressed: u64,
-}
-
-/// Where there is nobody to ask.
-struct Nobody;
-
-#[derive(Debug, Default)]
-pub(crate) struct ClientCounters {
-    pub(super) requests: AtomicU64,
-    pub(super) failed: AtomicU64,
-    pub(super) refused: AtomicU64,
-    pub(super) limited: AtomicU64,
-    pub(super) events_suppressed: AtomicU64,
-}
+/// Answers every request with [`ApiFailure::Unavailable`].
+struct NoServer;
 
 // === impl ClientSource ===
 
 impl ClientSource {
-    /// `instance` is shown in the plugin's Events: the name of the pod, or of the machine.
+    /// `instance` is shown in the plugin's Events: the name of the pod or of the machine.
     pub fn new(transport: Arc<dyn ApiClient>, instance: impl Into<String>) -> Self {
         Self(Arc::new(Shared {
             transport,
@@ -69,29 +42,15 @@ impl ClientSource {
     }
 }
 
-/// No API server: every request is answered `unavailable`.
+/// No API server: every request fails with `unavailable`.
 impl Default for ClientSource {
     fn default() -> Self {
-        Self::new(Arc::new(Nobody), String::new())
+        Self::new(Arc::new(NoServer), String::new())
     }
 }
 
-impl ApiClient for Nobody {
+impl ApiClient for NoServer {
     fn send(&self, _: ApiRequest) -> BoxFuture<'_, Result<ApiAnswer, ApiFailure>> {
         Box::pin(ready(Err(ApiFailure::Unavailable("this host has no API server".to_owned()))))
-    }
-}
-
-// === impl ClientCounters ===
-
-impl ClientCounters {
-    pub(crate) fn snapshot(&self) -> ClientStats {
-        ClientStats {
-            requests: self.requests.load(Relaxed),
-            failed: self.failed.load(Relaxed),
-            refused: self.refused.load(Relaxed),
-            limited: self.limited.load(Relaxed),
-            events_suppressed: self.events_suppressed.load(Relaxed),
-        }
     }
 }

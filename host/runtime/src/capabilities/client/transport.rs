@@ -1,4 +1,4 @@
-//! What the composition root lends: a way to the API server.
+//! The transport to the API server, which the composition root provides.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,36 +11,36 @@ pub trait ApiClient: Send + Sync + 'static {
     /// Sends one request and reads its whole answer, whatever its status.
     ///
     /// # Errors
-    /// [`ApiFailure`] where there is no such answer. A write may have been made then.
+    /// [`ApiFailure`] if there is no complete answer. The server may have executed a write all the same.
     ///
     /// # Cancel safety
-    /// A dropped future ends the request; whether the server has acted on it is not known.
+    /// Dropping the future ends the request. Whether the server executed it is unknown.
     fn send(&self, request: ApiRequest) -> BoxFuture<'_, Result<ApiAnswer, ApiFailure>>;
 }
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiRequest {
-    /// Whose it is: the server's log and audit see it as part of the user agent.
+    /// The name of the plugin. It becomes part of the user agent, which the server's log and audit show.
     pub plugin: Arc<str>,
-    /// Of HTTP.
+    /// HTTP method.
     pub method: Method,
-    /// Path and query, encoded, beginning with `/`.
+    /// Path and query, percent-encoded, starting with `/`.
     pub path: String,
-    /// Of the body; none: there is no body.
+    /// Content type of the body. `None` means that there is no body.
     pub content_type: Option<&'static str>,
-    /// JSON text.
+    /// Body, as JSON text.
     pub body: Bytes,
-    /// An answer that is longer is not read to its end, in bytes.
+    /// The longest answer that is read, in bytes.
     pub longest_answer: usize,
 }
 
-/// What came back.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiAnswer {
-    /// Of HTTP.
+    /// HTTP status.
     pub status: u16,
-    /// The `Retry-After` header.
+    /// Value of the `Retry-After` header.
     pub retry_after: Option<Duration>,
     /// The whole body.
     pub body: Bytes,
@@ -49,15 +49,15 @@ pub struct ApiAnswer {
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiFailure {
-    /// It is longer than asked for; the status came all the same.
+    /// The answer is longer than [`ApiRequest::longest_answer`].
     #[error("the answer is longer than the plugin's limit of {limit} bytes")]
     TooLarge {
-        /// Of HTTP.
+        /// HTTP status of the answer.
         status: u16,
-        /// What was asked for.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// No connection, or one that broke.
+    /// There was no connection, or it broke.
     #[error("{0}")]
     Unavailable(String),
 }

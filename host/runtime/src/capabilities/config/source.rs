@@ -1,42 +1,42 @@
-//! Configuration that comes from files, as the capability needs it.
+//! The configuration files of a plugin, as the capability needs them.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use futures::future::{BoxFuture, ready};
 
-/// The files that a plugin's configuration is taken from besides its table.
+/// The configuration files of one plugin, which add to its table.
 pub trait ConfigSource: Send + Sync + 'static {
-    /// What is in them now, by name; read anew at each call, so that a change needs no restart. One call sees one
-    /// state of a mounted ConfigMap or Secret. Nothing of it is ever logged.
+    /// The texts of all files by name. They are read anew at each call, so that a change needs no restart. One call sees
+    /// one state of a mounted ConfigMap or Secret. The texts are never logged.
     ///
     /// # Errors
-    /// [`ConfigFilesError`] where one cannot be read, is no text, or all are too large.
+    /// [`ConfigFilesError`] if a file cannot be read, is not text, or the files are too large together.
     ///
     /// # Cancel safety
-    /// A dropped future lets the reading end for nothing.
+    /// If the future is dropped, the reading goes on and its result is lost.
     fn files(&self) -> BoxFuture<'_, Result<BTreeMap<String, String>, ConfigFilesError>>;
 
-    /// What is in the one of this name, which is all that is read; none where there is none.
+    /// The text of the file of this name. Reads no other file. Returns `None` if there is no such file.
     ///
     /// # Errors
-    /// [`ConfigFilesError`] where it cannot be read, is no text or is too large, or where one cannot look for it.
+    /// [`ConfigFilesError`] if the file cannot be looked up or read, is not text, or is too large.
     ///
     /// # Cancel safety
     /// As [`ConfigSource::files`].
     fn file(&self, name: &str) -> BoxFuture<'_, Result<Option<String>, ConfigFilesError>>;
 }
 
-/// Why the files cannot be had, for whoever runs the host. Nothing of what is in them is in it.
+/// Why the configuration files cannot be read. The text is for the operator and holds nothing of the files' content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the configuration files of the plugin: {}: {why}", path.display())]
 pub struct ConfigFilesError {
-    /// As the configuration names it: nothing for a plugin.
+    /// The path in the configuration. A plugin never sees it.
     pub path: PathBuf,
-    /// What is wrong with it; a file below it is named by its name alone.
+    /// The problem. A file in a directory appears by its name alone.
     pub why: String,
 }
 
-/// No files: the table is all there is.
+/// No configuration files: the plugin has its table alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoConfigFiles;
 

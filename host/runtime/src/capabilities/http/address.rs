@@ -1,34 +1,34 @@
-//! Which addresses a request may connect to, whatever name led there.
+//! Which addresses a request may connect to, whatever name resolved to them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How far an address is open to plugins.
+/// Whether plugins may connect to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// By any granted name. Private ranges are: the services of a cluster live there.
+    /// Any granted name may lead there. This includes private ranges: the services of a cluster are there.
     Open,
-    /// This machine: only where the grant has this very address.
+    /// The loopback of this machine: only a grant that names this address leads there.
     Loopback,
-    /// Never, and why.
+    /// No plugin may connect, for this reason.
     Never(&'static str),
 }
 
-/// Judges an address, and the IPv4 address inside it where it carries one.
+/// Classifies an address, or the IPv4 address inside it if there is one.
 pub(super) fn reach(address: IpAddr) -> Reach {
     match address.to_canonical() {
         IpAddr::V4(address) => reach_v4(address),
         IpAddr::V6(address) => match embedded(address) {
-            // Loopback inside a tunnel is nobody's loopback.
+            // Loopback inside a tunnel may be the loopback of any machine.
             Some(inner) => match reach_v4(inner) {
                 Reach::Open => Reach::Open,
-                _ => Reach::Never("it carries an address that is not open"),
+                _ => Reach::Never("it contains an address that no plugin may reach"),
             },
             None => reach_v6(address),
         },
     }
 }
 
-/// The address itself and the one that it carries, for comparing with a list.
+/// The address and the IPv4 address inside it, to be compared with a list.
 pub(super) fn forms(address: IpAddr) -> impl Iterator<Item = IpAddr> {
     let canonical = address.to_canonical();
     let inner = match canonical {
@@ -43,7 +43,7 @@ fn reach_v4(address: Ipv4Addr) -> Reach {
         [127, ..] => Reach::Loopback,
         [0, ..] => Reach::Never("it is unspecified"),
         [169, 254, ..] => Reach::Never("it is link-local"),
-        // What the clouds serve metadata and agents from, besides link-local addresses.
+        // Clouds serve metadata and agents from these addresses and from link-local ones.
         [168, 63, 129, 16] | [100, 100, 100, 200] | [192, 0, 0, 192] => {
             Reach::Never("it is a cloud's metadata service")
         }
@@ -58,13 +58,13 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
         [0, 0, 0, 0, 0, 0, 0, 0] => Reach::Never("it is unspecified"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Reach::Loopback,
         [0xfe80..=0xfebf, ..] => Reach::Never("it is link-local"),
-        [0xfec0..=0xfeff, ..] => Reach::Never("it is site-local, which nobody uses any more"),
+        [0xfec0..=0xfeff, ..] => Reach::Never("it is site-local, which is deprecated"),
         [0xff00..=0xffff, ..] => Reach::Never("it is multicast"),
         // AWS and Google.
         [0xfd00, 0x0ec2, ..] | [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254] => {
             Reach::Never("it is a cloud's metadata service")
         }
-        [0x2001, 0, ..] | [0x0064, 0xff9b, 1, ..] => Reach::Never("it is of a tunnel that may lead anywhere"),
+        [0x2001, 0, ..] | [0x0064, 0xff9b, 1, ..] => Reach::Never("it belongs to a tunnel that may lead anywhere"),
         _ => Reach::Open,
     }
 }
@@ -95,18 +95,18 @@ mod tests {
         {
             assert_eq!(of(text), Reach::Open, "{text}");
         }
-        assert_eq!(of("64:ff9b::101:101"), Reach::Open, "what DNS64 makes of 1.1.1.1");
+        assert_eq!(of("64:ff9b::101:101"), Reach::Open, "the DNS64 form of 1.1.1.1");
     }
 
     #[test]
-    fn this_machine_is_open_to_none_but_its_own_address() {
+    fn loopback_addresses_in_every_form_are_loopback() {
         for text in ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"] {
             assert_eq!(of(text), Reach::Loopback, "{text}");
         }
     }
 
     #[test]
-    fn what_is_nobodys_business_is_never_open_in_any_form() {
+    fn metadata_link_local_and_multicast_addresses_are_closed_in_every_form() {
         for text in [
             "0.0.0.0",
             "0.1.2.3",

@@ -1,4 +1,4 @@
-//! Bodies within their limits.
+//! Bodies of requests and answers, within their limits.
 
 use std::{
     pin::Pin,
@@ -16,39 +16,47 @@ use wasmtime_wasi_http::{Error, WasiBody};
 use super::traffic::Traffic;
 use crate::{LogLevel, output::Output};
 
-/// What the guest sends.
+/// The body that the guest sends.
 pub(super) struct RequestBody {
     body: WasiBody,
-    limit: usize,
-    left: usize,
+    room: Room,
     traffic: Arc<Traffic>,
 }
 
-/// What the server sends, until the deadline of the call that asked for it.
+/// The body that the server sends, until the deadline of the call that made the request.
 pub(super) struct ResponseBody {
     body: Incoming,
-    limit: usize,
-    left: usize,
-    traffic: Arc<Traffic>,
-    deadline: Instant,
-    /// The longest silence allowed, where the guest asked for one.
-    between_bytes: Option<Duration>,
+    room: Room,
+    terms: Terms,
+    /// Ends when the server was silent for too long.
     silence: Pin<Box<Sleep>>,
-    /// Says that it broke off: of that a guest hears no code.
-    told: Told,
 }
 
-/// Who is told of an answer that breaks off, and of which.
-pub(super) struct Told {
+/// The terms of an answer's body.
+pub(super) struct Terms {
+    /// The most bytes.
+    pub(super) limit: usize,
+    pub(super) deadline: Instant,
+    /// The longest silence that the guest allows. `None` means no limit but the deadline.
+    pub(super) between_bytes: Option<Duration>,
+    pub(super) traffic: Arc<Traffic>,
+    /// Receives a line if the answer breaks off: the guest receives no error code for that.
     pub(super) output: Output,
+    /// The request, for that line.
     pub(super) what: String,
+}
+
+/// The bytes that a body may still have.
+struct Room {
+    limit: usize,
+    left: usize,
 }
 
 // === impl RequestBody ===
 
 impl RequestBody {
     pub(super) fn new(body: WasiBody, limit: usize, traffic: Arc<Traffic>) -> Self {
-        Self { body, limit, left: limit, traffic }
+        Self { body, room: Room { limit, left: limit }, traffic }
     }
 }
 
@@ -63,13 +71,10 @@ impl Body for RequestBody {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         let bytes = length(frame.as_ref());
         self.traffic.sent(bytes);
-        Poll::Ready(match self.left.checked_sub(bytes) {
-            Some(left) => {
-                self.left = left;
-                frame
-            }
-            None => Some(Err(Error::HttpRequestBodySize(u64::try_from(self.limit).ok()))),
-        })
+        if self.room.take(bytes) {
+            return Poll::Ready(frame);
+        }
+        Poll::Ready(Some(Err(Error::HttpRequestBodySize(u64::try_from(self.room.limit).ok()))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -84,21 +89,14 @@ impl Body for RequestBody {
 // === impl ResponseBody ===
 
 impl ResponseBody {
-    pub(super) fn new(
-        body: Incoming,
-        limit: usize,
-        traffic: Arc<Traffic>,
-        deadline: Instant,
-        between_bytes: Option<Duration>,
-        told: Told,
-    ) -> Self {
-        let silence = Box::pin(sleep_until(latest(deadline, between_bytes)));
-        Self { body, limit, left: limit, traffic, deadline, between_bytes, silence, told }
+    pub(super) fn new(body: Incoming, terms: Terms) -> Self {
+        let silence = Box::pin(sleep_until(terms.next_byte_by()));
+        Self { body, room: Room { limit: terms.limit, left: terms.limit }, terms, silence }
     }
 
     fn break_off<T>(&self, error: Error) -> Option<Result<T, Error>> {
-        let line = format!("http: {}: the answer broke off: {error}", self.told.what);
-        self.told.output.about(LogLevel::Warn, &line);
+        let line = format!("http: {}: the answer broke off: {error}", self.terms.what);
+        self.terms.output.about(LogLevel::Warn, &line);
         Some(Err(error))
     }
 }
@@ -119,14 +117,13 @@ impl Body for ResponseBody {
             }
         };
         let bytes = length(frame.as_ref());
-        self.traffic.received(bytes);
-        let next = latest(self.deadline, self.between_bytes);
+        self.terms.traffic.received(bytes);
+        let next = self.terms.next_byte_by();
         self.silence.as_mut().reset(next);
-        let Some(left) = self.left.checked_sub(bytes) else {
-            self.left = 0;
-            return Poll::Ready(self.break_off(too_large(self.limit)));
-        };
-        self.left = left;
+        if !self.room.take(bytes) {
+            self.room.left = 0;
+            return Poll::Ready(self.break_off(too_large(self.room.limit)));
+        }
         Poll::Ready(match frame {
             Some(Err(error)) => self.break_off(broken(&error)),
             Some(Ok(frame)) => Some(Ok(frame)),
@@ -143,18 +140,33 @@ impl Body for ResponseBody {
     }
 }
 
-/// A response that is larger than the plugin may receive.
+// === impl Terms ===
+
+impl Terms {
+    fn next_byte_by(&self) -> Instant {
+        self.between_bytes.map_or(self.deadline, |silence| self.deadline.min(Instant::now() + silence))
+    }
+}
+
+// === impl Room ===
+
+impl Room {
+    /// Returns true if the bytes fit.
+    fn take(&mut self, bytes: usize) -> bool {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+}
+
+/// The error for an answer that exceeds the limit.
 pub(super) fn too_large(limit: usize) -> Error {
     Error::HttpResponseBodySize(u64::try_from(limit).ok())
 }
 
-/// An answer that breaks off.
+/// The error for an answer that breaks off.
 fn broken(error: &hyper::Error) -> Error {
     if error.is_incomplete_message() { Error::HttpResponseIncomplete } else { Error::HttpProtocolError }
-}
-
-fn latest(deadline: Instant, between_bytes: Option<Duration>) -> Instant {
-    between_bytes.map_or(deadline, |silence| deadline.min(Instant::now() + silence))
 }
 
 fn length<E>(frame: Option<&Result<Frame<Bytes>, E>>) -> usize {

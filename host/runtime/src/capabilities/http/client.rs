@@ -1,4 +1,4 @@
-//! What the requests of all plugins share: how names are resolved, whom TLS trusts, and what nobody reaches.
+//! What the requests of all plugins share: the resolver, the trusted authorities, and the protected places.
 
 use std::{
     collections::BTreeSet,
@@ -24,58 +24,58 @@ use super::{
     target::{Host, Target},
 };
 
-/// How long the addresses of what is protected are taken to be true.
+/// How long the addresses of a protected name are used before the next lookup.
 const PROTECTED_FOR: Duration = Duration::from_secs(30);
 
-/// How long a lookup that failed is not made again.
+/// The pause after a failed lookup of a protected name.
 const FAILED_FOR: Duration = Duration::from_secs(2);
 
-/// Addresses remembered of one protected name, whose answers may rotate.
+/// The most addresses remembered of a protected name, whose answers may rotate.
 const PROTECTED_ADDRESSES: usize = 64;
 
-/// What the composition root says about outgoing HTTP.
+/// The settings of outgoing HTTP, which the composition root provides.
 pub struct HttpConfig {
-    /// How names are resolved.
+    /// Resolves names.
     pub resolver: Arc<dyn Resolver>,
-    /// Places that no grant leads to, whatever name resolves there: the API server, which plugins reach by `client`
-    /// and with their own grants only, and the host's own endpoint.
+    /// Places that no plugin reaches, whatever name resolves to them: the API server, which plugins reach by `client`
+    /// and their grants only, and the host's own endpoint.
     pub protected: Vec<Protected>,
-    /// Networks that no grant leads to.
+    /// Networks that no plugin reaches.
     pub deny: Vec<IpNet>,
-    /// PEM: authorities trusted besides the system's.
+    /// Certificates of authorities trusted in addition to the system's, as PEM.
     pub extra_authorities: Vec<u8>,
 }
 
 /// A place that no plugin may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protected {
-    /// With its article: "the API server".
+    /// The place, with its article: "the API server".
     pub what: &'static str,
-    /// A name or an address, as a URL has it.
+    /// A name or an address, as in a URL.
     pub host: String,
-    /// On this machine's loopback only this port is protected, elsewhere the whole address.
+    /// The port. On the loopback of this machine only this port is protected, elsewhere the whole address.
     pub port: u16,
 }
 
-/// What cannot be protected, or whom TLS cannot trust.
+/// Why the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpConfigError {
-    /// The host is no name and no address.
-    #[error("{what} at {host:?} is no host that requests can be kept away from")]
+    /// The host of a protected place is neither a name nor an address.
+    #[error("{what} at {host:?} cannot be protected: this is neither a name nor an address")]
     Protected {
-        /// As in [`Protected`].
+        /// [`Protected::what`].
         what: &'static str,
-        /// As in [`Protected`].
+        /// [`Protected::host`].
         host: String,
     },
-    /// The text has no certificate in it, or a bad one.
+    /// The text holds no certificate, or an invalid one.
     #[error("the extra certificate authorities cannot be read: {0}")]
     Authorities(String),
 }
 
 /// Makes the requests of all plugins. Cheap to clone.
 ///
-/// There are no proxies: a proxy would resolve the name once more and connect to what was never judged.
+/// Proxies are not used: a proxy would resolve the name again and connect to an address that was never checked.
 #[derive(Clone)]
 pub struct HttpClient(Arc<Shared>);
 
@@ -92,7 +92,7 @@ struct Place {
     host: Host,
     port: u16,
     known: Mutex<Known>,
-    /// One lookup at a time.
+    /// Allows one lookup at a time.
     looking: tokio::sync::Mutex<()>,
 }
 
@@ -111,7 +111,7 @@ pub(super) enum NoAddress {
 // === impl HttpConfig ===
 
 impl Default for HttpConfig {
-    /// The system's resolver and authorities, nothing protected.
+    /// The system's resolver and authorities, and no protected place.
     fn default() -> Self {
         Self {
             resolver: Arc::new(SystemResolver),
@@ -125,10 +125,10 @@ impl Default for HttpConfig {
 // === impl HttpClient ===
 
 impl HttpClient {
-    /// Opens no connection and looks nothing up.
+    /// Opens no connection and resolves no name.
     ///
     /// # Errors
-    /// [`HttpConfigError`] where something cannot be protected or trusted.
+    /// [`HttpConfigError`] if a place cannot be protected or an authority cannot be read.
     pub fn new(config: HttpConfig) -> Result<Self, HttpConfigError> {
         let place = |Protected { what, host, port }| {
             let bracketed = host.contains(':') && !host.starts_with('[');
@@ -146,8 +146,8 @@ impl HttpClient {
         })))
     }
 
-    /// Resolves the host of an admitted request, once, and judges every address it has: one that may not be
-    /// reached refuses the request, for a name that leads there is not to be trusted with the others either.
+    /// Resolves the host of a granted request once and checks every address. A single address that may not be reached
+    /// refuses the request: the name is not trusted with its other addresses either.
     pub(super) async fn addresses(
         &self,
         target: &Target,
@@ -166,12 +166,12 @@ impl HttpClient {
             return Err(NoAddress::Unresolved(none));
         }
         for address in &addresses {
-            self.judge(*address, target.port, grant, &ticket).await.map_err(NoAddress::Denied)?;
+            self.check(*address, target.port, grant, &ticket).await.map_err(NoAddress::Denied)?;
         }
         Ok(addresses.iter().map(|address| SocketAddr::new(address.to_canonical(), target.port)).collect())
     }
 
-    async fn judge(
+    async fn check(
         &self,
         address: IpAddr,
         port: u16,
@@ -198,7 +198,7 @@ impl HttpClient {
         Ok(())
     }
 
-    /// The TLS settings; the system's authorities are read at the first request that needs them.
+    /// The TLS settings. The system's authorities are read at the first request that needs them.
     pub(super) async fn tls(&self) -> io::Result<Arc<ClientConfig>> {
         let shared = Arc::clone(&self.0);
         let load = || async move {
@@ -237,9 +237,9 @@ impl Place {
         }
     }
 
-    /// Keeps what was known before where the name cannot be resolved just now; where nothing was known, nothing can be
-    /// kept away from it, so every request is denied. The lookup is one of the request's own: it counts among those of
-    /// its plugin until it returns, also where nobody waits for it any more.
+    /// Updates the addresses of the name. If the lookup fails, the known addresses stay. If none is known, every request is
+    /// denied, because no address can be ruled out. The lookup counts as a request of the plugin until it returns, even if
+    /// the request was dropped meanwhile.
     async fn look_up(&self, name: &str, resolver: &dyn Resolver, ticket: &Ticket) -> Result<(), Denied> {
         let _one_at_a_time = self.looking.lock().await;
         let due = self.known.lock().until.is_none_or(|until| Instant::now() >= until);
@@ -254,7 +254,7 @@ impl Place {
 // === impl Known ===
 
 impl Known {
-    /// What a lookup found; nothing where it failed.
+    /// Adds the result of a lookup, which is empty if the lookup failed.
     fn learn(&mut self, found: &[IpAddr]) {
         if found.is_empty() {
             self.until = Some(Instant::now() + FAILED_FOR);
@@ -272,7 +272,7 @@ fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, HttpConfigErr
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let read = read.map_err(|error| HttpConfigError::Authorities(error.to_string()))?;
     if read.is_empty() && !pem.is_empty() {
-        return Err(HttpConfigError::Authorities("there is no certificate in it".to_owned()));
+        return Err(HttpConfigError::Authorities("the text holds no certificate".to_owned()));
     }
     Ok(read)
 }
@@ -308,21 +308,21 @@ mod tests {
 
     use super::{super::traffic::Traffic, *};
 
-    /// Means something harmless at first, and this machine from then on.
+    /// Resolves to public addresses at first and to this machine from then on.
     #[derive(Default)]
     struct Rebinding(AtomicUsize);
 
     impl Resolver for Rebinding {
         fn resolve(&self, _: String, _: Ticket) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
             let answers = [["198.51.100.7", "2001:db8::7"], ["127.0.0.1", "::1"]];
-            let asked = self.0.fetch_add(1, Ordering::Relaxed);
-            let answer = answers[asked.min(1)].iter().map(|text| text.parse().unwrap()).collect();
+            let lookups = self.0.fetch_add(1, Ordering::Relaxed);
+            let answer = answers[lookups.min(1)].iter().map(|text| text.parse().unwrap()).collect();
             Box::pin(ready(Ok(answer)))
         }
     }
 
     #[tokio::test]
-    async fn the_addresses_to_connect_to_are_those_that_were_judged() {
+    async fn the_connection_goes_to_an_address_that_was_checked() {
         let client =
             HttpClient::new(HttpConfig { resolver: Arc::new(Rebinding::default()), ..HttpConfig::default() })
                 .unwrap();
@@ -332,13 +332,13 @@ mod tests {
         let first = client.addresses(&target, &grant, Ticket::default()).await;
         let second = client.addresses(&target, &grant, Ticket::default()).await;
 
-        let judged: Vec<SocketAddr> =
+        let checked: Vec<SocketAddr> =
             ["198.51.100.7:8080", "[2001:db8::7]:8080"].iter().map(|text| text.parse().unwrap()).collect();
-        assert_eq!(first.ok(), Some(judged));
+        assert_eq!(first.ok(), Some(checked));
         assert!(matches!(second, Err(NoAddress::Denied(Denied::Address { .. }))));
     }
 
-    /// Knows no name, and how often it was asked by whom.
+    /// Resolves no name and keeps the ticket of each lookup.
     #[derive(Default)]
     struct Ignorant(Mutex<Vec<Ticket>>);
 
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_protected_name_that_cannot_be_resolved_denies_all_and_is_not_asked_for_each_request() {
+    async fn a_protected_name_without_addresses_denies_every_request_and_is_not_looked_up_each_time() {
         let resolver = Arc::new(Ignorant::default());
         let protected =
             vec![Protected { what: "the API server", host: "api.example.com".to_owned(), port: 443 }];
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_protected_or_trusted_is_said_at_once() {
+    fn a_place_that_cannot_be_protected_and_an_unreadable_authority_are_errors() {
         let protected = vec![Protected { what: "the API server", host: "a b".to_owned(), port: 1 }];
         let unprotected = HttpClient::new(HttpConfig { protected, ..HttpConfig::default() }).unwrap_err();
         let extra_authorities = b"no certificate".to_vec();
@@ -379,8 +379,8 @@ mod tests {
 
         assert_eq!(
             unprotected.to_string(),
-            "the API server at \"a b\" is no host that requests can be kept away from"
+            "the API server at \"a b\" cannot be protected: this is neither a name nor an address"
         );
-        assert!(untrusted.to_string().contains("there is no certificate in it"), "{untrusted}");
+        assert!(untrusted.to_string().contains("the text holds no certificate"), "{untrusted}");
     }
 }

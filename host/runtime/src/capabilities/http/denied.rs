@@ -1,15 +1,15 @@
-//! Why a request is not made.
+//! Why a request is refused.
 
 use std::net::IpAddr;
 
 use super::target::InvalidTarget;
 
-/// What the plugin's log says; the guest itself only hears that the request is denied.
+/// The reason, for the plugin's log. The guest only receives that the request is denied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Denied {
     #[error("{0}")]
     Target(#[from] InvalidTarget),
-    #[error("neither CONNECT nor TRACE is for plugins")]
+    #[error("plugins may use neither CONNECT nor TRACE")]
     Tunnel,
     #[error("it is not granted; add it to `http` under [plugin.grant]")]
     NotGranted,
@@ -17,12 +17,12 @@ pub(super) enum Denied {
     Path,
     #[error("its method is not granted for this address")]
     Method,
-    #[error("{address}, which the name stands for, may not be reached: {why}")]
+    #[error("no plugin may reach {address}, the address of the name: {why}")]
     Address { address: IpAddr, why: &'static str },
     #[error("{address} is {what}")]
     Protected { address: IpAddr, what: &'static str },
     #[error("{address} is denied to all plugins by `http-deny` under [host]")]
     Network { address: IpAddr },
-    #[error("the address of {0} cannot be found, so nothing can be kept away from it")]
+    #[error("the address of {0}, which no plugin may reach, cannot be resolved")]
     Unprotected(&'static str),
 }

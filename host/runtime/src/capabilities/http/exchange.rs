@@ -18,7 +18,7 @@ use tokio_rustls::{TlsConnector, rustls, rustls::pki_types::ServerName};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 use super::{
-    body::{RequestBody, ResponseBody, Told},
+    body::{RequestBody, ResponseBody, Terms},
     client::{HttpClient, NoAddress},
     denied::Denied,
     grant::admitting,
@@ -29,16 +29,16 @@ use super::{
 };
 use crate::{LogLevel, PluginConfig, output::Output};
 
-/// A connection that is not made by then will not be.
+/// The time limit for a connection, including TLS.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// Addresses of one name that are tried.
+/// The most addresses of a name that are tried.
 const ADDRESSES_TRIED: usize = 8;
 
-/// Status line and headers of an answer, in bytes.
+/// The most bytes of the status line and headers of an answer.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// The answer, and what is left to do for its body to come.
+/// The answer, and a future that drives the connection until the body has arrived.
 pub(super) type Answer = (Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>);
 
 type Connection<B> = http1::Connection<TokioIo<Box<dyn Stream>>, B>;
@@ -49,7 +49,7 @@ pub(super) struct Exchange {
     pub(super) config: Arc<PluginConfig>,
     pub(super) output: Output,
     pub(super) traffic: Arc<Traffic>,
-    /// Of the call that makes it.
+    /// The deadline of the call that makes the request.
     pub(super) deadline: Instant,
 }
 
@@ -57,7 +57,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Counts a request, also where nobody waits for its end.
+/// Counts a request at its end, also if its future is dropped.
 struct Counted {
     traffic: Arc<Traffic>,
     outcome: HttpOutcome,
@@ -72,13 +72,13 @@ impl Drop for Counted {
 // === impl Exchange ===
 
 impl Exchange {
-    /// Makes the request, if it is granted, and gives the head of the answer. Redirects are answers like others.
+    /// Makes the request if it is granted, and returns the head of the answer. A redirect is an answer like any other.
     ///
     /// # Errors
-    /// What the guest is told; the plugin's log says more.
+    /// The error for the guest. The plugin's log has the details.
     ///
     /// # Cancel safety
-    /// A dropped future closes the connection.
+    /// Dropping the future closes the connection.
     pub(super) async fn run(
         self,
         request: Request<WasiBody>,
@@ -134,10 +134,10 @@ impl Exchange {
             NoAddress::Unresolved(error) => Problem::unresolved(&error),
         })?;
         let stream = self.open(target, &addresses, options.connect_timeout).await?;
-        self.send(target, stream, running, (request, options)).await
+        self.send(target, stream, running, request, options).await
     }
 
-    /// Connects to exactly what was judged, one address after the other; and speaks TLS where the URL says so.
+    /// Connects to one of the checked addresses, trying one after the other, with TLS if the URL is `https`.
     async fn open(
         &self,
         target: &Target,
@@ -163,7 +163,8 @@ impl Exchange {
         target: &Target,
         stream: Box<dyn Stream>,
         running: Arc<InFlight>,
-        (request, options): (Request<WasiBody>, RequestOptions),
+        request: Request<WasiBody>,
+        options: RequestOptions,
     ) -> Result<Answer, Problem> {
         let limit = self.config.limits.http_body_bytes;
         let head_only = request.method() == Method::HEAD;
@@ -174,30 +175,35 @@ impl Exchange {
         let (mut sender, connection) = handshake.map_err(|error| Problem::protocol(&error, limit))?;
         let first_byte = options.first_byte_timeout.unwrap_or(Duration::MAX);
         let answered = timeout(first_byte, head(sender.send_request(request), connection)).await;
-        let answered = answered.map_err(|_| Problem::timed_out("no answer came in the guest's own time"))?;
+        let answered = answered.map_err(|_| Problem::timed_out("no answer arrived within the guest's own time limit"))?;
         let (response, connection) = answered.map_err(|error| Problem::protocol(&error, limit))?;
         if !head_only && declared(response.headers()).is_some_and(|bytes| bytes > limit) {
             return Err(Problem::response_too_large(limit));
         }
         let deadline = self.deadline;
         let response = response.map(|body| {
-            let traffic = Arc::clone(&self.traffic);
-            let told = Told { output: self.output.clone(), what };
-            ResponseBody::new(body, limit, traffic, deadline, options.between_bytes_timeout, told)
-                .boxed_unsync()
+            let terms = Terms {
+                limit,
+                deadline,
+                between_bytes: options.between_bytes_timeout,
+                traffic: Arc::clone(&self.traffic),
+                output: self.output.clone(),
+                what,
+            };
+            ResponseBody::new(body, terms).boxed_unsync()
         });
         let rest = async move {
-            // The request is under way for as long as the connection is.
+            // The request is in flight until the connection ends.
             let _running = running;
             let Some(connection) = connection else { return Ok(()) };
-            // Whoever reads the body is told of an error; nobody hears this one.
+            // The reader of the body receives errors; this future has no reader.
             timeout_at(deadline, connection).await.ok();
             Ok(())
         };
         Ok((response, Box::new(rest)))
     }
 
-    /// The request as it goes over the wire: the path that was judged, and the host that was granted.
+    /// The request as it is sent: with the checked path and the granted host.
     fn as_sent(
         &self,
         target: &Target,
@@ -221,7 +227,7 @@ impl Exchange {
     }
 }
 
-/// The head of the answer, while the connection is driven; and the connection, unless it is done.
+/// Drives the connection until the head of the answer arrives. Returns the connection too, unless it has ended.
 async fn head(
     sent: impl Future<Output = hyper::Result<Response<hyper::body::Incoming>>>,
     mut connection: Connection<RequestBody>,
@@ -259,10 +265,10 @@ fn server_name(host: &Host) -> Result<ServerName<'static>, rustls::pki_types::In
     }
 }
 
-/// What the headers say of the length of the body.
+/// The length of the body that the headers declare.
 fn declared(headers: &HeaderMap) -> Option<usize> {
     let length = headers.get(CONTENT_LENGTH)?.to_str().ok()?;
-    // A number beyond what fits is beyond every limit; what is no number is hyper's to refuse.
+    // A number that does not fit exceeds every limit. hyper refuses a text that is not a number.
     let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| length.parse().unwrap_or(usize::MAX))
 }

@@ -1,4 +1,4 @@
-//! `http` under `[plugin.grant]`: where requests may go.
+//! The grant `http` under `[plugin.grant]`: where requests may go.
 
 use std::{collections::BTreeSet, fmt, net::IpAddr, str::FromStr};
 
@@ -13,24 +13,24 @@ use super::{
 
 /// One line of the grant: `https://hooks.example.com/services/`, or `GET,POST https://*.example.com:8443/`.
 ///
-/// Displays in full, port and path included. What it grants:
+/// The text form is complete: it includes the port and the path.
 ///
-/// - The scheme is `https` or `http`, the port that of the scheme unless it is written.
-/// - `*.example.com` is every name with one label more, as in a certificate.
-/// - The path is a prefix that ends between segments; what is below it is granted too.
-/// - Without methods every method but CONNECT and TRACE is granted.
-/// - 127.0.0.1 and the other loopback addresses can be reached only where they are written here as addresses;
-///   link-local and metadata addresses cannot be granted at all.
+/// - The scheme is `https` or `http`; the port defaults to the one of the scheme.
+/// - `*.example.com` matches every name with exactly one label more, as in a certificate.
+/// - The path is a prefix that ends between segments: all paths below it are granted.
+/// - Without methods, every method but CONNECT and TRACE is granted.
+/// - A loopback address such as 127.0.0.1 is reached only if the grant names the address. Link-local and metadata addresses
+///   cannot be granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpGrant {
-    /// Empty: any.
+    /// The granted methods. If empty, all methods are granted.
     methods: BTreeSet<String>,
-    /// For a wildcard, the part after `*.`.
+    /// The URL. For a wildcard, its host is the part after `*.`.
     target: Target,
     wildcard: bool,
 }
 
-/// A line that grants nothing; what is wrong with it, and after `; ` what would be right.
+/// An invalid line. The message names the problem and, after `; `, a valid example.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; write for example \"https://hooks.example.com/services/\"")]
 pub struct InvalidHttpGrant(String);
@@ -38,12 +38,12 @@ pub struct InvalidHttpGrant(String);
 // === impl HttpGrant ===
 
 impl HttpGrant {
-    /// True where the grant has this very address.
+    /// Returns true if the grant names this address.
     pub(super) fn names(&self, address: IpAddr) -> bool {
         self.target.host == Host::Address(address)
     }
 
-    /// Judges a request by one line.
+    /// Checks a request against this line.
     fn admits(&self, method: &Method, request: &Target) -> Result<(), Denied> {
         let Target { https, host, port, path } = &self.target;
         if (*https, *port) != (request.https, request.port) || !self.is_host(host, &request.host) {
@@ -58,12 +58,12 @@ impl HttpGrant {
         Ok(())
     }
 
-    fn is_host(&self, granted: &Host, asked: &Host) -> bool {
-        match (granted, asked) {
-            (Host::Name(granted), Host::Name(asked)) if self.wildcard => {
-                asked.split_once('.').is_some_and(|(_, parent)| parent == granted)
+    fn is_host(&self, granted: &Host, requested: &Host) -> bool {
+        match (granted, requested) {
+            (Host::Name(granted), Host::Name(requested)) if self.wildcard => {
+                requested.split_once('.').is_some_and(|(_, parent)| parent == granted)
             }
-            _ => granted == asked,
+            _ => granted == requested,
         }
     }
 }
@@ -71,7 +71,7 @@ impl HttpGrant {
 /// The grant that admits the request.
 ///
 /// # Errors
-/// Of all the reasons against, the one that is nearest to admission.
+/// The reason of the line that comes nearest to granting the request.
 pub(super) fn admitting<'g>(
     grants: &'g [HttpGrant],
     method: &Method,
@@ -108,7 +108,7 @@ impl FromStr for HttpGrant {
             Some((methods, url)) => (methods.trim(), url),
             None => ("", text.trim()),
         };
-        // Before anything is shown: it may hold a password.
+        // First of all: credentials must not appear in any other message.
         if url.contains('@') {
             return Err(InvalidHttpGrant("a URL must not hold credentials".to_owned()));
         }
@@ -123,7 +123,7 @@ impl FromStr for HttpGrant {
         if url.contains('*') {
             return Err(invalid("a `*` stands only for the first label, as in `*.example.com`".to_owned()));
         }
-        let uri: http::Uri = url.parse().map_err(|error| invalid(format!("it is no URL ({error})")))?;
+        let uri: http::Uri = url.parse().map_err(|error| invalid(format!("it is not a URL ({error})")))?;
         let target = Target::of(&uri).map_err(|error| invalid(error.to_string()))?;
         match &target.host {
             Host::Address(_) if wildcard => {
@@ -148,7 +148,7 @@ fn methods_of(text: &str) -> Result<BTreeSet<String>, String> {
             _ if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase()) => {
                 Ok(word.to_owned())
             }
-            _ => Err(format!("`{word}` is no method; methods are written `GET,POST`")),
+            _ => Err(format!("`{word}` is not a method; write methods as `GET,POST`")),
         })
         .collect()
 }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_is_one_label() {
+    fn a_wildcard_matches_one_label() {
         let grants = ["https://*.example.com/"];
 
         assert_eq!(verdict(&grants, &Method::GET, "https://a.example.com/"), Ok(()));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_that_are_named_are_the_only_ones() {
+    fn if_methods_are_named_only_these_are_granted() {
         let grants = ["GET,POST https://a/"];
 
         assert_eq!(verdict(&grants, &Method::GET, "https://a/"), Ok(()));
@@ -212,10 +212,10 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_grants_nothing_says_why() {
+    fn an_invalid_line_is_refused_with_the_reason() {
         for (text, why) in [
             ("hooks.example.com", "neither https nor http"),
-            ("", "no URL"),
+            ("", "not a URL"),
             ("ftp://a/", "neither https nor http"),
             ("https://a/?q=1", "a query or a fragment"),
             ("https://a/#x", "a query or a fragment"),
@@ -228,8 +228,8 @@ mod tests {
             ("http://2130706433/", "unusual spelling"),
             ("https://a:0/", "its port"),
             ("CONNECT https://a/", "CONNECT is never granted"),
-            ("get https://a/", "`get` is no method"),
-            ("GET, https://a/", "`` is no method"),
+            ("get https://a/", "`get` is not a method"),
+            ("GET, https://a/", "`` is not a method"),
             ("https://a/..%2f", "percent-encoding"),
         ] {
             let error = text.parse::<HttpGrant>().unwrap_err().to_string();

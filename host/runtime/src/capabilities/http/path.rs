@@ -1,12 +1,12 @@
-//! Paths as RFC 3986 normalises them (section 6.2.2), so that what is checked is what the server is asked for.
+//! Normalisation of paths (RFC 3986, section 6.2.2), so that the checked path is the path that the server receives.
 
-/// How often a path may be percent-encoded over and over.
+/// The most layers of percent-encoding in a path.
 const LAYERS: usize = 4;
 
-/// A path whose meaning depends on who reads it.
+/// Why a path is refused: servers would read it differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidPath {
-    #[error("its path does not begin with `/`")]
+    #[error("its path does not start with `/`")]
     Relative,
     #[error("its path has a `%` without two hexadecimal digits after it")]
     Escape,
@@ -16,10 +16,10 @@ pub(super) enum InvalidPath {
     Hidden,
 }
 
-/// Decodes what need not be encoded and removes `.` and `..`. The empty path is `/`.
+/// Decodes needless escapes and removes `.` and `..`. The empty path becomes `/`.
 ///
 /// # Errors
-/// [`InvalidPath`] where servers differ in what they make of it: an encoded separator next to dots, for example.
+/// [`InvalidPath`] if servers read the path differently, for example an encoded separator next to dots.
 pub(super) fn normalise(path: &str) -> Result<String, InvalidPath> {
     let rest = match path {
         "" => "",
@@ -45,7 +45,7 @@ pub(super) fn normalise(path: &str) -> Result<String, InvalidPath> {
     Ok(format!("/{}", kept.join("/")))
 }
 
-/// True where the path is the prefix, or below it. A prefix ends between segments: `/a` is not the prefix of `/ab`.
+/// Returns true if the path is the prefix or is below it. A prefix ends between segments: `/a` is not the prefix of `/ab`.
 pub(super) fn is_below(path: &str, prefix: &str) -> bool {
     match path.strip_prefix(prefix) {
         Some(rest) => rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'),
@@ -53,7 +53,7 @@ pub(super) fn is_below(path: &str, prefix: &str) -> bool {
     }
 }
 
-/// One segment with letters, digits, `-`, `.`, `_` and `~` decoded, and the other escapes in capitals.
+/// A segment with letters, digits, `-`, `.`, `_` and `~` decoded, and other escapes in upper case.
 fn unreserved(segment: &str) -> Result<String, InvalidPath> {
     let mut text = String::with_capacity(segment.len());
     let mut bytes = segment.bytes();
@@ -88,7 +88,7 @@ fn unambiguous(segment: &str) -> Result<(), InvalidPath> {
     let mut decoded = segment.as_bytes().to_vec();
     for _ in 0..LAYERS {
         let parts = decoded.split(|byte| b"/\\".contains(byte));
-        // `..;x` is `..` to servers that know path parameters.
+        // Servers that support path parameters read `..;x` as `..`.
         let mut names = parts.map(|part| part.split(|byte| *byte == b';').next().unwrap_or_default());
         let whole = !decoded.iter().any(|byte| b"/\\;".contains(byte));
         if !whole && names.any(|name| matches!(name, b"." | b"..")) {
@@ -109,7 +109,7 @@ fn unambiguous(segment: &str) -> Result<(), InvalidPath> {
     Err(InvalidPath::Hidden)
 }
 
-/// One layer of percent-encoding taken off; what is no escape stays.
+/// Removes one layer of percent-encoding. A text that is not an escape stays.
 fn decode(text: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_normalised_as_rfc_3986_says() {
+    fn a_path_is_normalised_as_in_rfc_3986() {
         for (path, normal) in [
             ("", "/"),
             ("/", "/"),

@@ -1,4 +1,4 @@
-//! A request that came to nothing: for the guest, for the plugin's log and for the counters.
+//! A request without an answer: the error for the guest, the line for the plugin's log and the outcome for the counters.
 
 use std::{error::Error as _, fmt, io};
 
@@ -7,11 +7,11 @@ use wasmtime_wasi_http::Error;
 
 use super::{denied::Denied, traffic::HttpOutcome};
 
-/// Displays as what the log says.
+/// Displays as the line for the log.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) outcome: HttpOutcome,
-    /// What the guest hears: a code of `wasi:http`, without the host's view of the network.
+    /// The error for the guest: a code of `wasi:http`, without the host's view of the network.
     pub(super) error: Error,
     why: String,
 }
@@ -24,7 +24,7 @@ impl Problem {
     }
 
     pub(super) fn limited(most: usize) -> Self {
-        let why = format!("{most} requests are under way, the plugin's limit (`http-requests`)");
+        let why = format!("{most} requests are in flight, the plugin's limit (`http-requests`)");
         Self::new(HttpOutcome::Limited, Error::ConnectionLimitReached, why)
     }
 
@@ -44,7 +44,7 @@ impl Problem {
 
     pub(super) fn unresolved(error: &io::Error) -> Self {
         let code = Error::DnsError { rcode: None, info_code: None };
-        Self::new(HttpOutcome::Failed, code, format!("the name is not resolved: {error}"))
+        Self::new(HttpOutcome::Failed, code, format!("the name cannot be resolved: {error}"))
     }
 
     pub(super) fn unconnected(error: &io::Error) -> Self {
@@ -65,7 +65,7 @@ impl Problem {
         Self::new(HttpOutcome::Failed, code, format!("no TLS: {error}"))
     }
 
-    /// An error of hyper; one of a body is told as such.
+    /// An error of hyper. If a body caused it, the error of the body is reported.
     pub(super) fn protocol(error: &hyper::Error, limit: usize) -> Self {
         match error.source().and_then(|source| source.downcast_ref::<Error>()) {
             Some(Error::HttpRequestBodySize(_)) => Self::request_too_large(limit),

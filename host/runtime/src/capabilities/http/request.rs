@@ -1,4 +1,4 @@
-//! What a guest may write into a request it has not sent: the host keeps it behind a handle, so it has limits here.
+//! Limits on a request that the guest has not sent yet. The host keeps it behind a handle, so its parts need limits.
 
 use wasmtime::{
     StoreContextMut,
@@ -11,23 +11,23 @@ use wasmtime_wasi_http::{
 
 use crate::guest::Guest;
 
-/// As `wasmtime-wasi-http` links it; guests of other patch releases are served by it too.
+/// The version that `wasmtime-wasi-http` links. It serves guests of other patch releases too.
 const TYPES: &str = "wasi:http/types@0.2.12";
 
-/// The longest registered one has 17 letters.
+/// The longest method. The longest registered one has 17 letters.
 const METHOD_BYTES: usize = 32;
 
-/// A name of DNS and a port.
+/// The longest authority: a DNS name and a port.
 const AUTHORITY_BYTES: usize = 512;
 
-/// Most servers take half of it.
+/// The longest path with query. Most servers accept half of it.
 const PATH_BYTES: usize = 16 << 10;
 
-/// What a setter of `wasi:http` answers; an error says that it does not take the value.
+/// The result of a setter of `wasi:http`: an error means that the value is refused.
 type Taken = (Result<(), ()>,);
 
-/// Puts limits before the setters of `outgoing-request`, which were linked before. Of the scheme there is one already.
-pub(crate) fn limit(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+/// Replaces the setters of `outgoing-request`, which are already linked, by setters with limits. `set-scheme` has one.
+pub(super) fn limit(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     let mut types = linker.instance(TYPES)?;
     types.func_wrap("[method]outgoing-request.set-method", set_method)?;

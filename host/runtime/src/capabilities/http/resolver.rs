@@ -1,4 +1,4 @@
-//! Names to addresses.
+//! Resolution of names.
 
 use std::{
     io,
@@ -10,24 +10,23 @@ use futures::future::BoxFuture;
 
 use super::traffic::InFlight;
 
-/// Finds the addresses of a name. Asked once for each request: what it answers is what is judged and connected to,
-/// so a name that means something else a moment later changes nothing (DNS rebinding).
+/// Resolves names. It is called once per request: the addresses that it returns are checked and connected to, so a name
+/// that resolves to another address a moment later changes nothing (DNS rebinding).
 pub trait Resolver: Send + Sync + 'static {
-    /// Every address of the name. The ticket is to be kept for as long as the lookup occupies anything, even
-    /// where nobody waits for it any more.
+    /// Every address of the name. Keep the ticket for as long as the lookup uses resources, even if the future was dropped.
     ///
     /// # Errors
-    /// What the system says, where there is no such name or nobody to ask.
+    /// The system's error if the name does not exist or no server answers.
     fn resolve(&self, name: String, ticket: Ticket) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The request for which a name is looked up: one of those that the plugin may have at a time.
+/// Keeps the request in flight for which a name is looked up: a plugin may have a limited number of them.
 #[derive(Clone, Debug, Default)]
 pub struct Ticket {
     _request: Option<Arc<InFlight>>,
 }
 
-/// What this machine's `getaddrinfo` says: `/etc/hosts` and the cluster's DNS, search domains included.
+/// The resolver of this machine (`getaddrinfo`): `/etc/hosts` and the cluster's DNS, with search domains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
@@ -39,7 +38,7 @@ impl Ticket {
 
 impl Resolver for SystemResolver {
     fn resolve(&self, name: String, ticket: Ticket) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
-        // The system's lookup cannot be cancelled: it counts as a request until it returns.
+        // A lookup of the system cannot be cancelled, so it counts as a request until it returns.
         let lookup = tokio::task::spawn_blocking(move || {
             let found = (name.as_str(), 0).to_socket_addrs();
             drop(ticket);

@@ -1,4 +1,4 @@
-//! Where a request goes: scheme, host, port and path, each in one spelling only.
+//! The URL of a request: scheme, host, port and path, each in its only accepted spelling.
 
 use std::{
     fmt,
@@ -9,15 +9,15 @@ use http::{Uri, uri::Scheme};
 
 use super::path::{InvalidPath, normalise};
 
-/// A name has no more, and neither has one of its labels (RFC 1035).
+/// The longest name and the longest label (RFC 1035).
 const NAME_BYTES: usize = 253;
 const LABEL_BYTES: usize = 63;
 
-/// A host, in lower case and without the dot of the root.
+/// A host, in lower case and without a final dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Host {
     Name(String),
-    /// An IPv4 address written as IPv6 is that IPv4 address.
+    /// An IPv4 address in IPv6 form is stored as the IPv4 address.
     Address(IpAddr),
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Target {
     pub(super) https: bool,
     pub(super) host: Host,
     pub(super) port: u16,
-    /// Normalised; begins with `/`.
+    /// The normalised path, which starts with `/`.
     pub(super) path: String,
 }
 
-/// A URL that has no place here.
+/// Why a URL is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidTarget {
     #[error("its scheme is neither https nor http")]
@@ -40,9 +40,9 @@ pub(super) enum InvalidTarget {
     NoHost,
     #[error("it holds credentials")]
     Credentials,
-    #[error("its port is no number from 1 to 65535")]
+    #[error("its port is not a number from 1 to 65535")]
     Port,
-    #[error("its host is no name of letters, digits, `-`, `_` and dots, and no address")]
+    #[error("its host is neither a name of letters, digits, `-`, `_` and dots nor an address")]
     Name,
     #[error("its host is an address in an unusual spelling")]
     Spelling,
@@ -76,7 +76,7 @@ impl Target {
     }
 }
 
-/// Without the path, which may be a secret: an incoming webhook's is.
+/// Displays without the path, which may be a secret: the path of an incoming webhook is.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.https { "https" } else { "http" };
@@ -103,7 +103,7 @@ impl Host {
         if name.len() > NAME_BYTES || !name.split('.').all(is_label) {
             return Err(InvalidTarget::Name);
         }
-        // `0x7f.1` and `2130706433` are 127.0.0.1 to the system's resolver.
+        // The system's resolver reads `0x7f.1` and `2130706433` as 127.0.0.1.
         let last = name.rsplit('.').next().unwrap_or(name);
         let digits = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
         if last.bytes().all(|byte| byte.is_ascii_digit())
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn one_place_has_one_spelling() {
+    fn every_spelling_of_a_place_becomes_the_same() {
         for (text, shown) in [
             ("https://Hooks.Example.COM./a", "https://hooks.example.com:443"),
             ("http://a", "http://a:80"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_read_as_another_place_is_refused() {
+    fn a_url_that_could_mean_another_place_is_refused() {
         for (text, why) in [
             ("ftp://a/", InvalidTarget::Scheme),
             ("/a", InvalidTarget::Scheme),

@@ -1,24 +1,26 @@
-//! What a plugin's requests are counted by, and how many run at a time.
+//! Counters of a plugin's HTTP requests, and the limit on requests in flight.
 
 use std::{
     collections::BTreeMap,
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
 
 use parking_lot::Mutex;
 
+use crate::counter::Counter;
+
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HttpOutcome {
-    /// The server answered, with whatever status.
+    /// The server answered, with any status.
     Answered,
-    /// It was not made: not granted, or an address that no plugin may reach.
+    /// Not sent: it was not granted, or led to an address that no plugin may reach.
     Denied,
-    /// It was not made: too many of the plugin's requests were under way.
+    /// Not sent: too many requests of the plugin were in flight.
     Limited,
     /// A body was larger than the limit.
     TooLarge,
@@ -26,16 +28,16 @@ pub enum HttpOutcome {
     Failed,
     /// Time ran out.
     TimedOut,
-    /// The guest let go of it, or its call ended, before there was an answer.
+    /// The guest dropped it, or its call ended, before the answer arrived.
     Abandoned,
 }
 
 /// A snapshot of a plugin's requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HttpStats {
-    /// Requests that ended, by how. A body that breaks off after the answer began is not told here.
+    /// Requests that ended, by outcome. A request counts as answered even if the answer's body breaks off.
     pub requests: BTreeMap<HttpOutcome, u64>,
-    /// Requests under way now.
+    /// Requests in flight now.
     pub in_flight: usize,
     /// Bytes of bodies sent.
     pub sent_bytes: u64,
@@ -47,18 +49,18 @@ pub struct HttpStats {
 pub(crate) struct Traffic {
     requests: Mutex<BTreeMap<HttpOutcome, u64>>,
     in_flight: AtomicUsize,
-    sent_bytes: AtomicU64,
-    received_bytes: AtomicU64,
+    sent_bytes: Counter,
+    received_bytes: Counter,
 }
 
-/// One request under way, until it is dropped.
+/// A request in flight. Dropping it ends the request.
 #[derive(Debug)]
 pub(super) struct InFlight(Arc<Traffic>);
 
 // === impl HttpOutcome ===
 
 impl HttpOutcome {
-    /// As labels and JSON have it.
+    /// The name of the outcome in labels and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
@@ -86,14 +88,14 @@ impl Traffic {
     }
 
     pub(super) fn sent(&self, bytes: usize) {
-        self.sent_bytes.fetch_add(bytes as u64, Relaxed);
+        self.sent_bytes.add(bytes as u64);
     }
 
     pub(super) fn received(&self, bytes: usize) {
-        self.received_bytes.fetch_add(bytes as u64, Relaxed);
+        self.received_bytes.add(bytes as u64);
     }
 
-    /// Begins a request; none where as many are under way already.
+    /// Begins a request. Returns `None` if `most` requests are in flight already.
     pub(super) fn begin(self: &Arc<Self>, most: usize) -> Option<InFlight> {
         let more = |running: usize| (running < most).then(|| running + 1);
         self.in_flight.fetch_update(Relaxed, Relaxed, more).ok()?;
@@ -104,8 +106,8 @@ impl Traffic {
         HttpStats {
             requests: self.requests.lock().clone(),
             in_flight: self.in_flight.load(Relaxed),
-            sent_bytes: self.sent_bytes.load(Relaxed),
-            received_bytes: self.received_bytes.load(Relaxed),
+            sent_bytes: self.sent_bytes.get(),
+            received_bytes: self.received_bytes.get(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A host without state.
+//! The key-values of a host without state.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use futures::future::BoxFuture;
 
 use super::{KeyValueError, KeyValueSource, Quota};
 
-/// Keeps nothing: every call is [`KeyValueError::Unavailable`].
+/// Stores nothing: every call fails with [`KeyValueError::Unavailable`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoKeyValues;
 
-/// What a function of the trait gives.
+/// The result of a function of the trait.
 type Kept<'a, T> = BoxFuture<'a, Result<T, KeyValueError>>;
 
 fn nothing<'a, T: Send + 'a>() -> Kept<'a, T> {
-    Box::pin(async { Err(KeyValueError::Unavailable("it keeps nothing")) })
+    Box::pin(async { Err(KeyValueError::Unavailable("this host stores nothing")) })
 }
 
 impl KeyValueSource for NoKeyValues {

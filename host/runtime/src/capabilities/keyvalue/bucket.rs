@@ -1,20 +1,25 @@
-//! An open bucket: its name, and where its lists of keys go on.
+//! The buckets that an instance has open, and the positions of its key lists.
 
 use std::{collections::VecDeque, sync::Arc};
 
-use crate::bindings::wasi::keyvalue::store::Error;
-
-/// Lists of keys that go on in one bucket; beyond it the oldest is forgotten.
+/// Key lists that one bucket can continue. If there are more, the oldest is forgotten.
 const CURSORS: usize = 16;
 
-/// What a guest holds by a handle, for as long as its instance lives.
+/// Buckets that an instance may have open at a time.
+const BUCKETS: u32 = 64;
+
+/// An open bucket. A guest holds it by a handle until it drops the handle or its instance ends.
 #[expect(unreachable_pub, reason = "the generated bindings re-export it")]
 pub struct Bucket {
     name: Arc<str>,
     next_cursor: u64,
-    /// The last key of a page, by the cursor of the next one: keys that come and go meanwhile move no other.
+    /// The last key of a page, by the cursor of the next page: keys that are added or deleted meanwhile move no other key.
     cursors: VecDeque<(u64, String)>,
 }
+
+/// The number of buckets that an instance has open.
+#[derive(Debug, Default)]
+pub(crate) struct OpenBuckets(u32);
 
 // === impl Bucket ===
 
@@ -27,14 +32,15 @@ impl Bucket {
         Arc::clone(&self.name)
     }
 
-    /// The key after which a page begins; none: at the first.
-    pub(super) fn after(&self, cursor: Option<u64>) -> Result<Option<String>, Error> {
+    /// The key after which the page of this cursor begins; `None` for the first page.
+    ///
+    /// # Errors
+    /// A message for the guest if the bucket has no such cursor.
+    pub(super) fn after(&self, cursor: Option<u64>) -> Result<Option<String>, String> {
         let Some(cursor) = cursor else { return Ok(None) };
         let found = self.cursors.iter().find(|(own, _)| *own == cursor);
         found.map(|(_, last)| Some(last.clone())).ok_or_else(|| {
-            Error::Other(format!(
-                "{cursor} is no cursor of this bucket, or {CURSORS} others were given since: list again"
-            ))
+            format!("{cursor} is not a cursor of this bucket, or {CURSORS} newer ones replaced it: list again")
         })
     }
 
@@ -50,12 +56,32 @@ impl Bucket {
     }
 }
 
+// === impl OpenBuckets ===
+
+impl OpenBuckets {
+    /// Returns a message for the guest if no further bucket may be opened.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.0 < BUCKETS {
+            return Ok(());
+        }
+        Err(format!("{BUCKETS} buckets are open in this instance, its limit: drop the ones that are no longer needed"))
+    }
+
+    pub(super) fn opened(&mut self) {
+        self.0 += 1;
+    }
+
+    pub(super) fn closed(&mut self) {
+        self.0 = self.0.saturating_sub(1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_leads_behind_its_key_until_too_many_others_were_given() {
+    fn a_cursor_names_the_page_after_its_key_until_too_many_newer_cursors_exist() {
         let mut bucket = Bucket::new("b".to_owned());
         assert_eq!(bucket.after(None).unwrap(), None);
 
@@ -66,7 +92,7 @@ mod tests {
         }
 
         for unknown in [first, 1 << 40] {
-            assert!(matches!(bucket.after(Some(unknown)), Err(Error::Other(_))), "{unknown}");
+            assert!(bucket.after(Some(unknown)).is_err(), "{unknown}");
         }
     }
 }

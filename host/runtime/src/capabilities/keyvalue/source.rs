@@ -1,23 +1,23 @@
-//! What keeps the key-values, as the capability needs it.
+//! The store of the key-values, as the capability needs it.
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-/// Bytes that a plugin's keys, values and the names of their buckets may have together.
+/// The most bytes that a plugin's keys, values and bucket names may have together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota(pub u64);
 
-/// Keeps the key-values of all plugins, each apart from the others: a bucket belongs to a plugin's name in the
-/// configuration, and survives reloads of it.
+/// Stores the key-values of all plugins, separate for each plugin. A bucket belongs to the name of a plugin in the
+/// configuration and survives reloads of the plugin.
 ///
-/// Every function is one transaction: it does all or nothing, and what it wrote is durable when it returns. A dropped
-/// future lets a transaction go on to its end.
+/// Every function is one transaction: it does all or nothing, and its writes are durable when it returns. If the future
+/// is dropped, the transaction still runs to its end.
 pub trait KeyValueSource: Send + Sync + 'static {
     /// The values, in the order of the keys.
     ///
     /// # Errors
-    /// [`KeyValueError::TooLarge`] where they have more bytes together than `most_bytes`.
+    /// [`KeyValueError::TooLarge`] if the values have more than `most_bytes` bytes together.
     fn get(
         &self,
         plugin: Arc<str>,
@@ -26,7 +26,7 @@ pub trait KeyValueSource: Send + Sync + 'static {
         most_bytes: usize,
     ) -> BoxFuture<'_, Result<Vec<Option<Vec<u8>>>, KeyValueError>>;
 
-    /// Whether there is such a key.
+    /// Returns true if the key exists.
     ///
     /// # Errors
     /// [`KeyValueError::Unavailable`].
@@ -37,10 +37,10 @@ pub trait KeyValueSource: Send + Sync + 'static {
         key: String,
     ) -> BoxFuture<'_, Result<bool, KeyValueError>>;
 
-    /// The keys after this one, or from the first on; at most so many.
+    /// At most `most` keys: those after `after`, or the first ones.
     ///
     /// # Ordering
-    /// By their bytes.
+    /// Sorted by bytes.
     ///
     /// # Errors
     /// [`KeyValueError::Unavailable`].
@@ -52,10 +52,10 @@ pub trait KeyValueSource: Send + Sync + 'static {
         most: usize,
     ) -> BoxFuture<'_, Result<Vec<String>, KeyValueError>>;
 
-    /// Sets what has a value and deletes what has none, in this order.
+    /// Sets the keys that have a value and deletes the others, in the order given.
     ///
     /// # Errors
-    /// [`KeyValueError::Quota`] where more would be kept than the quota, unless it becomes less by it.
+    /// [`KeyValueError::Quota`] if the plugin would store more than the quota, unless the changes reduce what it stores.
     fn change(
         &self,
         plugin: Arc<str>,
@@ -64,10 +64,10 @@ pub trait KeyValueSource: Send + Sync + 'static {
         quota: Quota,
     ) -> BoxFuture<'_, Result<(), KeyValueError>>;
 
-    /// Adds to the decimal number that the value is; none counts as 0. Gives the sum.
+    /// Adds `delta` to the decimal number under the key and returns the sum. A missing key counts as 0.
     ///
     /// # Errors
-    /// [`KeyValueError::NotANumber`], also where the sum has no room in 64 bits.
+    /// [`KeyValueError::NotANumber`] if the value is not a number, or if the sum exceeds 64 bits.
     fn increment(
         &self,
         plugin: Arc<str>,
@@ -81,31 +81,31 @@ pub trait KeyValueSource: Send + Sync + 'static {
 /// Why a plugin's key-values cannot be read or written. The text is for the plugin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyValueError {
-    /// The grant allows less.
+    /// The write would exceed the quota of the grant.
     #[error("quota exceeded: {wanted} bytes with this write, `keyvalue` under [plugin.grant] allows {quota}")]
     Quota {
-        /// What would be kept.
+        /// Bytes stored after the write.
         wanted: u64,
-        /// What may be kept.
+        /// Bytes that the grant allows.
         quota: u64,
     },
     /// The answer exceeds the plugin's limit.
     #[error(
-        "the values have more than the plugin's limit of {limit} bytes: ask for fewer, or raise `response`"
+        "the values have more than the plugin's limit of {limit} bytes: read fewer keys at once, or raise `response`"
     )]
     TooLarge {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// The value is something else.
+    /// The value cannot be incremented.
     #[error(
-        "the value of `{key}` cannot be incremented: it is no decimal number of 64 bits, or the sum is none"
+        "the value of `{key}` cannot be incremented: the value or the sum is not a decimal number of 64 bits"
     )]
     NotANumber {
         /// The key.
         key: String,
     },
-    /// The database does not work now; the host's log and `/readyz` say more.
+    /// The database does not work now. The host's log and `/readyz` report the details.
     #[error("the host's state cannot be used: {0}")]
     Unavailable(&'static str),
 }

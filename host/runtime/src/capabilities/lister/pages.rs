@@ -1,4 +1,4 @@
-//! Lists that a call has open: every page of one list comes from one snapshot.
+//! The lists that a call has open. Every page of one list comes from one snapshot.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use crate::bindings::informer::plugin::{
     types::{Error, ErrorCode},
 };
 
-/// Objects a page at most; also where the guest leaves it to the host.
+/// The most objects on a page, and the default.
 const PAGE: usize = 500;
 
-/// Lists one call may have open: beyond it the one used longest ago is closed, so that a guest that never finishes
-/// a list holds no more than these snapshots.
+/// The most lists that a call may have open. One more closes the list that was used longest ago, so that a guest that
+/// never finishes a list holds a bounded number of snapshots.
 const OPEN_AT_MOST: usize = 8;
 
-/// The open lists of one call, the one used last at the end.
+/// The open lists of one call. The list used last is at the end.
 #[derive(Default)]
 pub(crate) struct OpenLists {
-    /// Counts up for as long as the instance lives, so that a token of an earlier call is never one of this.
+    /// Counts up for as long as the instance lives, so that a token of an earlier call is never a token of this call.
     next_id: u64,
     open: Vec<Snapshot>,
 }
 
-/// One list: what was asked, and all of the answer.
+/// One list: the query and all matching objects.
 #[derive(Clone)]
 pub(super) struct Snapshot {
     id: u64,
@@ -33,7 +33,7 @@ pub(super) struct Snapshot {
     objects: Arc<[Arc<Object>]>,
 }
 
-/// Where a page begins.
+/// The place in a list where a page begins.
 pub(super) struct Cursor {
     snapshot: Snapshot,
     at: usize,
@@ -43,19 +43,19 @@ pub(super) struct Cursor {
 // === impl OpenLists ===
 
 impl OpenLists {
-    /// The call is over; its lists are closed.
+    /// Ends the call: its lists are closed.
     pub(crate) fn renew(&mut self) {
         self.open.clear();
     }
 
-    /// The beginning of a new list.
+    /// The first page of a new list.
     pub(super) fn open(&mut self, gvr: Gvr, of: Selector, part: &Page, objects: Vec<Arc<Object>>) -> Cursor {
         let id = self.next_id;
         self.next_id += 1;
         Cursor { snapshot: Snapshot { id, gvr, of, objects: objects.into() }, at: 0, limit: limit(part) }
     }
 
-    /// The place in an open list that the token names.
+    /// The page that the token names.
     pub(super) fn resume(&self, token: &str, gvr: &Gvr, of: &Selector, part: &Page) -> Result<Cursor, Error> {
         let (snapshot, at) = self.find(token)?;
         if snapshot.gvr != *gvr || snapshot.of != *of {
@@ -65,7 +65,8 @@ impl OpenLists {
         Ok(Cursor { snapshot: snapshot.clone(), at, limit: limit(part) })
     }
 
-    /// The page ended after so many objects: gives the token of the next one, or closes the list.
+    /// Ends the page after `taken` objects. Returns the token of the next page, or closes the list and returns `None` if
+    /// there is none.
     pub(super) fn advance(&mut self, cursor: Cursor, taken: usize) -> Option<String> {
         let Cursor { snapshot, at, .. } = cursor;
         let next = at.saturating_add(taken);
@@ -87,8 +88,8 @@ impl OpenLists {
             parts.and_then(|(id, at): (u64, usize)| Some((self.open.iter().find(|open| open.id == id)?, at)));
         found.ok_or_else(|| {
             let message = format!(
-                "the page token `{token}` is of no open list: the call it belongs to has returned, the list was \
-                 read to its end, or {OPEN_AT_MOST} other lists were begun since; list again from the start"
+                "the page token `{token}` belongs to no open list: its call has returned, the list was read to \
+                 its end, or {OPEN_AT_MOST} other lists were started since; list again from the start"
             );
             Error::new(ErrorCode::StalePage, message)
         })
@@ -98,14 +99,14 @@ impl OpenLists {
 // === impl Cursor ===
 
 impl Cursor {
-    /// What the page may show.
+    /// The objects of the page, before the limit of one answer.
     pub(super) fn objects(&self) -> &[Arc<Object>] {
         let end = self.at.saturating_add(self.limit).min(self.snapshot.objects.len());
         self.snapshot.objects.get(self.at..end).unwrap_or_default()
     }
 }
 
-/// Objects on the page asked for.
+/// The most objects on the requested page.
 fn limit(part: &Page) -> usize {
     match usize::try_from(part.limit).unwrap_or(PAGE).min(PAGE) {
         0 => PAGE,

@@ -2,75 +2,71 @@
 
 use std::collections::BTreeMap;
 
+use informer_types::Histogram;
 use parking_lot::Mutex;
 
-/// Upper bounds of the buckets, each of its own; one more holds what is larger.
-const BOUNDS: [f64; 19] = [
+/// Upper bounds of the buckets of every histogram. One more bucket holds larger values.
+static BOUNDS: [f64; 19] = [
     0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0,
     500.0, 1000.0,
 ];
 
-/// A series is kept for ever: what it is called has a limit.
+/// Limits of names and labels: a series is kept for good.
 const NAME_BYTES: usize = 128;
 const VALUE_BYTES: usize = 256;
 const LABELS: usize = 16;
 
-/// What the exposition appends to names itself.
+/// Endings that the exposition itself appends to names.
 const SUFFIXES: [&str; 5] = ["_bucket", "_sum", "_count", "_created", "_info"];
 
 type Labels = Vec<(String, String)>;
 
-/// What a name measures, for good.
+/// The kind of a metric. The first use of a name fixes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MetricKind {
-    /// It only grows.
+    /// A sum that only grows.
     Counter,
-    /// It is set.
+    /// A value that is set.
     Gauge,
-    /// It is observed.
+    /// Observations, counted by size.
     Histogram,
 }
 
-/// One name and all its series.
+/// A metric: one name with all its series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricFamily {
-    /// As the plugin calls it, but for the `_total` of a counter.
+    /// The name that the plugin uses, without the `_total` of a counter.
     pub name: String,
-    /// Fixed by its first use.
+    /// The kind, fixed by the first use of the name.
     pub kind: MetricKind,
-    /// By their labels.
+    /// The series, sorted by their labels.
     pub series: Vec<MetricSeries>,
 }
 
-/// One combination of labels.
+/// The value of one combination of labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricSeries {
-    /// Sorted by name.
+    /// Labels, sorted by name.
     pub labels: Vec<(String, String)>,
-    /// What was measured.
+    /// The value.
     pub value: MetricValue,
 }
 
-/// A value, by its kind.
+/// The value of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MetricValue {
-    /// Of a counter or a gauge.
+    /// The value of a counter or a gauge.
     Number(f64),
-    /// Of a histogram.
-    Distribution {
-        /// Of everything observed.
-        sum: f64,
-        /// Observations by the upper bound of their bucket, not cumulated; the last bound is infinite.
-        buckets: Vec<(f64, u64)>,
-    },
+    /// The observations of a histogram.
+    Histogram(Histogram),
 }
 
-/// What the plugin keeps, and was refused.
+/// Counters of the metrics of one plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MetricsStats {
     /// Series kept.
     pub series: usize,
-    /// Values refused, for whatever reason.
+    /// Values refused, for any reason.
     pub refused: u64,
 }
 
@@ -83,14 +79,14 @@ struct State {
     stats: MetricsStats,
 }
 
-/// Why a value is not taken.
+/// Why a value is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refused {
-    #[error("`{0}` is no name: at most 128 of a-z, A-Z, 0-9 and `_`, no digit first, `__` nowhere")]
+    #[error("`{0}` is not a valid name: use at most 128 of a-z, A-Z, 0-9 and `_`, no digit first, no `__`")]
     Name(String),
-    #[error("`{name}` ends in `{suffix}`, which the exposition appends itself")]
+    #[error("`{name}` ends in `{suffix}`, which the exposition itself appends")]
     Suffix { name: String, suffix: &'static str },
-    #[error("the label `{0}` belongs to the host")]
+    #[error("the label `{0}` is reserved for the host")]
     Reserved(String),
     #[error("the label `{0}` is given twice")]
     Twice(String),
@@ -102,7 +98,7 @@ pub(super) enum Refused {
     Kind { name: String, was: &'static str },
     #[error("{0} cannot be added to a counter")]
     Negative(String),
-    #[error("it is no number")]
+    #[error("the value is not a number")]
     NotANumber,
     #[error(
         "the plugin has {limit} series, its limit: raise `metric-series` under [plugin.limits], or use fewer labels"
@@ -113,7 +109,7 @@ pub(super) enum Refused {
 // === impl MetricKind ===
 
 impl MetricKind {
-    /// As the exposition has it.
+    /// The name of the kind in the exposition.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -126,7 +122,7 @@ impl MetricKind {
 // === impl Registry ===
 
 impl Registry {
-    /// Takes one value, or counts that it was refused.
+    /// Records one value, or counts that it was refused.
     pub(super) fn measure(
         &self,
         kind: MetricKind,
@@ -147,7 +143,7 @@ impl Registry {
         self.0.lock().stats
     }
 
-    /// All of it at one moment, by name.
+    /// A snapshot of all families, sorted by name.
     pub(crate) fn families(&self) -> Vec<MetricFamily> {
         let state = self.0.lock();
         let family = |(name, (kind, series)): (&String, &(MetricKind, BTreeMap<Labels, MetricValue>))| {
@@ -204,10 +200,7 @@ impl MetricValue {
     fn new(kind: MetricKind) -> Self {
         match kind {
             MetricKind::Counter | MetricKind::Gauge => Self::Number(0.0),
-            MetricKind::Histogram => {
-                let bounds = BOUNDS.into_iter().chain([f64::INFINITY]);
-                Self::Distribution { sum: 0.0, buckets: bounds.map(|bound| (bound, 0)).collect() }
-            }
+            MetricKind::Histogram => Self::Histogram(Histogram::new(&BOUNDS)),
         }
     }
 
@@ -215,17 +208,12 @@ impl MetricValue {
         match self {
             Self::Number(number) if kind == MetricKind::Gauge => *number = value,
             Self::Number(number) => *number += value,
-            Self::Distribution { sum, buckets } => {
-                *sum += value;
-                if let Some((_, count)) = buckets.iter_mut().find(|(bound, _)| value <= *bound) {
-                    *count += 1;
-                }
-            }
+            Self::Histogram(histogram) => histogram.observe(value),
         }
     }
 }
 
-/// The name of the family: a counter may be called with or without its `_total`.
+/// Returns the name of the family: a plugin may name a counter with or without `_total`.
 fn family_name(kind: MetricKind, name: &str) -> Result<&str, Refused> {
     let name = if kind == MetricKind::Counter { name.strip_suffix("_total").unwrap_or(name) } else { name };
     if !is_name(name) {
@@ -279,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn values_add_up_are_set_and_are_counted_by_their_size() {
+    fn a_counter_adds_values_a_gauge_keeps_the_last_and_a_histogram_counts_by_size() {
         let registry = Registry::default();
         let take = |kind, name, value| registry.measure(kind, name, vec![], value, 10).unwrap();
         take(MetricKind::Counter, "seen_total", 1.0);
@@ -296,14 +284,15 @@ mod tests {
             families.iter().map(|family| (family.name.as_str(), &family.series[0].value)).collect();
         assert_eq!(numbers[0], ("seen", &MetricValue::Number(3.5)));
         assert_eq!(numbers[1], ("size", &MetricValue::Number(-1.0)));
-        let MetricValue::Distribution { sum, buckets } = numbers[2].1 else { panic!("{numbers:?}") };
-        let filled: Vec<f64> =
-            buckets.iter().filter(|(_, count)| *count > 0).map(|(bound, _)| *bound).collect();
-        assert_eq!((*sum, filled), (5003.0025, vec![0.001, 0.002, 5.0, f64::INFINITY]));
+        let MetricValue::Histogram(histogram) = numbers[2].1 else { panic!("{numbers:?}") };
+        assert_eq!((histogram.sum(), histogram.count()), (5003.0025, 4));
+        let cumulative: Vec<_> = histogram.cumulative().collect();
+        assert_eq!(cumulative[..2], [(0.001, 1), (0.002, 2)]);
+        assert_eq!(cumulative.last(), Some(&(1000.0, 3)), "the largest value is above the last bound");
     }
 
     #[test]
-    fn the_order_of_labels_makes_no_other_series() {
+    fn labels_in_another_order_name_the_same_series() {
         let registry = Registry::default();
         for pairs in [[("a", "1"), ("b", "2")], [("b", "2"), ("a", "1")]] {
             registry.measure(MetricKind::Counter, "x", labels(&pairs), 1.0, 10).unwrap();
@@ -314,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_series_ends_at_the_limit_and_what_is_there_goes_on() {
+    fn at_the_limit_new_series_are_refused_and_existing_ones_still_count() {
         let registry = Registry::default();
         let take = |uid: &str| registry.measure(MetricKind::Counter, "x", labels(&[("uid", uid)]), 1.0, 100);
         let taken = (0..10_000).filter(|uid| take(&uid.to_string()).is_ok()).count();
@@ -326,34 +315,34 @@ mod tests {
     }
 
     #[test]
-    fn what_would_break_the_exposition_is_refused() {
+    fn names_labels_and_values_that_would_break_the_exposition_are_refused() {
         let registry = Registry::default();
         let take = |kind, name: &str, pairs: &[(&str, &str)], value| {
             registry.measure(kind, name, labels(pairs), value, 10).unwrap_err().to_string()
         };
         registry.measure(MetricKind::Gauge, "size", vec![], 1.0, 10).unwrap();
         let long = "x".repeat(300);
-        for (told, why) in [
+        for (message, why) in [
             (take(MetricKind::Counter, "size", &[], 1.0), "`size` is a gauge"),
-            (take(MetricKind::Counter, "", &[], 1.0), "is no name"),
-            (take(MetricKind::Counter, "1x", &[], 1.0), "is no name"),
-            (take(MetricKind::Counter, "a b", &[], 1.0), "is no name"),
-            (take(MetricKind::Counter, "a\n", &[], 1.0), "is no name"),
-            (take(MetricKind::Counter, "a__b", &[], 1.0), "is no name"),
-            (take(MetricKind::Counter, &long, &[], 1.0), "is no name"),
+            (take(MetricKind::Counter, "", &[], 1.0), "is not a valid name"),
+            (take(MetricKind::Counter, "1x", &[], 1.0), "is not a valid name"),
+            (take(MetricKind::Counter, "a b", &[], 1.0), "is not a valid name"),
+            (take(MetricKind::Counter, "a\n", &[], 1.0), "is not a valid name"),
+            (take(MetricKind::Counter, "a__b", &[], 1.0), "is not a valid name"),
+            (take(MetricKind::Counter, &long, &[], 1.0), "is not a valid name"),
             (take(MetricKind::Gauge, "x_total", &[], 1.0), "ends in `_total`"),
             (take(MetricKind::Gauge, "x_bucket", &[], 1.0), "ends in `_bucket`"),
             (take(MetricKind::Counter, "x", &[], -1.0), "-1 cannot be added"),
             (take(MetricKind::Counter, "x", &[], f64::INFINITY), "inf cannot be added"),
-            (take(MetricKind::Gauge, "x", &[], f64::NAN), "no number"),
-            (take(MetricKind::Gauge, "x", &[("plugin", "other")], 1.0), "belongs to the host"),
-            (take(MetricKind::Gauge, "x", &[("le", "1")], 1.0), "belongs to the host"),
-            (take(MetricKind::Gauge, "x", &[("a\"", "1")], 1.0), "is no name"),
+            (take(MetricKind::Gauge, "x", &[], f64::NAN), "not a number"),
+            (take(MetricKind::Gauge, "x", &[("plugin", "other")], 1.0), "reserved for the host"),
+            (take(MetricKind::Gauge, "x", &[("le", "1")], 1.0), "reserved for the host"),
+            (take(MetricKind::Gauge, "x", &[("a\"", "1")], 1.0), "is not a valid name"),
             (take(MetricKind::Gauge, "x", &[("a", "1"), ("a", "2")], 1.0), "given twice"),
             (take(MetricKind::Gauge, "x", &[("a", &long)], 1.0), "more than 256 bytes"),
             (take(MetricKind::Gauge, "x", &[("a", "1"); 17], 1.0), "17 labels"),
         ] {
-            assert!(told.contains(why), "{told}: {why}");
+            assert!(message.contains(why), "{message}: {why}");
         }
         assert_eq!(registry.stats(), MetricsStats { series: 1, refused: 18 });
     }

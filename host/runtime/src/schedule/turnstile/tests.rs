@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Counts how often it was woken.
+/// Counts wake-ups.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -17,7 +17,7 @@ impl Wake for Woken {
     }
 }
 
-/// One instance of a plugin.
+/// One guest of a plugin.
 struct Guest {
     turn: Turn,
     woken: Arc<Woken>,
@@ -43,7 +43,7 @@ fn plugin<const N: usize>(turnstile: &Arc<Turnstile>) -> [Guest; N] {
     std::array::from_fn(|_| Guest { turn: Turn::new(turnstile, lane), woken: Arc::default() })
 }
 
-/// A plugin that has the only turn, and ran for so long before without anybody else.
+/// A plugin that holds the only turn and ran alone for this long before.
 fn spinning<const N: usize>(turnstile: &Arc<Turnstile>, ran: Duration) -> [Guest; N] {
     let mut guests = plugin(turnstile);
     assert!(guests[0].enters());
@@ -53,7 +53,7 @@ fn spinning<const N: usize>(turnstile: &Arc<Turnstile>, ran: Duration) -> [Guest
 }
 
 #[test]
-fn as_many_run_as_there_are_turns() {
+fn at_most_as_many_guests_run_as_there_are_turns() {
     let turnstile = turnstile(2);
     let [mut first, mut second, mut third] = plugin(&turnstile);
 
@@ -66,7 +66,7 @@ fn as_many_run_as_there_are_turns() {
 }
 
 #[test]
-fn a_plugin_with_one_guest_comes_next_whatever_another_has_waiting() {
+fn the_single_guest_of_a_plugin_waits_for_one_turn_of_a_plugin_with_many_guests() {
     let turnstile = turnstile(1);
     let mut crowd: [Guest; 8] = plugin(&turnstile);
     let [mut single] = plugin(&turnstile);
@@ -75,7 +75,7 @@ fn a_plugin_with_one_guest_comes_next_whatever_another_has_waiting() {
     assert!(!single.enters());
 
     crowd[0].turn.leave(TURN);
-    // The crowd came first, so one more of it; then the other plugin.
+    // The crowd's lane is first in the circle, then the other plugin's.
     assert!(crowd[1].enters() && !crowd[0].enters());
     crowd[1].turn.leave(TURN);
 
@@ -85,7 +85,7 @@ fn a_plugin_with_one_guest_comes_next_whatever_another_has_waiting() {
 }
 
 #[test]
-fn plugins_take_turns_and_their_guests_the_order_they_came_in() {
+fn turns_go_round_the_plugins_and_guests_of_one_plugin_are_served_in_order() {
     let turnstile = turnstile(1);
     let mut a: [Guest; 2] = plugin(&turnstile);
     let mut b: [Guest; 2] = plugin(&turnstile);
@@ -113,24 +113,24 @@ fn plugins_take_turns_and_their_guests_the_order_they_came_in() {
 }
 
 #[test]
-fn a_plugin_that_ran_less_runs_beside_until_it_has_caught_up() {
+fn a_plugin_that_is_behind_runs_an_extra_guest_until_it_has_caught_up() {
     let turnstile = turnstile(1);
     let mut spinning: [Guest; 2] = spinning(&turnstile, 3 * TURN);
-    assert!(!spinning[1].enters(), "there is one turn");
+    assert!(!spinning[1].enters(), "there is only one turn");
     let [mut brief] = plugin(&turnstile);
 
     for call in 1..=9 {
-        assert!(brief.enters(), "{call} quarters of a turn are less than three by a turn");
+        assert!(brief.enters(), "{call} quarters of a turn are at least one turn less than three");
         brief.turn.leave(TURN / 4);
     }
 
-    assert!(!brief.enters(), "three quarters are less than a turn");
+    assert!(!brief.enters(), "it is behind by less than a turn");
     spinning[0].turn.leave(TURN);
-    assert_eq!((spinning[1].woken(), brief.woken()), (1, 0), "that one waits longer");
+    assert_eq!((spinning[1].woken(), brief.woken()), (1, 0), "the spinning plugin has waited longer");
 }
 
 #[test]
-fn a_turn_that_ends_while_one_runs_beside_is_given_on_when_that_one_has_ended() {
+fn a_turn_that_ends_while_an_extra_guest_runs_is_given_on_after_that_guest() {
     let turnstile = turnstile(1);
     let mut spinning: [Guest; 2] = spinning(&turnstile, 3 * TURN);
     assert!(!spinning[1].enters());
@@ -138,7 +138,7 @@ fn a_turn_that_ends_while_one_runs_beside_is_given_on_when_that_one_has_ended() 
     assert!(brief.enters());
 
     spinning[0].turn.interrupt(TURN);
-    assert!(!spinning[0].turn.is_wanted(), "it used most");
+    assert!(!spinning[0].turn.is_wanted(), "its plugin is not behind");
     assert!(!spinning[0].enters());
     assert_eq!(spinning[1].woken(), 0);
     brief.turn.leave(TURN);
@@ -147,30 +147,30 @@ fn a_turn_that_ends_while_one_runs_beside_is_given_on_when_that_one_has_ended() 
 }
 
 #[test]
-fn the_tick_does_not_take_the_turn_from_a_plugin_that_is_behind() {
+fn a_tick_does_not_end_the_turn_of_a_plugin_that_is_behind() {
     let turnstile = turnstile(1);
     let [mut spinning] = spinning(&turnstile, 4 * TURN);
     let [mut works] = plugin(&turnstile);
     assert!(works.enters());
     works.turn.interrupt(TURN);
-    assert!(!works.turn.is_wanted(), "only a turn can be kept");
-    assert!(works.enters(), "it runs beside once more");
+    assert!(!works.turn.is_wanted(), "an extra guest has no turn to keep");
+    assert!(works.enters(), "it runs as an extra guest again");
     spinning.turn.interrupt(TURN);
     assert!(!spinning.enters());
 
     works.turn.interrupt(TURN);
-    assert!(works.turn.is_wanted() && works.enters(), "it used two of four");
+    assert!(works.turn.is_wanted() && works.enters(), "it used two turns of four");
     works.turn.interrupt(TURN);
-    assert!(works.turn.is_wanted() && works.enters(), "three of four");
+    assert!(works.turn.is_wanted() && works.enters(), "it used three turns of four");
     works.turn.interrupt(TURN);
 
-    assert!(!works.turn.is_wanted(), "four of four");
+    assert!(!works.turn.is_wanted(), "it used four turns of four");
     assert_eq!(spinning.woken(), 1);
-    assert_eq!(turnstile.let_pass(spinning.turn.lane), 2, "what it keeps is counted as a turn");
+    assert_eq!(turnstile.let_pass(spinning.turn.lane), 2, "a turn that is kept counts as a given turn");
 }
 
 #[test]
-fn one_runs_beside_at_a_time_and_one_of_a_plugin() {
+fn at_most_one_extra_guest_runs() {
     let turnstile = turnstile(1);
     let [_spinning] = spinning(&turnstile, 9 * TURN);
     let mut works: [Guest; 2] = plugin(&turnstile);
@@ -182,7 +182,7 @@ fn one_runs_beside_at_a_time_and_one_of_a_plugin() {
 }
 
 #[test]
-fn a_guest_of_a_plugin_that_is_behind_makes_room_for_the_next_one_of_it() {
+fn a_guest_of_a_plugin_that_is_behind_yields_to_the_next_guest_of_its_plugin() {
     let turnstile = turnstile(1);
     let mut works: [Guest; 2] = plugin(&turnstile);
     let [spinning] = spinning(&turnstile, 9 * TURN);
@@ -197,7 +197,7 @@ fn a_guest_of_a_plugin_that_is_behind_makes_room_for_the_next_one_of_it() {
 }
 
 #[test]
-fn what_a_plugin_saves_is_limited() {
+fn the_time_that_a_plugin_can_be_behind_is_limited() {
     let turnstile = turnstile(1);
     let [_spinning] = spinning(&turnstile, 1000 * TURN);
     let [mut works] = plugin(&turnstile);
@@ -212,7 +212,7 @@ fn what_a_plugin_saves_is_limited() {
 }
 
 #[test]
-fn a_slice_that_could_not_be_interrupted_is_charged_as_a_whole() {
+fn a_slice_longer_than_a_turn_is_charged_in_full() {
     let turnstile = turnstile(1);
     let [mut spinning] = spinning(&turnstile, Duration::ZERO);
     let [mut works] = plugin(&turnstile);
@@ -225,7 +225,7 @@ fn a_slice_that_could_not_be_interrupted_is_charged_as_a_whole() {
     assert!(spinning.enters());
 
     for _ in 0..3 {
-        assert!(works.enters(), "it is behind by three turns and more");
+        assert!(works.enters(), "it is behind by at least a turn");
         works.turn.leave(TURN);
     }
 
@@ -233,7 +233,7 @@ fn a_slice_that_could_not_be_interrupted_is_charged_as_a_whole() {
 }
 
 #[test]
-fn a_guest_that_is_gone_keeps_nobody_waiting() {
+fn a_guest_that_is_dropped_never_keeps_another_one_waiting() {
     let turnstile = turnstile(1);
     let [mut running] = plugin(&turnstile);
     let [mut called, mut waiting, mut last] = plugin(&turnstile);
@@ -242,34 +242,34 @@ fn a_guest_that_is_gone_keeps_nobody_waiting() {
 
     running.turn.leave(TURN);
     assert_eq!(called.woken(), 1);
-    // One has a turn and never takes it, one waits.
+    // One guest was given a turn and never uses it, another one waits.
     drop(waiting);
     drop(called);
 
     assert_eq!(last.woken(), 1);
     assert!(last.enters());
     drop(last);
-    assert!(running.enters(), "the turn of one that ran is free again");
+    assert!(running.enters(), "the turn of a dropped guest is free again");
 }
 
 #[test]
-fn the_clock_stands_still_while_nobody_runs() {
+fn the_clock_rests_while_no_guest_runs() {
     let turnstile = turnstile(1);
     let [mut guest] = plugin(&turnstile);
     turnstile.set_clock(std::thread::current());
 
     assert!(guest.enters());
-    assert!((0..2 * RESTLESS_TICKS).all(|_| !turnstile.may_rest()), "somebody runs");
+    assert!((0..2 * RESTLESS_TICKS).all(|_| !turnstile.may_rest()), "a guest runs");
     guest.turn.leave(TURN);
     let ticks = (1..).find(|_| turnstile.may_rest()).unwrap();
     assert_eq!(ticks, RESTLESS_TICKS);
 
     assert!(guest.enters());
     std::thread::park();
-    assert!(!turnstile.may_rest(), "and goes on when somebody runs again");
+    assert!(!turnstile.may_rest(), "it ticks again when a guest runs");
 }
 
-/// What one guest does next.
+/// The next action of a guest.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Enters,
@@ -281,9 +281,9 @@ enum Act {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A guest that sleeps on a turn nobody gives it would never run again, and a turn that is given twice would never end.
+    /// A guest that misses its wake-up would never run again, and a turn that is given twice would never end.
     #[test]
-    fn whatever_guests_do_turns_are_kept_count_of_and_nobody_waits_while_one_is_free(
+    fn turns_always_add_up_and_no_guest_waits_while_one_is_free(
         turns in 1..4_usize,
         acts in prop::collection::vec(
             (0..4_usize, 0..3_usize, prop_oneof![Just(Act::Enters), Just(Act::IsInterrupted), Just(Act::Leaves), Just(Act::IsGone)], 0..4_u32),
@@ -301,7 +301,7 @@ proptest! {
                 Act::IsGone => guest.turn = Turn::new(&turnstile, guest.turn.lane),
                 Act::IsInterrupted => {}
             }
-            // Those that were called take their turn, as their task does once it is woken.
+            // Guests that were given a turn use it, as their task does once it is woken.
             let woken = |guest: &Guest| matches!(guest.turn.stage, Stage::Waiting(waiter) if matches!(turnstile.0.lock().waiters[waiter], Waiter::Called));
             for guest in plugins.iter_mut().flatten().filter(|guest| woken(guest)) {
                 prop_assert!(guest.enters());

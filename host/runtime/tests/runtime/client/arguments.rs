@@ -101,12 +101,12 @@ async fn a_url_that_cannot_be_built_is_a_bad_argument_and_was_not_sent() {
 async fn a_body_that_is_no_object_or_too_long_is_refused() {
     for body in [json!([]), json!("x"), json!(3), json!(null)] {
         let answer = refused(json!({"do": "merge", "body": body})).await;
-        assert!(answer.ends_with("the body is no JSON object"), "{answer}");
+        assert!(answer.ends_with("the body is not a JSON object"), "{answer}");
     }
     let answer = refused(json!({"do": "json", "body": {"op": "remove"}})).await;
     assert!(answer.ends_with("a JSON patch is an array of operations"), "{answer}");
     let answer = refused(json!({"do": "merge", "body": {"data": "x".repeat(3 << 20)}})).await;
-    assert!(answer.contains("the API server takes 3145728 at most"), "{answer}");
+    assert!(answer.contains("the API server accepts at most 3145728"), "{answer}");
     let answer = refused(json!({"do": "merge", "body": {}, "force": true})).await;
-    assert!(answer.ends_with("`force` has a meaning for server-side apply alone"), "{answer}");
+    assert!(answer.ends_with("`force` is allowed for server-side apply only"), "{answer}");
 }

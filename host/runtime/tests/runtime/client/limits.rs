@@ -39,7 +39,7 @@ async fn an_answer_that_is_too_long_says_so_and_that_the_write_is_made() {
     let answers = answers(&running).await;
 
     let expected = "merge error too-large: the answer is longer than the plugin's limit of 10 bytes; \
-                    ask for less, or raise `response` under [plugin.limits]";
+                    request less, or raise `response` under [plugin.limits]";
     assert_eq!(answers, [expected]);
 }
 

@@ -1,76 +1,57 @@
 //! How many Events a plugin may record about one object: client-go's spam filter (`EventSourceObjectSpamFilter`).
 //!
-//! Twenty-five at once, and one each five minutes after that, those that only raise a count included. A controller that
-//! fails in a loop writes no more than that into etcd, whatever it gives as the reason.
+//! 25 at once, and then one every five minutes; events that only raise a count included. A controller that fails in a loop
+//! writes no more than that into etcd, whatever reason it gives.
 
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
 };
 
-use informer_types::{Gvr, ObjectKey};
+use informer_types::{Gvr, ObjectKey, TokenBucket};
 use parking_lot::Mutex;
 
 /// client-go's `defaultSpamBurst`.
 const BURST: f64 = 25.0;
 
-/// client-go's `defaultSpamQPS` is one in so long.
+/// The interval of client-go's `defaultSpamQPS`.
 const ONE_IN: Duration = Duration::from_secs(300);
 
-/// client-go's `maxLruCacheEntries`. Of more objects, the one with the oldest event begins anew.
+/// client-go's `maxLruCacheEntries`. One more object forgets the object with the oldest event.
 const REMEMBERED: usize = 4096;
 
-/// The object and its UID: one that was made again is another.
+/// The object and its UID: an object that was created again has a budget of its own.
 type Regarding = (Gvr, ObjectKey, String);
 
 /// The budgets of one plugin, by object.
 #[derive(Debug, Default)]
-pub(in crate::capabilities::client) struct SpamFilter(Mutex<HashMap<Regarding, Bucket>>);
-
-#[derive(Clone, Copy, Debug)]
-struct Bucket {
-    tokens: f64,
-    last: Instant,
-}
+pub(in crate::capabilities::client) struct SpamFilter(Mutex<HashMap<Regarding, TokenBucket>>);
 
 // === impl SpamFilter ===
 
 impl SpamFilter {
-    /// True where this event is to be written; it is counted by that, unless it is given back.
-    pub(in crate::capabilities::client) fn admits(
-        &self,
-        gvr: &Gvr,
-        object: &ObjectKey,
-        uid: &str,
-        now: Instant,
-    ) -> bool {
+    /// Returns true if this event is to be written. It counts unless [`SpamFilter::give_back`] follows.
+    pub(super) fn admits(&self, gvr: &Gvr, object: &ObjectKey, uid: &str, now: Instant) -> bool {
         let mut buckets = self.0.lock();
         let regarding = (gvr.clone(), object.clone(), uid.to_owned());
         if !buckets.contains_key(&regarding) && buckets.len() >= REMEMBERED {
-            make_room(&mut buckets);
+            forget_oldest(&mut buckets);
         }
-        let bucket = buckets.entry(regarding).or_insert(Bucket { tokens: BURST, last: now });
-        let refill = now.saturating_duration_since(bucket.last).as_secs_f64() / ONE_IN.as_secs_f64();
-        bucket.tokens = (bucket.tokens + refill).min(BURST);
-        bucket.last = now;
-        let admitted = bucket.tokens >= 1.0;
-        if admitted {
-            bucket.tokens -= 1.0;
-        }
-        admitted
+        let new = || TokenBucket::new(ONE_IN.as_secs_f64().recip(), BURST);
+        buckets.entry(regarding).or_insert_with(new).take(now)
     }
 
-    /// The event that was admitted was not written.
-    pub(in crate::capabilities::client) fn give_back(&self, gvr: &Gvr, object: &ObjectKey, uid: &str) {
+    /// Undoes the last [`SpamFilter::admits`]: the event was not written.
+    pub(super) fn give_back(&self, gvr: &Gvr, object: &ObjectKey, uid: &str) {
         let regarding = (gvr.clone(), object.clone(), uid.to_owned());
         if let Some(bucket) = self.0.lock().get_mut(&regarding) {
-            bucket.tokens = (bucket.tokens + 1.0).min(BURST);
+            bucket.add(1.0);
         }
     }
 }
 
-fn make_room(buckets: &mut HashMap<Regarding, Bucket>) {
-    let oldest = buckets.iter().min_by_key(|(_, bucket)| bucket.last).map(|(regarding, _)| regarding.clone());
+fn forget_oldest(buckets: &mut HashMap<Regarding, TokenBucket>) {
+    let oldest = buckets.iter().min_by_key(|(_, bucket)| bucket.last_used()).map(|(key, _)| key.clone());
     if let Some(oldest) = oldest {
         buckets.remove(&oldest);
     }
@@ -85,12 +66,12 @@ mod tests {
     }
 
     #[test]
-    fn of_one_object_twenty_five_are_written_at_once_and_then_one_in_five_minutes() {
+    fn twenty_five_events_of_an_object_are_written_at_once_and_then_one_in_five_minutes() {
         let (filter, start) = (SpamFilter::default(), Instant::now());
 
         assert_eq!((0..100).filter(|_| admits(&filter, "web", "1", start)).count(), 25);
-        assert!(admits(&filter, "other", "2", start), "each object has its own");
-        assert!(admits(&filter, "web", "3", start), "and so has one that was made again");
+        assert!(admits(&filter, "other", "2", start), "each object has its own budget");
+        assert!(admits(&filter, "web", "3", start), "and so has an object that was created again");
 
         let later = start + ONE_IN - Duration::from_secs(1);
         assert!(!admits(&filter, "web", "1", later));
@@ -100,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_number_of_objects_is_remembered_those_that_are_quiet_for_longest_go() {
+    fn at_the_limit_the_object_that_was_quiet_for_longest_is_forgotten() {
         let (filter, start) = (SpamFilter::default(), Instant::now());
         while admits(&filter, "first", "1", start) {}
         for number in 0..REMEMBERED {

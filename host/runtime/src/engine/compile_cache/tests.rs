@@ -22,7 +22,7 @@ fn compiled(engine: &wasmtime::Engine) -> Vec<u8> {
 }
 
 #[test]
-fn what_was_stored_is_loaded_again() {
+fn stored_code_is_loaded_again() {
     let Fixture { engine, cache, directory: _directory } = fixture();
     assert!(cache.load(&engine, DIGEST).is_none());
 
@@ -32,11 +32,11 @@ fn what_was_stored_is_loaded_again() {
     assert!(cache.load(&engine, "another").is_none());
     let names: Vec<_> =
         fs::read_dir(&cache.directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 2, "nothing partial is left: {names:?}");
+    assert_eq!(names.len(), 2, "no partial file is left: {names:?}");
 }
 
 #[test]
-fn the_directory_is_for_this_user_only() {
+fn the_directory_belongs_to_this_user_only() {
     let Fixture { cache, directory: _directory, .. } = fixture();
 
     assert_eq!(fs::metadata(&cache.directory).unwrap().permissions().mode() & 0o777, 0o700);
@@ -51,7 +51,7 @@ fn a_directory_that_others_may_write_is_refused() {
 
     let refused = CompileCache::open(&open, &engine).unwrap_err().to_string();
 
-    assert!(refused.contains("others may write to it") && refused.contains("0700"), "{refused}");
+    assert!(refused.contains("other users may write to it") && refused.contains("0700"), "{refused}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn damaged_code_is_never_loaded() {
 }
 
 #[test]
-fn code_that_no_wasmtime_made_is_not_loaded_though_its_checksum_is_right() {
+fn bytes_that_are_not_compiled_code_are_not_loaded_even_with_a_valid_checksum() {
     let Fixture { engine, cache, directory: _directory } = fixture();
 
     cache.store(DIGEST, b"not compiled code").unwrap();
@@ -101,7 +101,7 @@ fn code_for_other_settings_is_not_loaded() {
 }
 
 #[test]
-fn code_of_another_wasmtime_is_not_loaded_though_it_is_whole_and_lies_under_the_name_of_ours() {
+fn code_of_another_wasmtime_is_not_loaded_even_under_the_file_name_of_this_one() {
     let Fixture { engine, cache, directory: _directory } = fixture();
     let mut settings = wasmtime::Config::new();
     settings.module_version(wasmtime::ModuleVersionStrategy::Custom("1.2.3".to_owned())).unwrap();
@@ -111,6 +111,6 @@ fn code_of_another_wasmtime_is_not_loaded_though_it_is_whole_and_lies_under_the_
     assert!(cache.load(&engine, DIGEST).is_none());
 
     let of_other = CompileCache::open(&cache.directory, &other).unwrap();
-    assert_ne!(of_other.path(DIGEST), cache.path(DIGEST), "it would have another name besides");
-    assert!(cache.load(&other, DIGEST).is_some(), "that is all that is wrong with it");
+    assert_ne!(of_other.path(DIGEST), cache.path(DIGEST), "its file name differs, too");
+    assert!(cache.load(&other, DIGEST).is_some(), "the other engine loads it");
 }

@@ -1,7 +1,7 @@
 //! Compiled code on disk, so that a restart and a reload do not compile again.
 //!
-//! This is the one place of the project with unsafe code: loading precompiled code runs it unchecked. What makes
-//! it sound: only code that this host wrote is loaded, from a directory that only this user can write.
+//! This module has the only unsafe code of the project: wasmtime runs precompiled code without checks. It is sound because
+//! only code that this host wrote is loaded, from a directory that only this user can write.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -11,16 +11,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
 
-use super::hex;
+use crate::digest::sha256_hex;
 
 /// A directory of compiled components: `<component>-<engine>.cwasm`, each with its checksum beside it.
 #[derive(Debug)]
 pub(crate) struct CompileCache {
     directory: PathBuf,
-    /// Of the engine's version, settings and this machine's CPU features.
+    /// Hash of the engine's version and settings and of this machine's CPU features.
     engine: u64,
 }
 
@@ -30,7 +29,7 @@ pub(crate) enum CacheError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error(
-        "{}: others may write to it, and whoever does can run code in this process; make it your own, with mode 0700",
+        "{}: other users may write to it and could run code in this process; make it your own, with mode 0700",
         path.display()
     )]
     NotPrivate { path: PathBuf },
@@ -39,12 +38,12 @@ pub(crate) enum CacheError {
 // === impl CompileCache ===
 
 impl CompileCache {
-    /// Opens the directory, making it where it is missing.
+    /// Opens the directory, or creates it.
     pub(crate) fn open(directory: &Path, engine: &wasmtime::Engine) -> Result<Self, CacheError> {
         let fail = |source| CacheError::Io { path: directory.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(fail)?;
         let metadata = fs::metadata(directory).map_err(fail)?;
-        // Where there is no /proc, the mode alone has to do.
+        // Without /proc only the mode is checked.
         let user = fs::metadata("/proc/self").map_or(metadata.uid(), |process| process.uid());
         if metadata.permissions().mode() & 0o022 != 0 || metadata.uid() != user {
             return Err(CacheError::NotPrivate { path: directory.to_owned() });
@@ -54,15 +53,16 @@ impl CompileCache {
         Ok(Self { directory: directory.to_owned(), engine: hasher.finish() })
     }
 
-    /// The compiled component, if it is here, whole, and fits this engine; anything else is as good as none.
+    /// Loads a compiled component. Returns `None` if the cache does not have it, or if the file is damaged or does not fit
+    /// this engine.
     pub(crate) fn load(&self, engine: &wasmtime::Engine, digest: &str) -> Option<Component> {
         let path = self.path(digest);
         let compiled = fs::read(&path).ok()?;
         if fs::read_to_string(checksum_path(&path)).ok() != Some(checksum(&compiled)) {
-            tracing::warn!(path = %path.display(), "compiled code is damaged; compiling again");
+            tracing::warn!(path = %path.display(), "the compiled code in the cache is damaged; compiling again");
             return None;
         }
-        // The file is mapped, not read: the code is shared with the page cache and loaded as it is used.
+        // wasmtime maps the file instead: the code is shared with the page cache and loaded on demand.
         drop(compiled);
         // SAFETY: the file was compiled by wasmtime in this or an earlier run of this host: the checksum shows that
         // it is whole, and it lies in a directory that only this user can write (see `open`); it is replaced by
@@ -72,15 +72,15 @@ impl CompileCache {
         let loaded = unsafe { Component::deserialize_file(engine, &path) };
         loaded
             .inspect_err(|error| {
-                tracing::warn!(path = %path.display(), %error, "compiled code does not fit; compiling again");
+                tracing::warn!(path = %path.display(), %error, "the compiled code in the cache does not fit this host; compiling again");
             })
             .ok()
     }
 
-    /// Keeps compiled code. Failing only costs the next start some time.
+    /// Stores compiled code. If this fails, the next start compiles again.
     pub(crate) fn store(&self, digest: &str, compiled: &[u8]) -> Result<(), CacheError> {
         let path = self.path(digest);
-        // The checksum goes last: code without one, or with an older one, is not loaded.
+        // The checksum is written last: code without a matching checksum is not loaded.
         replace(&path, compiled)?;
         replace(&checksum_path(&path), checksum(compiled).as_bytes())
     }
@@ -91,16 +91,16 @@ impl CompileCache {
 }
 
 fn checksum(compiled: &[u8]) -> String {
-    hex(&Sha256::digest(compiled))
+    sha256_hex(compiled)
 }
 
 fn checksum_path(path: &Path) -> PathBuf {
     path.with_extension("sha256")
 }
 
-/// Readers see the old content or all of the new one.
+/// Replaces a file atomically: readers see the old content or the whole new one.
 fn replace(path: &Path, content: &[u8]) -> Result<(), CacheError> {
-    // Of this process only; within it one component is compiled at a time.
+    // The name is unique to this process, which compiles one component at a time.
     let partial = path.with_added_extension(format!("{}.partial", std::process::id()));
     let write = || -> io::Result<()> {
         let mut file = File::create(&partial)?;
@@ -109,7 +109,7 @@ fn replace(path: &Path, content: &[u8]) -> Result<(), CacheError> {
         fs::rename(&partial, path)
     };
     write().map_err(|source| {
-        // Whatever is left of it is never read; the next attempt overwrites it.
+        // A partial file is never read, and the next attempt overwrites it.
         drop(fs::remove_file(&partial));
         CacheError::Io { path: path.to_owned(), source }
     })

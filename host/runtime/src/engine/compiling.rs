@@ -1,6 +1,6 @@
-//! Compilations: how many at a time, and how long each may take.
+//! The limits on compilations: how many run at a time, and how long each may take.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{io, sync::Arc, thread, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::{
@@ -8,27 +8,35 @@ use tokio::{
     time::timeout,
 };
 
-use super::LoadError;
-
-/// Compiling a Python component takes 300 MiB and ten CPU-seconds: one at a time.
+/// Compilations that run at a time. A Python component takes 300 MiB and ten CPU-seconds.
 const AT_ONCE: usize = 1;
 
-/// Nothing stops a compilation that takes too long but its end. So many may go on for nobody; while they do, one more
-/// keeps the others waiting.
+/// The most abandoned compilations: a compilation cannot be stopped, so one that takes too long goes on without a caller. One
+/// more than this blocks further compilations until an abandoned one ends.
 const ABANDONED: usize = 2;
 
-/// Runs compilations on threads of their own: the process does not wait for them when it ends.
+/// Runs compilations on threads of their own. The process does not wait for these threads when it ends.
 pub(crate) struct Compiling {
     limit: Duration,
     turns: Arc<Semaphore>,
     abandoned: Arc<Semaphore>,
 }
 
-/// Kept until the compilation has ended: that of the turn, or, once nobody waits for it any more, that of an
-/// abandoned one.
+/// Why there is no compiled code.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotCompiled {
+    #[error("the compilation takes longer than {limit:?}")]
+    TooLong { limit: Duration },
+    #[error("the compiler panicked")]
+    Panicked,
+    #[error("there is no thread for the compilation: {0}")]
+    NoThread(io::Error),
+}
+
+/// The permit of a compilation, kept until it ends: a turn, or the permit of an abandoned compilation once its caller is gone.
 type Permit = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
-/// Somebody waits for a compilation.
+/// A caller that waits for a compilation. Dropping it abandons the compilation.
 struct Waiting<'a> {
     compiling: &'a Compiling,
     permit: Permit,
@@ -42,18 +50,17 @@ impl Compiling {
         Self { limit, turns: semaphore(AT_ONCE), abandoned: semaphore(ABANDONED) }
     }
 
-    /// Runs one, first come first served; the time it waits for its turn does not count.
+    /// Runs a compilation: first come, first served. The wait for its turn does not count against the time limit.
     ///
     /// # Errors
-    /// [`LoadError::TooLong`]: it goes on, for nobody. [`LoadError::Compile`] where it panics, or there is no thread
-    /// for it.
+    /// [`NotCompiled`]. A compilation that takes too long goes on without a caller.
     ///
     /// # Cancel safety
-    /// A dropped future lets it go on for nobody, as one that takes too long.
-    pub(super) async fn run<T: Send + 'static>(
+    /// If the future is dropped, the compilation goes on without a caller.
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         compile: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, LoadError> {
+    ) -> Result<T, NotCompiled> {
         // The semaphore is never closed.
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok();
         let permit: Permit = Arc::new(Mutex::new(turn));
@@ -62,22 +69,22 @@ impl Compiling {
         let thread = thread::Builder::new().name("compile".to_owned()).spawn(move || {
             let compiled = compile();
             drop(held.lock().take());
-            // Nobody may wait any more.
+            // The caller may be gone.
             sender.send(compiled).ok();
         });
-        thread.map_err(|error| LoadError::Compile(format!("there is no thread for it: {error}")))?;
-        let _waited_for = Waiting { compiling: self, permit };
+        thread.map_err(NotCompiled::NoThread)?;
+        let _caller = Waiting { compiling: self, permit };
         match timeout(self.limit, done).await {
             Ok(Ok(compiled)) => Ok(compiled),
-            Ok(Err(_)) => Err(LoadError::Compile("the compiler panicked".to_owned())),
-            Err(_) => Err(LoadError::TooLong { limit: self.limit }),
+            Ok(Err(_)) => Err(NotCompiled::Panicked),
+            Err(_) => Err(NotCompiled::TooLong { limit: self.limit }),
         }
     }
 
-    /// Others may have their turn, if not too many go on for nobody already.
+    /// Gives the turn of a compilation without a caller to the next one, unless too many are abandoned already.
     fn abandon(&self, permit: &Permit) {
         let mut permit = permit.lock();
-        // None: it has just ended.
+        // `None` means that it has just ended.
         if permit.is_some()
             && let Ok(abandoned) = Arc::clone(&self.abandoned).try_acquire_owned()
         {
@@ -104,7 +111,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(60);
 
-    /// One that ends when it is told to; nobody waits for it.
+    /// Starts a compilation that is abandoned at once and ends when the sender is dropped.
     async fn endless(compiling: &mut Compiling) -> (String, mpsc::Sender<()>) {
         let (end, ended) = mpsc::channel::<()>();
         compiling.limit = Duration::ZERO;
@@ -114,23 +121,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_takes_too_long_is_given_up_by_name_of_its_limit_and_others_have_their_turn() {
+    async fn a_compilation_that_takes_too_long_is_abandoned_and_the_next_one_runs() {
         let mut compiling = Compiling::new(LIMIT);
 
         let (refused, _end) = endless(&mut compiling).await;
 
-        assert!(refused.contains("longer than 0ns") && refused.contains("`compile-timeout`"), "{refused}");
+        assert!(refused.contains("longer than 0ns"), "{refused}");
         assert_eq!(compiling.run(|| 7).await.unwrap(), 7);
     }
 
     #[tokio::test]
-    async fn so_many_go_on_for_nobody_and_the_next_waits_until_one_ends() {
+    async fn with_too_many_abandoned_compilations_the_next_one_waits_until_one_ends() {
         let mut compiling = Compiling::new(LIMIT);
         let mut ends = Vec::new();
         for _ in 0..=ABANDONED {
             ends.push(endless(&mut compiling).await.1);
         }
-        assert_eq!(compiling.turns.available_permits(), 0, "one more than may go on has kept its turn");
+        assert_eq!(compiling.turns.available_permits(), 0, "the last one kept its turn");
 
         drop(ends.pop());
 
@@ -139,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_does_not_wait_any_more_keeps_nobody_from_his_turn() {
+    async fn a_compilation_whose_caller_is_gone_does_not_block_the_next_one() {
         let compiling = Compiling::new(LIMIT);
         let (_end, ended) = mpsc::channel::<()>();
         let mut gone = Box::pin(compiling.run(move || ended.recv().unwrap_or_default()));
@@ -148,11 +155,11 @@ mod tests {
         drop(gone);
 
         assert_eq!(timeout(LIMIT, compiling.run(|| 7)).await.unwrap().unwrap(), 7);
-        assert_eq!(compiling.abandoned.available_permits(), ABANDONED - 1, "it goes on");
+        assert_eq!(compiling.abandoned.available_permits(), ABANDONED - 1, "it still runs");
     }
 
     #[tokio::test]
-    async fn a_compiler_that_panics_is_a_refusal() {
+    async fn a_compiler_that_panics_is_an_error() {
         let compiling = Compiling::new(LIMIT);
 
         let refused = compiling.run::<()>(|| panic!("no such instruction")).await.unwrap_err();

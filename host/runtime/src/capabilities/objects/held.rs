@@ -1,0 +1,125 @@
+//! The objects that a call may read, by token.
+
+use std::sync::{Arc, OnceLock};
+
+use informer_types::{Gvr, JsonText, Object, Source};
+
+use crate::{
+    bindings::informer::plugin::types::{Error, ErrorCode},
+    capabilities::secret::masked,
+};
+
+/// A call holds at most two objects: the old and the new one of an update.
+const MOST_OF_A_CALL: u32 = 2;
+
+/// The objects of one call. Tokens count up for as long as the instance lives, so the token of an earlier call is never
+/// a token of this call.
+#[derive(Default)]
+pub(crate) struct Objects {
+    first: u32,
+    held: Vec<Held>,
+    /// The resource of the objects. `None` if the call has no objects.
+    source: Option<Source>,
+}
+
+pub(super) struct Held {
+    pub(super) object: Arc<Object>,
+    /// True for a Secret whose values the plugin may not see.
+    masked: bool,
+    /// Unpacked at most once per call.
+    json: OnceLock<JsonText>,
+}
+
+// === impl Objects ===
+
+impl Objects {
+    /// Ends the call: its tokens are stale from now on.
+    pub(crate) fn renew(&mut self) {
+        self.first = self.next();
+        self.held.clear();
+        self.source = None;
+    }
+
+    /// Sets the resource of the objects that the call will hold.
+    pub(crate) fn are_of(&mut self, source: Source) {
+        self.source = Some(source);
+    }
+
+    /// Returns true if the call holds this object.
+    pub(crate) fn contain(&self, gvr: &Gvr, namespace: &str, name: &str) -> bool {
+        let same = |held: &Held| held.object.namespace() == namespace && held.object.name() == name;
+        self.source.as_ref().is_some_and(|source| source.gvr() == gvr) && self.held.iter().any(same)
+    }
+
+    /// Returns true if the tokens may not suffice for another call.
+    pub(crate) fn exhausted(&self) -> bool {
+        self.first > u32::MAX - MOST_OF_A_CALL
+    }
+
+    /// Holds an object until the call ends, and returns its token. A masked object shows no values of a Secret.
+    pub(crate) fn hold(&mut self, object: Arc<Object>, masked: bool) -> u32 {
+        let token = self.next();
+        self.held.push(Held { object, masked, json: OnceLock::new() });
+        token
+    }
+
+    pub(super) fn get(&self, id: u32) -> Result<&Held, Error> {
+        let index = id.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.held.get(index)).ok_or_else(|| {
+            let message = format!("{id} is no object of this call; a token is valid until its call returns");
+            Error::new(ErrorCode::StaleToken, message)
+        })
+    }
+
+    fn next(&self) -> u32 {
+        self.first.saturating_add(u32::try_from(self.held.len()).unwrap_or(u32::MAX))
+    }
+}
+
+// === impl Held ===
+
+impl Held {
+    pub(super) fn json(&self) -> Result<&str, Error> {
+        if let Some(json) = self.json.get() {
+            return Ok(json);
+        }
+        let json = if self.masked { masked(&self.object)? } else { self.object.json()? };
+        Ok(self.json.get_or_init(|| json))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_types::{Body, Header};
+
+    use super::*;
+
+    fn object() -> Arc<Object> {
+        Arc::new(Object::new(&Header::default(), Body::Raw("{}".into())).unwrap())
+    }
+
+    #[test]
+    fn a_token_of_an_earlier_call_is_no_object_of_this_one() {
+        let mut objects = Objects::default();
+        let old = objects.hold(object(), false);
+        objects.renew();
+        let new = objects.hold(object(), false);
+
+        assert!(objects.get(new).is_ok());
+        for stale in [old, new + 1, u32::MAX] {
+            assert_eq!(objects.get(stale).err().unwrap().code, ErrorCode::StaleToken, "{stale}");
+        }
+    }
+
+    #[test]
+    fn tokens_run_out_instead_of_beginning_again() {
+        let mut objects = Objects { first: u32::MAX - 2, ..Objects::default() };
+        assert!(!objects.exhausted());
+
+        let (old, new) = (objects.hold(object(), false), objects.hold(object(), false));
+        assert_eq!((old, new), (u32::MAX - 2, u32::MAX - 1));
+        objects.renew();
+
+        assert!(objects.exhausted());
+    }
+}

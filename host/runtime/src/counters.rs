@@ -1,0 +1,33 @@
+//! What the instances of one plugin count together. Each capability defines its own counters; this only collects them.
+
+use std::sync::Arc;
+
+use crate::{
+    capabilities::{
+        client::ClientCounters, http::Traffic, keyvalue::KeyValueCounters, metrics::Registry,
+    },
+    counter::Counter,
+    output::OutputCounters,
+};
+
+/// The counters that all instances of a plugin share, over all its versions.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) instances: InstanceCounters,
+    pub(crate) output: Arc<OutputCounters>,
+    pub(crate) client: ClientCounters,
+    pub(crate) http: Arc<Traffic>,
+    pub(crate) keyvalue: KeyValueCounters,
+    pub(crate) metrics: Registry,
+}
+
+/// Instances and what happened to them.
+#[derive(Debug, Default)]
+pub(crate) struct InstanceCounters {
+    pub(crate) created: Counter,
+    /// Instances that were dropped because of what a call did.
+    pub(crate) retired: Counter,
+    pub(crate) memory_refusals: Counter,
+    /// Calls of guests to the host.
+    pub(crate) host_calls: Counter,
+}

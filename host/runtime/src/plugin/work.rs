@@ -1,0 +1,108 @@
+//! The work that `dispatch` hands to a plugin: notifications and keys.
+
+use std::time::Duration;
+
+use informer_types::{Delivery, Failure, Outcome, Reconciled, Request};
+
+use super::version::VersionInfo;
+use crate::call::Call;
+
+/// A notification or a key.
+pub(super) trait Work: Sync {
+    /// The result that `dispatch` receives.
+    type Answer: Send;
+
+    /// Returns true if the version exports what this work is for.
+    fn is_served_by(version: &VersionInfo) -> bool;
+
+    /// The call of an instance that does this work.
+    fn call(&self) -> impl Call<Answer = Self::Answer>;
+
+    /// What the call does, for failure messages: `update of apps/v1/deployments default/web`.
+    fn action(&self) -> String;
+
+    /// How long it was in the queue. Returns `None` for a key, which the workqueue measures itself.
+    fn queued(&self) -> Option<Duration>;
+
+    /// The result after a call that did not return.
+    fn retry(failure: Failure) -> Self::Answer;
+
+    /// The failure in a result. Returns `None` if the call returned ok.
+    fn failure(answer: &Self::Answer) -> Option<&Failure>;
+}
+
+/// What became of a piece of work.
+pub(super) enum Attempted<T> {
+    /// The call returned.
+    Returned(T),
+    /// The call failed, or there was no instance for it.
+    Failed(Failure),
+    /// The version in service does not export what the work is for. Nothing was called.
+    NotExported,
+}
+
+impl Work for Delivery {
+    type Answer = Outcome;
+
+    fn is_served_by(version: &VersionInfo) -> bool {
+        version.handles
+    }
+
+    fn call(&self) -> impl Call<Answer = Outcome> {
+        self
+    }
+
+    fn action(&self) -> String {
+        let notification = &self.notification;
+        format!("{} of {} {}", notification.change.verb(), notification.source, notification.key())
+    }
+
+    fn queued(&self) -> Option<Duration> {
+        Some(self.queued)
+    }
+
+    fn retry(failure: Failure) -> Outcome {
+        Outcome::Retry { after: None, failure }
+    }
+
+    fn failure(answer: &Outcome) -> Option<&Failure> {
+        match answer {
+            Outcome::Acknowledged | Outcome::NotCalled => None,
+            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
+        }
+    }
+}
+
+impl Work for Request {
+    type Answer = Reconciled;
+
+    fn is_served_by(version: &VersionInfo) -> bool {
+        version.reconciles
+    }
+
+    fn call(&self) -> impl Call<Answer = Reconciled> {
+        self
+    }
+
+    fn action(&self) -> String {
+        format!("reconcile of {}", self.key)
+    }
+
+    fn queued(&self) -> Option<Duration> {
+        None
+    }
+
+    fn retry(failure: Failure) -> Reconciled {
+        Reconciled::Retry { failure }
+    }
+
+    fn failure(answer: &Reconciled) -> Option<&Failure> {
+        match answer {
+            Reconciled::Retry { failure } | Reconciled::Terminal { failure } => Some(failure),
+            Reconciled::Done
+            | Reconciled::Requeue
+            | Reconciled::RequeueAfter(_)
+            | Reconciled::NotCalled(_) => None,
+        }
+    }
+}
