@@ -81,7 +81,7 @@ impl Call for Start {
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Self::Answer> {
-        match start_config(store.data()).await {
+        match start_config(store.data_mut()).await {
             Ok(config) => exports.plugin.call_start(store, &config).await,
             Err(error) => Ok(Err(error.to_string())),
         }

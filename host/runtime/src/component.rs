@@ -45,13 +45,13 @@ impl Component {
         Self::from_bytes(engine, read(engine, path).await?).await
     }
 
-    /// As [`Component::from_file`], but returns `None` without compiling if the digest of the file is `known`.
+    /// Like [`Component::from_file`], but returns `None` without compiling if the digest of the file is `known`.
     ///
     /// # Errors
-    /// As [`Component::from_file`].
+    /// The same as for [`Component::from_file`].
     ///
     /// # Cancel safety
-    /// As [`Component::from_file`].
+    /// The same as for [`Component::from_file`].
     pub async fn from_file_unless(
         engine: &Engine,
         path: &Path,
@@ -64,14 +64,14 @@ impl Component {
         Self::from_digested(engine, bytes, digest).await.map(Some)
     }
 
-    /// As [`Component::from_file`], for bytes in memory.
+    /// Like [`Component::from_file`], for bytes in memory.
     ///
     /// # Errors
     /// [`LoadError`] if the bytes are not a component, or take longer to compile than
     /// [`EngineConfig::compile_timeout`](crate::EngineConfig::compile_timeout).
     ///
     /// # Cancel safety
-    /// As [`Component::from_file`].
+    /// The same as for [`Component::from_file`].
     pub async fn from_bytes(engine: &Engine, bytes: Vec<u8>) -> Result<Self, LoadError> {
         let (bytes, digest) = digested(bytes).await?;
         Self::from_digested(engine, bytes, digest).await
@@ -86,7 +86,11 @@ impl Component {
             return Ok(component);
         }
         let compiler = engine.clone();
-        engine.compiling.run(move || Self::compile(&compiler, &bytes, digest)).await.map_err(LoadError::from)?
+        engine
+            .compiling
+            .run(move || Self::compile(&compiler, &bytes, digest))
+            .await
+            .map_err(LoadError::from)?
     }
 
     /// Loads the compiled code from the cache. Returns `None` if the cache does not have it.
@@ -188,7 +192,9 @@ fn check_preamble(bytes: &[u8]) -> Result<(), LoadError> {
     let found = match bytes {
         [] => "the file is empty".to_owned(),
         [0, b'a', b's', b'm', ..] if start.is_none() => "the file is cut off".to_owned(),
-        [0, b'a', b's', b'm', ..] => "it is WebAssembly of a version that this host does not support".to_owned(),
+        [0, b'a', b's', b'm', ..] => {
+            "it is WebAssembly of a version that this host does not support".to_owned()
+        }
         _ => {
             let text = String::from_utf8_lossy(bytes.get(..SHOWN).unwrap_or(bytes));
             format!("it starts with {text:?}")

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    capabilities::{
-        client::ClientCounters, http::Traffic, keyvalue::KeyValueCounters, metrics::Registry,
-    },
+    capabilities::{client::ClientCounters, http::Traffic, keyvalue::KeyValueCounters, metrics::Registry},
     counter::Counter,
     output::OutputCounters,
 };

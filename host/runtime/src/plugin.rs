@@ -213,7 +213,7 @@ impl Plugin {
     /// the call has no handler; nothing was called and nothing is counted then.
     ///
     /// # Cancel safety
-    /// As [`EventHandler::handle`].
+    /// The same as for [`EventHandler::handle`].
     pub async fn handle_if_exported(&self, delivery: &Delivery) -> Option<Outcome> {
         self.attempt(delivery).await
     }
@@ -222,7 +222,7 @@ impl Plugin {
     /// has no reconciler; nothing was called and nothing is counted then.
     ///
     /// # Cancel safety
-    /// As [`Reconciler::reconcile`].
+    /// The same as for [`Reconciler::reconcile`].
     pub async fn reconcile_if_exported(&self, request: &Request) -> Option<Reconciled> {
         self.attempt(request).await
     }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
+use informer_types::Histogram;
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text},
@@ -36,7 +37,7 @@ struct Family {
 enum Sample {
     Counter(f64),
     Gauge(f64),
-    Distribution { sum: f64, buckets: Vec<(f64, u64)> },
+    Histogram(Histogram),
 }
 
 // === impl Exposition ===
@@ -67,15 +68,14 @@ impl Exposition {
         self.add(name, help, labels, Sample::Gauge(value));
     }
 
-    /// Buckets by their upper bounds, not cumulated.
-    pub(crate) fn distribution(
+    pub(crate) fn histogram(
         &mut self,
         name: &str,
         help: &str,
         labels: Vec<(String, String)>,
-        (sum, buckets): (f64, Vec<(f64, u64)>),
+        histogram: &Histogram,
     ) {
-        self.add(name, help, labels, Sample::Distribution { sum, buckets });
+        self.add(name, help, labels, Sample::Histogram(histogram.clone()));
     }
 
     fn add(&mut self, name: &str, help: &str, labels: Vec<(String, String)>, sample: Sample) {
@@ -138,7 +138,7 @@ impl Sample {
         match self {
             Self::Counter(_) => Kind::Counter,
             Self::Gauge(_) => Kind::Gauge,
-            Self::Distribution { .. } => Kind::Histogram,
+            Self::Histogram(_) => Kind::Histogram,
         }
     }
 
@@ -146,12 +146,23 @@ impl Sample {
         match self {
             Self::Counter(value) => encoder.encode_counter::<NoLabelSet, f64, f64>(value, None),
             Self::Gauge(value) => encoder.encode_gauge(value),
-            Self::Distribution { sum, buckets } => {
-                let count = buckets.iter().map(|(_, count)| count).sum();
-                encoder.encode_histogram::<NoLabelSet>(*sum, count, buckets, None)
+            Self::Histogram(histogram) => {
+                let (sum, count) = (histogram.sum(), histogram.count());
+                encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets(histogram), None)
             }
         }
     }
+}
+
+/// The observations of each bucket alone, with a last bucket for values above all bounds: the encoder cumulates them.
+fn buckets(histogram: &Histogram) -> Vec<(f64, u64)> {
+    let cumulative = histogram.cumulative().chain([(f64::INFINITY, histogram.count())]);
+    let each = cumulative.scan(0, |before, (bound, total)| {
+        let count = total - *before;
+        *before = total;
+        Some((bound, count))
+    });
+    each.collect()
 }
 
 fn owned(labels: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -170,7 +181,9 @@ mod tests {
         let mut several = Exposition::default();
         several.number("x_seen", "Seen", labels("b"), 2.0);
         several.sum("x_seen", "Seen", labels("a"), 1.0);
-        several.distribution("x_seen", "Seen", labels("c"), (0.5, vec![(f64::INFINITY, 1)]));
+        let mut histogram = Histogram::new(&[]);
+        histogram.observe(0.5);
+        several.histogram("x_seen", "Seen", labels("c"), &histogram);
         several.number("x_seen", "Seen", labels("d"), 3.0);
 
         let (one, several) = (one.text(), several.text());
@@ -190,5 +203,19 @@ mod tests {
             ]
         );
         assert!(one.contains(samples[0]), "{one}");
+    }
+
+    #[test]
+    fn a_value_is_counted_in_one_bucket_and_the_largest_in_the_last() {
+        let mut histogram = Histogram::new(&[0.1, 1.0, 10.0]);
+        for seconds in [0.0, 1.0, 1.0, 5_000.0] {
+            histogram.observe(seconds);
+        }
+
+        let buckets = buckets(&histogram);
+
+        let filled: Vec<u64> = buckets.iter().map(|(_, count)| *count).filter(|count| *count > 0).collect();
+        assert_eq!(filled, [1, 2, 1]);
+        assert_eq!(buckets.last(), Some(&(f64::INFINITY, 1)));
     }
 }

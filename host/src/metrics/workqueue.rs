@@ -1,7 +1,6 @@
 //! What a plugin's own keys measure: client-go's workqueue metrics (W-14), and what became of the keys.
 
 use informer_dispatch::workqueue::WorkqueueStats;
-use informer_types::Histogram;
 
 use super::Exposition;
 
@@ -78,36 +77,6 @@ pub(super) fn workqueue(plugin: &str, stats: &WorkqueueStats, into: &mut Exposit
         ("informer_workqueue_work_duration_seconds", "How long keys were in hand", &stats.work_duration),
     ] {
         let labels = vec![("plugin".to_owned(), plugin.to_owned())];
-        into.distribution(name, help, labels, (histogram.sum(), buckets(histogram)));
-    }
-}
-
-/// Not cumulated, and with those that took longer than the last bound.
-fn buckets(histogram: &Histogram) -> Vec<(f64, u64)> {
-    let cumulated = histogram.cumulative().chain([(f64::INFINITY, histogram.count())]);
-    let each = cumulated.scan(0, |before, (bound, total)| {
-        let count = total - *before;
-        *before = total;
-        Some((bound, count))
-    });
-    each.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_duration_is_in_one_bucket_and_the_longest_are_in_the_last() {
-        let mut histogram = Histogram::new(&[0.1, 1.0, 10.0]);
-        for seconds in [0.0, 1.0, 1.0, 5_000.0] {
-            histogram.observe(seconds);
-        }
-
-        let buckets = buckets(&histogram);
-
-        let filled: Vec<u64> = buckets.iter().map(|(_, count)| *count).filter(|count| *count > 0).collect();
-        assert_eq!(filled, [1, 2, 1]);
-        assert_eq!(buckets.last(), Some(&(f64::INFINITY, 1)));
+        into.histogram(name, help, labels, histogram);
     }
 }

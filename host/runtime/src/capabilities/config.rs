@@ -3,6 +3,8 @@
 mod source;
 mod table;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use wasmtime::component::HasData;
 
@@ -24,14 +26,14 @@ pub(super) const INTERFACES: &[Interface] = &[Interface {
 }];
 
 /// A call of the guest to this capability.
-struct Calls<'a>(&'a Guest);
+struct Calls<'a>(&'a mut Guest);
 
 impl HasData for Calls<'static> {
     type Data<'a> = Calls<'a>;
 }
 
 /// The configuration that `start` receives: the table as JSON, with each file as a text in it.
-pub(crate) async fn start_config(guest: &Guest) -> Result<String, ConfigFilesError> {
+pub(crate) async fn start_config(guest: &mut Guest) -> Result<String, ConfigFilesError> {
     let table = &guest.config.config_json;
     let files = guest.sources.config.files().await?;
     if files.is_empty() {
@@ -46,6 +48,10 @@ pub(crate) async fn start_config(guest: &Guest) -> Result<String, ConfigFilesErr
 // === impl Calls ===
 
 impl Calls<'_> {
+    fn table(&self) -> &BTreeMap<String, String> {
+        self.0.config_table.texts(&self.0.config.config_json)
+    }
+
     /// Logs the whole error. The guest receives it without the path, which is for the operator.
     fn unreadable(&self, error: &ConfigFilesError) -> Error {
         self.0.output.about(LogLevel::Warn, &error.to_string());
@@ -65,17 +71,15 @@ impl Calls<'_> {
 
 impl Host for Calls<'_> {
     async fn get(&mut self, key: String) -> Result<Option<String>, Error> {
-        let Guest { sources, config, config_table, .. } = self.0;
-        let file = sources.config.file(&key).await.map_err(|error| self.unreadable(&error))?;
-        let value = file.or_else(|| config_table.texts(&config.config_json).get(&key).cloned());
+        let file = self.0.sources.config.file(&key).await.map_err(|error| self.unreadable(&error))?;
+        let value = file.or_else(|| self.table().get(&key).cloned());
         self.within_limit(value.as_ref().map_or(0, String::len))?;
         Ok(value)
     }
 
     async fn get_all(&mut self) -> Result<Vec<(String, String)>, Error> {
-        let Guest { sources, config, config_table, .. } = self.0;
-        let files = sources.config.files().await.map_err(|error| self.unreadable(&error))?;
-        let mut texts = config_table.texts(&config.config_json).clone();
+        let files = self.0.sources.config.files().await.map_err(|error| self.unreadable(&error))?;
+        let mut texts = self.table().clone();
         texts.extend(files);
         self.within_limit(texts.iter().map(|(key, text)| key.len() + text.len()).sum())?;
         Ok(texts.into_iter().collect())

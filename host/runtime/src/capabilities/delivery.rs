@@ -2,7 +2,7 @@
 
 use wasmtime::component::HasData;
 
-use super::Interface;
+use super::interface::Interface;
 use crate::{
     bindings::informer::plugin::delivery::{self, DeliveryInfo, Host},
     guest::Guest,
@@ -13,7 +13,7 @@ pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/d
 })];
 
 /// A call of the guest to this capability.
-struct Calls<'a>(&'a Guest);
+struct Calls<'a>(&'a mut Guest);
 
 impl HasData for Calls<'static> {
     type Data<'a> = Calls<'a>;
@@ -21,7 +21,7 @@ impl HasData for Calls<'static> {
 
 impl Host for Calls<'_> {
     fn current(&mut self) -> DeliveryInfo {
-        let Guest { call, config, .. } = self.0;
+        let Guest { call, config, .. } = &*self.0;
         DeliveryInfo {
             attempt: call.attempt.number,
             queued_ms: u32::try_from(call.attempt.queued.as_millis()).unwrap_or(u32::MAX),

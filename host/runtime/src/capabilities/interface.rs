@@ -56,7 +56,9 @@ impl Interface {
     /// The name with the version. Returns `None` if the interface has no version.
     pub(crate) fn versioned(&self) -> Option<String> {
         match self.version {
-            Version::Exactly(version) | Version::PatchesOf(version) => Some(format!("{}@{version}", self.name)),
+            Version::Exactly(version) | Version::PatchesOf(version) => {
+                Some(format!("{}@{version}", self.name))
+            }
             Version::Unversioned => None,
         }
     }

@@ -33,9 +33,15 @@ const NAME_BYTES: usize = 1 << 10;
 const PAGE: usize = 500;
 
 pub(super) const INTERFACES: &[Interface] = &[
-    draft("wasi:keyvalue/store", |linker| store::add_to_linker::<_, Calls<'static>>(linker, Calls::of)),
-    draft("wasi:keyvalue/atomics", |linker| atomics::add_to_linker::<_, Calls<'static>>(linker, Calls::of)),
-    draft("wasi:keyvalue/batch", |linker| batch::add_to_linker::<_, Calls<'static>>(linker, Calls::of)),
+    draft("wasi:keyvalue/store", |linker| {
+        store::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+    }),
+    draft("wasi:keyvalue/atomics", |linker| {
+        atomics::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+    }),
+    draft("wasi:keyvalue/batch", |linker| {
+        batch::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+    }),
 ];
 
 /// The outer error is a trap.
@@ -49,17 +55,12 @@ impl HasData for Calls<'static> {
 }
 
 const fn draft(name: &'static str, link: fn(&mut Linker<Guest>) -> wasmtime::Result<()>) -> Interface {
-    let grant = Grant { example: "keyvalue = \"1MiB\"", is_given: |grants: &Grants| grants.keyvalue.is_some() };
+    let grant =
+        Grant { example: "keyvalue = \"1MiB\"", is_given: |grants: &Grants| grants.keyvalue.is_some() };
     Interface { name, version: Version::Exactly("0.2.0-draft"), grant: Some(grant), link }
 }
 
 // === impl Calls ===
-
-impl<'a> Calls<'a> {
-    fn of(guest: &'a mut Guest) -> Self {
-        Self(guest.called())
-    }
-}
 
 impl Calls<'_> {
     fn bucket(&mut self, handle: &Resource<Bucket>) -> wasmtime::Result<Arc<str>> {
@@ -205,7 +206,10 @@ fn fits(name: &str) -> Result<(), Error> {
     if name.len() <= NAME_BYTES {
         return Ok(());
     }
-    Err(Error::Other(format!("the name of a key or bucket has {} bytes; at most {NAME_BYTES} are allowed", name.len())))
+    Err(Error::Other(format!(
+        "the name of a key or bucket has {} bytes; at most {NAME_BYTES} are allowed",
+        name.len()
+    )))
 }
 
 impl From<KeyValueError> for Error {

@@ -23,19 +23,19 @@ const CONTEXT: &str = "context";
 
 pub(super) const INTERFACES: &[Interface] = &[
     Interface::ours("informer:plugin/log", |linker| {
-        log::add_to_linker::<_, Calls<'static>>(linker, Calls::of)
+        log::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
     }),
     Interface {
         name: LOGGING,
         version: Version::Exactly("0.1.0-draft"),
         grant: None,
-        link: |linker| logging::add_to_linker::<_, Calls<'static>>(linker, Calls::of),
+        link: |linker| logging::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called())),
     },
     Interface { name: LOGGING, version: Version::Unversioned, grant: None, link: link_unversioned },
 ];
 
 /// A call of the guest to this capability.
-struct Calls<'a>(&'a Guest);
+struct Calls<'a>(&'a mut Guest);
 
 impl HasData for Calls<'static> {
     type Data<'a> = Calls<'a>;
@@ -44,19 +44,13 @@ impl HasData for Calls<'static> {
 fn link_unversioned(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     use logging::{Host, Level};
     let log = |mut store: StoreContextMut<'_, Guest>, (level, context, message): (Level, String, String)| {
-        Calls::of(store.data_mut()).log(level, context, message);
+        Calls(store.data_mut().called()).log(level, context, message);
         Ok(())
     };
     linker.instance(LOGGING)?.func_wrap("log", log)
 }
 
 // === impl Calls ===
-
-impl<'a> Calls<'a> {
-    fn of(guest: &'a mut Guest) -> Self {
-        Self(guest.called())
-    }
-}
 
 impl Host for Calls<'_> {
     fn enabled(&mut self, level: log::Level) -> bool {

@@ -7,7 +7,7 @@ use wasmtime::component::HasData;
 pub(crate) use registry::Registry;
 pub use registry::{MetricFamily, MetricKind, MetricSeries, MetricValue, MetricsStats};
 
-use super::Interface;
+use super::interface::Interface;
 use crate::{
     bindings::informer::plugin::{
         metrics,
@@ -21,7 +21,7 @@ pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/m
 })];
 
 /// A call of the guest to this capability.
-struct Calls<'a>(&'a Guest);
+struct Calls<'a>(&'a mut Guest);
 
 impl HasData for Calls<'static> {
     type Data<'a> = Calls<'a>;

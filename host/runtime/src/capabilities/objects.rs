@@ -10,8 +10,8 @@ use wasmtime::component::HasData;
 pub(crate) use held::Objects;
 
 use super::{
-    Interface,
     answer::{Budget, values},
+    interface::Interface,
     meta,
 };
 use crate::{

@@ -5,7 +5,7 @@ use std::time::Duration;
 use informer_types::{AddError, Workqueue};
 use wasmtime::component::HasData;
 
-use super::Interface;
+use super::interface::Interface;
 use crate::bindings::informer::plugin::{
     types::{Error, ErrorCode},
     workqueue::{self, Host},

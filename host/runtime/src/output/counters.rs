@@ -32,7 +32,7 @@ struct Lines {
 // === impl OutputCounters ===
 
 impl OutputCounters {
-    /// Takes the token of a line. Returns false if there is none: the line is to be left out, and is counted.
+    /// Takes the token of a line. Returns false if there is no token; the line is then left out and counted.
     pub(super) fn take(&self, per_second: NonZeroU32, now: Instant) -> bool {
         let rate = f64::from(per_second.get());
         let mut lines = self.lines.lock();
@@ -88,7 +88,11 @@ mod tests {
 
         assert_eq!(taken(&counters, 10, now), 4);
         assert_eq!(taken(&counters, 10, now + Duration::from_millis(500)), 2);
-        assert_eq!(taken(&counters, 10, now + Duration::from_secs(3600)), 4, "at most the lines of one second are saved");
+        assert_eq!(
+            taken(&counters, 10, now + Duration::from_secs(3600)),
+            4,
+            "at most the lines of one second are saved"
+        );
         assert_eq!(counters.lines_left_out(), 6 + 8 + 6);
     }
 

@@ -10,7 +10,9 @@ use tokio::{
     time::{timeout, timeout_at},
 };
 
-use super::{LONGEST_DEADLINE, Plugin, Rejected, VersionInfo, shared::Shared, trial::LastGood, version::Version};
+use super::{
+    LONGEST_DEADLINE, Plugin, Rejected, VersionInfo, shared::Shared, trial::LastGood, version::Version,
+};
 use crate::{Component, LoadError, PluginConfig};
 
 /// How long all idle instances of a version may take to stop, including waits for turns and for the processor share.
@@ -120,7 +122,7 @@ impl Plugin {
         }
     }
 
-    /// As [`start_anew`](Self::start_anew), but only until `at` if the version in service has a revoked grant.
+    /// Like [`start_anew`](Self::start_anew), but only until `at` if the version in service has a revoked grant.
     async fn start_in_time(&self, shared: &Arc<Shared>, at: Instant) -> Result<Option<Swap>, LoadError> {
         let mut start = Box::pin(self.start_anew(shared));
         if let Ok(started) = timeout_at(at.into(), &mut start).await {

@@ -29,7 +29,12 @@ pub(super) struct Slot<'a> {
 impl Slots {
     pub(super) fn new(limit: usize) -> Self {
         let limit = limit.min(Semaphore::MAX_PERMITS);
-        Self { semaphore: Semaphore::new(limit), limit: AtomicUsize::new(limit), debt: Mutex::new(0), waited: Counter::default() }
+        Self {
+            semaphore: Semaphore::new(limit),
+            limit: AtomicUsize::new(limit),
+            debt: Mutex::new(0),
+            waited: Counter::default(),
+        }
     }
 
     /// The most calls that may run at a time, and the most idle instances that are kept for them.
@@ -113,10 +118,7 @@ mod tests {
     #[test]
     fn raising_the_limit_again_keeps_slots_that_were_to_be_removed() {
         let slots = Slots::new(2);
-        let held = [
-            slots.acquire().now_or_never().unwrap(),
-            slots.acquire().now_or_never().unwrap(),
-        ];
+        let held = [slots.acquire().now_or_never().unwrap(), slots.acquire().now_or_never().unwrap()];
 
         slots.resize(1);
         slots.resize(2);

@@ -1,4 +1,4 @@
-//! An API server that answers as it is told, and keeps what it was asked.
+//! An API server with scripted answers, which keeps the requests.
 
 use std::{
     collections::VecDeque,
@@ -9,19 +9,19 @@ use futures::future::BoxFuture;
 use informer_runtime::capabilities::{ApiAnswer, ApiClient, ApiFailure, ApiRequest};
 use parking_lot::Mutex;
 
-/// What is answered where nothing else was said.
+/// The answer if the test has set none.
 const OBJECT: &str = r#"{"metadata":{"name":"web","resourceVersion":"5"}}"#;
 
 #[derive(Default)]
 pub(crate) struct Api {
     pub(crate) requests: Mutex<Vec<ApiRequest>>,
     answers: Mutex<VecDeque<Result<ApiAnswer, ApiFailure>>>,
-    /// It never answers.
+    /// True if it never answers.
     pub(crate) silent: AtomicBool,
 }
 
 impl Api {
-    /// The answer to the next request that has none yet.
+    /// Adds the answer for the next request without one.
     pub(crate) fn answer(&self, status: u16, body: &str) {
         let answer = ApiAnswer { status, retry_after: None, body: body.to_owned().into() };
         self.answers.lock().push_back(Ok(answer));

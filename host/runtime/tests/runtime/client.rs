@@ -1,4 +1,4 @@
-//! Requests to the API server: what leaves, what does not, and what comes back (issue 4, point 4).
+//! Requests of plugins to the API server, and their answers.
 
 mod arguments;
 mod audit;
@@ -17,7 +17,7 @@ pub(crate) fn writer(steps: &Value) -> Setup {
     Setup::new(&json!({"steps": steps}).to_string()).read(&[])
 }
 
-/// What it says of each.
+/// The line that the plugin logs for each request.
 pub(crate) async fn answers(running: &Running) -> Vec<String> {
     assert_eq!(running.add("web").await, Outcome::Acknowledged);
     running.log.messages()
@@ -26,7 +26,7 @@ pub(crate) async fn answers(running: &Running) -> Vec<String> {
 const ALL: &[&str] = &["* v1/pods", "* v1/pods/status", "* v1/configmaps", "* v1/nodes"];
 
 #[tokio::test]
-async fn each_verb_is_the_request_kubernetes_documents() {
+async fn each_verb_makes_the_request_that_kubernetes_documents() {
     let body = json!({"spec": {"a": 1}});
     let steps = json!([
         {"do": "get"},
@@ -83,7 +83,7 @@ async fn each_verb_is_the_request_kubernetes_documents() {
 }
 
 #[tokio::test]
-async fn a_list_comes_by_page_and_each_object_says_what_it_is() {
+async fn a_list_is_read_in_pages_and_each_object_has_its_kind() {
     let steps = json!([{"do": "list", "namespace": "shop", "labels": "app in (a,b)", "page-size": 2, "pointer": "/kind"}]);
     let running = writer(&steps).read(&["v1/pods @shop"]).write(&[]).idle();
     running.api.answer(200, r#"{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"a/b=","resourceVersion":"9"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}"#);
@@ -102,7 +102,7 @@ async fn a_list_comes_by_page_and_each_object_says_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_the_server_is_a_code_with_its_own_words() {
+async fn an_error_of_the_server_has_a_code_and_the_servers_message() {
     let steps = json!([{"do": "merge", "body": {}, "times": 4}]);
     let running = writer(&steps).write(ALL).idle();
     running
@@ -127,14 +127,14 @@ async fn a_refusal_of_the_server_is_a_code_with_its_own_words() {
 }
 
 #[tokio::test]
-async fn of_one_object_no_more_events_are_written_than_client_gos_spam_filter_lets_through() {
+async fn events_about_one_object_are_limited_like_in_client_gos_spam_filter() {
     let steps = json!([{"do": "event", "times": 40}]);
     let pod = object("default", "web", "7", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#);
     let grants = ["create events.k8s.io/v1/events @default"];
     let setup = writer(&steps).cache("v1/pods", vec![pod]).write(&grants);
     let running = setup.limits(|limits| limits.requests = 1000.try_into().unwrap()).load("writer").await;
 
-    assert_eq!(answers(&running).await, vec!["event ok "; 40], "the plugin goes on");
+    assert_eq!(answers(&running).await, vec!["event ok "; 40], "the plugin receives no error");
 
     assert_eq!(running.api.requests.lock().len(), 25);
     let stats = running.plugin.stats().client;
@@ -142,7 +142,7 @@ async fn of_one_object_no_more_events_are_written_than_client_gos_spam_filter_le
 }
 
 #[tokio::test]
-async fn an_event_that_could_not_be_written_is_none_of_those_that_may_be() {
+async fn an_event_that_could_not_be_written_does_not_count_against_the_limit() {
     let steps = json!([{"do": "event", "times": 60}]);
     let pod = object("default", "web", "7", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#);
     let setup =
@@ -162,7 +162,7 @@ async fn an_event_that_could_not_be_written_is_none_of_those_that_may_be() {
 }
 
 #[tokio::test]
-async fn an_event_is_made_once_and_then_counted() {
+async fn a_repeated_event_raises_the_count_of_the_first_one() {
     let steps = json!([{"do": "event", "times": 3}]);
     let pod = object("default", "web", "7", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#);
     let grants = ["create events.k8s.io/v1/events @default"];

@@ -1,4 +1,4 @@
-//! Compiled code kept between runs.
+//! The cache of compiled code.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ async fn component(engine: &Engine, guest: &'static str) -> Component {
     Component::from_file(engine, &path).await.unwrap()
 }
 
-/// What becomes of this guest when it is loaded.
+/// Loads this guest and returns its error.
 async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
     let component = component(engine, guest).await;
     let running = Setup::new("{}").idle();
@@ -41,19 +41,19 @@ async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
     plugin.load(&component).await.map(drop).map_err(|error| error.to_string())
 }
 
-/// The files kept, with this extension.
+/// The files of the cache with this extension.
 fn kept(directory: &TempDir, extension: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.extension().is_some_and(|found| found == extension)).collect()
 }
 
 #[tokio::test]
-async fn a_second_engine_takes_the_code_the_first_one_compiled() {
+async fn a_second_engine_loads_the_code_that_the_first_one_compiled() {
     let directory = tempfile::tempdir().unwrap();
     load(&engine(directory.path()), "echo").await.unwrap();
     let (code, checksum) = (kept(&directory, "cwasm").remove(0), kept(&directory, "sha256").remove(0));
 
-    // Whose code it is that runs shows when the code of another guest lies in its place.
+    // With the code of another guest under its name, that code runs: so the second engine loads and does not compile.
     let other = tempfile::tempdir().unwrap();
     component(&engine(other.path()), "fail_start").await;
     fs::copy(kept(&other, "cwasm").remove(0), &code).unwrap();
@@ -77,7 +77,7 @@ async fn damaged_code_is_compiled_again_and_replaced() {
 }
 
 #[tokio::test]
-async fn a_cache_that_cannot_be_used_only_costs_time() {
+async fn without_a_usable_cache_components_are_compiled() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
@@ -114,21 +114,22 @@ async fn code_that_is_cut_off_or_has_one_bit_flipped_is_compiled_again_and_never
 }
 
 #[tokio::test]
-async fn a_directory_that_takes_nothing_any_more_only_costs_time() {
+async fn with_a_full_cache_directory_components_are_compiled() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cache");
     let engine = engine(&path);
-    // Not by its mode: to the superuser everything is writable.
+    // The mode of the directory would not stop the superuser.
     fs::remove_dir(&path).unwrap();
     fs::write(&path, "").unwrap();
 
     load(&engine, "echo").await.unwrap();
 
-    assert_eq!(fs::read(&path).unwrap(), b"", "nothing was kept");
+    assert_eq!(fs::read(&path).unwrap(), b"", "no code was stored");
 }
 
 #[tokio::test]
-async fn what_takes_too_long_to_compile_is_refused_until_it_is_compiled_and_the_version_in_service_goes_on() {
+async fn a_component_that_takes_too_long_to_compile_is_refused_until_it_is_compiled_and_the_old_version_serves()
+ {
     let directory = tempfile::tempdir().unwrap();
     component(&engine(directory.path()), "echo").await;
     let hasty = Engine::new(&EngineConfig {
@@ -137,7 +138,7 @@ async fn what_takes_too_long_to_compile_is_refused_until_it_is_compiled_and_the_
         ..EngineConfig::default()
     })
     .unwrap();
-    // What is compiled already takes no time.
+    // Compiled code in the cache needs no time.
     load(&hasty, "echo").await.unwrap();
 
     let path = tokio::task::spawn_blocking(|| informer_guests::guest("fail_start")).await.unwrap();
@@ -145,14 +146,14 @@ async fn what_takes_too_long_to_compile_is_refused_until_it_is_compiled_and_the_
     let refused = loop {
         match Component::from_file(&hasty, &path).await {
             Err(refused) => break refused,
-            // A busy machine may have compiled it before it was looked at for the first time.
+            // On a busy machine the compilation may end before the first check.
             Ok(_) => kept(&directory, "cwasm").iter().for_each(|code| fs::remove_file(code).unwrap()),
         }
         assert!(begun.elapsed() < PATIENCE);
     };
     assert!(matches!(refused, LoadError::TooLong { .. }), "{refused}");
 
-    // It goes on for nobody, and is there for whoever asks again.
+    // The abandoned compilation goes on, and the next load finds its code.
     let begun = Instant::now();
     while Component::from_file(&hasty, &path).await.is_err() {
         assert!(begun.elapsed() < PATIENCE);

@@ -1,4 +1,4 @@
-//! A host around a plugin: a cache of objects, a log that is kept, and deliveries made by hand.
+//! A host for one plugin: a cache of objects, a log that keeps its lines, and deliveries by the test.
 
 use std::{
     collections::BTreeMap,
@@ -28,10 +28,10 @@ use tokio::sync::Notify;
 
 use crate::api::Api;
 
-/// Nothing here takes long; a machine may.
+/// Longer than any step of a test takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One engine for all tests: the clock does not mind.
+/// One engine for all tests.
 pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(&EngineConfig::default()).unwrap());
 
 /// The component of a fixture, compiled once.
@@ -40,7 +40,7 @@ pub(crate) async fn component(guest: &'static str) -> Component {
     compiled(&COMPILED, &ENGINE, guest).await
 }
 
-/// The component of a fixture, for an engine of the test's own.
+/// The component of a fixture, compiled for this engine.
 pub(crate) async fn component_of(engine: &Engine, guest: &'static str) -> Component {
     compiled(&Mutex::default(), engine, guest).await
 }
@@ -48,7 +48,7 @@ pub(crate) async fn component_of(engine: &Engine, guest: &'static str) -> Compon
 /// Components by the name of their fixture.
 pub(crate) type Compiled = Mutex<BTreeMap<&'static str, Component>>;
 
-/// The component of a fixture, compiled if it is not there yet.
+/// The component of a fixture. Compiles it at the first use.
 pub(crate) async fn compiled(known: &Compiled, engine: &Engine, guest: &'static str) -> Component {
     if let Some(component) = known.lock().get(guest) {
         return component.clone();
@@ -59,7 +59,7 @@ pub(crate) async fn compiled(known: &Compiled, engine: &Engine, guest: &'static 
     component
 }
 
-/// A plugin to be.
+/// The configuration of a plugin for a test.
 pub(crate) struct Setup {
     pub(crate) config: PluginConfig,
     pub(crate) cache: Arc<Cache>,
@@ -71,7 +71,7 @@ pub(crate) struct Setup {
     pub(crate) engine: Engine,
 }
 
-/// A plugin with everything around it.
+/// A plugin and the parts of the host that it uses.
 pub(crate) struct Running {
     pub(crate) plugin: Arc<Plugin>,
     pub(crate) log: Arc<Lines>,
@@ -79,7 +79,7 @@ pub(crate) struct Running {
     pub(crate) api: Arc<Api>,
     pub(crate) http: HttpClient,
     pub(crate) keys: Arc<Keys>,
-    /// As it was set up.
+    /// The configuration at the start.
     config: PluginConfig,
 }
 
@@ -128,27 +128,27 @@ impl Setup {
         self
     }
 
-    /// Grants the lister, for these resources.
+    /// Grants the lister for these resources.
     pub(crate) fn read(mut self, gvrs: &[&str]) -> Self {
         self.config.grants.read = Some(gvrs.iter().map(|gvr| gvr.parse::<ReadGrant>().unwrap()).collect());
         self
     }
 
-    /// Grants the client, for these writes.
+    /// Grants the client for these writes.
     pub(crate) fn write(mut self, grants: &[&str]) -> Self {
         self.config.grants.write =
             Some(grants.iter().map(|grant| grant.parse::<WriteGrant>().unwrap()).collect());
         self
     }
 
-    /// Grants `wasi:keyvalue`, kept here.
+    /// Grants `wasi:keyvalue` with this store.
     pub(crate) fn keyvalue(mut self, source: Arc<dyn KeyValueSource>) -> Self {
         self.config.grants.keyvalue = Some(1 << 20);
         self.keyvalue = source;
         self
     }
 
-    /// Another engine than that of all tests; the component must be compiled for it.
+    /// Uses this engine. The component must be compiled for it.
     pub(crate) fn engine(mut self, engine: &Engine) -> Self {
         self.engine = engine.clone();
         self
@@ -159,14 +159,14 @@ impl Setup {
         self
     }
 
-    /// Shows the values of these Secrets.
+    /// Grants the values of these Secrets.
     pub(crate) fn secrets(mut self, grants: &[&str]) -> Self {
         self.config.grants.secrets =
             grants.iter().map(|grant| grant.parse::<SecretGrant>().unwrap()).collect();
         self
     }
 
-    /// Grants `wasi:http`, to these places.
+    /// Grants `wasi:http` for these places.
     pub(crate) fn http(mut self, grants: &[&str]) -> Self {
         self.config.grants.http = Some(grants.iter().map(|grant| grant.parse().unwrap()).collect());
         self
@@ -183,7 +183,7 @@ impl Setup {
         self
     }
 
-    /// Without a version.
+    /// A plugin without a version.
     pub(crate) fn idle(self) -> Running {
         let Self { config, cache, api, http, keys, config_files, keyvalue, engine } = self;
         let log = Arc::new(Lines::default());
@@ -215,7 +215,7 @@ impl Running {
         self.plugin.load(&component(guest).await).await.map(drop)
     }
 
-    /// Gives calls, and the start of instances, so long from now on.
+    /// Changes the deadline of calls and of `start`.
     pub(crate) async fn set_deadline(&self, deadline: Duration) {
         let mut config = self.config.clone();
         config.limits.deadline = deadline;
@@ -226,12 +226,12 @@ impl Running {
         self.plugin.handle(delivery).await
     }
 
-    /// Adds an object of this name.
+    /// Delivers the addition of an object of this name.
     pub(crate) async fn add(&self, name: &str) -> Outcome {
         self.deliver(added(pod(name, "1"))).await
     }
 
-    /// The failure of a call that is to be retried after the backoff.
+    /// The failure of a delivery that is to be retried after the backoff.
     pub(crate) async fn add_fails(&self, name: &str) -> Failure {
         match self.add(name).await {
             Outcome::Retry { after: None, failure } => failure,
@@ -239,14 +239,14 @@ impl Running {
         }
     }
 
-    /// A delivery that goes on by itself.
+    /// Delivers in a task of its own.
     pub(crate) fn spawn_add(&self, name: &str) -> tokio::task::JoinHandle<Outcome> {
         let (plugin, delivery) = (Arc::clone(&self.plugin), added(pod(name, "1")));
         tokio::spawn(async move { plugin.handle(delivery).await })
     }
 }
 
-/// A workqueue that remembers what it was asked. It holds as many keys as it is told to.
+/// A workqueue that records its calls. Its capacity is set by the test.
 pub(crate) struct Keys {
     pub(crate) capacity: AtomicUsize,
     asked: Mutex<Vec<String>>,
@@ -303,7 +303,7 @@ impl Workqueue for Keys {
     }
 }
 
-/// An object of `default`, with a label of its own and little in it.
+/// A small object of `default` with a label of its own.
 pub(crate) fn pod(name: &str, rv: &str) -> Arc<Object> {
     object("default", name, rv, &format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"node":"n-{rv}"}}}}"#))
 }
@@ -334,16 +334,16 @@ pub(crate) fn delivery_of(gvr: Gvr, change: Change, cause: Cause) -> Delivery {
     Delivery { notification, attempt: 1, queued: Duration::ZERO, controllers: Vec::new(), unseen: false }
 }
 
-/// A log that is kept.
+/// A log that keeps its lines.
 #[derive(Default)]
 pub(crate) struct Lines {
-    /// Keeps lines below info too.
+    /// True if it keeps lines below info too.
     pub(crate) debug: AtomicBool,
     kept: Mutex<Vec<Line>>,
     changed: Notify,
 }
 
-/// One line of it.
+/// One line of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
     pub(crate) stream: LogStream,
@@ -365,12 +365,12 @@ impl Lines {
         self.kept.lock().iter().filter(|line| line.message == message).count()
     }
 
-    /// Forgets what was said so far.
+    /// Forgets all lines.
     pub(crate) fn clear(&self) {
         self.kept.lock().clear();
     }
 
-    /// Waits until a line was said as often as this.
+    /// Waits until a line was logged this many times.
     pub(crate) async fn wait_for(&self, message: &str, times: usize) {
         let said = async {
             loop {
@@ -382,7 +382,7 @@ impl Lines {
             }
         };
         let waited = tokio::time::timeout(PATIENCE, said).await;
-        assert!(waited.is_ok(), "never heard {message:?}: {:?}", self.messages());
+        assert!(waited.is_ok(), "{message:?} was never logged: {:?}", self.messages());
     }
 }
 
@@ -403,7 +403,7 @@ impl LogSink for Lines {
     }
 }
 
-/// A cache of objects. It counts how often it was listed.
+/// A cache of objects. It counts its lists.
 #[derive(Default)]
 pub(crate) struct Cache {
     pub(crate) objects: BTreeMap<Gvr, Vec<Arc<Object>>>,
@@ -449,7 +449,7 @@ impl ListerSource for Cache {
             let wanted: u64 = resource_version
                 .parse()
                 .map_err(|_| ListError::InvalidVersion(format!("{resource_version:?} is no number")))?;
-            // The cache of these tests is at version 10 for ever.
+            // The cache of these tests stays at version 10.
             if wanted > 10 { pending().await } else { Ok(()) }
         })
     }

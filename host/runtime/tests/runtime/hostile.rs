@@ -1,35 +1,36 @@
-//! Hostile plugins: what the host does with each, and that a neighbour hardly notices (issue 4; design, the contract, 10).
+//! Hostile plugins: what the host does with each, and that a neighbour hardly notices.
 //!
-//! Each attack is made by 64 workers at once, over and over, without the waits that `dispatch` puts between the attempts
-//! at one event. What "hardly" means is in `neighbour.rs`, and that it can fail, in `fairness.rs`.
+//! In each attack 64 workers make the same calls at once, again and again, without the waits of `dispatch` between the attempts
+//! at one event. `neighbour.rs` defines what "hardly notices" means, and `fairness.rs` shows that an unfair host fails the
+//! test.
 //!
-//! | what the plugin does | fixture | test | what the host does |
+//! | the plugin | fixture | test | the host |
 //! |---|---|---|---|
-//! | loops | `spin` | `an_infinite_loop_*` | a turn a millisecond; ends the call at its deadline, or lets it wait for its share |
-//! | recurses | `recurse` | `deep_recursion_*` | a trap at the end of its stack |
-//! | allocates | `hog` | `a_memory_bomb_*` | refuses, counts, retires the instance |
-//! | panics | `trap` | `a_panic_*` | retires the instance; a retry with the guest's words |
-//! | stale tokens | `stale_token` | `tokens::tokens_of_an_earlier_call_*` | `stale-token`, `stale-page` |
-//! | foreign tokens, and keys of another's queue | `impostor` | `tokens::tokens_that_another_plugin_holds_*` | `stale-token` or an object of its own, `stale-page`; its own queue |
-//! | forged tokens | `vandal` | `forged_tokens_*` | `stale-token` |
-//! | a handle of WASI that it has not | `vandal` | `tokens::a_handle_*` | a trap |
-//! | 1 GiB as an argument | `vandal` | `an_argument_of_a_gibibyte_*` | a trap, before anything is copied |
-//! | 32 MiB of random bytes at once | `vandal` | `more_random_bytes_*` | a trap, before any is made |
-//! | bytes that are no text | `vandal` | `a_text_that_is_not_utf_8_*` | a trap |
-//! | floods the log | `flood` | `a_flood_of_lines_*` | cuts at the call's limit, counts, ends the call at its deadline |
-//! | floods the log by many calls | `chatty` | `a_flood_of_lines_by_many_short_calls_*` | leaves out what is beyond the plugin's limit of a second, counts |
-//! | floods the host with calls | `flood` | `a_flood_of_calls_*` | ends the call at their limit |
-//! | ever new series | `gauger` | `floods::ever_new_series_*` | refuses beyond the limit, counts |
-//! | enqueues ten million keys | `enqueues` | `floods::ten_million_keys_*` | refuses beyond the capacity; ends the call at the limit of its host calls |
-//! | writes over its own event | `writer` | `floods::writing_over_*` | as many requests as its budget has, the others `limit-exceeded` |
-//! | waits in the host | `slow` | `sleeping_in_the_host_*`, `deadlines.rs` for each call there is | ends the call at its deadline |
-//! | reads what was not granted | `reader` | `what_was_not_granted_*`, `grants::*` | `not-granted`, or masked values; the cache is not asked |
-//! | writes what was not granted | `writer` | `grants::no_write_*` | `not-granted`; nothing leaves the host |
-//! | HTTP to the API server, link-local, rebound names | `fetch` | `grants::no_request_*` | denied before a connection is made |
-//! | traps in `start` | `trap_start`, `moody` | `lifecycle::a_trap_in_start_*` | the load, or the call, fails; nothing is swapped |
-//! | traps in `stop` | `vandal` | `a_trap_in_stop_*` | the instance ends all the same |
-//! | traps in `reconcile` | `reconciles` | `lifecycle::a_trap_in_reconcile_*` | retires the instance; the key is tried again |
-//! | a storm of reloads | `echo`, `trap_start` | `a_storm_of_reloads_*` | one at a time; the last good one serves |
+//! | loops | `spin` | `an_infinite_loop_*` | gives it turns of a millisecond; ends the call at its deadline, or lets it wait for its share |
+//! | recurses | `recurse` | `deep_recursion_*` | traps at the end of the stack |
+//! | allocates | `hog` | `a_memory_bomb_*` | refuses and counts, and retires the instance |
+//! | panics | `trap` | `a_panic_*` | retires the instance; the event is retried, with the guest's words |
+//! | uses stale tokens | `stale_token` | `tokens::tokens_of_an_earlier_call_*` | answers `stale-token` or `stale-page` |
+//! | uses tokens and keys of another plugin | `impostor` | `tokens::tokens_that_another_plugin_holds_*` | answers `stale-token`, `stale-page` or an object of its own; uses its own queue |
+//! | forges tokens | `vandal` | `forged_tokens_*` | answers `stale-token` |
+//! | uses a WASI handle that it does not have | `vandal` | `tokens::a_handle_*` | traps |
+//! | passes 1 GiB as an argument | `vandal` | `an_argument_of_a_gibibyte_*` | traps before anything is copied |
+//! | requests 32 MiB of random bytes at once | `vandal` | `more_random_bytes_*` | traps before any is made |
+//! | passes bytes that are not UTF-8 | `vandal` | `a_text_that_is_not_utf_8_*` | traps |
+//! | floods the log in one call | `flood` | `a_flood_of_lines_*` | cuts at the limit of the call, counts, ends the call at its deadline |
+//! | floods the log in many calls | `chatty` | `a_flood_of_lines_by_many_short_calls_*` | leaves out lines beyond the plugin's limit per second, counts |
+//! | floods the host with calls | `flood` | `a_flood_of_calls_*` | ends the call at the limit of host calls |
+//! | measures ever new series | `gauger` | `floods::ever_new_series_*` | refuses beyond the limit, counts |
+//! | adds ten million keys | `enqueues` | `floods::ten_million_keys_*` | refuses beyond the capacity; ends the call at the limit of host calls |
+//! | triggers itself by writing its own object | `writer` | `floods::writing_over_*` | sends the requests of its budget; others are `limit-exceeded` |
+//! | waits in the host | `slow` | `sleeping_in_the_host_*`, `deadlines.rs` for each function | ends the call at its deadline |
+//! | reads without a grant | `reader` | `reading_without_a_grant_*`, `grants::*` | answers `not-granted` or masked values; does not read the cache |
+//! | writes without a grant | `writer` | `grants::no_write_*` | answers `not-granted`; sends nothing |
+//! | sends HTTP to the API server, to link-local addresses and to rebound names | `fetch` | `grants::no_request_*` | denies it before a connection is made |
+//! | traps in `start` | `trap_start`, `moody` | `lifecycle::a_trap_in_start_*` | fails the load or the call; the version in service stays |
+//! | traps in `stop` | `vandal` | `a_trap_in_stop_*` | ends the instance all the same |
+//! | traps in `reconcile` | `reconciles` | `lifecycle::a_trap_in_reconcile_*` | retires the instance; the key is retried |
+//! | reloads in a storm | `echo`, `trap_start` | `a_storm_of_reloads_*` | loads one version at a time; the last good one serves |
 
 mod deadlines;
 mod fairness;
@@ -53,11 +54,11 @@ use parking_lot::Mutex;
 use crate::host::{Compiled, PATIENCE, Running, Setup, compiled, delivery, pod};
 use neighbour::{ENGINE, Neighbour, WORKERS, calls};
 
-/// For what would never end otherwise: during the attack, of which many calls are to end by it.
+/// The deadline during an attack whose calls would never end: many calls are to end by it.
 const DEADLINE: Duration = Duration::from_millis(50);
 
-/// For the calls after it, which are to end in one way only: to begin one may take longer on a busy machine than
-/// [`DEADLINE`].
+/// The deadline after the attack, for calls that are to fail in one way only. On a busy machine a call may take longer than
+/// [`DEADLINE`] to begin.
 const LATER: Duration = Duration::from_secs(1);
 
 /// A plugin with many workers.
@@ -65,24 +66,24 @@ fn hostile(config: &str) -> Setup {
     Setup::new(config).engine(&ENGINE).instances(WORKERS)
 }
 
-/// A component for such a plugin.
+/// The component of a hostile plugin.
 async fn component(guest: &'static str) -> Component {
     static COMPILED: Compiled = Mutex::new(BTreeMap::new());
     compiled(&COMPILED, &ENGINE, guest).await
 }
 
-/// The plugin with this component.
+/// Loads a plugin with this component.
 async fn load(setup: Setup, guest: &'static str) -> Running {
     let (running, component) = (setup.idle(), component(guest).await);
     let begun = Instant::now();
     while let Err(error) = running.plugin.load(&component).await {
-        // A busy machine may miss a short one.
+        // A busy machine may miss a short deadline.
         assert!(error.to_string().contains("its deadline of 50ms") && begun.elapsed() < PATIENCE, "{error}");
     }
     running
 }
 
-/// The attack by calls of `on-add`, each of which fails in this way.
+/// The attack: calls of `on-add`, each of which fails with this kind and these words.
 async fn every_call_fails(running: &Running, kind: FailureKind, words: &str) {
     let neighbour = Neighbour::start().await;
 
@@ -91,7 +92,7 @@ async fn every_call_fails(running: &Running, kind: FailureKind, words: &str) {
     fails(running, kind, words).await;
 }
 
-/// As [`every_call_fails`], of a plugin whose calls last until [`DEADLINE`].
+/// Like [`every_call_fails`], for a plugin whose calls last until [`DEADLINE`].
 async fn every_call_ends_at_its_deadline(running: &Running) {
     let neighbour = Neighbour::start().await;
 
@@ -120,7 +121,7 @@ async fn an_infinite_loop_ends_at_its_deadline() {
 }
 
 #[tokio::test]
-async fn an_infinite_loop_within_a_share_of_the_processors_waits_for_it() {
+async fn an_infinite_loop_with_a_processor_share_waits_for_its_share() {
     let share = |limits: &mut Limits| limits.cpu = Some(Duration::from_millis(50));
     let running = load(hostile("{}").deadline(DEADLINE).limits(share), "spin").await;
     let neighbour = Neighbour::start().await;
@@ -162,14 +163,14 @@ async fn a_panic_in_each_call_costs_an_instance_each() {
 }
 
 #[tokio::test]
-async fn sleeping_in_the_host_ends_at_the_deadline_and_keeps_nobody_from_running() {
+async fn sleeping_in_the_host_ends_at_the_deadline_and_holds_no_turn() {
     let running = load(hostile(r#"{"millis": 60000}"#).deadline(DEADLINE), "slow").await;
 
     every_call_ends_at_its_deadline(&running).await;
 }
 
 #[tokio::test]
-async fn a_flood_of_calls_to_the_host_ends_at_their_limit() {
+async fn a_flood_of_calls_to_the_host_ends_at_the_limit() {
     let limit = |limits: &mut Limits| limits.host_calls = 1_000.try_into().ok();
     let running = load(hostile("{}").limits(limit), "flood").await;
 
@@ -192,7 +193,7 @@ async fn a_flood_of_lines_is_cut_and_counted_and_ends_at_the_deadline() {
     };
     neighbour.hardly_notices(&running.plugin, flood).await;
 
-    // One to its end: those of the attack were stopped.
+    // One more call that runs to its end: the calls of the attack were dropped.
     running.set_deadline(LATER).await;
     let change = Change::Updated { old: pod("bad", "1"), new: pod("bad", "2") };
     let Outcome::Retry { failure, .. } = running.plugin.handle(delivery(change, Cause::Live)).await else {
@@ -203,7 +204,7 @@ async fn a_flood_of_lines_is_cut_and_counted_and_ends_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn a_flood_of_lines_by_many_short_calls_is_cut_at_the_limit_of_a_second() {
+async fn a_flood_of_lines_by_many_short_calls_is_limited_per_second() {
     let most = |limits: &mut Limits| limits.log_lines = 10.try_into().ok();
     let running = load(hostile(r#"{"lines": 100, "bytes": 1}"#).limits(most), "chatty").await;
     let (neighbour, begun) = (Neighbour::start().await, Instant::now());
@@ -211,9 +212,9 @@ async fn a_flood_of_lines_by_many_short_calls_is_cut_at_the_limit_of_a_second() 
     neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
 
     let stats = running.plugin.stats();
-    assert!(stats.acknowledged > 0 && stats.log_lines_left_out > 0, "no call ends for it: {stats:?}");
+    assert!(stats.acknowledged > 0 && stats.log_lines_left_out > 0, "left-out lines fail no call: {stats:?}");
     let seconds = begun.elapsed().as_secs() as usize + 1;
-    // The first second's worth, ten each second, and once a second how many were left out.
+    // Ten lines at once, ten each second, and one report of left-out lines each second.
     let lines = running.log.messages().len();
     assert!(lines <= 10 + 11 * seconds + 1, "{lines} lines in {seconds} s");
 }
@@ -224,7 +225,7 @@ async fn an_argument_of_a_gibibyte_is_refused_before_it_is_copied() {
 
     every_call_fails(&running, FailureKind::Trap, "handed more than 4 MiB to the host at once").await;
 
-    assert!(running.log.messages().iter().all(|line| line != "giant"), "nothing of it was logged");
+    assert!(running.log.messages().iter().all(|line| line != "giant"), "no part of the argument was logged");
 }
 
 #[tokio::test]
@@ -233,7 +234,7 @@ async fn more_random_bytes_than_a_mebibyte_are_refused_before_they_are_made() {
 
     every_call_fails(&running, FailureKind::Trap, "exceeds limit").await;
 
-    assert_eq!(running.plugin.stats().memory_refusals, 0, "nothing was to be handed over");
+    assert_eq!(running.plugin.stats().memory_refusals, 0, "the random bytes were never allocated");
 }
 
 #[tokio::test]
@@ -254,27 +255,27 @@ async fn a_text_that_is_not_utf_8_is_a_trap() {
 }
 
 #[tokio::test]
-async fn forged_tokens_open_nothing() {
+async fn forged_tokens_give_access_to_no_object() {
     let running = load(hostile(r#"{"what": "forge"}"#), "vandal").await;
     let neighbour = Neighbour::start().await;
 
     neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
 
-    // Of the call in hand one token may be hit by chance, and no other.
+    // A forged token may match the token of this call by chance, and no other.
     assert_eq!(running.add("bad").await, Outcome::Acknowledged);
     let lines = running.log.messages();
     assert!(!lines.is_empty() && lines.iter().all(|line| line == "read 0" || line == "read 1"), "{lines:?}");
 }
 
 #[tokio::test]
-async fn what_was_not_granted_cannot_be_read() {
+async fn reading_without_a_grant_is_refused() {
     let config = r#"{"gvr": "v1/secrets", "what": "list-json"}"#;
     let setup = hostile(config).read(&["v1/pods"]).cache("v1/secrets", vec![pod("secret", "1")]);
 
     let (running, said) = grants::said(setup, "reader").await;
 
     assert!(said.iter().all(|line| line.contains("reading v1/secrets is not granted")), "{:?}", said[0]);
-    assert_eq!(running.cache.lists.load(std::sync::atomic::Ordering::Relaxed), 0, "nobody was asked");
+    assert_eq!(running.cache.lists.load(std::sync::atomic::Ordering::Relaxed), 0, "the cache was not read");
 }
 
 #[tokio::test]
@@ -291,7 +292,7 @@ async fn a_trap_in_stop_ends_the_instance_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_storm_of_reloads_changes_versions_one_at_a_time() {
+async fn a_storm_of_reloads_loads_one_version_at_a_time() {
     let running = load(hostile("{}"), "echo").await;
     let (good, bad) = (component("echo").await, component("trap_start").await);
     let neighbour = Neighbour::start().await;

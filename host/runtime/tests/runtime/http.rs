@@ -1,4 +1,4 @@
-//! `wasi:http`: what a granted plugin gets, and what nobody gets (issue 4, point 4: outgoing HTTP).
+//! `wasi:http`: granted requests, and requests that the host denies to all plugins.
 
 pub(crate) mod server;
 
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::host::{ENGINE, PATIENCE, Running, Setup, component};
 use server::{AUTHORITY, STRANGER, Server};
 
-/// Answers by name; each further question about a name gets the next answer, the last one for ever.
+/// A resolver with a list of answers for each name. Each lookup of a name gets the next answer; the last one repeats.
 #[derive(Default)]
 pub(crate) struct Names {
     answers: HashMap<&'static str, Vec<Vec<IpAddr>>>,
@@ -47,7 +47,7 @@ impl Resolver for Names {
     }
 }
 
-/// A guest that makes these requests at each call.
+/// A plugin that makes these requests at each call.
 fn fetching(requests: &[Value]) -> Setup {
     Setup::new(&json!({"requests": requests}).to_string())
 }
@@ -56,7 +56,7 @@ pub(crate) fn get(authority: &str, path: &str) -> Value {
     json!({"authority": authority, "path": path})
 }
 
-/// One call; the guest's lines about the answers, and the host's about refusals.
+/// Makes one call. Returns the guest's lines about answers and the host's lines about refusals.
 async fn lines(running: &Running) -> (Vec<String>, Vec<String>) {
     running.log.clear();
     assert_eq!(running.add("a").await, Outcome::Acknowledged);
@@ -81,14 +81,14 @@ async fn a_granted_request_is_answered() {
     assert_eq!(lines(&running).await, (vec!["200 hello".into(), "200 10000".into()], vec![]));
 
     let seen = [format!("GET /services/x {authority}"), format!("POST /services/count?q=/../.. {authority}")];
-    assert_eq!(server.seen(), seen, "the path that was judged is the path that was sent");
+    assert_eq!(server.seen(), seen, "the checked path is the path that was sent");
     let stats = running.plugin.stats().http;
     assert_eq!(stats.requests, [(HttpOutcome::Answered, 2)].into());
     assert_eq!((stats.sent_bytes, stats.received_bytes), (10_000, 10));
 }
 
 #[tokio::test]
-async fn what_is_not_granted_never_leaves_the_host() {
+async fn a_request_without_a_grant_never_leaves_the_host() {
     let server = Server::start().await;
     let (authority, port) = (server.authority(), server.address.port());
     let not_granted = "it is not granted; add it to `http` under [plugin.grant]";
@@ -129,9 +129,9 @@ async fn what_is_not_granted_never_leaves_the_host() {
     assert_eq!(server.seen(), Vec::<String>::new());
 }
 
-/// The host keeps it behind a handle, whether or not it is ever sent.
+/// The host keeps a request behind a handle even if it is never sent.
 #[tokio::test]
-async fn what_a_request_holds_has_a_limit() {
+async fn the_parts_of_a_request_are_limited() {
     let request = |key: &str, value: Value| {
         let mut request = get("a.example.com", "/");
         request[key] = value;
@@ -156,7 +156,7 @@ async fn what_a_request_holds_has_a_limit() {
         assert!(!guest[0].contains("refused"), "{key}: {guest:?}");
         assert_eq!(guest[1], told, "{key}");
     }
-    // For headers WASI 0.2 has no such error.
+    // WASI 0.2 has no such error for headers.
     let headers =
         |bytes: usize| fetching(&[request("headers", json!([["x-a", "x".repeat(bytes)]]))]).http(&[]);
     lines(&headers(16000).load("fetch").await).await;
@@ -165,7 +165,7 @@ async fn what_a_request_holds_has_a_limit() {
 }
 
 #[tokio::test]
-async fn the_handles_of_a_guest_have_a_limit() {
+async fn the_handles_of_a_guest_are_limited() {
     let holding = |handles: usize| Setup::new(&json!({"requests": [], "handles": handles}).to_string());
     let few = holding(900).http(&[]).load("fetch").await;
     assert_eq!(few.add("a").await, Outcome::Acknowledged);
@@ -176,7 +176,7 @@ async fn the_handles_of_a_guest_have_a_limit() {
 }
 
 #[tokio::test]
-async fn the_log_says_what_was_denied_without_the_secrets_of_the_url() {
+async fn the_log_names_a_denied_request_without_the_secrets_of_its_url() {
     let request = json!({
         "method": "POST", "authority": "hooks.example.com", "path": "/T0/secret?token=hunter2",
         "headers": [["authorization", "Bearer hunter2"]],
@@ -192,7 +192,7 @@ async fn the_log_says_what_was_denied_without_the_secrets_of_the_url() {
 }
 
 #[tokio::test]
-async fn no_name_leads_to_what_is_nobodys_business() {
+async fn no_name_leads_to_a_closed_address() {
     let server = Server::start().await;
     let port = server.address.port();
     for address in [
@@ -224,7 +224,7 @@ async fn no_name_leads_to_what_is_nobodys_business() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_rebound_is_judged_again_and_never_resolved_twice_for_one_request() {
+async fn a_rebound_name_is_checked_again_and_resolved_once_per_request() {
     let server = Server::start().await;
     let port = server.address.port();
     let names = Names::new(&[("a.example.com", &[&["169.254.1.1"], &["127.0.0.1"]])]);
@@ -239,12 +239,12 @@ async fn a_name_that_is_rebound_is_judged_again_and_never_resolved_twice_for_one
 
     assert_eq!(guest, ["HttpRequestDenied", "HttpRequestDenied"]);
     assert!(host[0].contains("169.254.1.1") && host[1].contains("127.0.0.1"), "{host:?}");
-    assert_eq!(names.asked.lock().len(), 2, "once a request");
+    assert_eq!(names.asked.lock().len(), 2, "once per request");
     assert_eq!(server.seen(), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn the_api_server_is_out_of_reach_by_address_and_by_any_name() {
+async fn no_address_or_name_leads_to_the_api_server() {
     let server = Server::start().await;
     let (authority, port) = (server.authority(), server.address.port());
     let names = Names::new(&[
@@ -287,7 +287,7 @@ async fn the_api_server_is_out_of_reach_by_address_and_by_any_name() {
 }
 
 #[tokio::test]
-async fn while_the_api_servers_address_is_unknown_nobody_can_be_kept_away_from_it() {
+async fn while_the_address_of_the_api_server_is_unknown_every_request_is_denied() {
     let names = Names::new(&[("hooks.example.com", &[&["10.0.0.2"]])]);
     let protected =
         vec![Protected { what: "the API server", host: "k8s.example.com".to_owned(), port: 6443 }];
@@ -300,7 +300,10 @@ async fn while_the_api_servers_address_is_unknown_nobody_can_be_kept_away_from_i
     let (guest, host) = lines(&running).await;
 
     assert_eq!(guest, ["HttpRequestDenied"]);
-    assert!(host[0].contains("the address of the API server cannot be found"), "{host:?}");
+    assert!(
+        host[0].contains("the address of the API server, which no plugin may reach, cannot be resolved"),
+        "{host:?}"
+    );
 }
 
 #[tokio::test]
@@ -317,7 +320,7 @@ async fn a_redirect_is_an_answer_that_the_host_does_not_follow() {
 }
 
 #[tokio::test]
-async fn a_guest_cannot_say_that_it_is_somebody_elses_request() {
+async fn a_guest_can_set_neither_the_host_header_nor_credentials() {
     let server = Server::start().await;
     let authority = server.authority();
     let host = json!({"authority": authority, "headers": [["host", "internal"]]});
@@ -333,7 +336,7 @@ async fn a_guest_cannot_say_that_it_is_somebody_elses_request() {
 }
 
 #[tokio::test]
-async fn bodies_have_a_limit_in_each_direction() {
+async fn bodies_are_limited_in_each_direction() {
     let server = Server::start().await;
     let authority = server.authority();
     let send = |bytes: usize| json!({"method": "POST", "authority": authority, "path": "/count", "send_bytes": bytes});
@@ -350,7 +353,7 @@ async fn bodies_have_a_limit_in_each_direction() {
 
     let (guest, host) = lines(&running).await;
 
-    // Of an error of a body wasmtime hands no code to the guest; the log has it.
+    // wasmtime passes no code of a body's error to the guest; the log has it.
     let too_large = ["HttpRequestBodySize", "HttpRequestBodySize", "HttpResponseBodySize", "broken off"];
     assert_eq!(guest[0], "200 8192");
     assert_eq!(guest[1..], too_large);
@@ -361,7 +364,7 @@ async fn bodies_have_a_limit_in_each_direction() {
         )
     );
     let stats = running.plugin.stats().http;
-    // The last one broke off after it had begun.
+    // The last answer broke off after it had started.
     assert_eq!(stats.requests, [(HttpOutcome::Answered, 2), (HttpOutcome::TooLarge, 3)].into());
     assert!(stats.received_bytes < 100_000, "{stats:?}");
 }
@@ -380,8 +383,8 @@ async fn a_server_that_does_not_answer_costs_the_deadline_of_one_call() {
 
         let outcome = running.add("a").await;
 
-        // The request and the call end at the same moment: the guest may or may not hear of it in time, and an answer that had
-        // begun breaks off.
+        // The request and the call end at the same time: the guest may or may not receive the error in time, and an answer
+        // that had started breaks off.
         match outcome {
             Outcome::Retry { failure, .. } => assert_eq!(failure.kind, FailureKind::Deadline),
             Outcome::Acknowledged => {
@@ -397,7 +400,7 @@ async fn a_server_that_does_not_answer_costs_the_deadline_of_one_call() {
 }
 
 #[tokio::test]
-async fn a_guest_may_give_up_earlier_than_the_host() {
+async fn a_guest_may_set_a_shorter_time_limit() {
     let server = Server::start().await;
     let authority = server.authority();
     let request = json!({"authority": authority, "path": "/silent", "first_byte_millis": 50});
@@ -408,7 +411,7 @@ async fn a_guest_may_give_up_earlier_than_the_host() {
 }
 
 #[tokio::test]
-async fn a_plugin_has_so_many_requests_under_way_and_no_more() {
+async fn the_requests_of_a_plugin_in_flight_are_limited() {
     let server = Server::start().await;
     let authority = server.authority();
     let silent = json!({"authority": authority, "path": "/silent", "first_byte_millis": 2000});
@@ -429,17 +432,21 @@ async fn a_plugin_has_so_many_requests_under_way_and_no_more() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_reached_is_told_by_its_code() {
+async fn a_failed_connection_has_an_error_code() {
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let nobody = closed.local_addr().unwrap().to_string();
+    let closed_port = closed.local_addr().unwrap().to_string();
     drop(closed);
     let server = Server::start().await;
     let running = fetching(&[
-        get(&nobody, "/"),
+        get(&closed_port, "/"),
         get("nowhere.example.com", "/"),
         json!({"scheme": "https", "authority": server.authority()}),
     ])
-    .http(&[&format!("http://{nobody}/"), "http://*.example.com/", &format!("https://{}/", server.address)])
+    .http(&[
+        &format!("http://{closed_port}/"),
+        "http://*.example.com/",
+        &format!("https://{}/", server.address),
+    ])
     .http_config(HttpConfig {
         resolver: Names::new(&[]),
         extra_authorities: AUTHORITY.to_vec(),
@@ -455,7 +462,7 @@ async fn what_cannot_be_reached_is_told_by_its_code() {
 }
 
 #[tokio::test]
-async fn tls_trusts_the_authorities_it_was_given_and_no_stranger() {
+async fn tls_trusts_only_the_configured_authorities() {
     let server = Server::with_tls().await;
     let request = json!({"scheme": "https", "authority": server.authority(), "path": "/x"});
     for (authority, told) in [(AUTHORITY, "200 hello"), (STRANGER, "TlsCertificateError")] {
@@ -471,7 +478,7 @@ async fn tls_trusts_the_authorities_it_was_given_and_no_stranger() {
 }
 
 #[tokio::test]
-async fn without_the_grant_the_component_is_refused_and_the_grant_named() {
+async fn without_the_grant_the_component_is_refused_with_the_line_to_add() {
     let running = fetching(&[]).idle();
 
     let refused = running.plugin.load(&component("fetch").await).await.unwrap_err().to_string();

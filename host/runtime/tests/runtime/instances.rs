@@ -1,4 +1,4 @@
-//! How long instances live, how many there are, and what becomes of answers.
+//! The life and the number of instances, and the outcomes of calls.
 
 use std::{num::NonZeroU64, sync::atomic::Ordering, time::Duration};
 
@@ -58,7 +58,7 @@ async fn a_warm_instance_keeps_its_state_from_call_to_call() {
 }
 
 #[tokio::test]
-async fn an_instance_is_stopped_after_as_many_calls_as_it_may_serve() {
+async fn an_instance_is_stopped_after_its_last_call() {
     let running = Setup::new("{}").policy(warm(2, Duration::MAX)).load("echo").await;
 
     for _ in 0..3 {
@@ -101,7 +101,7 @@ async fn an_idle_instance_is_stopped_and_the_next_call_makes_another() {
 }
 
 #[tokio::test]
-async fn as_many_calls_run_at_a_time_as_there_may_be_instances() {
+async fn at_most_as_many_calls_run_as_there_may_be_instances() {
     let running = Setup::new(r#"{"millis": 300}"#).instances(2).load("slow").await;
 
     let calls: Vec<_> = (0..6).map(|call| running.spawn_add(&format!("pod-{call}"))).collect();
@@ -119,7 +119,7 @@ async fn as_many_calls_run_at_a_time_as_there_may_be_instances() {
 }
 
 #[tokio::test]
-async fn without_a_version_a_delivery_fails_to_start() {
+async fn without_a_version_a_delivery_fails_with_the_kind_start() {
     let running = Setup::new("{}").idle();
 
     let failure = running.add_fails("web").await;
@@ -130,7 +130,7 @@ async fn without_a_version_a_delivery_fails_to_start() {
 }
 
 #[tokio::test]
-async fn a_later_instance_that_cannot_start_is_a_failure_to_start_until_one_can() {
+async fn calls_fail_with_the_kind_start_until_an_instance_starts() {
     let config = r#"{"gvr": "v1/pods", "what": "has-synced", "need-synced": true}"#;
     let setup = Setup::new(config).read(&["v1/pods"]).cache("v1/pods", Vec::new());
     let running = setup.policy(InstancePolicy::Fresh).load("reader").await;
@@ -145,12 +145,16 @@ async fn a_later_instance_that_cannot_start_is_a_failure_to_start_until_one_can(
 }
 
 #[tokio::test]
-async fn the_handlers_answer_decides_what_becomes_of_the_notification() {
+async fn the_answer_of_the_handler_decides_the_outcome() {
     let retry = Setup::new(r#"{"times": 1}"#).load("flaky").await;
     let failure = retry.add_fails("web").await;
     assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Handler, "failure 1 for default/web"));
     assert_eq!(retry.add("web").await, Outcome::Acknowledged);
-    assert_eq!(retry.plugin.stats().instances_created, 1, "an error of its own costs no instance");
+    assert_eq!(
+        retry.plugin.stats().instances_created,
+        1,
+        "an error that the handler returns costs no instance"
+    );
 
     let later = Setup::new(r#"{"times": 1, "how": "retry-after"}"#).load("flaky").await;
     let outcome = later.add("web").await;
@@ -174,7 +178,7 @@ async fn thousands_of_calls_leave_one_instance_and_no_objects_behind() {
         assert_eq!(running.deliver(added(object.clone())).await, Outcome::Acknowledged);
     }
 
-    assert_eq!(std::sync::Arc::strong_count(&object), 1, "the plugin holds nothing");
+    assert_eq!(std::sync::Arc::strong_count(&object), 1, "the plugin holds no reference to the object");
     let stats = running.plugin.stats();
     assert_eq!((stats.acknowledged, stats.instances_created, stats.instances_idle), (5_000, 1, 1));
 }

@@ -1,11 +1,11 @@
-//! What one call can cost: its instance, and nothing else. Loops, recursion and waits in the host are in `hostile.rs`.
+//! A failed call costs its instance and nothing else. `hostile.rs` has loops, recursion and waits in the host.
 
 use informer_types::{FailureKind, Outcome};
 
 use crate::host::{PATIENCE, Setup};
 
 #[tokio::test]
-async fn a_panic_is_told_in_the_guests_words_with_the_key_and_costs_its_instance() {
+async fn the_failure_of_a_panic_has_the_guests_words_and_the_key_and_costs_the_instance() {
     let running = Setup::new(r#"{"only": "bad"}"#).load("trap").await;
     assert_eq!(running.add("good").await, Outcome::Acknowledged);
 
@@ -24,7 +24,7 @@ async fn a_panic_is_told_in_the_guests_words_with_the_key_and_costs_its_instance
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn on_one_thread_others_are_served_while_a_guest_spins() {
+async fn other_plugins_are_served_on_the_same_thread_while_a_guest_spins() {
     let spinning = Setup::new("{}").deadline(PATIENCE).load("spin").await;
     let neighbour = Setup::new("{}").load("echo").await;
     let call = spinning.spawn_add("bad");
@@ -33,14 +33,14 @@ async fn on_one_thread_others_are_served_while_a_guest_spins() {
         assert_eq!(neighbour.spawn_add("good").await.unwrap(), Outcome::Acknowledged);
     }
 
-    assert!(!call.is_finished(), "it spins all the while");
+    assert!(!call.is_finished(), "it still spins");
     call.abort();
-    assert!(call.await.unwrap_err().is_cancelled(), "and can be ended");
+    assert!(call.await.unwrap_err().is_cancelled(), "it can be ended");
     assert_eq!(spinning.plugin.stats().instances_retired, 1);
 }
 
 #[tokio::test]
-async fn a_guest_that_wants_too_much_memory_is_refused_and_retired() {
+async fn a_guest_that_exceeds_its_memory_limit_is_retired() {
     let running = Setup::new("{}").limits(|limits| limits.memory_bytes = 8 << 20).load("hog").await;
 
     let failure = running.add_fails("any").await;
@@ -54,7 +54,7 @@ async fn a_guest_that_wants_too_much_memory_is_refused_and_retired() {
 }
 
 #[tokio::test]
-async fn a_guest_that_survives_a_refusal_has_its_answer_counted_and_is_retired_all_the_same() {
+async fn a_guest_that_survives_a_refused_allocation_returns_its_answer_and_is_retired() {
     let limit = |limits: &mut informer_runtime::Limits| limits.memory_bytes = 8 << 20;
     let running = Setup::new(r#"{"survive": true}"#).limits(limit).load("hog").await;
 

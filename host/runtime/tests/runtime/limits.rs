@@ -1,4 +1,4 @@
-//! What a plugin may use, and what becomes of one that wants more (issue 4, point 5).
+//! The limits of a plugin, and what happens at each limit.
 
 use std::{
     num::NonZeroU32,
@@ -10,13 +10,13 @@ use informer_types::{Cause, Change, FailureKind, Outcome};
 use crate::host::{PATIENCE, Setup, delivery, pod};
 
 #[tokio::test]
-async fn a_plugin_beyond_its_share_of_the_processors_waits_and_its_deadline_does_with_it() {
+async fn a_plugin_that_used_up_its_processor_share_waits_and_the_wait_extends_its_deadline() {
     let deadline = Duration::from_secs(5);
     let cpu = |limits: &mut informer_runtime::Limits| limits.cpu = Some(Duration::from_millis(10));
     let running = Setup::new("{}").deadline(deadline).limits(cpu).load("spin").await;
     let call = running.spawn_add("any");
 
-    // The share of a second at once, then a hundredth of a processor.
+    // It uses the share of one second at once, then a hundredth of a processor.
     let begun = Instant::now();
     while running.plugin.stats().throttled_time <= deadline {
         assert!(begun.elapsed() < PATIENCE, "{:?}", running.plugin.stats());
@@ -24,16 +24,16 @@ async fn a_plugin_beyond_its_share_of_the_processors_waits_and_its_deadline_does
     }
 
     assert!(running.plugin.stats().throttled > 1);
-    assert!(!call.is_finished(), "what the host makes it wait for is not the guest's time");
+    assert!(!call.is_finished(), "waits that the host imposes do not count");
     call.abort();
 }
 
 #[tokio::test]
-async fn another_share_takes_effect_at_once_on_those_who_wait_and_starts_no_instance() {
+async fn another_share_applies_at_once_to_waiting_calls_and_starts_no_instance() {
     let share = |cpu: Option<Duration>| {
         Setup::new("{}").deadline(Duration::from_secs(2)).limits(|limits| limits.cpu = cpu)
     };
-    // A millisecond a second: whoever owes one tick waits longer than the test.
+    // With a millisecond per second, a call that used one tick waits longer than the test.
     let least = Some(Duration::from_millis(1));
     let running = share(None).load("spin").await;
     let created = running.plugin.stats().instances_created;
@@ -48,12 +48,12 @@ async fn another_share_takes_effect_at_once_on_those_who_wait_and_starts_no_inst
 
     assert_eq!(running.plugin.configure(share(None).config).await.unwrap(), None);
 
-    // It spins until its deadline: of that it was let have nothing.
+    // It spins until its deadline, of which nothing has passed yet.
     let outcome = tokio::time::timeout(PATIENCE, call).await.unwrap().unwrap();
     assert!(matches!(&outcome, Outcome::Retry { failure, .. } if failure.kind == FailureKind::Deadline));
     assert_eq!(running.plugin.stats().instances_created, created);
 
-    // And back: what has no limit has one again.
+    // And back to a limit.
     let before = running.plugin.stats().throttled;
     assert_eq!(running.plugin.configure(share(least).config).await.unwrap(), None);
     let call = running.spawn_add("any");
@@ -66,7 +66,7 @@ async fn another_share_takes_effect_at_once_on_those_who_wait_and_starts_no_inst
 }
 
 #[tokio::test]
-async fn another_deadline_or_memory_is_in_force_after_the_swap_and_instances_at_once() {
+async fn another_deadline_or_memory_limit_applies_after_the_swap_and_another_number_of_instances_at_once() {
     let spin = |deadline: u64, instances: usize| {
         Setup::new("{}").deadline(Duration::from_millis(deadline)).instances(instances)
     };
@@ -74,7 +74,7 @@ async fn another_deadline_or_memory_is_in_force_after_the_swap_and_instances_at_
     assert_eq!(running.add_fails("any").await.kind, FailureKind::Deadline);
 
     let slower = running.plugin.configure(spin(60_000, 1).config).await.unwrap();
-    assert!(slower.is_some(), "an instance is made with its limits");
+    assert!(slower.is_some(), "a new version starts with the new limits");
     let call = running.spawn_add("any");
     let waits = running.spawn_add("other");
     let begun = Instant::now();
@@ -83,7 +83,7 @@ async fn another_deadline_or_memory_is_in_force_after_the_swap_and_instances_at_
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 
-    // One more instance lets the call begin that waits; nothing is restarted for it.
+    // With one more instance the waiting call starts; no version is restarted.
     let created = running.plugin.stats().instances_created;
     assert_eq!(running.plugin.configure(spin(60_000, 2).config).await.unwrap(), None);
     while running.plugin.stats().instances_created == created {
@@ -109,7 +109,7 @@ async fn a_plugin_within_its_share_never_waits() {
 }
 
 #[tokio::test]
-async fn a_call_that_calls_the_host_too_often_ends_there() {
+async fn a_call_with_too_many_calls_to_the_host_is_ended_at_once() {
     let most = |limits: &mut informer_runtime::Limits| limits.host_calls = NonZeroU32::new(1_000);
     let running = Setup::new(r#"{"only": "bad"}"#).limits(most).load("flood").await;
     let before = running.plugin.stats().host_calls;
@@ -120,24 +120,24 @@ async fn a_call_that_calls_the_host_too_often_ends_there() {
     assert!(failure.message.contains("more than 1000 calls to the host"), "{failure}");
     assert!(failure.message.contains("`host-calls` under [plugin.limits]"), "{failure}");
     let stats = running.plugin.stats();
-    assert!(stats.host_calls - before < 1_100, "it was stopped at once: {stats:?}");
+    assert!(stats.host_calls - before < 1_100, "it was ended at once: {stats:?}");
     assert_eq!((stats.failures[&FailureKind::HostCalls], stats.instances_retired), (1, 1));
     assert_eq!(running.add("good").await, Outcome::Acknowledged);
 }
 
 #[tokio::test]
-async fn a_call_that_returns_after_too_many_calls_has_failed_all_the_same() {
+async fn a_call_that_returns_after_too_many_calls_to_the_host_fails() {
     let most = |limits: &mut informer_runtime::Limits| limits.host_calls = NonZeroU32::new(2);
     let running = Setup::new("{}").limits(most).load("echo").await;
 
-    // It asks for the delivery, whether the level is kept, and writes a line.
+    // It reads the delivery, checks the level and writes a line: three calls.
     let failure = running.add_fails("web").await;
 
     assert_eq!(failure.kind, FailureKind::HostCalls);
 }
 
 #[tokio::test]
-async fn calls_to_the_host_are_counted_for_each_call_anew() {
+async fn the_count_of_calls_to_the_host_starts_anew_with_each_call() {
     let most = |limits: &mut informer_runtime::Limits| limits.host_calls = NonZeroU32::new(8);
     let running = Setup::new("{}").limits(most).load("echo").await;
 
@@ -169,7 +169,7 @@ async fn a_flood_of_lines_is_cut_and_ends_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn calls_beyond_the_instances_wait_and_are_counted() {
+async fn calls_that_wait_for_an_instance_are_counted() {
     let running = Setup::new(r#"{"millis": 20}"#).instances(1).load("slow").await;
 
     let calls: Vec<_> = (0..3).map(|call| running.spawn_add(&format!("pod-{call}"))).collect();

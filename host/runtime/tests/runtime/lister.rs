@@ -28,7 +28,7 @@ async fn ask(config: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn one_object_is_its_json_and_nothing_where_there_is_none() {
+async fn get_returns_the_json_of_an_object_or_none() {
     let there = ask(r#""what": "get", "namespace": "c", "name": "one""#).await;
     assert_eq!(there, [r#"Some("{\"metadata\":{\"name\":\"one\"},\"spec\":{\"of\":\"c\"}}")"#]);
 
@@ -42,12 +42,12 @@ async fn fields_of_one_object_are_found_by_pointer() {
 
     let absent = ask(r#""what": "get-fields", "namespace": "b", "name": "one", "pointer": "/x""#).await;
     assert_eq!(absent, ["Some(None)"]);
-    let nobody = ask(r#""what": "get-fields", "namespace": "b", "name": "two", "pointer": "/x""#).await;
-    assert_eq!(nobody, ["None"]);
+    let missing = ask(r#""what": "get-fields", "namespace": "b", "name": "two", "pointer": "/x""#).await;
+    assert_eq!(missing, ["None"]);
 }
 
 #[tokio::test]
-async fn a_list_obeys_its_selector() {
+async fn a_list_has_the_objects_that_match_its_selector() {
     assert_eq!(ask(r#""what": "list-meta""#).await, ["a/one", "a/two", "b/one", "b/three", "c/one"]);
     assert_eq!(ask(r#""what": "list-meta", "namespace": "b""#).await, ["b/one", "b/three"]);
     assert_eq!(ask(r#""what": "list-meta", "labels": "app!=one""#).await, ["a/two", "b/three"]);
@@ -67,7 +67,7 @@ async fn all_pages_of_a_list_come_from_one_snapshot() {
 }
 
 #[tokio::test]
-async fn a_page_ends_where_the_next_object_would_exceed_the_limit() {
+async fn a_page_ends_before_the_object_that_would_exceed_the_limit() {
     let one = r#"{"metadata":{"name":"one"},"spec":{"of":"a"}}"#.len();
     let limits = move |limits: &mut informer_runtime::Limits| limits.response_bytes = 2 * one + 5;
     let running = reader(r#""what": "list-json""#).limits(limits).load("reader").await;
@@ -92,7 +92,7 @@ async fn an_object_that_alone_exceeds_the_limit_is_too_large() {
 }
 
 #[tokio::test]
-async fn has_synced_is_the_caches() {
+async fn has_synced_reports_the_state_of_the_cache() {
     assert_eq!(ask(r#""what": "has-synced""#).await, ["true"]);
 
     let running = reader(r#""what": "has-synced""#).load("reader").await;
@@ -101,7 +101,7 @@ async fn has_synced_is_the_caches() {
 }
 
 #[tokio::test]
-async fn a_resource_that_was_not_granted_cannot_be_read_in_any_way() {
+async fn a_resource_without_a_grant_cannot_be_read_in_any_way() {
     for what in ["get", "get-fields", "list-meta", "list-fields", "list-json", "has-synced"] {
         let config = format!(r#"{{"gvr": "v1/secrets", "what": "{what}", "name": "x"}}"#);
         let setup = Setup::new(&config).read(&["v1/pods"]).cache("v1/secrets", pods());
@@ -115,7 +115,7 @@ async fn a_resource_that_was_not_granted_cannot_be_read_in_any_way() {
 }
 
 #[tokio::test]
-async fn lists_show_only_the_namespaces_that_were_granted() {
+async fn lists_show_only_granted_namespaces() {
     let within = |config: &str, grant: &str| {
         let setup = Setup::new(&format!(r#"{{"gvr": "v1/pods", {config}}}"#));
         setup.read(&[grant]).cache("v1/pods", pods())
@@ -133,11 +133,11 @@ async fn lists_show_only_the_namespaces_that_were_granted() {
     }
     let several = within(r#""what": "list-meta", "page-size": 1"#, "v1/pods @a,c").load("reader").await;
     assert_eq!(answers(&several).await, ["a/one", "a/two", "c/one"]);
-    assert_eq!(several.cache.lists.load(Ordering::Relaxed), 1, "all from one snapshot");
+    assert_eq!(several.cache.lists.load(Ordering::Relaxed), 1, "the list comes from one snapshot");
 }
 
 #[tokio::test]
-async fn a_namespace_that_was_not_granted_cannot_be_read_in_any_way() {
+async fn a_namespace_without_a_grant_cannot_be_read_in_any_way() {
     for what in ["get", "get-fields", "list-meta", "list-fields", "list-json"] {
         let config = format!(r#"{{"gvr": "v1/pods", "what": "{what}", "namespace": "c", "name": "one"}}"#);
         let setup = Setup::new(&config).read(&["v1/pods @a,b"]).cache("v1/pods", pods());
@@ -153,7 +153,7 @@ async fn a_namespace_that_was_not_granted_cannot_be_read_in_any_way() {
 }
 
 #[tokio::test]
-async fn what_the_cache_cannot_answer_is_said() {
+async fn a_query_that_the_cache_cannot_answer_is_an_error() {
     let unknown = Setup::new(r#"{"gvr": "v1/pods", "what": "list-meta"}"#).read(&["v1/pods"]);
     let refused = answers(&unknown.load("reader").await).await;
     assert_eq!(
@@ -173,7 +173,7 @@ async fn what_the_cache_cannot_answer_is_said() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_long_list_lets_others_run_in_between() {
+async fn a_long_list_yields_to_other_tasks() {
     let large = object("a", "large", "1", &format!(r#"{{"spec":[{}0]}}"#, "1,".repeat(50_000)));
     let running = reader(r#""what": "list-fields", "pointer": "/none""#).cache("v1/pods", vec![large; 300]);
     let running = running.load("reader").await;
@@ -193,8 +193,8 @@ async fn a_long_list_lets_others_run_in_between() {
 #[tokio::test]
 async fn a_label_selector_has_a_limit() {
     let labels = |labels: &str| format!(r#""what": "list-meta", "labels": "{labels}""#);
-    let none: Vec<String> = vec![];
-    assert_eq!(ask(&labels(&vec!["x"; 64].join(","))).await, none);
+    let empty: Vec<String> = vec![];
+    assert_eq!(ask(&labels(&vec!["x"; 64].join(","))).await, empty);
 
     let many = ask(&labels(&vec!["x"; 65].join(","))).await;
     let long = ask(&labels(&"x".repeat(16385))).await;

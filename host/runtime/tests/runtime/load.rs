@@ -1,10 +1,10 @@
-//! What is refused at load, and in which words.
+//! Components that are refused at load, and the messages.
 
 use informer_runtime::{Component, LoadError};
 
 use crate::host::{ENGINE, Setup};
 
-/// Why these bytes are no plugin.
+/// The message for these bytes.
 async fn refusal(bytes: &[u8]) -> String {
     let loaded = match Component::from_bytes(&ENGINE, bytes.to_vec()).await {
         Ok(component) => Setup::new("{}").idle().plugin.load(&component).await.map(drop),
@@ -18,7 +18,7 @@ async fn refusal_of_text(wat: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_file_that_is_missing_is_named() {
+async fn a_missing_file_is_named() {
     let refused = Component::from_file(&ENGINE, "no/such.wasm".as_ref()).await.unwrap_err();
 
     assert!(matches!(refused, LoadError::Read { .. }));
@@ -29,7 +29,7 @@ async fn a_file_that_is_missing_is_named() {
 }
 
 #[tokio::test]
-async fn what_is_not_webassembly_is_shown() {
+async fn the_start_of_a_file_that_is_not_webassembly_is_shown() {
     let begin = "not a WebAssembly component: ";
     for (bytes, found) in [
         (&b""[..], "the file is empty"),
@@ -37,7 +37,7 @@ async fn what_is_not_webassembly_is_shown() {
         (b"\xff\xfe\x00", "it starts with \"\u{fffd}\u{fffd}\\0\""),
         (b"\0as", "it starts with \"\\0as\""),
         (b"\0asm\x0d", "the file is cut off"),
-        (b"\0asm\x09\0\x09\0", "it is WebAssembly of a version this host does not know"),
+        (b"\0asm\x09\0\x09\0", "it is WebAssembly of a version that this host does not support"),
     ] {
         assert_eq!(refusal(bytes).await, format!("{begin}{found}"));
     }
@@ -65,7 +65,7 @@ async fn a_core_module_is_refused_with_the_way_to_make_a_component() {
 }
 
 #[tokio::test]
-async fn a_component_that_is_no_plugin_is_told_what_is_missing_and_what_it_has() {
+async fn a_component_that_is_not_a_plugin_is_refused_with_missing_and_existing_exports() {
     let refused = refusal_of_text(
         r#"(component
             (instance $i)
@@ -82,7 +82,7 @@ async fn a_component_that_is_no_plugin_is_told_what_is_missing_and_what_it_has()
 }
 
 #[tokio::test]
-async fn a_component_that_adds_keys_and_takes_none_is_refused() {
+async fn a_component_that_imports_the_workqueue_without_a_reconciler_is_refused() {
     let refused = refusal_of_text(
         r#"(component
             (import "informer:plugin/workqueue@0.1.0" (instance))
@@ -93,8 +93,8 @@ async fn a_component_that_adds_keys_and_takes_none_is_refused() {
     .await;
 
     let expected = "the component imports informer:plugin/workqueue@0.1.0 and does not export \
-                    informer:plugin/reconciler@0.1.0, so nobody would take the keys it adds: \
-                    build it against the world `controller-with-handlers` of wit/";
+                    informer:plugin/reconciler@0.1.0, so the keys that it adds would never be \
+                    reconciled: build it against the world `controller-with-handlers` of wit/";
     assert_eq!(refused, expected);
 }
 
@@ -125,7 +125,7 @@ async fn another_version_of_the_interface_is_refused_with_the_one_served() {
 }
 
 #[tokio::test]
-async fn an_import_that_is_not_served_is_named_with_what_is() {
+async fn an_import_that_is_not_served_is_named_with_the_served_interfaces() {
     for import in ["wasi:http/outgoing-handler@0.3.0", "wasi:cli/stdout@0.3.0", "acme:door/bell"] {
         let refused = refusal_of_text(&format!(
             r#"(component
@@ -155,9 +155,9 @@ async fn the_lister_without_a_grant_is_refused_with_the_line_to_add() {
     assert_eq!(refused.to_string(), expected);
 }
 
-/// design.md section 6: everything that is missing, at once.
+/// A person should not have to load the component once for each missing grant.
 #[tokio::test]
-async fn everything_that_is_imported_and_not_to_be_had_is_named_at_once() {
+async fn all_imports_that_are_not_granted_or_served_are_named_at_once() {
     let missing =
         ["informer:plugin/lister@0.1.0", "informer:plugin/client@0.1.0", "acme:door/bell", "acme:door/key"];
     let imports: String = missing.map(|import| format!(r#"(import "{import}" (instance))"#)).concat();
@@ -178,7 +178,7 @@ async fn everything_that_is_imported_and_not_to_be_had_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn a_start_that_fails_is_told_in_the_guests_words() {
+async fn the_error_of_a_failed_start_has_the_guests_words() {
     let running = Setup::new("{}").idle();
 
     let refused = running.load("fail_start").await.unwrap_err();
@@ -192,14 +192,14 @@ async fn a_start_that_fails_is_told_in_the_guests_words() {
 }
 
 #[tokio::test]
-async fn a_configuration_the_plugin_does_not_know_is_refused_by_the_plugin() {
+async fn a_plugin_may_refuse_its_configuration() {
     let refused = Setup::new(r#"{"tmies": 1}"#).idle().load("flaky").await.unwrap_err().to_string();
 
     assert!(refused.contains("unknown field `tmies`"), "{refused}");
 }
 
 #[tokio::test]
-async fn memory_too_small_to_begin_with_is_said() {
+async fn a_memory_limit_that_is_too_small_to_start_is_named() {
     let limit = |limits: &mut informer_runtime::Limits| limits.memory_bytes = 64 << 10;
 
     let refused = Setup::new("{}").limits(limit).idle().load("echo").await.unwrap_err().to_string();
@@ -209,7 +209,7 @@ async fn memory_too_small_to_begin_with_is_said() {
 }
 
 #[tokio::test]
-async fn a_loaded_version_says_who_it_is() {
+async fn a_loaded_version_reports_its_name_and_version() {
     let running = Setup::new("{}").load("echo").await;
 
     let version = running.plugin.version().unwrap();

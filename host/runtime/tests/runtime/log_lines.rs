@@ -1,4 +1,4 @@
-//! What a plugin prints and logs.
+//! The lines that a plugin prints and logs.
 
 use std::num::NonZeroU32;
 
@@ -12,7 +12,7 @@ fn line(stream: LogStream, level: LogLevel, message: &str) -> Line {
 }
 
 #[tokio::test]
-async fn stdout_is_info_and_the_log_keeps_its_level_and_fields() {
+async fn stdout_has_the_level_info_and_logged_lines_keep_their_level_and_fields() {
     let running = Setup::new(r#"{"lines": 1, "bytes": 3}"#).load("chatty").await;
 
     running.add("web").await;
@@ -23,7 +23,7 @@ async fn stdout_is_info_and_the_log_keeps_its_level_and_fields() {
 }
 
 #[tokio::test]
-async fn stderr_is_a_warning_and_an_unfinished_line_is_there_when_the_call_is_over() {
+async fn stderr_has_the_level_warn_and_an_unfinished_line_is_logged_at_the_end_of_the_call() {
     let running = Setup::new(r#"{"lines": 0, "bytes": 0}"#).load("chatty").await;
     let update = Change::Updated { old: pod("web", "1"), new: pod("web", "2") };
 
@@ -35,7 +35,7 @@ async fn stderr_is_a_warning_and_an_unfinished_line_is_there_when_the_call_is_ov
 }
 
 #[tokio::test]
-async fn a_flood_is_cut_at_the_limit_of_the_call_counted_and_said_once() {
+async fn output_beyond_the_limit_of_a_call_is_dropped_counted_and_reported_once() {
     let flood = r#"{"lines": 1000, "bytes": 100}"#;
     let running = Setup::new(flood).limits(|limits| limits.log_bytes = 1_000).load("chatty").await;
 
@@ -54,7 +54,7 @@ async fn a_flood_is_cut_at_the_limit_of_the_call_counted_and_said_once() {
 }
 
 #[tokio::test]
-async fn a_panic_is_in_the_log_too() {
+async fn a_panic_message_is_logged() {
     let running = Setup::new("{}").load("trap").await;
 
     running.add("web").await;
@@ -65,7 +65,7 @@ async fn a_panic_is_in_the_log_too() {
 }
 
 #[tokio::test]
-async fn that_a_plugin_does_not_stop_is_said_in_brief_and_within_its_limit_of_lines() {
+async fn a_failure_of_stop_is_logged_briefly_and_within_the_limit_on_lines() {
     let setup = |log_lines: Option<NonZeroU32>| {
         Setup::new(r#"{"what": "trap-stop"}"#)
             .policy(InstancePolicy::Fresh)
@@ -82,7 +82,7 @@ async fn that_a_plugin_does_not_stop_is_said_in_brief_and_within_its_limit_of_li
     assert!(last.message.len() < 300, "{last:?}");
 
     let running = setup(NonZeroU32::new(1)).load("vandal").await;
-    // However long this takes, it is not 100 s.
+    // This takes less than 100 s on any machine.
     for _ in 0..100 {
         running.add("web").await;
     }

@@ -1,4 +1,4 @@
-//! Real components in the sandbox: what a plugin may rely on, and what it cannot do to anybody.
+//! Real components in the sandbox: what a plugin may rely on, and what it cannot do to others.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! `metrics`: what a plugin measures, for good and within its limit (issue 4, point 4).
+//! `metrics`: what a plugin measures, over all its versions and within its limit.
 
 use informer_runtime::capabilities::{MetricKind, MetricValue, MetricsStats};
 use informer_types::Outcome;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::host::Setup;
 
 #[tokio::test]
-async fn what_a_guest_measures_adds_up_over_calls_and_versions() {
+async fn measured_values_add_up_over_calls_and_versions() {
     let values =
         json!([["counter", "seen_total", 2.0], ["gauge", "size", 7.5], ["histogram", "took_seconds", 0.3]]);
     let running = Setup::new(&json!({"values": values}).to_string()).load("gauger").await;
@@ -27,7 +27,7 @@ async fn what_a_guest_measures_adds_up_over_calls_and_versions() {
 }
 
 #[tokio::test]
-async fn a_flood_of_series_is_refused_counted_and_named_to_the_guest() {
+async fn series_beyond_the_limit_are_refused_with_an_error_and_counted() {
     let config = json!({"flood": 5000, "values": [["gauge", "flood", 1.0], ["counter", "late", 1.0]]});
     let running =
         Setup::new(&config.to_string()).limits(|limits| limits.metric_series = 100).load("gauger").await;

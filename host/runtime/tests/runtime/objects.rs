@@ -24,7 +24,7 @@ async fn a_field_is_the_json_text_at_its_pointer() {
 }
 
 #[tokio::test]
-async fn a_pointer_that_cannot_be_read_is_refused_with_the_remedy() {
+async fn an_invalid_pointer_is_refused_with_the_remedy() {
     let running = reader("field", "spec").load("reader").await;
 
     let answer = answer(&running, "{}").await;
@@ -33,14 +33,14 @@ async fn a_pointer_that_cannot_be_read_is_refused_with_the_remedy() {
 }
 
 #[tokio::test]
-async fn the_whole_object_is_its_json_as_it_is_kept() {
+async fn the_whole_object_is_the_cached_json() {
     let running = reader("json", "").load("reader").await;
 
     assert_eq!(answer(&running, r#"{"kind":"Pod",  "x": 1}"#).await, r#"{"kind":"Pod",  "x": 1}"#);
 }
 
 #[tokio::test]
-async fn an_answer_beyond_the_limit_is_refused_but_its_fields_are_not() {
+async fn an_object_beyond_the_limit_is_refused_but_its_fields_can_be_read() {
     let large = format!(r#"{{"small": 1, "large": "{}"}}"#, "x".repeat(1_000));
     let limit = |limits: &mut informer_runtime::Limits| limits.response_bytes = 500;
 
@@ -53,7 +53,7 @@ async fn an_answer_beyond_the_limit_is_refused_but_its_fields_are_not() {
 }
 
 #[tokio::test]
-async fn the_old_object_of_an_update_is_there_by_token_and_can_be_compared() {
+async fn the_old_object_of_an_update_has_a_token_and_can_be_compared() {
     let running = reader("field", "/spec/node").load("reader").await;
     let (old, new) = (pod("web", "1"), pod("web", "2"));
 
@@ -66,7 +66,7 @@ async fn the_old_object_of_an_update_is_there_by_token_and_can_be_compared() {
 }
 
 #[tokio::test]
-async fn what_belonged_to_an_earlier_call_is_stale_and_never_another_object() {
+async fn a_token_of_an_earlier_call_is_stale_and_never_names_another_object() {
     let pods = vec![pod("a", "1"), pod("b", "1")];
     let running = Setup::new("{}").read(&["v1/pods"]).cache("v1/pods", pods).load("stale_token").await;
 

@@ -1,4 +1,4 @@
-//! Keys instead of notifications (W-1), and the plugin's own queue.
+//! Keys instead of notifications, and the plugin's own queue (W-1).
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -13,7 +13,7 @@ async fn reconcile(running: &Running, key: &str, attempt: u32) -> Reconciled {
     running.plugin.reconcile(Request { key: key.into(), attempt, queued: Duration::from_millis(7) }).await
 }
 
-/// The class and the message of a failure that is to be retried.
+/// The kind and the message of a failure that is to be retried.
 fn failure(reconciled: Reconciled) -> (FailureKind, String) {
     match reconciled {
         Reconciled::Retry { failure } => (failure.kind, failure.message),
@@ -22,7 +22,7 @@ fn failure(reconciled: Reconciled) -> (FailureKind, String) {
 }
 
 #[tokio::test]
-async fn a_component_may_take_keys_only_and_says_so() {
+async fn a_component_may_export_only_a_reconciler() {
     let running = Setup::new("{}").load("reconciles").await;
 
     let version = running.plugin.version().unwrap();
@@ -35,7 +35,7 @@ async fn a_component_may_take_keys_only_and_says_so() {
 }
 
 #[tokio::test]
-async fn each_answer_is_told_to_the_workqueue() {
+async fn each_answer_of_a_reconciler_has_its_result() {
     let expected = [
         ("requeue", Reconciled::Requeue),
         ("requeue-after", Reconciled::RequeueAfter(Duration::from_millis(1500))),
@@ -57,7 +57,7 @@ async fn each_answer_is_told_to_the_workqueue() {
 }
 
 #[tokio::test]
-async fn a_call_that_traps_or_spins_costs_its_instance_and_is_to_be_made_again() {
+async fn a_call_that_traps_or_spins_costs_its_instance_and_is_retried() {
     let running = Setup::new(r#"{"times": 1, "how": "trap"}"#).load("reconciles").await;
     let (kind, message) = failure(reconcile(&running, "default/web", 1).await);
     assert_eq!(kind, FailureKind::Trap);
@@ -72,7 +72,7 @@ async fn a_call_that_traps_or_spins_costs_its_instance_and_is_to_be_made_again()
 }
 
 #[tokio::test]
-async fn as_many_keys_are_reconciled_at_a_time_as_there_are_instances() {
+async fn at_most_as_many_keys_are_reconciled_as_there_are_instances() {
     let running = Arc::new(Setup::new(r#"{"millis": 300}"#).instances(2).load("reconciles").await);
     let calls = ["a", "b", "c"].map(|key| {
         let running = Arc::clone(&running);
@@ -94,7 +94,7 @@ async fn as_many_keys_are_reconciled_at_a_time_as_there_are_instances() {
 }
 
 #[tokio::test]
-async fn a_notification_or_key_for_which_there_is_no_export_fails_without_a_trap() {
+async fn a_notification_or_key_without_an_export_for_it_fails_without_a_trap() {
     let running = Setup::new("{}").load("reconciles").await;
     let failed = running.add_fails("web").await;
     assert_eq!(failed.kind, FailureKind::Host);
@@ -111,12 +111,12 @@ async fn a_notification_or_key_for_which_there_is_no_export_fails_without_a_trap
 }
 
 #[tokio::test]
-async fn what_waited_while_a_reload_changed_the_exports_is_neither_called_nor_counted() {
+async fn a_call_that_waited_while_a_reload_removed_its_export_is_neither_made_nor_counted() {
     let running = Setup::new(r#"{"millis": 300}"#).load("slow").await;
     let in_hand = running.spawn_add("web");
     running.log.wait_for("begin default/web", 1).await;
 
-    // The only instance is taken, so this one waits; the version that serves afterwards takes keys only.
+    // The only instance is in use, so this call waits. The next version exports only a reconciler.
     let waiting = added(pod("other", "1"));
     let swap = async { running.load("reconciles").await.unwrap() };
     let (outcome, ()) = tokio::join!(biased; running.plugin.handle_if_exported(&waiting), swap);
@@ -165,7 +165,7 @@ async fn each_function_of_the_workqueue_reaches_it() {
 }
 
 #[tokio::test]
-async fn a_full_queue_and_a_long_key_are_errors_that_say_what_they_are() {
+async fn a_full_queue_and_a_long_key_have_errors_of_their_own() {
     let running = Setup::new(r#"{"keys": 10000000}"#).load("enqueues").await;
     running.keys.capacity.store(3, Ordering::Relaxed);
     assert_eq!(running.deliver(added(pod("web", "1"))).await, Outcome::Acknowledged);
@@ -179,14 +179,14 @@ async fn a_full_queue_and_a_long_key_are_errors_that_say_what_they_are() {
 }
 
 #[tokio::test]
-async fn keys_decide_about_a_version_on_trial_as_notifications_do() {
+async fn calls_for_keys_count_in_a_trial_as_calls_for_notifications_do() {
     let setup = Setup::new("{}");
     let mut config = setup.config.clone();
     let running = setup.load("reconciles").await;
     config.config_json = r#"{"times": 1, "how": "trap"}"#.into();
     running.plugin.configure(config).await.unwrap();
 
-    // None of the first five calls did what it should.
+    // Each of the first five calls failed.
     for _ in 0..5 {
         assert_eq!(failure(reconcile(&running, "a", 1).await).0, FailureKind::Trap);
     }

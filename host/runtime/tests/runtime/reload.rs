@@ -1,4 +1,4 @@
-//! A new version takes over between two calls.
+//! Reloads: a new version replaces the old one between two calls.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use informer_types::Outcome;
 use crate::host::{ENGINE, Setup, component};
 
 #[tokio::test]
-async fn the_new_version_serves_from_the_swap_on_and_the_old_one_is_stopped() {
+async fn the_new_version_serves_after_the_swap_and_the_old_one_is_stopped() {
     let running = Setup::new(r#"{"millis": 0}"#).load("slow").await;
     running.add("web").await;
     let old = running.plugin.version().unwrap();
@@ -29,7 +29,7 @@ async fn the_new_version_serves_from_the_swap_on_and_the_old_one_is_stopped() {
 }
 
 #[tokio::test]
-async fn a_call_in_hand_finishes_on_the_old_version() {
+async fn a_call_in_flight_finishes_on_the_old_version() {
     // Compiled before the call begins.
     component("echo").await;
     let running = Setup::new(r#"{"millis": 2000, "only": "web"}"#).instances(2).load("slow").await;
@@ -41,7 +41,7 @@ async fn a_call_in_hand_finishes_on_the_old_version() {
     assert_eq!(running.log.count("end default/web"), 0, "the new version does not wait for it");
 
     assert_eq!(in_hand.await.unwrap(), Outcome::Acknowledged);
-    assert_eq!(running.log.messages().last().unwrap(), "stop", "and then its instance is stopped");
+    assert_eq!(running.log.messages().last().unwrap(), "stop", "its instance is stopped after the call");
     assert_eq!(running.log.count("end default/web"), 1);
 }
 
@@ -89,7 +89,7 @@ async fn a_version_that_does_not_start_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_same_component_again_is_a_reload() {
+async fn loading_the_same_component_again_makes_a_new_version() {
     let running = Setup::new("{}").load("echo").await;
     running.add("web").await;
 
@@ -100,7 +100,7 @@ async fn the_same_component_again_is_a_reload() {
 }
 
 #[tokio::test]
-async fn a_plugin_taken_out_of_service_is_stopped_and_can_come_back() {
+async fn a_plugin_that_is_unloaded_is_stopped_and_can_be_loaded_again() {
     let running = Setup::new("{}").load("echo").await;
 
     running.plugin.unload().await;
@@ -113,7 +113,7 @@ async fn a_plugin_taken_out_of_service_is_stopped_and_can_come_back() {
 }
 
 #[tokio::test]
-async fn a_start_beyond_the_deadline_is_refused_and_the_old_version_goes_on() {
+async fn a_start_beyond_the_deadline_fails_and_the_old_version_stays() {
     let config = r#"{"millis": 0, "start_millis": 60000}"#;
     let running = Setup::new(config).deadline(Duration::from_secs(2)).load("echo").await;
 
@@ -141,7 +141,7 @@ async fn a_load_whose_future_is_dropped_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_version_that_does_not_want_to_stop_holds_nobody_up_for_long() {
+async fn a_version_that_does_not_stop_delays_a_reload_only_briefly() {
     component("echo").await;
     let running = Setup::new(r#"{"millis": 0, "stop_millis": 60000}"#).load("slow").await;
 

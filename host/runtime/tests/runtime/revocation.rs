@@ -1,4 +1,4 @@
-//! What a plugin was granted and is not any more.
+//! Revoked grants.
 
 use std::{
     sync::Arc,
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::host::{PATIENCE, Setup, component};
 
-/// Of a plugin that has a hundredth of a processor: what computes until then takes minutes.
+/// The deadline for a plugin with a hundredth of a processor. A guest that computes until then takes minutes.
 const DEADLINE: Duration = Duration::from_secs(2);
 
 fn slowed(config: &str) -> Setup {
@@ -19,23 +19,23 @@ fn slowed(config: &str) -> Setup {
     Setup::new(config).deadline(DEADLINE).limits(cpu).read(&["v1/pods"])
 }
 
-/// Without grants.
+/// The configuration without grants.
 fn revoked(config: &PluginConfig, config_json: &str) -> PluginConfig {
     PluginConfig { grants: Grants::default(), config_json: config_json.to_owned(), ..config.clone() }
 }
 
-/// More than a version that does nothing right is given.
+/// More calls than it takes to reject a version whose calls all fail.
 const CALLS: usize = 6;
 
 #[tokio::test]
-async fn by_trapping_a_plugin_does_not_get_back_what_was_revoked() {
+async fn a_plugin_that_traps_does_not_regain_revoked_grants() {
     let setup = Setup::new("{}").read(&["v1/pods"]).write(&["* v1/pods"]);
     let granted = setup.config.clone();
     let running = setup.load("trap").await;
 
     let revoked = PluginConfig { grants: Grants::default(), ..granted };
     let version = running.plugin.configure(revoked).await.unwrap();
-    assert!(version.is_some(), "an instance of its own for the other grants");
+    assert!(version.is_some(), "the reduced grants need a new version");
     for _ in 0..CALLS {
         running.add_fails("web").await;
     }
@@ -45,7 +45,7 @@ async fn by_trapping_a_plugin_does_not_get_back_what_was_revoked() {
 }
 
 #[tokio::test]
-async fn the_version_that_comes_back_has_the_limits_of_now() {
+async fn the_last_good_version_returns_with_the_current_limits() {
     let setup = Setup::new("{}");
     let mut config = setup.config.clone();
     let running = setup.load("echo").await;
@@ -66,7 +66,7 @@ async fn the_version_that_comes_back_has_the_limits_of_now() {
 }
 
 #[tokio::test]
-async fn a_version_that_needs_what_was_revoked_does_not_come_back() {
+async fn a_version_that_needs_a_revoked_grant_does_not_return() {
     let setup = Setup::new("{}").read(&["v1/pods"]).write(&["* v1/pods"]);
     let mut config = setup.config.clone();
     let running = setup.load("writer").await;
@@ -80,11 +80,15 @@ async fn a_version_that_needs_what_was_revoked_does_not_come_back() {
     }
 
     assert_eq!(running.plugin.stats().went_back, 0);
-    assert_eq!(running.plugin.version().unwrap().digest, bad.unwrap().digest, "it goes on");
+    assert_eq!(
+        running.plugin.version().unwrap().digest,
+        bad.unwrap().digest,
+        "the new version stays in service"
+    );
 }
 
 #[tokio::test]
-async fn a_component_that_still_imports_what_was_revoked_is_taken_out_of_service() {
+async fn a_component_that_imports_a_revoked_interface_is_taken_out_of_service() {
     let setup = Setup::new(r#"{"steps":[]}"#).read(&["v1/pods"]).write(&["* v1/pods"]);
     let granted = setup.config.clone();
     let running = setup.load("writer").await;
@@ -93,7 +97,7 @@ async fn a_component_that_still_imports_what_was_revoked_is_taken_out_of_service
         PluginConfig { grants: Grants { write: None, ..granted.grants.clone() }, ..granted.clone() };
     let refused = running.plugin.configure(revoked).await.unwrap_err();
     assert!(matches!(refused, LoadError::Imports { .. }), "{refused}");
-    assert_eq!(running.plugin.version(), None, "it may not write any more");
+    assert_eq!(running.plugin.version(), None, "its grant to write is revoked");
     running.add_fails("web").await;
 
     assert_eq!(running.plugin.configure(granted).await.unwrap(), None);
@@ -102,7 +106,7 @@ async fn a_component_that_still_imports_what_was_revoked_is_taken_out_of_service
 }
 
 #[tokio::test]
-async fn a_component_that_refuses_a_configuration_with_more_grants_goes_on_as_it_was() {
+async fn a_component_that_refuses_a_configuration_with_more_grants_keeps_the_old_one() {
     let setup = Setup::new(r#"{"steps":[]}"#).read(&["v1/pods"]).write(&["* v1/pods"]);
     let mut config = setup.config.clone();
     let running = setup.load("writer").await;
@@ -117,7 +121,7 @@ async fn a_component_that_refuses_a_configuration_with_more_grants_goes_on_as_it
 }
 
 #[tokio::test]
-async fn by_spinning_in_start_a_plugin_does_not_keep_what_was_revoked() {
+async fn a_plugin_that_spins_in_start_does_not_keep_revoked_grants() {
     let setup = Setup::new(r#"{"mood":"well"}"#).deadline(DEADLINE).read(&["v1/pods"]);
     let mut config = revoked(&setup.config, r#"{"mood":"spins-in-start"}"#);
     config.limits.cpu = Some(Duration::from_millis(10));
@@ -131,7 +135,7 @@ async fn by_spinning_in_start_a_plugin_does_not_keep_what_was_revoked() {
 }
 
 #[tokio::test]
-async fn a_load_that_spins_in_start_does_not_keep_what_was_revoked_in_service() {
+async fn a_load_that_spins_in_start_keeps_no_version_with_revoked_grants_in_service() {
     let spins = r#"{"mood":"spins-in-start"}"#;
     let setup = slowed(spins);
     let config = revoked(&setup.config, spins);
@@ -140,7 +144,7 @@ async fn a_load_that_spins_in_start_does_not_keep_what_was_revoked_in_service() 
     let loading = tokio::spawn(async move { plugin.load(&moody).await });
     running.log.wait_for("starting", 1).await;
 
-    // It gives up what it does with the grants of before, and begins anew with those of now.
+    // The load starts again with the new grants.
     let configured = timeout(PATIENCE, running.plugin.configure(config)).await.unwrap();
 
     assert!(matches!(configured, Err(LoadError::Overdue { .. })), "{configured:?}");
@@ -150,7 +154,7 @@ async fn a_load_that_spins_in_start_does_not_keep_what_was_revoked_in_service() 
 }
 
 #[tokio::test]
-async fn a_call_in_hand_that_spins_does_not_keep_what_was_revoked() {
+async fn a_call_in_flight_that_spins_does_not_keep_revoked_grants() {
     for other_version in [false, true] {
         let setup = slowed("{}").instances(2);
         let config = revoked(&setup.config, "{}");
@@ -167,19 +171,19 @@ async fn a_call_in_hand_that_spins_does_not_keep_what_was_revoked() {
         }
         assert!(!call.is_finished());
 
-        // With so little it may start in time or not.
+        // With so little processor time it may start in time or not.
         drop(running.plugin.configure(config).await);
 
         assert!(!running.plugin.is_outdated());
         let outcome = timeout(PATIENCE, call).await.unwrap().unwrap();
         let Outcome::Retry { failure, .. } = outcome else { panic!("{outcome:?}") };
         assert_eq!(failure.kind, FailureKind::Deadline, "{failure}");
-        assert!(failure.message.contains("was granted is revoked"), "{failure}");
+        assert!(failure.message.contains("a grant of its version was revoked"), "{failure}");
     }
 }
 
 #[tokio::test]
-async fn a_call_in_hand_that_ends_in_time_is_finished_with_what_was_revoked() {
+async fn a_call_in_flight_that_ends_in_time_keeps_revoked_grants_until_its_end() {
     let setup = Setup::new(r#"{"millis": 1000}"#).instances(2).read(&["v1/pods"]);
     let config = revoked(&setup.config, r#"{"millis": 1000}"#);
     let running = setup.load("slow").await;
@@ -193,7 +197,7 @@ async fn a_call_in_hand_that_ends_in_time_is_finished_with_what_was_revoked() {
 }
 
 #[tokio::test]
-async fn a_load_that_is_configured_anew_meanwhile_starts_with_that() {
+async fn a_load_uses_a_configuration_that_arrives_meanwhile() {
     let setup = Setup::new(r#"{"mood":"spins-in-start"}"#);
     let config =
         PluginConfig { config_json: r#"{"mood":"well","version":2}"#.to_owned(), ..setup.config.clone() };
@@ -204,14 +208,15 @@ async fn a_load_that_is_configured_anew_meanwhile_starts_with_that() {
 
     let configured = running.plugin.configure(config).await.unwrap();
 
-    assert_eq!(configured, None, "the load did it");
+    assert_eq!(configured, None, "the load has started the new version");
     loading.await.unwrap().unwrap();
     assert_eq!(running.log.count("started 2"), 1);
     assert!(!running.plugin.is_outdated());
 }
 
 #[tokio::test]
-async fn only_a_call_in_hand_that_has_what_was_revoked_does_not_let_a_configuration_pass_for_one_in_force() {
+async fn configure_reports_a_start_that_fails_after_the_deadline_even_if_only_a_call_in_flight_has_the_revoked_grant()
+ {
     let config = r#"{"millis": 600000}"#;
     let setup = Setup::new(config).instances(2).read(&["v1/pods"]);
     let mut config = revoked(&setup.config, config);
@@ -220,7 +225,7 @@ async fn only_a_call_in_hand_that_has_what_was_revoked_does_not_let_a_configurat
     running.log.wait_for("begin default/web", 1).await;
     assert!(running.plugin.configure(config.clone()).await.unwrap().is_some(), "a version without the grant");
 
-    // By this deadline `start` fails, and not before it.
+    // `start` fails at this deadline, not earlier.
     config.config_json = r#"{"millis": 0, "start_millis": 600000}"#.to_owned();
     config.limits.deadline = Duration::from_millis(500);
     let refused = timeout(PATIENCE, running.plugin.configure(config)).await.unwrap().unwrap_err();

@@ -1,4 +1,4 @@
-//! Secrets show their values only to whom they were granted (issue 4 point 4).
+//! Only plugins with a grant see the values of a Secret.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn reader(config: &str) -> Setup {
         .cache("v1/secrets", secrets)
 }
 
-/// What the plugin says when it hears of `shop/one`.
+/// The lines of the plugin when it is notified of `shop/one`.
 async fn hears(running: &Running) -> Vec<String> {
     let added = Change::Added { object: secret("shop", "one", VALUE) };
     let outcome = running.deliver(delivery_of(gvr(), added, Cause::Live)).await;
@@ -44,7 +44,7 @@ const WAYS: [&str; 8] = [
 ];
 
 #[tokio::test]
-async fn no_way_of_reading_shows_a_value_that_was_not_granted() {
+async fn no_way_of_reading_shows_a_value_without_a_grant() {
     for way in WAYS {
         for grants in [&[][..], &["other/*"], &["other/one"]] {
             let said = hears(&reader(way).secrets(grants).load("reader").await).await;
@@ -56,7 +56,7 @@ async fn no_way_of_reading_shows_a_value_that_was_not_granted() {
 }
 
 #[tokio::test]
-async fn what_was_granted_is_shown_and_no_more() {
+async fn only_granted_values_are_shown() {
     for way in WAYS {
         let said = hears(&reader(way).secrets(&["shop/one"]).load("reader").await).await;
 
@@ -73,7 +73,7 @@ async fn what_was_granted_is_shown_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_changed_value_is_no_difference_to_whom_it_was_not_granted() {
+async fn a_plugin_without_a_grant_sees_no_difference_if_a_value_changes() {
     for (grants, differs) in [(&[][..], "false"), (&["shop/one"], "true")] {
         let setup = reader(r#""what": "json", "pointer": "/data""#).secrets(grants);
         let running = setup.load("reader").await;

@@ -1,4 +1,4 @@
-//! `wasi:config` and `wasi:logging`, by a real component (issue 4 point 4).
+//! `wasi:config` and `wasi:logging`, used by a real component.
 
 use std::{
     collections::BTreeMap,
@@ -18,11 +18,11 @@ use parking_lot::Mutex;
 
 use crate::host::{Running, Setup};
 
-/// Files that change.
+/// Configuration files that the test changes.
 #[derive(Default)]
 struct Files {
     present: Mutex<Option<BTreeMap<String, String>>>,
-    /// How often all of them were read.
+    /// Number of times that all files were read.
     listed: AtomicUsize,
 }
 
@@ -56,14 +56,14 @@ fn setup(files: &Arc<Files>) -> Setup {
 
 async fn asks(running: &Running, key: &str) -> Vec<String> {
     running.log.clear();
-    // Its second line is one of level debug.
+    // The second line has the level debug.
     running.log.debug.store(true, Relaxed);
     assert_eq!(running.add(key).await, Outcome::Acknowledged);
     running.log.messages()
 }
 
 #[tokio::test]
-async fn the_table_and_the_files_are_one_and_a_changed_file_is_seen_at_once() {
+async fn the_table_and_the_files_are_merged_and_a_changed_file_is_seen_at_once() {
     let files = Arc::new(Files::default());
     files.hold("token", "of the file");
     let running = setup(&files).load("settings").await;
@@ -72,7 +72,7 @@ async fn the_table_and_the_files_are_one_and_a_changed_file_is_seen_at_once() {
     assert_eq!(asks(&running, "token").await[0], r#"token is Some("of the file")"#);
     assert_eq!(asks(&running, "a.b").await[0], r#"a.b is Some("1")"#);
     assert_eq!(asks(&running, "a").await[0], "a is None");
-    // Each of the three asked for one, and then for all; `start` is given all.
+    // Each of the three calls reads one file and then all; `start` reads all.
     assert_eq!(files.listed.load(Relaxed), 4, "one key reads one file");
 
     files.hold("other", "new");
@@ -81,11 +81,11 @@ async fn the_table_and_the_files_are_one_and_a_changed_file_is_seen_at_once() {
         [r#"other is Some("new")"#, r#"Ok(["a.b", "other", "token"])"#]
     );
     assert_eq!(asks(&running, "token").await[0], r#"token is Some("of the table")"#);
-    assert_eq!(running.plugin.stats().instances_created, 1, "all by one instance");
+    assert_eq!(running.plugin.stats().instances_created, 1, "one instance saw it all");
 }
 
 #[tokio::test]
-async fn files_that_cannot_be_read_are_an_error_and_refuse_the_start() {
+async fn unreadable_files_are_an_error_and_fail_the_start() {
     let files = Arc::new(Files::default());
     let idle = setup(&files).idle();
     let refused = idle.load("settings").await.unwrap_err().to_string();
@@ -95,14 +95,14 @@ async fn files_that_cannot_be_read_are_an_error_and_refuse_the_start() {
     let running = setup(&files).load("settings").await;
     *files.present.lock() = None;
     asks(&running, "token").await;
-    // The path is for whoever runs the host.
+    // The path is for the operator only.
     let of = |stream| running.log.lines().into_iter().find(|line| line.stream == stream).unwrap().message;
     assert_eq!(of(LogStream::Log), r#"Error::Io("the configuration files cannot be read: no such file")"#);
     assert_eq!(of(LogStream::Host), "the configuration files of the plugin: /etc/x: no such file");
 }
 
 #[tokio::test]
-async fn a_line_of_the_standards_log_has_its_level_and_its_context() {
+async fn a_line_of_wasi_logging_has_its_level_and_context() {
     let files = Arc::new(Files::default());
     files.hold("token", "x");
     let running = setup(&files).load("settings").await;
@@ -116,5 +116,5 @@ async fn a_line_of_the_standards_log_has_its_level_and_its_context() {
     asks(&running, "token").await;
     let lines = running.log.lines();
     let said = lines.iter().find(|line| line.stream == LogStream::Log).unwrap();
-    assert_eq!(said.level, LogLevel::Error, "critical is the error of this host");
+    assert_eq!(said.level, LogLevel::Error, "the level critical becomes error");
 }

@@ -75,7 +75,7 @@ async fn again_or_new(
 ) -> Result<(), ApiError> {
     let again = calls.0.sources.client.0.series.again(&key, Instant::now());
     if let Some((name, count)) = again {
-        match count(calls, namespace, name, count).await {
+        match raise_count(calls, namespace, name, count).await {
             // The server deletes old Events.
             Err(error) if error.code == ApiCode::NotFound => {}
             counted => return counted,
@@ -85,7 +85,13 @@ async fn again_or_new(
 }
 
 /// Creates the Event that starts a series.
-async fn make(calls: &mut Calls<'_>, namespace: &str, key: Key, kind: &str, note: String) -> Result<(), ApiError> {
+async fn make(
+    calls: &mut Calls<'_>,
+    namespace: &str,
+    key: Key,
+    kind: &str,
+    note: String,
+) -> Result<(), ApiError> {
     let now = jiff::Timestamp::now();
     let name = format!("{}.{:x}", event_name(&key.object.name), now.as_nanosecond());
     let object = json!({
@@ -113,7 +119,12 @@ async fn make(calls: &mut Calls<'_>, namespace: &str, key: Key, kind: &str, note
 }
 
 /// Raises the count of a series.
-async fn count(calls: &mut Calls<'_>, namespace: &str, name: String, count: u32) -> Result<(), ApiError> {
+async fn raise_count(
+    calls: &mut Calls<'_>,
+    namespace: &str,
+    name: String,
+    count: u32,
+) -> Result<(), ApiError> {
     let series = json!({"count": count, "lastObservedTime": micro_time(jiff::Timestamp::now())});
     let key = types::ObjectKey { namespace: namespace.to_owned(), name };
     let target = Target::object("events.k8s.io/v1/events", key, String::new())?;
@@ -162,7 +173,9 @@ fn check(event: &ObjectEvent) -> Result<(), ApiError> {
             (1..=WORD_BYTES).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !fits {
             let word = shown(word);
-            let message = format!("the {name} of an event must be one word in CamelCase of at most {WORD_BYTES} letters and digits, not {word:?}");
+            let message = format!(
+                "the {name} of an event must be one word in CamelCase of at most {WORD_BYTES} letters and digits, not {word:?}"
+            );
             return Err(ApiError::bad_argument(message));
         }
     }

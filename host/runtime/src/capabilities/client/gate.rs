@@ -35,7 +35,8 @@ impl Calls<'_> {
         if !namespaces.is_some_and(|namespaces| namespaces.contains(&target.namespace)) {
             return Err(self.refuse(&format!("reading {target}"), "read"));
         }
-        if target.gvr.is_secrets() && !self.0.config.grants.secrets.contains(&target.namespace, target.name()) {
+        if target.gvr.is_secrets() && !self.0.config.grants.secrets.contains(&target.namespace, target.name())
+        {
             return Err(self.refuse(&format!("reading {target}"), "secrets"));
         }
         Ok(())

@@ -37,7 +37,8 @@ impl<'a> Identity<'a> {
         let agree = |pointer: &str, raw: Option<&RawValue>, expected: &str| match field(pointer, raw)? {
             Some(found) if found != expected => {
                 let found = shown(&found);
-                let message = format!("{pointer} of the object is {found:?}, but the arguments name {expected:?}");
+                let message =
+                    format!("{pointer} of the object is {found:?}, but the arguments name {expected:?}");
                 Err(ApiError::bad_argument(message))
             }
             _ => Ok(()),

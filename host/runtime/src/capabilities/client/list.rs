@@ -33,8 +33,9 @@ pub(super) fn request(target: &Target, options: &ListOptions) -> Result<Draft, A
 
 /// Reads a page. The server leaves `apiVersion` and `kind` out of the items of built-in types; the page adds them to each.
 pub(super) fn page(answer: &[u8]) -> Result<ObjectPage, ApiError> {
-    let broken =
-        |why: String| ApiError::host(ApiCode::Unavailable, format!("the server's list cannot be read: {why}"));
+    let broken = |why: String| {
+        ApiError::host(ApiCode::Unavailable, format!("the server's list cannot be read: {why}"))
+    };
     let mut list: Value = serde_json::from_slice(answer).map_err(|error| broken(error.to_string()))?;
     let text = |pointer: &str| list.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let next = Some(text("/metadata/continue")).filter(|token| !token.is_empty());

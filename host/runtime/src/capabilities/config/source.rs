@@ -22,7 +22,7 @@ pub trait ConfigSource: Send + Sync + 'static {
     /// [`ConfigFilesError`] if the file cannot be looked up or read, is not text, or is too large.
     ///
     /// # Cancel safety
-    /// As [`ConfigSource::files`].
+    /// The same as for [`ConfigSource::files`].
     fn file(&self, name: &str) -> BoxFuture<'_, Result<Option<String>, ConfigFilesError>>;
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether plugins may connect to an address.
+/// The rule for connections to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Any granted name may lead there. This includes private ranges: the services of a cluster are there.
@@ -64,7 +64,9 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
         [0xfd00, 0x0ec2, ..] | [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254] => {
             Reach::Never("it is a cloud's metadata service")
         }
-        [0x2001, 0, ..] | [0x0064, 0xff9b, 1, ..] => Reach::Never("it belongs to a tunnel that may lead anywhere"),
+        [0x2001, 0, ..] | [0x0064, 0xff9b, 1, ..] => {
+            Reach::Never("it belongs to a tunnel that may lead anywhere")
+        }
         _ => Reach::Open,
     }
 }

@@ -175,7 +175,8 @@ impl Exchange {
         let (mut sender, connection) = handshake.map_err(|error| Problem::protocol(&error, limit))?;
         let first_byte = options.first_byte_timeout.unwrap_or(Duration::MAX);
         let answered = timeout(first_byte, head(sender.send_request(request), connection)).await;
-        let answered = answered.map_err(|_| Problem::timed_out("no answer arrived within the guest's own time limit"))?;
+        let answered = answered
+            .map_err(|_| Problem::timed_out("no answer arrived within the guest's own time limit"))?;
         let (response, connection) = answered.map_err(|error| Problem::protocol(&error, limit))?;
         if !head_only && declared(response.headers()).is_some_and(|bytes| bytes > limit) {
             return Err(Problem::response_too_large(limit));

@@ -40,7 +40,9 @@ impl Bucket {
         let Some(cursor) = cursor else { return Ok(None) };
         let found = self.cursors.iter().find(|(own, _)| *own == cursor);
         found.map(|(_, last)| Some(last.clone())).ok_or_else(|| {
-            format!("{cursor} is not a cursor of this bucket, or {CURSORS} newer ones replaced it: list again")
+            format!(
+                "{cursor} is not a cursor of this bucket, or {CURSORS} newer ones replaced it: list again"
+            )
         })
     }
 
@@ -64,7 +66,9 @@ impl OpenBuckets {
         if self.0 < BUCKETS {
             return Ok(());
         }
-        Err(format!("{BUCKETS} buckets are open in this instance, its limit: drop the ones that are no longer needed"))
+        Err(format!(
+            "{BUCKETS} buckets are open in this instance, its limit: drop the ones that are no longer needed"
+        ))
     }
 
     pub(super) fn opened(&mut self) {

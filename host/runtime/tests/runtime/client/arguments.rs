@@ -1,10 +1,10 @@
-//! Arguments that make no request, or another one than they say. None of them leaves the host.
+//! Invalid arguments, and arguments that could mean another request. No request is sent for them.
 
 use serde_json::{Value, json};
 
 use super::{ALL, answers, writer};
 
-/// What is said of one step, of which nothing was sent.
+/// The line for one step, for which no request was sent.
 async fn refused(step: Value) -> String {
     let running = writer(&json!([step])).read(&["v1/pods"]).write(ALL).load("writer").await;
     let [answer] = &answers(&running).await[..] else { panic!("{:?}", running.log.messages()) };
@@ -13,7 +13,7 @@ async fn refused(step: Value) -> String {
 }
 
 #[tokio::test]
-async fn a_name_cannot_lead_out_of_its_place_in_the_path() {
+async fn a_name_cannot_change_the_path() {
     for name in ["", ".", "..", "a/b", "../../secrets/x", "a%2fb", "a\nb", &"x".repeat(254)] {
         for verb in ["get", "merge", "delete"] {
             let answer = refused(json!({"do": verb, "name": name, "body": {}})).await;
@@ -24,7 +24,7 @@ async fn a_name_cannot_lead_out_of_its_place_in_the_path() {
 }
 
 #[tokio::test]
-async fn what_a_name_may_hold_is_encoded() {
+async fn special_characters_of_a_name_are_encoded() {
     let steps = json!([{"do": "get", "name": "a?b#c d&\u{e9}"}]);
     let running = writer(&steps).read(&["v1/pods"]).write(&[]).load("writer").await;
 
@@ -34,7 +34,7 @@ async fn what_a_name_may_hold_is_encoded() {
 }
 
 #[tokio::test]
-async fn a_namespace_or_a_subresource_that_is_none_is_refused() {
+async fn an_invalid_namespace_or_subresource_is_refused() {
     for namespace in ["A", "a/b", "..", "a b", &"x".repeat(64)] {
         let answer = refused(json!({"do": "merge", "namespace": namespace, "body": {}})).await;
         assert!(answer.ends_with("is not a namespace"), "{answer}");
@@ -48,7 +48,7 @@ async fn a_namespace_or_a_subresource_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn an_object_that_names_another_than_the_arguments_do_is_refused() {
+async fn an_object_that_differs_from_the_arguments_is_refused() {
     for (body, what) in [
         (json!({"metadata": {"name": "other"}}), "/metadata/name of the object is \"other\""),
         (json!({"metadata": {"namespace": "other"}}), "/metadata/namespace of the object is \"other\""),
@@ -65,9 +65,9 @@ async fn an_object_that_names_another_than_the_arguments_do_is_refused() {
     assert!(answer.contains("/metadata/namespace"), "{answer}");
 }
 
-/// It would stand in the audit record as long as it is.
+/// The audit record would hold the name in full.
 #[tokio::test]
-async fn an_object_whose_name_is_none_is_not_created() {
+async fn an_object_with_an_invalid_name_is_refused() {
     for name in ["a/b", "..", "a\nb", &"x".repeat(1 << 20)] {
         let answer = refused(json!({"do": "create", "body": {"metadata": {"name": name}}})).await;
         assert!(answer.ends_with("is not the name of an object") && answer.len() < 1000, "{answer}");
@@ -75,7 +75,7 @@ async fn an_object_whose_name_is_none_is_not_created() {
 }
 
 #[tokio::test]
-async fn a_selector_that_is_too_long_is_no_request() {
+async fn a_selector_that_is_too_long_is_refused() {
     let long = "x".repeat((16 << 10) + 1);
     let answer = refused(json!({"do": "list", "labels": long})).await;
     let said = "list error bad-argument: a label selector has at most 16 KiB, and this one has 16385 bytes";
@@ -84,9 +84,9 @@ async fn a_selector_that_is_too_long_is_no_request() {
     assert!(answer.contains("bad-argument: a field selector has at most 16 KiB"), "{answer}");
 }
 
-/// `http` takes no longer URI; the request was counted and said to have failed on its way.
+/// The `http` crate refuses a longer URI. Such a request must not count as sent and failed.
 #[tokio::test]
-async fn a_url_that_cannot_be_built_is_a_bad_argument_and_was_not_sent() {
+async fn a_url_that_is_too_long_is_a_bad_argument_and_is_not_sent() {
     let commas = ",".repeat(12 << 10);
     let steps = json!([{"do": "list", "labels": commas, "fields": commas}]);
     let running = writer(&steps).read(&["v1/pods"]).write(ALL).load("writer").await;
@@ -98,7 +98,7 @@ async fn a_url_that_cannot_be_built_is_a_bad_argument_and_was_not_sent() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_object_or_too_long_is_refused() {
+async fn a_body_that_is_not_an_object_or_too_long_is_refused() {
     for body in [json!([]), json!("x"), json!(3), json!(null)] {
         let answer = refused(json!({"do": "merge", "body": body})).await;
         assert!(answer.ends_with("the body is not a JSON object"), "{answer}");

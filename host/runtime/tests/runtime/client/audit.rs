@@ -1,4 +1,4 @@
-//! The audit records of writes, as a subscriber of the log hears them.
+//! The audit records of writes.
 
 use std::{
     collections::BTreeMap,
@@ -55,8 +55,8 @@ impl Subscriber for Recorder {
 }
 
 impl Recorder {
-    /// Each record, these fields of it, joined by blanks.
-    fn told(&self, fields: &[&str]) -> Vec<String> {
+    /// These fields of each record, joined by spaces.
+    fn records(&self, fields: &[&str]) -> Vec<String> {
         let told = |record: &BTreeMap<String, String>| {
             fields.iter().map(|field| record[*field].as_str()).collect::<Vec<_>>().join(" ")
         };
@@ -92,7 +92,7 @@ async fn every_write_leaves_one_record_and_no_body() {
     answers(&running).await;
 
     assert_eq!(
-        recorder.told(&WHAT),
+        recorder.records(&WHAT),
         [
             "fixture patch v1/pods default web ok",
             "fixture patch v1/pods default web conflict",
@@ -101,7 +101,7 @@ async fn every_write_leaves_one_record_and_no_body() {
         ]
     );
     assert_eq!(
-        recorder.told(&["status", "resource_version", "subresource", "dry_run"]),
+        recorder.records(&["status", "resource_version", "subresource", "dry_run"]),
         ["200 77  false", "409   false", "201 78  false", "200 5 status true"]
     );
     let everything = format!("{:?}", recorder.0.lock());
@@ -109,7 +109,7 @@ async fn every_write_leaves_one_record_and_no_body() {
 }
 
 #[tokio::test]
-async fn a_write_that_was_refused_or_whose_answer_never_came_is_recorded_too() {
+async fn a_refused_write_and_a_write_without_an_answer_are_recorded_too() {
     let recorder = Recorder::default();
     let _listening = tracing::subscriber::set_default(recorder.clone());
     let running = writer(&json!([{"do": "delete", "gvr": "v1/services"}, {"do": "merge", "body": {}}]))
@@ -122,7 +122,7 @@ async fn a_write_that_was_refused_or_whose_answer_never_came_is_recorded_too() {
     running.add_fails("web").await;
 
     assert_eq!(
-        recorder.told(&WHAT),
+        recorder.records(&WHAT),
         ["fixture delete v1/services default web not-granted", "fixture patch v1/pods default web unknown"]
     );
 }

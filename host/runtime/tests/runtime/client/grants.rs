@@ -1,11 +1,11 @@
-//! What is not granted does not leave the host.
+//! Requests without a grant are not sent.
 
 use serde_json::{Value, json};
 
 use super::{answers, writer};
 use crate::host::object;
 
-/// What is said of a step under these grants, and how many requests left.
+/// The line for a step under these grants, and the number of requests sent.
 async fn ask(step: &Value, read: &[&str], write: &[&str], secrets: &[&str]) -> (String, usize) {
     let running = writer(&json!([step])).read(read).write(write).secrets(secrets).load("writer").await;
     let answers = answers(&running).await;
@@ -34,17 +34,16 @@ async fn a_write_needs_its_verb_its_resource_its_subresource_and_its_namespace()
 }
 
 #[tokio::test]
-async fn apply_is_a_verb_of_its_own_because_it_makes_objects() {
+async fn apply_is_a_verb_of_its_own_because_it_creates_objects() {
     let apply = json!({"do": "apply", "body": {}});
 
     assert_eq!(ask(&apply, &[], &["create,patch v1/pods"], &[]).await.1, 0);
     assert_eq!(ask(&apply, &[], &["apply v1/pods"], &[]).await.1, 1);
 }
 
-/// Leases, RoleBindings and others are made by a PUT where they are not there, with whatever `resourceVersion`; a `uid`
-/// keeps the server from it.
+/// A PUT creates a missing Lease, RoleBinding and others, whatever its `resourceVersion`. A `uid` prevents that.
 #[tokio::test]
-async fn an_update_that_may_make_the_object_needs_create_too() {
+async fn an_update_that_may_create_the_object_needs_create_too() {
     let of = |metadata: Value| json!({"do": "update", "body": {"metadata": metadata}});
     for metadata in [json!({}), json!({"resourceVersion": "7"}), json!({"uid": ""}), json!({"uid": null})] {
         let (answer, sent) = ask(&of(metadata.clone()), &[], &["update,patch,apply v1/pods"], &[]).await;
@@ -54,11 +53,15 @@ async fn an_update_that_may_make_the_object_needs_create_too() {
     }
     assert_eq!(ask(&of(json!({"uid": "u"})), &[], &["update v1/pods"], &[]).await.1, 1);
     let status = json!({"do": "update", "subresource": "status", "body": {}});
-    assert_eq!(ask(&status, &[], &["update v1/pods/status"], &[]).await.1, 1, "no subresource makes one");
+    assert_eq!(
+        ask(&status, &[], &["update v1/pods/status"], &[]).await.1,
+        1,
+        "an update of a subresource creates no object"
+    );
 }
 
 #[tokio::test]
-async fn a_live_read_needs_read_where_it_looks() {
+async fn a_live_read_needs_read_for_the_resource_and_namespace() {
     let get = json!({"do": "get"});
     assert_eq!(ask(&get, &["v1/pods @default"], &[], &[]).await.1, 1);
     let (answer, sent) = ask(&get, &["v1/pods @shop"], &["* v1/pods"], &[]).await;
@@ -71,7 +74,7 @@ async fn a_live_read_needs_read_where_it_looks() {
 }
 
 #[tokio::test]
-async fn a_list_of_all_namespaces_needs_all_of_them() {
+async fn a_list_of_all_namespaces_needs_a_grant_for_all_namespaces() {
     let everywhere = json!({"do": "list"});
     let (answer, sent) = ask(&everywhere, &["v1/pods @default,shop"], &[], &[]).await;
     assert_eq!((answer.starts_with("list error not-granted: "), sent), (true, 0), "{answer}");
@@ -83,7 +86,7 @@ async fn a_list_of_all_namespaces_needs_all_of_them() {
 }
 
 #[tokio::test]
-async fn a_secret_needs_secrets_besides_even_to_be_written() {
+async fn reading_or_writing_a_secret_also_needs_secrets() {
     let gvr = "v1/secrets";
     for (step, grant) in [
         (json!({"do": "get", "gvr": gvr, "name": "db"}), "default/db"),
@@ -101,11 +104,15 @@ async fn a_secret_needs_secrets_besides_even_to_be_written() {
         }
     }
     let list = json!({"do": "list", "gvr": gvr, "namespace": "default"});
-    assert_eq!(ask(&list, &[gvr], &[], &["default/db"]).await.1, 0, "one is not all");
+    assert_eq!(
+        ask(&list, &[gvr], &[], &["default/db"]).await.1,
+        0,
+        "a grant for one Secret does not allow a list"
+    );
 }
 
 #[tokio::test]
-async fn an_event_needs_the_creation_of_events() {
+async fn recording_an_event_needs_the_grant_to_create_events() {
     let event = json!({"do": "event"});
     let (answer, sent) = ask(&event, &["v1/pods"], &["create v1/events", "* v1/pods"], &[]).await;
 
@@ -113,9 +120,9 @@ async fn an_event_needs_the_creation_of_events() {
     assert!(answer.contains("create of events.k8s.io/v1/events"), "{answer}");
 }
 
-/// It would tell whether the object is there, and its uid.
+/// The answer would reveal whether the object exists, and its UID.
 #[tokio::test]
-async fn an_event_about_another_object_needs_reading_that() {
+async fn an_event_about_an_object_needs_the_grant_to_read_it() {
     let secret = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"db"}}"#;
     let about = |gvr: &str, name: &str| json!({"do": "event", "gvr": gvr, "name": name});
     for (step, read, expected) in [
@@ -124,7 +131,7 @@ async fn an_event_about_another_object_needs_reading_that() {
         (about("v1/secrets", "db"), &["v1/secrets @shop"], 0),
         (about("v1/secrets", "db"), &["v1/secrets @default"], 1),
         (about("v1/pods", "db"), &[], 0),
-        // The one that the call is about.
+        // The object that the call is about.
         (about("v1/pods", "web"), &[], 1),
     ] {
         let running = writer(&json!([step]))
@@ -144,7 +151,7 @@ async fn an_event_about_another_object_needs_reading_that() {
 }
 
 #[tokio::test]
-async fn without_write_the_interface_is_not_even_linked() {
+async fn without_write_a_component_that_imports_the_client_is_refused() {
     let running = writer(&json!([])).read(&["v1/pods"]).idle();
 
     let error = running.load("writer").await.unwrap_err().to_string();

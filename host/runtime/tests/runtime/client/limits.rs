@@ -1,4 +1,4 @@
-//! What a request may cost, and what happens at the deadline.
+//! The limits of requests, and the deadline.
 
 use std::{num::NonZeroU32, sync::atomic::Ordering, time::Duration};
 
@@ -23,14 +23,14 @@ async fn more_requests_than_the_limit_wait_and_then_are_refused() {
     let refused = answers.iter().filter(|line| line.starts_with("merge error limit-exceeded: ")).count();
     let sent = running.api.asked().len();
     assert_eq!((sent + refused, answers.len()), (200, 200));
-    // Ten at once, and what came free until the deadline: waits for turns, which do not count, let that be more.
+    // Ten at once, and more until the deadline, which waits for turns extend.
     assert!(sent >= 10 && refused > 0, "{sent} and {refused}");
     assert_eq!(running.plugin.stats().client.limited, u64::try_from(refused).unwrap());
     assert!(answers[199].contains("raise `requests` under [plugin.limits]"), "{}", answers[199]);
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_long_says_so_and_that_the_write_is_made() {
+async fn the_error_for_a_long_answer_shows_that_the_write_was_made() {
     let steps = json!([{"do": "merge", "body": {}}]);
     let running = writer(&steps).write(ALL).idle();
     running.api.fail(ApiFailure::TooLarge { status: 200, limit: 10 });
@@ -44,7 +44,7 @@ async fn an_answer_that_is_too_long_says_so_and_that_the_write_is_made() {
 }
 
 #[tokio::test]
-async fn the_transport_is_told_how_long_an_answer_may_be() {
+async fn the_transport_receives_the_limit_on_answers() {
     let steps = json!([{"do": "get"}]);
     let running = writer(&steps).read(&["v1/pods"]).write(&[]).limits(|limits| limits.response_bytes = 77);
     let running = running.load("writer").await;
@@ -55,7 +55,7 @@ async fn the_transport_is_told_how_long_an_answer_may_be() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_costs_the_deadline_and_no_more() {
+async fn a_server_that_never_answers_costs_one_call_its_deadline() {
     let steps = json!([{"do": "merge", "body": {}}]);
     let running = writer(&steps).write(ALL).deadline(Duration::from_secs(2)).load("writer").await;
     running.api.silent.store(true, Ordering::Relaxed);

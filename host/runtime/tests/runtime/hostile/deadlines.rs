@@ -1,5 +1,5 @@
-//! Every call to the host that can wait, waiting for something that never answers: the deadline of the call covers it, and others
-//! are served meanwhile (issue 4, point 5).
+//! Each function of the host that can wait, while it waits for something that never answers: the deadline of the call covers the
+//! wait, and other plugins are served meanwhile.
 
 use std::{
     collections::BTreeMap,
@@ -26,20 +26,20 @@ use crate::{
 
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// A call to the host, and the plugin that makes it.
+/// A function of the host, and the plugin that calls it.
 struct Row {
     call: String,
     running: Running,
-    /// The host tells the guest that the time is over, and the guest may still say that it is done.
+    /// True if the guest receives an error at the deadline and may still return ok.
     told: bool,
 }
 
-/// Key-values, names and files that nobody ever hears of.
+/// Key-values, names and files that never arrive.
 #[derive(Default)]
 struct Silence {
-    /// At first there are no files.
+    /// True while there are no files.
     begun: AtomicBool,
-    /// That there is no such file is known at once.
+    /// True if the lookup of a missing file ends at once.
     no_such_file: bool,
 }
 
@@ -126,7 +126,7 @@ async fn client() -> Vec<Row> {
 }
 
 async fn lister() -> Row {
-    // What it wrote never comes into the cache.
+    // The written version never arrives in the cache.
     let config = json!({"steps": [{"do": "read-your-write", "body": {}}]});
     let setup =
         Setup::new(&config.to_string()).read(&["v1/pods"]).write(&["* v1/pods"]).cache("v1/pods", vec![]);
@@ -169,7 +169,7 @@ async fn rows(server: &Server) -> Vec<Row> {
 }
 
 #[tokio::test]
-async fn whatever_a_call_waits_for_in_the_host_it_ends_at_its_deadline() {
+async fn a_call_that_waits_in_the_host_ends_at_its_deadline() {
     let server = Server::start().await;
     let rows = rows(&server).await;
     let neighbour = Setup::new("{}").load("echo").await;
@@ -181,7 +181,7 @@ async fn whatever_a_call_waits_for_in_the_host_it_ends_at_its_deadline() {
         assert_eq!(neighbour.add("good").await, Outcome::Acknowledged);
     }
     if begun.elapsed() < DEADLINE {
-        assert!(calls.iter().all(|call| !call.is_finished()), "they wait all the while");
+        assert!(calls.iter().all(|call| !call.is_finished()), "they still wait");
     }
 
     for (row, call) in rows.iter().zip(calls) {
@@ -199,7 +199,7 @@ async fn whatever_a_call_waits_for_in_the_host_it_ends_at_its_deadline() {
 }
 
 #[tokio::test]
-async fn what_start_waits_for_ends_at_the_deadline_too() {
+async fn a_start_that_waits_in_the_host_ends_at_its_deadline() {
     let silence = Silence { begun: AtomicBool::new(true), ..Silence::default() };
     let setup = Setup::new("{}").config_files(Arc::new(silence)).deadline(DEADLINE);
 

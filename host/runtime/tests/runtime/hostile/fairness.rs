@@ -1,17 +1,17 @@
-//! That the measures of `neighbour.rs` can fail: where guests do not take turns, they do.
+//! Shows that the measures of `neighbour.rs` detect an unfair host: without turns they fail.
 
 use std::{num::NonZeroUsize, sync::Arc};
 
 use super::neighbour::{Neighbour, Round, WORKERS, by_count, by_time, calls, engine, is_quiet, turns};
 use crate::host::{Setup, component_of};
 
-/// More than there are guests: nobody waits for one.
+/// More turns than guests, so no guest waits.
 const NO_TURNS: NonZeroUsize = NonZeroUsize::new(2 * WORKERS).unwrap();
 
-/// Without turns each takes as long as all loops together.
+/// Without turns each event takes as long as all loops together.
 const EVENTS: usize = 5;
 
-/// The judgement of 64 loops, where so many guests run at a time.
+/// The judgement of 64 loops on an engine with this many turns.
 async fn loops(turns: Option<NonZeroUsize>, timed: bool) -> Result<(), Vec<Round>> {
     let engine = engine(turns);
     let hostile = Setup::new("{}").engine(&engine).instances(WORKERS).idle().plugin;
@@ -21,7 +21,7 @@ async fn loops(turns: Option<NonZeroUsize>, timed: bool) -> Result<(), Vec<Round
 }
 
 #[tokio::test]
-async fn where_guests_take_no_turns_an_attack_is_noticed_by_count_and_by_time_in_every_round() {
+async fn without_turns_every_round_is_unfair_by_count_and_by_time() {
     for timed in [false, true] {
         let rounds = loops(Some(NO_TURNS), timed).await.unwrap_err();
 
@@ -31,6 +31,6 @@ async fn where_guests_take_no_turns_an_attack_is_noticed_by_count_and_by_time_in
 }
 
 #[tokio::test]
-async fn where_guests_take_turns_the_same_attack_is_not() {
+async fn with_turns_the_same_attack_is_fair() {
     loops(turns(is_quiet()), is_quiet()).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Plugins that want more and more of something that is kept.
+//! Plugins that fill something that the host keeps.
 
 use std::{
     num::NonZeroU32,
@@ -23,11 +23,15 @@ async fn ever_new_series_are_refused_beyond_the_limit_and_counted() {
 
     neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
 
-    assert_eq!(running.add("bad").await, Outcome::Acknowledged, "what is there goes on");
+    assert_eq!(running.add("bad").await, Outcome::Acknowledged, "existing series still count");
     let metrics = running.plugin.stats().metrics;
     assert_eq!(metrics.series, 50);
     assert!(metrics.refused >= 450, "{metrics:?}");
-    assert_eq!(running.plugin.metrics()[0].series.len(), 50, "that is what is exposed");
+    assert_eq!(
+        running.plugin.metrics()[0].series.len(),
+        50,
+        "the exposition has the series within the limit"
+    );
 }
 
 #[tokio::test]
@@ -41,9 +45,9 @@ async fn ten_million_keys_are_refused_beyond_the_capacity_until_the_call_ends() 
     assert_eq!(running.keys.asked().len(), 1_000);
 }
 
-/// Each call is the event of the write before.
+/// Each call is for the event that the previous write caused.
 #[tokio::test]
-async fn writing_over_its_own_event_makes_as_many_requests_as_the_budget_has() {
+async fn writing_over_its_own_object_sends_at_most_the_requests_of_the_budget() {
     const A_SECOND: u32 = 10;
     let limits = |limits: &mut Limits| {
         limits.requests = NonZeroU32::new(A_SECOND).unwrap();
@@ -61,5 +65,5 @@ async fn writing_over_its_own_event_makes_as_many_requests_as_the_budget_has() {
     let sent = running.api.asked().len();
     assert!(sent >= 10 && sent as f64 <= most, "{sent} requests, {most} allowed");
     let client = running.plugin.stats().client;
-    assert!(client.limited > client.requests, "most were refused: {client:?}");
+    assert!(client.limited > client.requests, "most requests were refused: {client:?}");
 }

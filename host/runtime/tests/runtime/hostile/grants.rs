@@ -1,4 +1,4 @@
-//! Plugins that reach for what they were not granted.
+//! Plugins that try to use what they were not granted.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -17,7 +17,7 @@ use crate::{
 
 const SECRET: &str = "aHVudGVyMg==";
 
-/// The attack; gives what the guest said.
+/// Runs the attack and returns the lines of the guest.
 pub(super) async fn said(setup: Setup, guest: &'static str) -> (Running, Vec<String>) {
     let running = load(setup, guest).await;
     let neighbour = Neighbour::start().await;
@@ -29,7 +29,7 @@ pub(super) async fn said(setup: Setup, guest: &'static str) -> (Running, Vec<Str
 }
 
 #[tokio::test]
-async fn a_namespace_that_was_not_granted_cannot_be_read() {
+async fn a_namespace_without_a_grant_cannot_be_read() {
     let objects = vec![object("kube-system", "web", "1", "{}")];
     let config = r#"{"gvr": "v1/pods", "what": "list-json", "namespace": "kube-system"}"#;
     let setup = hostile(config).read(&["v1/pods @shop"]).cache("v1/pods", objects);
@@ -38,11 +38,11 @@ async fn a_namespace_that_was_not_granted_cannot_be_read() {
 
     let refused = "reading v1/pods is not granted in namespace kube-system";
     assert!(said.iter().all(|line| line.contains(refused)), "{:?}", said[0]);
-    assert_eq!(running.cache.lists.load(Ordering::Relaxed), 0, "nobody was asked");
+    assert_eq!(running.cache.lists.load(Ordering::Relaxed), 0, "the cache was not read");
 }
 
 #[tokio::test]
-async fn of_all_namespaces_only_the_granted_ones_are_read() {
+async fn a_list_of_all_namespaces_shows_only_the_granted_ones() {
     let objects = vec![object("shop", "mine", "1", "{}"), object("kube-system", "theirs", "1", "{}")];
     let config = r#"{"gvr": "v1/pods", "what": "list-meta"}"#;
     let setup = hostile(config).read(&["v1/pods @shop"]).cache("v1/pods", objects);
@@ -53,7 +53,7 @@ async fn of_all_namespaces_only_the_granted_ones_are_read() {
 }
 
 #[tokio::test]
-async fn the_values_of_secrets_that_were_not_granted_are_masked() {
+async fn the_values_of_secrets_without_a_grant_are_masked() {
     let json = format!(r#"{{"kind":"Secret","data":{{"password":"{SECRET}"}}}}"#);
     let objects = vec![object("shop", "db", "1", &json)];
     let config = r#"{"gvr": "v1/secrets", "what": "list-json"}"#;
@@ -84,7 +84,7 @@ async fn no_write_leaves_the_host_without_its_grant() {
 }
 
 #[tokio::test]
-async fn no_request_reaches_the_api_server_what_is_link_local_or_what_a_name_is_rebound_to() {
+async fn no_request_reaches_the_api_server_or_a_link_local_or_rebound_address() {
     let server = Server::start().await;
     let (authority, port) = (server.authority(), server.address.port());
     let rebound = format!("rebound.example.com:{port}");
@@ -97,7 +97,7 @@ async fn no_request_reaches_the_api_server_what_is_link_local_or_what_a_name_is_
         get(&rebound, "/"),
         get(&rebound, "/"),
     ];
-    // The grants alone would allow all but the link-local one, which cannot be granted.
+    // The grants would allow all but the link-local address, which cannot be granted.
     let grants = [format!("http://{authority}/"), format!("http://{rebound}/")];
     let setup = hostile(&json!({"requests": requests}).to_string())
         .http(&grants.each_ref().map(String::as_str))
@@ -108,7 +108,7 @@ async fn no_request_reaches_the_api_server_what_is_link_local_or_what_a_name_is_
     let denied = |line: &String| line == "HttpRequestDenied" || line.contains(" denied: ");
     assert!(said.iter().all(denied), "{said:?}");
     let outcomes = running.plugin.stats().http.requests;
-    // Those that the end of the attack cut short apart.
+    // Requests that the end of the attack cut short do not count.
     assert!(outcomes.keys().all(|outcome| [HttpOutcome::Denied, HttpOutcome::Abandoned].contains(outcome)));
     assert_eq!(server.seen(), Vec::<String>::new());
 }

@@ -21,7 +21,7 @@ use super::{
     neighbour::{Neighbour, calls},
 };
 
-/// A file that decides whether `moody` traps in `start`.
+/// A configuration file that decides whether `moody` traps in `start`.
 #[derive(Default)]
 struct Mood {
     traps: AtomicBool,
@@ -39,7 +39,7 @@ impl ConfigSource for Mood {
 }
 
 #[tokio::test]
-async fn a_trap_in_start_at_each_load_changes_nothing_about_the_version_in_service() {
+async fn a_trap_in_start_of_each_load_leaves_the_version_in_service() {
     let running = load(hostile("{}"), "echo").await;
     let (good, bad) = (running.plugin.version(), component("trap_start").await);
     let neighbour = Neighbour::start().await;
@@ -78,7 +78,7 @@ async fn a_trap_in_start_of_a_later_instance_fails_its_call_and_costs_that_insta
 }
 
 #[tokio::test]
-async fn a_trap_in_reconcile_costs_its_instance_and_the_key_is_tried_again() {
+async fn a_trap_in_reconcile_costs_its_instance_and_the_key_is_retried() {
     let running = load(hostile(r#"{"times": 4000000000, "how": "trap"}"#), "reconciles").await;
     let request = || Request { key: "default/bad".into(), attempt: 1, queued: Duration::ZERO };
     let neighbour = Neighbour::start().await;
@@ -118,7 +118,7 @@ async fn a_loop_in_reconcile_ends_at_its_deadline() {
 }
 
 #[tokio::test]
-async fn a_plugin_without_a_version_fails_each_call_at_no_cost() {
+async fn without_a_version_every_call_fails_and_makes_no_instance() {
     let running = hostile("{}").idle();
 
     every_call_fails(&running, FailureKind::Start, "no version of the plugin is loaded").await;

@@ -1,19 +1,19 @@
-//! A well-behaved plugin, and what it notices of one that misbehaves.
+//! A well-behaved plugin, and how much it notices of a hostile one.
 //!
-//! A **round** is the same events twice: without the attack, and during it. Each is offered some time after the one before it was
-//! done, so none waits for another. Guests have threads as in a host.
+//! A **round** delivers the same events twice: without the attack and during it. Each event is offered some time after the one
+//! before it was done, so no event waits for another. Guests have threads as in a host.
 //!
-//! **By count**, whatever the machine is busy with besides, on an engine with one turn, where whoever wants to run gets it from the
-//! attack: the slices that the host gives to either while the neighbour has an event, or the time for which these run, whichever is less of
-//! the attack's: many short slices make one turn, and where the clock of the turns is kept waiting, one slice is a long one. Fair is
-//! one for one, and a few more while the event is on its way.
+//! **By count**: the engine has one turn. The test compares the slices that the attack and the neighbour get while the neighbour
+//! has an event, or the time of these slices. The lower ratio counts: many short slices make one turn, and if the clock is
+//! late, one slice is long. A fair host gives the attack about one slice for each slice of the neighbour, and a few more while
+//! the event is on its way. This works on a busy machine.
 //!
-//! **By time**, on an engine as in a host: the 99th percentile from the offer to the return of the handler is to be less than twice
-//! what it is without the attack. Other tests and other programs change that figure more than any host does, so it is judged where
-//! [`QUIET`] says that there are none: in a step of its own of `cargo xtask test --all`.
+//! **By time**: the engine is as in a host. The 99th percentile from the offer to the return of the handler must be less than
+//! twice the figure without the attack. Other programs change this figure more than any host does, so it is judged only if
+//! [`QUIET`] is set: in a separate step of `cargo xtask test --all`.
 //!
-//! Of each figure the lowest of the rounds so far counts, and the first round with which it holds is the last: what else the machine
-//! does disturbs some rounds, and an unfair host all. `fairness.rs` shows that both tell an unfair host from a fair one.
+//! For each figure the lowest value of all rounds so far counts, and the test ends with the first round in which it holds: other
+//! programs disturb some rounds, an unfair host disturbs all. `fairness.rs` shows that both figures detect an unfair host.
 
 use std::{
     future::Future,
@@ -35,22 +35,22 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::host::{PATIENCE, Setup, added, component_of, pod};
 
-/// Where guests run in a host.
+/// The threads of guests, as in a host.
 static THREADS: LazyLock<GuestThreads> = LazyLock::new(|| GuestThreads::start().unwrap());
 
-/// One measurement at a time: the cases must not disturb one another.
+/// Allows one measurement at a time, so that the cases do not disturb each other.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
-/// Calls of the hostile plugin at a time: what a configuration may have at most is four times as many.
+/// Calls of the hostile plugin at a time. A configuration may have four times as many.
 pub(super) const WORKERS: usize = 64;
 
-/// So much the attack may have of the guests' threads for one of the neighbour's.
+/// The most slices, or as much time, that the attack may have for one of the neighbour.
 const FAIR: f64 = 4.0;
 
-/// As [`is_quiet`] asks for.
+/// The variable that [`is_quiet`] reads.
 pub(super) static ENGINE: LazyLock<Engine> = LazyLock::new(|| engine(turns(is_quiet())));
 
-/// What is judged by time has as many as a host, and what is judged by count has one.
+/// The turns of the engine: as in a host to judge by time, one to judge by count.
 pub(super) fn turns(timed: bool) -> Option<NonZeroUsize> {
     (!timed).then_some(NonZeroUsize::MIN)
 }
@@ -59,19 +59,19 @@ pub(super) fn engine(turns: Option<NonZeroUsize>) -> Engine {
     Engine::new(&EngineConfig { turns, ..EngineConfig::default() }).unwrap()
 }
 
-/// Of one measurement.
+/// Events of one measurement.
 const EVENTS: usize = 100;
 
-/// Where only the count is judged.
+/// Events of one measurement that is judged by count only.
 const FEW_EVENTS: usize = 20;
 
-/// At most.
+/// The most rounds.
 const ROUNDS: usize = 12;
 
-/// Between an event that is done and the next one.
+/// The pause between the end of an event and the next one.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Set by `cargo xtask test --all`, which runs this suite again when nothing else of it runs, with `--test-threads=1`.
+/// `cargo xtask test --all` sets this variable and runs this suite alone, with `--test-threads=1`.
 const QUIET: &str = "INFORMER_QUIET_MACHINE";
 
 pub(super) struct Neighbour {
@@ -79,25 +79,25 @@ pub(super) struct Neighbour {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// One round.
+/// The figures of one round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     /// The 99th percentile without the attack.
     alone: Duration,
-    /// The 99th percentile during it.
+    /// The 99th percentile during the attack.
     attacked: Duration,
-    /// What the attack had of the guests' threads for one of the neighbour's.
+    /// Slices, or time, of the attack for one of the neighbour.
     share: f64,
 }
 
-/// An attack that goes on.
+/// An attack in progress.
 struct Attack {
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl Neighbour {
-    /// `works`, which needs about four turns for each event.
+    /// Starts the fixture `works`, which needs about four turns for each event.
     pub(super) async fn start() -> Self {
         Self::start_on(&ENGINE).await
     }
@@ -109,8 +109,8 @@ impl Neighbour {
         Self { plugin, _alone: alone }
     }
 
-    /// Holds if it notices as little as the head of this file says. `attack` is one of [`WORKERS`] workers of the hostile plugin,
-    /// and goes on until it is dropped.
+    /// Passes if the neighbour notices as little as the module documentation requires. `attack` is one of [`WORKERS`] workers
+    /// of the hostile plugin; it runs until it is dropped.
     pub(super) async fn hardly_notices<A: Future<Output = ()> + Send + 'static>(
         &self,
         hostile: &Plugin,
@@ -123,7 +123,7 @@ impl Neighbour {
         }
     }
 
-    /// Rounds until it is judged to be fair, by count or by time. An error: it never was, in these rounds.
+    /// Runs rounds until the host is judged to be fair, by count or by time. The error has the rounds of an unfair host.
     pub(super) async fn judge<A: Future<Output = ()> + Send + 'static>(
         &self,
         timed: bool,
@@ -135,7 +135,7 @@ impl Neighbour {
         while rounds.len() < ROUNDS {
             rounds.push(self.round(events, hostile, &attack).await);
             if timed && by_time(&rounds) {
-                tell(&rounds);
+                print(&rounds);
                 return Ok(());
             }
             if !timed && by_count(&rounds) {
@@ -145,7 +145,7 @@ impl Neighbour {
         Err(rounds)
     }
 
-    /// One round.
+    /// The figures of one round.
     async fn round<A: Future<Output = ()> + Send + 'static>(
         &self,
         events: usize,
@@ -159,7 +159,7 @@ impl Neighbour {
         Round { alone, attacked, share }
     }
 
-    /// So many events: the 99th percentile of how long they took, and what the other plugin had for one of this one's.
+    /// Delivers events. Returns the 99th percentile of their durations, and the slices of the other plugin for one of this one.
     async fn events(&self, events: usize, hostile: &Plugin) -> (Duration, f64) {
         let ran = || {
             let [bad, good] = [hostile.stats(), self.plugin.stats()];
@@ -181,7 +181,7 @@ impl Neighbour {
     }
 }
 
-/// True where nothing else runs, so that time says something.
+/// Returns true if no other program runs, so that times are meaningful.
 pub(super) fn is_quiet() -> bool {
     std::env::var_os(QUIET).is_some()
 }
@@ -195,16 +195,16 @@ pub(super) fn by_time(rounds: &[Round]) -> bool {
     attacked < 2 * alone
 }
 
-/// The figures of a case, for whoever reads the gate's log.
-fn tell(rounds: &[Round]) {
+/// Prints the figures of a case for the log of the gate.
+fn print(rounds: &[Round]) {
     let ([alone, attacked], test) = (lowest(rounds), thread::current());
     let (test, rounds) = (test.name().unwrap_or_default(), rounds.len());
-    // Nobody can be told that standard error is closed.
+    // A closed standard error cannot be reported.
     let _ =
         writeln!(io::stderr(), "{test}: p99 {alone:.1?} alone, {attacked:.1?} attacked, in {rounds} rounds");
 }
 
-/// The 99th percentiles without the attack and during it.
+/// The lowest 99th percentiles, without the attack and during it.
 fn lowest(rounds: &[Round]) -> [Duration; 2] {
     let lowest = |of: fn(&Round) -> Duration| rounds.iter().map(of).min().unwrap_or_default();
     [lowest(|round| round.alone), lowest(|round| round.attacked)]
@@ -227,11 +227,11 @@ impl Attack {
     }
 }
 
-/// Calls the plugin without end.
+/// Calls the plugin for ever.
 pub(super) async fn calls(plugin: Arc<Plugin>) {
     loop {
         plugin.handle(added(pod("bad", "1"))).await;
-        // One that is ready at once must be possible to end.
+        // Yields, so that the task can end even if every call is ready at once.
         tokio::task::yield_now().await;
     }
 }

@@ -1,4 +1,4 @@
-//! A server on this machine's loopback, which answers by path.
+//! A server on the loopback of this machine. The path decides the answer.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
@@ -29,7 +29,7 @@ use tokio_rustls::{
 pub(crate) const AUTHORITY: &[u8] = include_bytes!("certificates/authority.pem");
 pub(crate) const STRANGER: &[u8] = include_bytes!("certificates/stranger.pem");
 
-/// Serves until it is dropped.
+/// The server. Dropping it ends it.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<String>>>,
@@ -41,7 +41,7 @@ impl Server {
         Self::serve(None).await
     }
 
-    /// With a certificate for 127.0.0.1, signed by [`AUTHORITY`].
+    /// A server with a certificate for 127.0.0.1, signed by [`AUTHORITY`].
     pub(crate) async fn with_tls() -> Self {
         let chain =
             vec![CertificateDer::from_pem_slice(include_bytes!("certificates/loopback.pem")).unwrap()];
@@ -55,7 +55,7 @@ impl Server {
         Self::serve(Some(TlsAcceptor::from(Arc::new(config)))).await
     }
 
-    /// `POST /path?query host`, in the order they came.
+    /// The requests in order of arrival, as `POST /path?query host`.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().clone()
     }
@@ -76,7 +76,7 @@ impl Server {
                 let (tls, seen) = (tls.clone(), Arc::clone(&all));
                 connections.spawn(async move {
                     match tls {
-                        // A client that does not trust us hangs up.
+                        // A client that does not trust the certificate hangs up.
                         Some(tls) => {
                             if let Ok(stream) = tls.accept(stream).await {
                                 connection(stream, seen).await;
@@ -132,13 +132,13 @@ fn full(text: &str) -> BoxBody<Bytes, Infallible> {
     Full::new(Bytes::copy_from_slice(text.as_bytes())).boxed()
 }
 
-/// Chunks without a declared length, for ever.
+/// An endless body without a declared length.
 fn endless() -> BoxBody<Bytes, Infallible> {
     let chunk = || Ok(Frame::data(Bytes::from_static(&[b'x'; 1000])));
     BodyExt::boxed(StreamBody::new(stream::repeat_with(chunk)))
 }
 
-/// One chunk, and then nothing.
+/// A body that stops after one chunk.
 fn stalling() -> BoxBody<Bytes, Infallible> {
     let chunk = stream::once(async { Ok(Frame::data(Bytes::from_static(b"begun"))) });
     BodyExt::boxed(StreamBody::new(chunk.chain(stream::pending())))
