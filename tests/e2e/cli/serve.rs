@@ -136,7 +136,7 @@ async fn damaged_compiled_code_is_reported_and_replaced_and_a_cache_that_cannot_
     let (path, cache) = (directory.path().join("informer.toml"), directory.path().join("cache"));
     let write = |cache: &str| fs::write(&path, configuration(&server, &guest("echo"), cache)).unwrap();
     write(cache.to_str().unwrap());
-    let damaged = "compiled code is damaged; compiling again";
+    let damaged = "the compiled code in the cache is damaged; compiling again";
     assert!(!loads(&path).await.contains(damaged));
     let kept = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
     let code = kept.into_iter().find(|path| path.extension().is_some_and(|found| found == "cwasm")).unwrap();
