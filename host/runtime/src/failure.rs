@@ -159,7 +159,7 @@ mod tests {
             (import "take" (func $take (param "text" string)))
             (core module $memory (memory (export "memory") 1))
             (core instance $memory (instantiate $memory))
-            (core func $take (canon lower (func $take) (memory $memory "memory")))
+            (core func $take (canon lower (func $take) (memory (core memory $memory "memory"))))
             (core module $caller
                 (import "" "take" (func $take (param i32 i32)))
                 (func (export "f") (call $take (i32.const 0) (i32.const 100))))
