@@ -7,7 +7,7 @@ use std::{
 
 use informer_types::{FailureKind, Outcome, Reconciled, Reconciler, Request};
 
-use crate::host::{PATIENCE, Running, Setup, added, delivery, pod};
+use crate::host::{PATIENCE, Running, Setup, added, component, delivery, pod};
 
 async fn reconcile(running: &Running, key: &str, attempt: u32) -> Reconciled {
     running.plugin.reconcile(Request { key: key.into(), attempt, queued: Duration::from_millis(7) }).await
@@ -112,8 +112,10 @@ async fn a_notification_or_key_without_an_export_for_it_fails_without_a_trap() {
 
 #[tokio::test]
 async fn a_call_that_waited_while_a_reload_removed_its_export_is_neither_made_nor_counted() {
-    let running = Setup::new(r#"{"millis": 300}"#).load("slow").await;
-    let in_hand = running.spawn_add("web");
+    // Compiled before the call starts, so that the swap comes while the call sleeps.
+    component("reconciles").await;
+    let running = Setup::new(r#"{"millis": 1000}"#).load("slow").await;
+    let in_flight = running.spawn_add("web");
     running.log.wait_for("begin default/web", 1).await;
 
     // The only instance is in use, so this call waits. The next version exports only a reconciler.
@@ -122,7 +124,7 @@ async fn a_call_that_waited_while_a_reload_removed_its_export_is_neither_made_no
     let (outcome, ()) = tokio::join!(biased; running.plugin.handle_if_exported(&waiting), swap);
 
     assert_eq!(outcome, None);
-    assert_eq!(in_hand.await.unwrap(), Outcome::Acknowledged);
+    assert_eq!(in_flight.await.unwrap(), Outcome::Acknowledged);
     assert_eq!(running.plugin.stats().calls, 1);
     assert_eq!(reconcile(&running, "a", 1).await, Reconciled::Done);
 

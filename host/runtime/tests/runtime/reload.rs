@@ -33,14 +33,14 @@ async fn a_call_in_flight_finishes_on_the_old_version() {
     // Compiled before the call begins.
     component("echo").await;
     let running = Setup::new(r#"{"millis": 2000, "only": "web"}"#).instances(2).load("slow").await;
-    let in_hand = running.spawn_add("web");
+    let in_flight = running.spawn_add("web");
     running.log.wait_for("begin default/web", 1).await;
 
     running.load("echo").await.unwrap();
     assert_eq!(running.add("other").await, Outcome::Acknowledged);
     assert_eq!(running.log.count("end default/web"), 0, "the new version does not wait for it");
 
-    assert_eq!(in_hand.await.unwrap(), Outcome::Acknowledged);
+    assert_eq!(in_flight.await.unwrap(), Outcome::Acknowledged);
     assert_eq!(running.log.messages().last().unwrap(), "stop", "its instance is stopped after the call");
     assert_eq!(running.log.count("end default/web"), 1);
 }
