@@ -116,8 +116,7 @@ async fn quota_and_limits_are_enforced_and_reported() {
     let long = "the name of a key or bucket has 1025 bytes; at most 1024 are allowed";
     let open = "64 buckets are open in this instance, its limit: drop the ones that are no longer needed";
     assert_eq!(host.lines.of("long"), [&other(long), "63", &other(open)]);
-    let large =
-        "the values have more than the plugin's limit of 65536 bytes: read fewer keys at once, or raise `response`";
+    let large = "the values have more than the plugin's limit of 65536 bytes: read fewer keys at once, or raise `response`";
     assert_eq!(host.lines.of("large"), ["()", &other(large)]);
     host.stop().await;
 }

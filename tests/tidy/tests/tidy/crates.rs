@@ -91,9 +91,7 @@ fn only_what_is_shown_or_kept_reads_the_wall_clock() {
 #[test]
 fn unsafe_code_is_in_one_file() {
     let mut problems = Vec::new();
-    for file in
-        rust_files("").iter().filter(|file| file.path != "host/runtime/src/engine/compile_cache.rs")
-    {
+    for file in rust_files("").iter().filter(|file| file.path != "host/runtime/src/engine/compile_cache.rs") {
         let rust = Rust::parse(&file.text);
         let marked = rust.tokens().windows(2).any(|pair| {
             pair.first().is_some_and(|token| token.text == "unsafe")
