@@ -7,8 +7,8 @@ mod args;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub use args::{
-    AdminArgs, ApiserverArgs, CheckArgs, DeadLettersArgs, DeadLettersCommand, DemoArgs, DevArgs, ExplainArgs,
-    LogLevelArgs, QueuesArgs, RbacArgs, ReloadArgs, RunArgs,
+    AdminArgs, ApiserverArgs, CheckArgs, ConfigArgs, ConfigCommand, DeadLettersArgs, DeadLettersCommand,
+    DemoArgs, DevArgs, ExplainArgs, LogLevelArgs, QueuesArgs, RbacArgs, ReloadArgs, RunArgs,
 };
 
 use crate::logging::LogFormat;
@@ -66,6 +66,9 @@ pub enum Command {
     /// Reads a configuration and says everything that is wrong with it.
     #[command(after_help = args::CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Prints what may stand in a configuration.
+    #[command(after_help = args::CONFIG_EXAMPLES)]
+    Config(ConfigArgs),
     /// Prints the least roles that a configuration needs, for `kubectl apply`.
     #[command(after_help = args::RBAC_EXAMPLES)]
     Rbac(RbacArgs),

@@ -1,6 +1,7 @@
 //! The commands: one module for each, with what the command requests and what it prints.
 
 pub mod check;
+pub mod config;
 pub mod dead_letters;
 pub mod demo;
 pub mod dev;

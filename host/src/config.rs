@@ -1,24 +1,34 @@
 //! `informer.toml`: read, judged as a whole, and turned into types that cannot be wrong.
 //!
-//! 1. `raw` is the file as written: values with their places, unknown keys and wrong types noted.
-//! 2. `validate` is the file as meant: defaults, ranges, doubles, references, paths.
-//! 3. [`Config`] is what the rest of the host sees. It compares equal where nothing changed, so that a reload can
-//!    tell what did.
+//! 1. `keys` declares every key: name, type, default, bounds, documentation, and the field it fills.
+//! 2. `document` reads a text by these tables. It notes unknown keys, wrong types and values out of bounds.
+//! 3. `validate` judges what several keys say together: repetitions, references, paths.
+//! 4. [`Config`] is what the rest of the host sees. Two configurations of the same meaning are equal, so that a reload
+//!    finds what changed.
 //!
-//! Everything that is wrong is reported at once, each with line, column and what would be right. Reading opens
-//! no connection and no other file.
+//! [`example`] and [`schema`] follow from the tables, too. To add a key, add it to the table of its section, and its field
+//! to the struct that the section fills.
 //!
-//! Not supported yet, and refused by name: the keys that `raw/schema.rs` lists as `later`.
+//! Every problem is reported at once, each with line, column and what would be right. Reading a text opens no connection
+//! and no other file.
 
 mod cluster;
+mod context;
+mod document;
 mod environment;
+mod example;
+mod file;
 mod host;
+mod json_schema;
+mod key;
+mod keys;
 mod loopback;
 mod nearest;
 pub mod plugin;
 mod problem;
-mod raw;
+mod table;
 mod validate;
+mod value;
 mod watch;
 
 use std::{
@@ -26,24 +36,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use cluster::{Access, BURST, Cluster, IDLE_WATCH_TIMEOUT, QPS, WatchList};
+pub use cluster::{Access, Cluster};
+pub use context::Components;
 pub use environment::Environment;
-pub use host::{ADMIN, COMPILE_TIMEOUT, COMPONENT_BYTES, Host, LOG, SHUTDOWN_TIMEOUT, StateDir, TRACE};
+pub use file::Config;
+pub use host::{Host, LOG, StateDir};
 pub use loopback::{NotLoopback, loopback};
 pub use plugin::{
-    Delivery, Enqueue, Events, Grants, Initial, Instance, Limits, OnExhausted, OnReload, Plugin, Quarantine,
-    Queue, Rate, Relist, Reload, Retry, Subscription, Workqueue,
+    Enqueue, Events, Initial, Limits, OnReload, Plugin, Queue, Relist, Retry, Subscription, Workqueue,
 };
 pub use problem::{ConfigError, Problem};
-pub use watch::{Compression, DROP, LEAST_RESYNC, Watch};
+pub use watch::Watch;
 
+use context::Context;
 pub(crate) use nearest::nearest;
 use problem::{Fault, Problems};
 
-/// Where the file is looked for unless somebody says where.
+/// The name of the file that commands read by default.
 pub const FILE_NAME: &str = "informer.toml";
 
-/// The smallest file that does something.
+/// The smallest useful file.
 pub const SMALLEST: &str = r#"[[watch]]
 gvr = "apps/v1/deployments"
 
@@ -55,29 +67,6 @@ source = "hello.wasm"
   watch = "apps/v1/deployments"
 "#;
 
-/// A whole configuration. Every reference in it leads somewhere.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// Which API server.
-    pub cluster: Cluster,
-    /// The process itself.
-    pub host: Host,
-    /// In the order of the file; at least one.
-    pub watches: Vec<Watch>,
-    /// In the order of the file; maybe none.
-    pub plugins: Vec<Plugin>,
-}
-
-/// Whether the plugins' files must be there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Components {
-    /// They are not looked at: whoever loads them finds out.
-    #[default]
-    Unseen,
-    /// One that is not there is a problem of the file.
-    Present,
-}
-
 /// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -87,27 +76,38 @@ pub enum LoadError {
         path.display()
     )]
     Absent {
-        /// Where it was looked for, absolute.
+        /// The absolute path of the missing file.
         path: PathBuf,
     },
-    /// The system does not let us read it.
+    /// The system does not allow reading it.
     #[error("the configuration {} cannot be read", path.display())]
     Unreadable {
-        /// As it was named.
+        /// The name that the caller gave.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// It was read, and something in it is wrong.
+    /// Something in the file is wrong.
     #[error(transparent)]
     Invalid(#[from] ConfigError),
+}
+
+/// The source of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The name of the file in problems.
+    pub file: &'a Path,
+    /// The directory that paths in the file are relative to; absolute.
+    pub base: &'a Path,
+    /// The directories of the user.
+    pub environment: &'a Environment,
 }
 
 /// Reads the file at `path`.
 ///
 /// # Errors
-/// [`LoadError`]; where the file itself is wrong, with every problem of it.
+/// [`LoadError`]. If the content of the file is wrong, it has every problem of the file.
 pub fn load(path: &Path, components: Components) -> Result<Config, LoadError> {
     let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
     let absolute = std::path::absolute(path).map_err(unreadable)?;
@@ -124,30 +124,32 @@ pub fn load(path: &Path, components: Components) -> Result<Config, LoadError> {
     Ok(parse(&text, &place, components)?)
 }
 
-/// Where a text comes from.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// What problems name the file.
-    pub file: &'a Path,
-    /// What paths in the file are relative to; absolute.
-    pub base: &'a Path,
-    /// What else they depend on.
-    pub environment: &'a Environment,
-}
-
 /// Reads a text. Never panics, whatever the text.
 ///
 /// # Errors
 /// [`ConfigError`] with every problem of the text.
 pub fn parse(text: &str, place: &Place<'_>, components: Components) -> Result<Config, ConfigError> {
     let Place { file, base, environment } = *place;
-    let mut context = validate::Context { problems: Problems::new(text), base, environment, components };
-    let raw = raw::read(text, &mut context.problems);
-    let config = raw.map(|raw| validate::config(raw, &mut context));
+    let mut context = Context { problems: Problems::new(text), base, environment, components };
+    let draft = document::read(text, &mut context.problems);
+    let config = draft.map(|draft| {
+        let has_watches = !draft.is_refused("watch");
+        validate::config(draft.value, has_watches, &mut context)
+    });
     match config {
         Some(config) if context.problems.is_empty() => Ok(config),
         _ => Err(context.problems.into_error(file.to_owned())),
     }
+}
+
+/// The annotated file: every key with its documentation, bounds and default.
+pub fn example() -> String {
+    example::text()
+}
+
+/// A JSON Schema of the file, indented.
+pub fn schema() -> String {
+    format!("{:#}\n", json_schema::schema())
 }
 
 fn not_text(error: &std::string::FromUtf8Error, path: &Path) -> ConfigError {

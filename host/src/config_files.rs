@@ -1,4 +1,4 @@
-//! `config-files`: a plugin's configuration from mounted ConfigMaps and Secrets.
+//! `config-files`: the part of a plugin's configuration that comes from mounted ConfigMaps and Secrets.
 
 use std::{
     collections::BTreeMap,
@@ -12,19 +12,19 @@ use futures::future::BoxFuture;
 use informer_runtime::capabilities::{ConfigFilesError, ConfigSource};
 use parking_lot::Mutex;
 
-/// All files of a plugin together; a ConfigMap or Secret has 1 MiB at most.
+/// The most bytes of all files of a plugin together. A ConfigMap or Secret has at most 1 MiB.
 const BYTES: u64 = 4 << 20;
 
-/// In a mounted volume, a link to the directory of its present state. It is swapped at a change.
+/// In a mounted volume, the link to the directory of its present state. A change replaces the link.
 const PRESENT: &str = "..data";
 
-/// How often a directory is read again that was swapped meanwhile.
+/// How often a directory is read at most, if its link is replaced while it is read.
 const SWAPS: usize = 3;
 
-/// The files of one plugin.
+/// The configuration files of one plugin.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfigFiles {
-    /// Files, and directories of them; of two with the same name the later one counts.
+    /// Files, and directories of files. If two files have the same name, the later one wins.
     paths: Arc<Mutex<Vec<PathBuf>>>,
 }
 
@@ -35,12 +35,12 @@ impl ConfigFiles {
         Self { paths: Arc::new(Mutex::new(paths)) }
     }
 
-    /// Reads these from now on.
+    /// Replaces the paths.
     pub(crate) fn set(&self, paths: Vec<PathBuf>) {
         *self.paths.lock() = paths;
     }
 
-    /// What is in them now. Blocks.
+    /// Reads the text of every file, by name. Blocks.
     fn read(&self) -> Result<BTreeMap<String, String>, ConfigFilesError> {
         let (mut texts, mut bytes) = (BTreeMap::new(), 0);
         for path in &self.paths.lock().clone() {
@@ -49,7 +49,7 @@ impl ConfigFiles {
         Ok(texts)
     }
 
-    /// The one of this name, of the last path that has one. Blocks.
+    /// Reads the file of this name, from the last path that has one. Blocks.
     fn read_one(&self, name: &str) -> Result<Option<String>, ConfigFilesError> {
         for path in self.paths.lock().clone().iter().rev() {
             let found = read_one(path, name).map_err(|error| failed(path, &error))?;
@@ -60,7 +60,7 @@ impl ConfigFiles {
         Ok(None)
     }
 
-    /// Runs off the executor's threads; nothing is there to be done where there are no paths.
+    /// Runs the work outside the threads of the executor. Without paths there is nothing to do.
     fn blocking<T: Default + Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, ConfigFilesError> + Send + 'static,
@@ -91,7 +91,7 @@ fn failed(path: &Path, why: &impl ToString) -> ConfigFilesError {
     ConfigFilesError { path: path.to_owned(), why: why.to_string() }
 }
 
-/// A file, or the files of a directory in one state of it. `bytes` counts those of all files.
+/// Reads a file, or the files of a directory in one of its states. `bytes` counts the bytes of all files.
 fn read(path: &Path, bytes: &mut u64) -> io::Result<BTreeMap<String, String>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(BTreeMap::from([(name_of(path), text(path, bytes)?)]));
@@ -102,7 +102,7 @@ fn read(path: &Path, bytes: &mut u64) -> io::Result<BTreeMap<String, String>> {
         *bytes = before;
         let present = fs::canonicalize(path.join(PRESENT)).ok();
         let read = directory(present.as_deref().unwrap_or(path), bytes);
-        // The state that was read may have been removed under way.
+        // The state may be removed while it is read.
         left -= 1;
         if read.is_ok() || present.is_none() || left == 0 {
             return read;
@@ -122,13 +122,13 @@ fn directory(path: &Path, bytes: &mut u64) -> io::Result<BTreeMap<String, String
     Ok(texts)
 }
 
-/// The file itself, or the one of this name in a directory; none where it is not there.
+/// Reads the file at the path, or the file of this name in the directory at the path. Returns `None` if there is none.
 fn read_one(path: &Path, name: &str) -> io::Result<Option<String>> {
     if !fs::metadata(path)?.is_dir() {
         return if name_of(path) == name { text(path, &mut 0).map(Some) } else { Ok(None) };
     }
     let file = path.join(name);
-    // A name is no path.
+    // A name must not be a path.
     if !is_shown(name) || name_of(&file) != name {
         return Ok(None);
     }
@@ -136,7 +136,7 @@ fn read_one(path: &Path, name: &str) -> io::Result<Option<String>> {
         Ok(metadata) if metadata.is_file() => text(&file, &mut 0).map(Some),
         Ok(_) => Ok(None),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        // No file has it.
+        // No file can have this name.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidFilename | ErrorKind::InvalidInput) => {
             Ok(None)
         }
@@ -144,12 +144,13 @@ fn read_one(path: &Path, name: &str) -> io::Result<Option<String>> {
     }
 }
 
-/// Links are followed: that is how volumes show their files. What begins with a full stop is their machinery.
+/// Returns true if the file belongs to the content of a mounted volume. Names that start with `.` belong to the mechanism
+/// of the volume. Content files are links, which are followed.
 fn is_shown(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.')
 }
 
-/// The file's text. `bytes` counts those of all files.
+/// Reads the text of a file, and adds its size to `bytes`.
 fn text(path: &Path, bytes: &mut u64) -> io::Result<String> {
     let name = name_of(path);
     *bytes += fs::metadata(path).map_err(|error| of_file(&name, &error))?.len();
@@ -185,7 +186,7 @@ mod tests {
         (key.to_owned(), text.to_owned())
     }
 
-    /// As the kubelet mounts a ConfigMap.
+    /// Writes a volume as the kubelet mounts a ConfigMap.
     fn mount(volume: &Path, state: &str, files: &[(&str, &str)]) {
         let directory = volume.join(state);
         fs::create_dir(&directory).unwrap();
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mounted_volume_shows_its_present_state_and_nothing_of_its_machinery() {
+    fn a_mounted_volume_shows_the_files_of_its_present_state_only() {
         let volume = TempDir::new().unwrap();
         let paths = [volume.path().to_owned()];
         mount(volume.path(), "..2026_01", &[("a", "1"), ("b", "2")]);
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_path_counts_and_a_file_is_named_by_itself() {
+    fn the_later_path_wins_and_a_file_keeps_its_name() {
         let directory = TempDir::new().unwrap();
         let (one, two) = (directory.path().join("one"), directory.path().join("two"));
         fs::create_dir_all(one.join("below")).unwrap();
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named_and_not_shown() {
+    fn an_unreadable_file_is_named_without_its_content() {
         let directory = TempDir::new().unwrap();
         let absent = texts(&[directory.path().join("absent")]).unwrap_err();
         assert!(absent.contains("/absent: No such file"), "{absent}");
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_that_of_all_paths_together() {
+    fn the_size_limit_applies_to_all_paths_together() {
         let directory = TempDir::new().unwrap();
         let paths: Vec<_> = ["one", "two", "three"].map(|name| directory.path().join(name)).into();
         for path in &paths {
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_is_found_where_all_would_show_it_and_nothing_else_is_read() {
+    fn one_file_is_found_by_name_without_reading_the_others() {
         let directory = TempDir::new().unwrap();
         let (volume, single) = (directory.path().join("volume"), directory.path().join("single"));
         fs::create_dir(&volume).unwrap();

@@ -7,7 +7,10 @@ use clap::Parser;
 use informer::{
     app::{App, Options},
     cli::{Cli, Command, GlobalArgs},
-    commands::{check, dead_letters, demo, dev, explain, log_level, queues, rbac, reload, status},
+    commands::{
+        check, config as config_command, dead_letters, demo, dev, explain, log_level, queues, rbac, reload,
+        status,
+    },
     config::{self, Components, Config},
     logging::{self, LogFormat, Precedence},
     shutdown,
@@ -43,6 +46,7 @@ async fn run(cli: Cli) -> anyhow::Result<bool> {
             init_logging(&global, QUIET, LogFormat::Text)?;
             return check::run(args, global.output).await;
         }
+        Command::Config(args) => config_command::run(&args),
         Command::Rbac(args) => {
             init_logging(&global, QUIET, LogFormat::Text)?;
             rbac::run(&args, global.output)?;

@@ -1,4 +1,4 @@
-//! What a new configuration changes.
+//! The difference between two configurations.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use informer_types::Gvr;
 use super::settings;
 use crate::config::{Cluster, Config, Host, Plugin};
 
-/// What differs between the configuration in force and another one. At the start nothing is in force.
+/// The difference between the configuration in force and a new one. At the start no configuration is in force.
 #[derive(Debug, PartialEq)]
 pub(super) struct Plan {
     pub(super) watches: Difference<Gvr>,
-    /// By name.
+    /// Plugins by name.
     pub(super) plugins: Difference<String>,
 }
 
-/// What is only in the new one, only in the old one, and in both but not the same.
+/// Keys that only the new configuration has, only the old one has, and that both have with another value.
 #[derive(Debug, PartialEq)]
 pub(super) struct Difference<K> {
     pub(super) added: Vec<K>,
@@ -24,7 +24,7 @@ pub(super) struct Difference<K> {
     pub(super) changed: Vec<K>,
 }
 
-/// Keys that are read at the start only, as they are written in the file.
+/// The changed keys that are read only at the start, as they are written in the file.
 pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) -> Vec<&'static str> {
     let ((old_cluster, old), (cluster, new)) = (started, new);
     let same = [

@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What the configuration lets a plugin reach.
 pub fn component_grants(plugin: &Plugin) -> Grants {
-    settings::grants(plugin)
+    plugin.grants.clone()
 }
 
 /// How components are compiled.

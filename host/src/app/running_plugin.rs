@@ -281,7 +281,7 @@ impl RunningPlugin {
     pub(super) async fn remove(&self) -> Backlog {
         self.stop.cancel();
         *self.claims.lock() = Claims::default();
-        let deadline = Instant::now() + self.config().limits.deadline + CALLS_ENDED_WITHIN;
+        let deadline = Instant::now() + self.config().limits.calls.deadline + CALLS_ENDED_WITHIN;
         let dispatcher = self.dispatcher.lock().take();
         // First: what waits is discarded, and no worker takes it to the workqueue that is closed next.
         let backlog = self.queue.close();

@@ -1,22 +1,21 @@
-//! From what the configuration means to what each crate wants to hear.
+//! From the configuration to the settings of each crate.
 
-use std::{collections::BTreeMap, num::NonZeroU64, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
-use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig, WatchListMode};
+use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig};
 use informer_dispatch::{
-    DeliveryMode, DispatchConfig, Fate, FilterConfig, QuarantineConfig, QueueConfig, Rate, RetryConfig,
+    DispatchConfig, FilterConfig, QueueConfig,
     workqueue::{MaxOfRateLimiter, ReconcileConfig, default_controller_rate_limiter},
 };
-use informer_runtime::{EngineConfig, Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
-use informer_types::{Backoff, Gvr};
+use informer_runtime::{EngineConfig, PluginConfig};
+use informer_types::Gvr;
 
 use super::narrowing::Narrowing;
 use crate::config::{
-    self, Cluster, Compression, Config, Delivery, Enqueue, Host, Initial, Instance, OnExhausted, Plugin,
-    Quarantine, Relist, Retry, Subscription, Watch, WatchList, Workqueue,
+    Cluster, Config, Enqueue, Host, Initial, Plugin, Relist, Subscription, Watch, Workqueue,
 };
 
-/// client-go's name for the same test mode: each streaming list is compared with a plain one.
+/// client-go's name of a test mode: each streaming list is compared with a plain one.
 const CHECK_CONSISTENCY: &str = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR";
 
 pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
@@ -26,18 +25,14 @@ pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
         qps: cluster.qps,
         burst: cluster.burst,
         check_consistency: std::env::var(CHECK_CONSISTENCY).is_ok_and(|value| value == "true"),
-        watch_list: match cluster.watch_list {
-            WatchList::Auto => WatchListMode::Auto,
-            WatchList::On => WatchListMode::On,
-            WatchList::Off => WatchListMode::Off,
-        },
+        watch_list: cluster.watch_list,
         idle_watch_timeout: cluster.idle_watch_timeout,
         threads: informer_threads(),
         ..FactoryConfig::default()
     }
 }
 
-/// Half of the processors, for plugins need the others; one thread takes in some ten thousand events a second.
+/// Half of the processors, because plugins need the others. One thread handles some ten thousand events per second.
 fn informer_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |count| (count.get() / 2).clamp(1, 4))
 }
@@ -51,7 +46,7 @@ pub(crate) fn engine(host: &Host) -> EngineConfig {
     }
 }
 
-/// Every `[[watch]]`, asking the server for no more than its plugins can see.
+/// Every `[[watch]]`, narrowed to what its plugins can see.
 pub(super) fn watches(config: &Config) -> BTreeMap<Gvr, WatchConfig> {
     let narrowed = |of: &Watch| match Narrowing::of(of, config) {
         Some(Narrowing { namespaces, labels, fields }) => WatchConfig {
@@ -78,11 +73,8 @@ fn watch(watch: &Watch) -> WatchConfig {
         keep: watch.keep.clone(),
         metadata_only: watch.metadata_only,
         indexes: watch.indexes.clone(),
-        compression: match watch.compression {
-            Compression::Zstd => informer_cache::Compression::Zstd,
-            Compression::Off => informer_cache::Compression::Off,
-        },
-        // Each listener says its own: so another period needs no other informer.
+        compression: watch.compression,
+        // Each listener has its own period, so another period needs no other informer.
         resync: None,
         ..WatchConfig::new(watch.gvr.clone())
     }
@@ -112,35 +104,16 @@ pub(super) fn dispatch(plugin: &Plugin) -> DispatchConfig {
     DispatchConfig {
         plugin: plugin.name.as_str().into(),
         workers: plugin.queue.workers,
-        retry: retry(&plugin.retry),
-    }
-}
-
-pub(super) fn retry(retry: &Retry) -> RetryConfig {
-    RetryConfig {
-        backoff: Backoff { min: retry.min, max: retry.max, factor: retry.factor, jitter: retry.jitter },
-        attempts: retry.attempts,
-        on_exhausted: match retry.on_exhausted {
-            OnExhausted::DeadLetter => Fate::DeadLetter,
-            OnExhausted::Drop => Fate::Drop,
-            OnExhausted::Quarantine => Fate::Quarantine,
-        },
+        retry: plugin.retry.calls.clone(),
     }
 }
 
 pub(super) fn queue(plugin: &Plugin) -> QueueConfig {
-    let Quarantine { after, min, max } = plugin.quarantine;
     QueueConfig {
-        delivery: match plugin.queue.delivery {
-            Delivery::Latest => DeliveryMode::Latest,
-            Delivery::Every { capacity } => DeliveryMode::Every { capacity },
-        },
-        rate: plugin.queue.rate.map(|rate| Rate { per_second: rate.per_second, burst: rate.burst }),
+        delivery: plugin.queue.delivery,
+        rate: plugin.queue.rate,
         retry_budget: plugin.retry.budget,
-        quarantine: QuarantineConfig {
-            after,
-            backoff: Backoff { min, max, ..QuarantineConfig::default().backoff },
-        },
+        quarantine: plugin.quarantine.clone(),
         controllers: plugin.subscriptions.iter().any(|on| on.enqueue == Enqueue::Controller),
         ..QueueConfig::default()
     }
@@ -163,33 +136,10 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
     PluginConfig {
         name: plugin.name.as_str().into(),
         config_json: plugin.config_json.clone(),
-        grants: grants(plugin),
-        limits: Limits {
-            memory_bytes: plugin.limits.memory_bytes,
-            deadline: plugin.limits.deadline,
-            cpu: plugin.limits.cpu,
-            host_calls: plugin.limits.host_calls,
-            log_bytes: plugin.limits.log_bytes,
-            log_lines: plugin.limits.log_lines,
-            response_bytes: plugin.limits.response_bytes,
-            requests: plugin.limits.requests,
-            metric_series: plugin.limits.metric_series,
-            http_requests: plugin.limits.http_requests,
-            http_body_bytes: plugin.limits.http_body_bytes,
-        },
-        instance: match plugin.instance {
-            Instance::Warm { max_calls, idle_timeout } => InstancePolicy::Warm {
-                max_calls: max_calls.map(NonZeroU64::from),
-                idle_timeout: idle_timeout.unwrap_or(Duration::MAX),
-            },
-            Instance::Fresh => InstancePolicy::Fresh,
-        },
+        grants: plugin.grants.clone(),
+        limits: plugin.limits.calls.clone(),
+        instance: plugin.instance.clone(),
         instances: plugin.limits.instances.unwrap_or(both_workers),
-        trial: TrialConfig { calls: plugin.reload.trial, share: plugin.reload.return_after },
+        trial: plugin.reload,
     }
-}
-
-pub(super) fn grants(plugin: &Plugin) -> Grants {
-    let config::Grants { read, write, secrets, keyvalue, http } = plugin.grants.clone();
-    Grants { read, write, secrets, keyvalue, http }
 }

@@ -41,6 +41,11 @@ Examples:
   informer check --cluster              the cluster too: it must serve what is watched
   informer check --output json          one object: file, problems, each with a message and its line, plugin or watch";
 
+pub(super) const CONFIG_EXAMPLES: &str = "\
+Examples:
+  informer config example               every key, with its meaning and its default, as a file that works
+  informer config schema                a JSON Schema of the file, for editors";
+
 pub(super) const RBAC_EXAMPLES: &str = "\
 Examples:
   informer rbac | kubectl apply -f -
@@ -148,6 +153,23 @@ pub struct CheckArgs {
     /// Do not open the plugins' components.
     #[arg(long)]
     pub file_only: bool,
+}
+
+/// `informer config`
+#[derive(Clone, Debug, Args)]
+pub struct ConfigArgs {
+    /// What to print.
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+/// What `informer config` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum ConfigCommand {
+    /// Prints an annotated configuration: every key with its meaning, bounds and default.
+    Example,
+    /// Prints a JSON Schema of the configuration.
+    Schema,
 }
 
 /// `informer rbac`

@@ -1,4 +1,4 @@
-//! `informer check`: what is wrong with a configuration, and with what it points to.
+//! `informer check`: what is wrong with a configuration, its components and, on request, its cluster.
 
 use std::{fmt, path::Path};
 
@@ -14,7 +14,7 @@ use crate::{
     connect::connect,
 };
 
-/// Something that the file alone does not show.
+/// A problem that the file alone does not show.
 struct Problem {
     /// `plugin` or `watch`.
     table: &'static str,
@@ -22,10 +22,10 @@ struct Problem {
     message: String,
 }
 
-/// Checks, and prints the verdict. True where nothing is wrong.
+/// Checks the configuration and prints the verdict. Returns true if nothing is wrong.
 ///
 /// # Errors
-/// The file cannot be read at all, or the cluster cannot be asked.
+/// The file cannot be read, or there is no connection to the cluster.
 pub async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool> {
     let components = if args.file_only { Components::Unseen } else { Components::Present };
     let config = match config::load(&args.config, components) {
@@ -78,9 +78,7 @@ fn report(file: &Path, problems: &[Problem], narrowed: &[(String, String)], outp
         Output::Text if problems.is_empty() => {
             print(&format!("{}: no problems", file.display()));
             for (watch, by) in narrowed {
-                print(&format!(
-                    "watch {watch}: the server is asked for {by} only, as every subscription demands"
-                ));
+                print(&format!("watch {watch}: narrowed to {by}, which every subscription needs"));
             }
         }
         Output::Text => problems.iter().for_each(|problem| print(&problem.to_string())),
@@ -88,7 +86,7 @@ fn report(file: &Path, problems: &[Problem], narrowed: &[(String, String)], outp
 }
 
 impl Problem {
-    /// As those of the file itself: an object with a `message`.
+    /// An object with a `message`, as the problems of the file have.
     fn to_json(&self) -> Value {
         json!({(self.table): self.name, "message": self.message})
     }

@@ -1,27 +1,27 @@
-//! What a path of the file depends on besides the file.
+//! The directories of the user, which paths in the file depend on.
 
 use std::path::{Path, PathBuf};
 
-/// Below the cache and the state directory of the user (XDG), so that several programs share them in peace.
+/// The directory of this program below the cache and the state directory of the user (XDG).
 const OWN_NAME: &str = "informer";
 
-/// What a path of the file depends on besides the file. Read once, so that a test can have its own.
+/// The directories of the user. They are read once, so that a test can have its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// `~` in a path.
+    /// What `~` in a path stands for.
     pub home: Option<PathBuf>,
-    /// Where compiled components are kept unless the file says where.
+    /// The default directory of compiled components.
     pub cache_dir: Option<PathBuf>,
-    /// Where the state is kept unless the file says where.
+    /// The default directory of the state.
     pub state_dir: Option<PathBuf>,
 }
 
 // === impl Environment ===
 
 impl Environment {
-    /// That of this process: `$HOME`, and `informer` in `$XDG_CACHE_HOME` or else in `~/.cache`, and in
-    /// `$XDG_STATE_HOME` or else in `~/.local/state`, as the XDG base directory specification says. A process with
-    /// neither has no place to cache in, and keeps its state in memory.
+    /// The directories of this process: `$HOME`, and `informer` in `$XDG_CACHE_HOME`, else `~/.cache`, and in
+    /// `$XDG_STATE_HOME`, else `~/.local/state`, by the XDG base directory specification. A process without them caches
+    /// nothing and keeps its state in memory.
     pub fn of_process() -> Self {
         let path_in =
             |variable| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -36,14 +36,14 @@ impl Environment {
         }
     }
 
-    /// The path meant by a text: below the home directory, absolute, or relative to `base`. None: `~`, and there
-    /// is no home.
+    /// The absolute path of a text: below the home directory, absolute already, or relative to `base`. Returns `None` if the
+    /// text starts with `~/` and there is no home directory.
     pub(super) fn resolve(&self, text: &str, base: &Path) -> Option<PathBuf> {
         let path = match text.strip_prefix("~/") {
             Some(below) => self.home.as_ref()?.join(below),
             None => base.join(text),
         };
-        // Without `.` in the middle: the same path compares equal at the next reload.
+        // Removes `.` components, so that the same path is equal at the next reload.
         Some(path.components().collect())
     }
 }

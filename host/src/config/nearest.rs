@@ -1,10 +1,10 @@
-//! What a misspelt word was meant to be.
+//! Suggestions for misspelt words.
 
-/// Below this share of letters in place, a suggestion confuses more often than it helps: `resinc` is 0.83 of
+/// Below this similarity a suggestion confuses more often than it helps: `resinc` is 0.83 of
 /// `resync`, `context` 0.43 of `config`.
 const ALIKE: f64 = 0.6;
 
-/// The candidate most like the word; none where nothing is alike.
+/// The candidate most similar to the word. Returns `None` if none is similar enough.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_understood() {
+    fn a_misspelt_word_finds_the_nearest_candidate() {
         let keys = ["resync", "relist", "initial", "events"];
 
         assert_eq!(nearest("resinc", keys), Some("resync"));
@@ -28,7 +28,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unlike_word_is_not_guessed_at() {
+    fn a_word_without_a_similar_candidate_finds_none() {
         assert_eq!(nearest("colour", ["resync", "relist"]), None);
         assert_eq!(nearest("", ["resync"]), None);
     }

@@ -1,83 +1,76 @@
-//! `[[plugin]]`: one component, what it hears, and what it may use.
+//! `[[plugin]]`: one component, its subscriptions, and what it may use.
 
-mod instance;
 mod limits;
-mod quarantine;
 mod queue;
-mod reload;
 mod retry;
 mod subscription;
-pub mod workqueue;
+mod workqueue;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
-use informer_runtime::{LogLevel, capabilities::HttpGrant};
-use informer_types::{ReadGrants, SecretGrants, WriteGrants};
+use informer_dispatch::QuarantineConfig;
+use informer_runtime::{Grants, InstancePolicy, LogLevel, TrialConfig};
 
-pub use instance::{IDLE_TIMEOUT, Instance};
-pub use limits::{
-    DEADLINE, HOST_CALLS, HTTP_BODY_BYTES, HTTP_REQUESTS, LOG_BYTES, LOG_LINES, Limits, MEMORY_BYTES,
-    METRIC_SERIES, REQUESTS, RESPONSE_BYTES,
-};
-pub use quarantine::{QUARANTINE_AFTER, QUARANTINE_MAX, QUARANTINE_MIN, Quarantine};
-pub use queue::{CAPACITY, Delivery, Queue, Rate, WORKERS};
-pub use reload::{OnReload, RETURN_AFTER, Reload, TRIAL};
-pub use retry::{ATTEMPTS, BUDGET, FACTOR, JITTER, MAX, MIN, OnExhausted, Retry};
-pub use subscription::{Events, Initial, Relist, Subscription};
-pub use workqueue::{Enqueue, Workqueue};
+pub use limits::Limits;
+pub use queue::Queue;
+pub(super) use queue::{CAPACITY, WORKERS};
+pub use retry::Retry;
+pub use subscription::{Enqueue, Events, Initial, Relist, Subscription};
+pub use workqueue::Workqueue;
 
-/// A plugin without `[plugin.config]` is given an empty object.
-pub const CONFIG_JSON: &str = "{}";
+/// The configuration of a plugin without `[plugin.config]`.
+pub(super) const CONFIG_JSON: &str = "{}";
 
 /// One component. No two have the same name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plugin {
     /// A DNS label.
     pub name: String,
-    /// The component's file, absolute. Not looked at, unless [`Components::Present`](super::Components) was
-    /// asked for.
+    /// The file of the component, absolute. It exists if [`Components::Present`](super::Components::Present) was
+    /// requested.
     pub source: PathBuf,
     /// How long an instance lives.
-    pub instance: Instance,
-    /// Never empty; no two of one resource.
+    pub instance: InstancePolicy,
+    /// Never empty; no two have the same resource.
     pub subscriptions: Vec<Subscription>,
-    /// Its queue.
+    /// The queue of notifications.
     pub queue: Queue,
-    /// Its own queue of keys.
+    /// The queue of keys.
     pub workqueue: Workqueue,
-    /// What follows a failed call.
+    /// What follows a failed notification.
     pub retry: Retry,
-    /// When it is left alone.
-    pub quarantine: Quarantine,
-    /// What a new version has to show.
-    pub reload: Reload,
-    /// What a new version is told.
+    /// When the host stops calling a plugin that does not work.
+    pub quarantine: QuarantineConfig,
+    /// How a new version is judged.
+    pub reload: TrialConfig,
+    /// What a new version receives about existing objects.
     pub on_reload: OnReload,
-    /// What a call may use.
+    /// What the plugin may use.
     pub limits: Limits,
-    /// What it may reach. What is not granted is denied.
+    /// What the plugin may reach.
     pub grants: Grants,
-    /// `[plugin.config]` as a JSON object, keys sorted; dates are texts.
+    /// `[plugin.config]` as a JSON object with sorted keys; dates are texts.
     pub config_json: String,
-    /// The least serious of its lines that is kept; none: the host's `log` decides.
+    /// The least severe log lines of the plugin to keep; `None` leaves it to the filter of the host.
     pub log_level: Option<LogLevel>,
-    /// Files whose texts join the configuration by name, and directories of them; absolute. Not looked at here.
+    /// Files that extend the configuration by name, and directories of them, absolute. They need not exist.
     pub config_files: Vec<PathBuf>,
 }
 
-/// What a plugin may reach.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grants {
-    /// The resources it may read; each is watched, but for subresources. None: it may not even import the lister;
-    /// empty: it may, and sees nothing.
-    pub read: Option<ReadGrants>,
-    /// What it may write through the client. None: it may not even import the client; empty: it may, and read live.
-    pub write: Option<WriteGrants>,
-    /// The Secrets whose values it may see and write.
-    pub secrets: SecretGrants,
-    /// What it may keep, in bytes of keys, values and names of buckets together; none: it may not even import
-    /// `wasi:keyvalue`.
-    pub keyvalue: Option<u64>,
-    /// Where its HTTP requests may go. None: it may not even import `wasi:http`; empty: it may, and reaches nothing.
-    pub http: Option<Vec<HttpGrant>>,
+/// What a new version of a component receives about existing objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnReload {
+    /// Nothing: the new version continues where the previous one stopped.
+    #[default]
+    Keep,
+    /// Every object that the subscriptions select, once more, as an addition with cause `replay`.
+    Replay,
+}
+
+/// The time without a call after which a warm instance ends.
+pub(super) fn default_idle_timeout() -> Duration {
+    match InstancePolicy::default() {
+        InstancePolicy::Warm { idle_timeout, .. } => idle_timeout,
+        InstancePolicy::Fresh => Duration::ZERO,
+    }
 }

@@ -8,31 +8,31 @@ use serde::Serialize;
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {
-    /// From 1.
+    /// Counted from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Counted from 1, in characters.
     pub column: usize,
     /// The path of the key: `plugin.deployment-logger.on[0].watch`; empty for the file as a whole.
     pub key: String,
     /// What was found.
     pub message: String,
-    /// What would be right, where that can be said.
+    /// What would be right, if that is known.
     pub remedy: Option<String>,
 }
 
-/// A file that is no configuration: everything that is wrong with it, sorted by position.
+/// A file that is not a configuration: every problem of it, sorted by position.
 ///
-/// Displays as one line a problem, `informer.toml:12:9: watch[0].gvr: what was found; what would be right`,
-/// and a last line with their number.
+/// Displays as one line per problem, `informer.toml:12:9: watch[0].gvr: what was found; what would be right`,
+/// and a last line with the number of problems.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 pub struct ConfigError {
-    /// As it was named by the caller.
+    /// The name that the caller gave.
     pub file: PathBuf,
     /// Never empty.
     pub problems: Vec<Problem>,
 }
 
-/// A problem that does not know yet where it stands.
+/// A problem without its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     message: String,
@@ -84,8 +84,8 @@ impl Fault {
         Self { message: message.into(), remedy: None }
     }
 
-    /// From an error text of ours, which says after its last `; ` what would be right.
-    pub(super) fn told(error: &impl fmt::Display) -> Self {
+    /// From an error text of this project, which ends with `; ` and what would be right.
+    pub(super) fn of(error: &impl fmt::Display) -> Self {
         let text = error.to_string();
         match text.rsplit_once("; ") {
             Some((message, remedy)) => Self::new(message, remedy),
@@ -101,7 +101,7 @@ impl<'t> Problems<'t> {
         Self { text, found: Vec::new() }
     }
 
-    /// Adds what is wrong with `key` at this byte of the text.
+    /// Adds a problem of `key` at this byte of the text.
     pub(super) fn add(&mut self, at: usize, key: &str, fault: Fault) {
         let (line, column) = self.position(at);
         self.found.push(Problem {
@@ -124,6 +124,8 @@ impl<'t> Problems<'t> {
 
     pub(super) fn into_error(mut self, file: PathBuf) -> ConfigError {
         self.found.sort();
+        // A problem of `[defaults]` is found again for each plugin.
+        self.found.dedup();
         ConfigError { file, problems: self.found }
     }
 
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_is_one_line_whatever_the_file_holds() {
+    fn a_problem_is_one_line_whatever_the_file_contains() {
         let mut problems = Problems::new("x");
 
         problems.add(0, "a\nb", Fault::new("found `\u{1b}[31m\n`", "do"));

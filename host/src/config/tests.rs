@@ -1,12 +1,14 @@
-//! What needs the schema: that it is complete, and that the annotated default says the truth.
+//! Tests of the tables: each key is read, and the annotated file and the JSON Schema are true.
 
-mod root_file;
+mod annotated_file;
+mod json_schema;
 
 use std::path::Path;
 
 use super::{
-    Components, Config, ConfigError, Environment, Place, SMALLEST, parse,
-    raw::schema::{ALL, Section},
+    Components, Config, ConfigError, Environment, Place, SMALLEST, document,
+    key::{Entry, Kind},
+    parse,
 };
 
 /// Reads a text as if it were `/etc/informer/informer.toml` of a user whose home is `/home/me`.
@@ -24,44 +26,71 @@ fn read(text: &str) -> Result<Config, ConfigError> {
     parse(text, &place, Components::Unseen)
 }
 
-/// A line in the table of this section, in a file that has everything it takes.
-fn with_line(section: &Section, line: &str) -> String {
-    match section.header {
-        "the top level" => format!("{line}\n"),
-        "[[watch]]" => format!("[[watch]]\n{line}\n"),
-        "[[plugin]]" => format!("[[plugin]]\n{line}\n"),
-        "[cluster]" | "[host]" => format!("{SMALLEST}\n{}\n{line}\n", section.header),
-        below_plugin => format!("{SMALLEST}\n{below_plugin}\n{line}\n"),
-    }
-}
-
-#[test]
-fn every_key_of_the_schema_is_read() {
-    // No key takes a date, so each that is read complains of it.
-    for section in ALL {
-        for key in section.keys {
-            let error = read(&with_line(section, &format!("{key} = 1979-05-27"))).unwrap_err();
-
-            let complains = |problem: &&super::Problem| {
-                problem.key.ends_with(key) && problem.message.ends_with(", found the date 1979-05-27")
-            };
-            assert_eq!(
-                error.problems.iter().filter(complains).count(),
-                1,
-                "{} {key}: {error}",
-                section.header
-            );
+/// Every key of every table, with the header of its table.
+fn keys() -> Vec<(String, Entry)> {
+    fn collect(entries: Vec<Entry>, header: &str, path: &str, into: &mut Vec<(String, Entry)>) {
+        for mut entry in entries {
+            let path = if path.is_empty() { entry.name.to_owned() } else { format!("{path}.{}", entry.name) };
+            match &mut entry.kind {
+                Kind::Value(_) => {}
+                Kind::Table(inner, _) => collect(std::mem::take(inner), &format!("[{path}]"), &path, into),
+                Kind::Tables(inner, _) => collect(std::mem::take(inner), &format!("[[{path}]]"), &path, into),
+            }
+            into.push((header.to_owned(), entry));
         }
     }
+    let mut all = Vec::new();
+    collect(document::entries(), "", "", &mut all);
+    all
+}
+
+/// A file with these lines in the table of this header.
+fn with_lines(header: &str, lines: &str) -> String {
+    let smallest = |header: &str| SMALLEST.replace(header, &format!("{header}\n{lines}\n"));
+    match header {
+        "" => format!("{lines}\n{SMALLEST}"),
+        "[[watch]]" | "[[plugin]]" | "[[plugin.on]]" => smallest(header),
+        other => format!("{SMALLEST}\n{other}\n{lines}\n"),
+    }
+}
+
+/// No key takes a date, so each key that is read is refused.
+#[test]
+fn every_key_is_read() {
+    for (header, Entry { name, .. }) in keys() {
+        let line = format!("{name} = 1979-05-27");
+        let text = match header.as_str() {
+            "" => format!("{line}\n"),
+            "[[watch]]" | "[[plugin]]" => format!("{header}\n{line}\n"),
+            header => format!("{SMALLEST}\n{header}\n{line}\n"),
+        };
+        let error = read(&text).unwrap_err();
+
+        let refused = |problem: &&super::Problem| {
+            problem.key.ends_with(name) && problem.message.ends_with(", found the date 1979-05-27")
+        };
+        assert_eq!(error.problems.iter().filter(refused).count(), 1, "{header} {name}: {error}");
+    }
 }
 
 #[test]
-fn the_smallest_file_is_one() {
+fn every_line_of_the_smallest_file_is_needed() {
     let config = read(SMALLEST).unwrap();
 
     assert_eq!((config.watches.len(), config.plugins.len()), (1, 1));
     for line in SMALLEST.lines().filter(|line| line.contains(['[', '='])) {
         let smaller = SMALLEST.replace(line, "");
         assert!(read(&smaller).is_err(), "{smaller}");
+    }
+}
+
+#[test]
+fn every_key_is_documented() {
+    for (header, entry) in keys() {
+        let doc = match &entry.kind {
+            Kind::Value(described) => described.doc,
+            Kind::Table(_, doc) | Kind::Tables(_, doc) => doc,
+        };
+        assert!(doc.ends_with('.') && doc.len() > 15, "{header} {}: {doc}", entry.name);
     }
 }

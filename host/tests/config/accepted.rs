@@ -6,14 +6,15 @@ use std::{
 
 use informer::{
     config::{
-        self, Access, Cluster, Components, Config, Delivery, Enqueue, Environment, Events, Initial, Instance,
-        Limits, OnExhausted, Place, Quarantine, Queue, Rate, Relist, Retry, SMALLEST, StateDir, WatchList,
-        Workqueue,
+        self, Access, Cluster, Components, Config, Enqueue, Environment, Events, Initial, Limits, Place,
+        Queue, Relist, Retry, SMALLEST, StateDir, Workqueue,
     },
     logging::LogFormat,
 };
 
-use informer_dispatch::When;
+use informer_cache::WatchListMode;
+use informer_dispatch::{DeliveryMode, Fate, QuarantineConfig, Rate, RetryConfig, When};
+use informer_runtime::InstancePolicy;
 use informer_types::{ReadGrant, SecretGrants};
 
 use crate::{parse, with};
@@ -43,11 +44,10 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
 
     let [plugin] = config.plugins.as_slice() else { panic!("{config:?}") };
     assert_eq!(plugin.source, Path::new("/etc/informer/hello.wasm"));
-    let warm = Instance::Warm { max_calls: None, idle_timeout: Some(Duration::from_secs(300)) };
-    assert_eq!(plugin.instance, warm);
+    assert_eq!(plugin.instance, InstancePolicy::default());
     assert_eq!(plugin.queue, Queue::default());
     assert_eq!(plugin.retry, Retry::default());
-    assert_eq!(plugin.quarantine, Quarantine::default());
+    assert_eq!(plugin.quarantine, QuarantineConfig::default());
     assert_eq!(plugin.limits, Limits::default());
     assert_eq!((&plugin.grants.read, &plugin.grants.write), (&None, &None));
     assert_eq!(plugin.grants.secrets, SecretGrants::default());
@@ -59,7 +59,7 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
 }
 
 #[test]
-fn every_key_is_heard() {
+fn every_key_has_an_effect() {
     let config = good(
         r#"
         [cluster]
@@ -109,7 +109,7 @@ fn every_key_is_heard() {
     assert_eq!(config.cluster.access, Access::Kubeconfig { path, context: Some("dev".to_owned()) });
     assert_eq!(config.cluster.page_size.map(u32::from), Some(100));
     assert_eq!((config.cluster.qps.get(), config.cluster.burst.get()), (5, 10));
-    assert_eq!(config.cluster.watch_list, WatchList::Off);
+    assert_eq!(config.cluster.watch_list, WatchListMode::Off);
     assert_eq!(config.cluster.idle_watch_timeout, Duration::from_secs(90));
     assert_eq!(config.host.admin, Some("[::1]:0".parse().unwrap()));
     assert_eq!(
@@ -131,10 +131,13 @@ fn every_key_is_heard() {
 
     let plugin = &config.plugins[0];
     assert_eq!(plugin.source, Path::new("/opt/p.wasm"));
-    assert_eq!(plugin.instance, Instance::Warm { max_calls: 1000.try_into().ok(), idle_timeout: None });
+    assert_eq!(
+        plugin.instance,
+        InstancePolicy::Warm { max_calls: 1000.try_into().ok(), idle_timeout: Duration::MAX }
+    );
     let queue = Queue {
         workers: 4.try_into().unwrap(),
-        delivery: Delivery::Every { capacity: 500.try_into().unwrap() },
+        delivery: DeliveryMode::Every { capacity: 500.try_into().unwrap() },
         rate: Some(Rate { per_second: 2.5, burst: 7.try_into().unwrap() }),
     };
     assert_eq!(plugin.queue, queue);
@@ -149,23 +152,17 @@ fn every_key_is_heard() {
     };
     assert_eq!(plugin.workqueue, workqueue);
     let (min, max) = (Duration::from_secs(2), Duration::from_secs(3));
-    assert_eq!(plugin.quarantine, Quarantine { after: None, min, max });
-    let retry = Retry {
-        min: Duration::from_secs(1),
-        max: Duration::from_secs(2),
-        factor: 1.5,
-        jitter: 0.0,
-        attempts: None,
-        budget: None,
-        on_exhausted: OnExhausted::Drop,
-    };
-    assert_eq!(plugin.retry, retry);
-    let limits = Limits {
+    let quarantine = &plugin.quarantine;
+    assert_eq!((quarantine.after, quarantine.backoff.min, quarantine.backoff.max), (None, min, max));
+    let Retry { calls: RetryConfig { backoff, attempts, on_exhausted }, budget } = &plugin.retry;
+    assert_eq!((backoff.min, backoff.max), (Duration::from_secs(1), Duration::from_secs(2)));
+    assert_eq!((backoff.factor.to_string(), backoff.jitter.to_string()), ("1.5".into(), "0".into()));
+    assert_eq!((*attempts, *budget, *on_exhausted), (None, None, Fate::Drop));
+    let calls = informer_runtime::Limits {
         memory_bytes: 1 << 30,
         deadline: Duration::from_millis(250),
         cpu: Some(Duration::from_millis(200)),
         host_calls: None,
-        instances: NonZeroUsize::new(2),
         log_bytes: 0,
         log_lines: None,
         response_bytes: 4096,
@@ -174,6 +171,7 @@ fn every_key_is_heard() {
         http_body_bytes: 8192,
         metric_series: 3,
     };
+    let limits = Limits { calls, instances: NonZeroUsize::new(2) };
     assert_eq!(plugin.limits, limits);
     assert_eq!(
         plugin.grants.read,
@@ -199,7 +197,7 @@ fn every_key_is_heard() {
 }
 
 #[test]
-fn a_subscription_has_the_resync_of_its_watch_unless_it_says_its_own() {
+fn a_subscription_inherits_the_resync_period_of_its_watch() {
     let text = |resync: &str| {
         format!(
             "[[watch]]\ngvr = \"v1/pods\"\nresync = \"10m\"\n\
@@ -214,10 +212,13 @@ fn a_subscription_has_the_resync_of_its_watch_unless_it_says_its_own() {
 }
 
 #[test]
-fn a_longer_first_wait_alone_lengthens_the_longest_one() {
+fn a_longer_first_wait_extends_the_default_of_the_longest_one() {
     let retry = good(&with("[plugin.retry]\nmin = \"5m\"\n")).plugins[0].retry.clone();
 
-    assert_eq!((retry.min, retry.max), (Duration::from_secs(300), Duration::from_secs(300)));
+    assert_eq!(
+        (retry.calls.backoff.min, retry.calls.backoff.max),
+        (Duration::from_secs(300), Duration::from_secs(300))
+    );
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn the_admin_endpoint_the_cache_and_the_state_can_be_switched_off() {
 }
 
 #[test]
-fn a_process_without_a_home_keeps_its_state_nowhere_unless_the_file_says_where() {
+fn without_a_home_directory_state_is_kept_only_in_a_configured_directory() {
     let environment = Environment::default();
     let place = Place { file: Path::new("f.toml"), base: Path::new("/etc"), environment: &environment };
     let read = |text: &str| config::parse(text, &place, Components::Unseen).unwrap().host.state_dir;
@@ -263,7 +264,7 @@ fn a_plugins_own_table_becomes_json_with_dates_as_texts() {
 }
 
 #[test]
-fn a_file_reads_equal_to_itself_so_that_a_reload_sees_only_what_changed() {
+fn files_with_the_same_meaning_are_equal() {
     let (before, same) = (good(SMALLEST), good(&format!("# a comment\n{SMALLEST}")));
     let after = good(&with("[plugin.limits]\nmemory = \"65MiB\"\n"));
 
@@ -273,7 +274,7 @@ fn a_file_reads_equal_to_itself_so_that_a_reload_sees_only_what_changed() {
 }
 
 #[test]
-fn a_watch_may_keep_a_part_of_its_objects_or_their_metadata_alone() {
+fn a_watch_keeps_parts_of_its_objects_or_only_their_metadata() {
     let config = good(
         r#"
         [[watch]]
@@ -299,7 +300,7 @@ fn a_watch_may_keep_a_part_of_its_objects_or_their_metadata_alone() {
 }
 
 #[test]
-fn a_rate_without_a_burst_has_a_second_of_it() {
+fn the_default_burst_is_the_rate_of_a_second() {
     for (rate, burst) in [("0.5", 1), ("1", 1), ("2.5", 3), ("100", 100)] {
         let queue = good(&with(&format!("[plugin.queue]\nrate = {rate}\n"))).plugins[0].queue.clone();
 
@@ -308,7 +309,7 @@ fn a_rate_without_a_burst_has_a_second_of_it() {
 }
 
 #[test]
-fn what_is_written_need_not_be_watched() {
+fn a_resource_that_a_plugin_writes_need_not_be_watched() {
     let config = good(&with("[plugin.grant]\nwrite = [\"patch v1/services @shop\"]\n"));
 
     let [watch] = config.watches.as_slice() else { panic!("{config:?}") };

@@ -1,4 +1,4 @@
-//! What is said of bad files, word by word. Below each file stand its problems, without the file's name.
+//! The problems of invalid files, word by word, without the name of the file.
 
 mod bounds;
 mod filters;
@@ -14,7 +14,7 @@ use informer::config::{ConfigError, Problem};
 
 use crate::{parse, with};
 
-/// The problems of a text, one a line.
+/// The problems of a text, one per line.
 fn problems(text: &str) -> String {
     let error = parse(text).expect_err("the file is good");
     let shown = error.to_string();
@@ -24,18 +24,18 @@ fn problems(text: &str) -> String {
     lines.lines().map(|line| line.strip_prefix("informer.toml:").unwrap().to_owned() + "\n").collect()
 }
 
-/// Of one plugin, with these lines at its end; the first stands on line 10.
+/// The problems of a file with one plugin and these lines at its end, from line 10.
 fn plugin_problems(lines: &str) -> String {
     problems(&with(lines))
 }
 
-/// Of one watch with these lines; the first stands on line 3.
+/// The problems of a file with one watch and these lines, from line 3.
 fn watch_problems(lines: &str) -> String {
     problems(&format!("[[watch]]\ngvr = \"v1/pods\"\n{lines}"))
 }
 
 #[test]
-fn every_problem_of_a_file_is_told_at_once_and_in_order() {
+fn every_problem_of_a_file_is_reported_at_once_and_in_order() {
     let text = r#"
 [cluster]
 contxt = "dev"
@@ -88,7 +88,7 @@ source = "deployment-logger.wasm"
 }
 
 #[test]
-fn a_problem_can_be_read_by_a_program() {
+fn problems_are_serialized_for_programs() {
     let error: ConfigError = parse(&with("[plugin.queue]\nworkers = 0\n")).unwrap_err();
 
     let problem = Problem {
@@ -115,7 +115,7 @@ fn a_problem_can_be_read_by_a_program() {
 }
 
 #[test]
-fn a_text_that_is_not_toml_has_one_problem_the_first() {
+fn only_the_first_problem_of_a_text_that_is_not_toml_is_reported() {
     for (text, problem) in [
         ("[host]\nlog = \n[x", "2:7: not TOML: string values must be quoted, expected literal string\n"),
         (
@@ -144,7 +144,7 @@ fn an_empty_file_watches_nothing() {
 }
 
 #[test]
-fn a_table_of_the_wrong_shape_is_told_the_right_one() {
+fn a_table_of_the_wrong_shape_is_refused_with_the_right_one() {
     let text = "watch = 3\n[[cluster]]\n[host.log]\n[[plugin]]\nname = 1\nsource = true\nqueue = 1\non = {}\nconfig = [1]\n";
     assert_eq!(
         problems(text),
@@ -166,7 +166,7 @@ fn a_table_of_the_wrong_shape_is_told_the_right_one() {
 }
 
 #[test]
-fn what_must_be_there_and_is_not_is_told_where_its_table_stands() {
+fn a_missing_required_key_is_reported_at_its_table() {
     assert_eq!(
         problems("[[watch]]\n\n  [[plugin]]\n  [[plugin.on]]\n"),
         r#"1:1: watch[0].gvr: it is missing in [[watch]]; write for example gvr = "apps/v1/deployments"
@@ -178,7 +178,7 @@ fn what_must_be_there_and_is_not_is_told_where_its_table_stands() {
 }
 
 #[test]
-fn an_unknown_key_is_told_where_it_belongs_or_what_it_was_meant_to_be() {
+fn an_unknown_key_is_refused_with_its_home_or_the_nearest_key() {
     assert_eq!(
         plugin_problems(
             "deadline = \"1s\"\nlog = 1\nrelists = \"all\"\ncolour = 1\n[plugin.retry]\nmaximum = 1\n[plugins]\n"
@@ -198,7 +198,7 @@ fn an_unknown_key_is_told_where_it_belongs_or_what_it_was_meant_to_be() {
 }
 
 #[test]
-fn doubles_are_told_where_the_first_one_stands() {
+fn a_repetition_is_refused_with_the_line_of_the_first_one() {
     let text = r#"[[watch]]
 gvr = "v1/pods"
 [[watch]]
@@ -231,7 +231,7 @@ watch = "v1/pods"
 }
 
 #[test]
-fn a_resource_that_is_not_watched_can_be_neither_heard_nor_read() {
+fn a_resource_without_a_watch_can_be_neither_subscribed_to_nor_read() {
     assert_eq!(
         plugin_problems(
             "[[plugin.on]]\nwatch = \"v1/secrets\"\n[plugin.grant]\nread = [\"v1/pods\", \"apps/v1/deploymnets\"]\n"
@@ -244,7 +244,7 @@ fn a_resource_that_is_not_watched_can_be_neither_heard_nor_read() {
 }
 
 #[test]
-fn a_grant_that_cannot_be_read_or_grants_nothing_is_refused() {
+fn a_grant_that_is_malformed_or_grants_nothing_is_refused() {
     let text = r#"[[watch]]
 gvr = "v1/pods"
 namespaces = ["default"]
@@ -273,7 +273,7 @@ secrets = ["shop", "shop/*", "shop/*"]
 }
 
 #[test]
-fn a_reference_is_not_blamed_for_a_watch_that_cannot_be_read() {
+fn a_reference_to_a_malformed_watch_is_not_reported() {
     let text = "[[watch]]\ngvr = \"V1/pods\"\n[[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"v1/pods\"\n";
     assert_eq!(
         problems(text),
@@ -283,7 +283,7 @@ fn a_reference_is_not_blamed_for_a_watch_that_cannot_be_read() {
 }
 
 #[test]
-fn the_cluster_is_reached_in_one_way() {
+fn only_one_way_to_reach_the_cluster_is_accepted() {
     let text = "[cluster]\nserver = \"https://10.0.0.1\"\ncontext = \"dev\"\nkubeconfig = \"~/x\"\npage-size = 0\nidle-watch-timeout = \"0s\"\n[[watch]]\ngvr = \"v1/pods\"\n";
     assert_eq!(
         problems(text),
@@ -296,7 +296,7 @@ fn the_cluster_is_reached_in_one_way() {
 }
 
 #[test]
-fn the_quota_of_what_a_plugin_keeps_is_a_size_that_is_of_use() {
+fn the_keyvalue_quota_is_a_size_within_bounds() {
     for (quota, problem) in [
         ("\"1MB\"", "`1MB` is not a size; did you mean \"1MiB\"?"),
         ("true", "expected a size, found true; write for example \"64MiB\""),
@@ -320,7 +320,7 @@ fn a_log_level_is_one_of_five_words() {
 }
 
 #[test]
-fn the_steps_that_are_remembered_are_a_number_that_fits_into_memory() {
+fn the_number_of_trace_steps_is_bounded() {
     for (steps, problem) in [
         ("1048577", "1048577 is too large; write at most 1048576"),
         ("-1", "-1 is out of range; write a whole number from 0 to 4294967295"),
@@ -357,7 +357,7 @@ fn a_state_directory_is_a_path() {
 }
 
 #[test]
-fn numbers_out_of_range_are_told_the_range() {
+fn a_number_out_of_range_is_refused_with_the_range() {
     assert_eq!(
         plugin_problems(
             r#"[plugin.queue]
@@ -388,7 +388,7 @@ log-lines = -1
         ),
         r#"11:11: plugin.hello.queue.workers: 257 is too large; write at most 256
 14:7: plugin.hello.retry.max: `max` is shorter than `min`; lower `min` or raise `max`
-15:10: plugin.hello.retry.factor: the number nan is of no use; write for example 2.0
+15:10: plugin.hello.retry.factor: the number nan cannot be used; write for example 2.0
 16:10: plugin.hello.retry.jitter: 2 is too large; write at most 1
 17:12: plugin.hello.retry.attempts: -1 is out of range; write a whole number from 0 to 4294967295
 18:10: plugin.hello.retry.budget: -0.1 is too small; write at least 0
@@ -447,11 +447,11 @@ delay = "1s"
 }
 
 #[test]
-fn a_key_of_the_queue_that_has_no_meaning_there_is_told_what_gives_it_one() {
+fn a_useless_key_of_the_queue_is_refused_with_the_key_it_needs() {
     assert_eq!(
         plugin_problems("[plugin.queue]\ndelivery = \"all\"\ncapacity = 100\nburst = 2\n"),
         r#"11:12: plugin.hello.queue.delivery: unknown value `all`; write "latest" or "every"
-12:12: plugin.hello.queue.capacity: it has no meaning where changes merge: there are never more than objects; remove it, or write delivery = "every"
+12:12: plugin.hello.queue.capacity: it has no meaning if changes merge: there are never more than objects; remove it, or write delivery = "every"
 13:9: plugin.hello.queue.burst: it has no meaning without a rate; remove it, or write `rate` too
 "#
     );
@@ -465,7 +465,7 @@ fn a_key_of_the_queue_that_has_no_meaning_there_is_told_what_gives_it_one() {
 }
 
 #[test]
-fn a_share_of_the_processors_is_told_how_it_is_written() {
+fn a_malformed_share_of_the_processors_is_refused_with_an_example() {
     let problem = |line: &str| plugin_problems(&format!("[plugin.limits]\n{line}\n"));
 
     assert_eq!(
@@ -485,14 +485,14 @@ fn a_share_of_the_processors_is_told_how_it_is_written() {
 }
 
 #[test]
-fn a_plugin_that_hears_nothing_or_comes_from_elsewhere_is_refused() {
+fn a_plugin_without_subscriptions_or_from_a_url_is_refused() {
     let text = "[[watch]]\ngvr = \"v1/pods\"\n[[plugin]]\nname = \"A\"\nsource = \"oci://x\"\ninstance = \"fresh\"\nmax-calls = 3\n[plugin.config]\nx = nan\ny = 9999999999999999999\n";
     assert_eq!(
         problems(text),
         r#"3:1: plugin[0]: it subscribes to nothing and would never be called; add [[plugin.on]] with watch = "apps/v1/deployments", or another resource
 4:8: plugin[0].name: `A` is not a name; write at most 63 lower-case letters, digits and `-`, with no `-` at either end
 5:10: plugin[0].source: `oci://x`: `oci://` is not supported by this version; write the path of a file on this machine
-7:13: plugin[0].max-calls: it has no meaning where each call has its own instance; remove it, or write instance = "warm"
+7:13: plugin[0].max-calls: it has no meaning if each call has its own instance; remove it, or write instance = "warm"
 9:5: plugin[0].config.x: the number nan has no equal in JSON; write it as a text
 10:5: plugin[0].config.y: 9999999999999999999 does not fit 64 bits; write it as a text
 "#
@@ -500,7 +500,7 @@ fn a_plugin_that_hears_nothing_or_comes_from_elsewhere_is_refused() {
 }
 
 #[test]
-fn reload_and_trial_of_a_plugin() {
+fn the_keys_of_reload_are_bounded() {
     assert_eq!(
         plugin_problems("[plugin.reload]\nreturn-after = 1.5\ntrial = 20_000\nreturn_after = 0.2\n"),
         "11:16: plugin.hello.reload.return-after: 1.5 is too large; write at most 1\n\
@@ -530,7 +530,7 @@ fn reload_and_trial_of_a_plugin() {
 }
 
 #[test]
-fn a_compilation_has_to_end() {
+fn the_compile_timeout_is_bounded() {
     let watched = |line: &str| problems(&format!("[host]\n{line}\n[[watch]]\ngvr = \"v1/pods\"\n"));
     assert_eq!(
         watched("compile-timeout = \"0s\""),

@@ -3,7 +3,7 @@ use std::path::Path;
 use informer::config::{self, Components, LoadError, SMALLEST};
 
 #[test]
-fn a_file_that_is_not_there_tells_where_it_was_looked_for_and_what_to_write() {
+fn a_missing_file_is_reported_with_its_path_and_an_example() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
 
@@ -28,7 +28,7 @@ fn a_directory_is_not_a_file() {
 }
 
 #[test]
-fn a_byte_that_is_no_text_is_pointed_at() {
+fn a_byte_that_is_not_utf8_is_reported_at_its_place() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
     std::fs::write(&path, b"# caf\xe9\n").unwrap();
@@ -45,7 +45,7 @@ fn a_byte_that_is_no_text_is_pointed_at() {
 }
 
 #[test]
-fn paths_are_relative_to_the_file_and_components_are_looked_at_only_when_asked() {
+fn paths_are_relative_to_the_file_and_components_are_checked_on_request() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
     std::fs::write(&path, SMALLEST).unwrap();
@@ -66,7 +66,7 @@ fn paths_are_relative_to_the_file_and_components_are_looked_at_only_when_asked()
 }
 
 #[test]
-fn problems_name_the_file_as_the_caller_did() {
+fn problems_name_the_file_as_the_caller_names_it() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("x.toml"), "[").unwrap();
     let path = directory.path().join("./x.toml");

@@ -2,10 +2,11 @@
 //!
 //! | module | what it shows |
 //! |---|---|
-//! | `accepted` | what a good file means: defaults, paths, inheritance |
-//! | `errors` | what is said of bad ones, word by word |
-//! | `files` | files that are not there, cannot be read, or are no text |
-//! | `props` | no text at all makes it panic |
+//! | `accepted` | the meaning of valid files: defaults, paths, inheritance |
+//! | `defaults` | `[defaults]`, and its order of precedence |
+//! | `errors` | the problems of invalid files, word by word |
+//! | `files` | files that are missing, unreadable or no text |
+//! | `props` | no text makes the parser panic |
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
@@ -14,6 +15,7 @@
 )]
 
 mod accepted;
+mod defaults;
 mod errors;
 mod files;
 mod props;

@@ -151,7 +151,7 @@ async fn the_selector_that_all_subscriptions_share_is_reported() {
     let path = path.to_str().unwrap();
 
     let checked = informer(&["check", "--config", path]).await;
-    let narrowed = "watch v1/configmaps: the server is asked for labels app in (web) only, as every subscription demands";
+    let narrowed = "watch v1/configmaps: narrowed to labels app in (web), which every subscription needs";
     assert_eq!(checked.stdout, format!("{path}: no problems\n{narrowed}\n"), "{}", checked.stderr);
 
     let checked = informer(&["check", "--config", path, "--output", "json"]).await;

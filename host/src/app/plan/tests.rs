@@ -1,4 +1,4 @@
-//! Two files, and what differs.
+//! Plans between two files.
 
 use std::path::Path;
 
@@ -46,9 +46,9 @@ fn at_the_start_everything_is_new() {
 }
 
 #[test]
-fn the_same_meaning_written_otherwise_changes_nothing() {
+fn another_spelling_of_the_same_meaning_changes_nothing() {
     let rewritten =
-        FILE.replace("source = \"one.wasm\"", "instance = \"warm\" # as ever\nsource = \"./one.wasm\"");
+        FILE.replace("source = \"one.wasm\"", "instance = \"warm\" # the default\nsource = \"./one.wasm\"");
 
     let plan = plan(FILE, &rewritten);
 
@@ -60,7 +60,7 @@ fn the_same_meaning_written_otherwise_changes_nothing() {
 }
 
 #[test]
-fn only_what_differs_is_named() {
+fn only_differences_are_planned() {
     let new = FILE.replace("name = \"two\"", "name = \"three\"").replace("one.wasm", "other.wasm");
 
     let plan = plan(FILE, &new.replace("gvr = \"v1/secrets\"", "gvr = \"v1/secrets\"\nlabels = \"a=b\""));
@@ -73,7 +73,7 @@ fn only_what_differs_is_named() {
 }
 
 #[test]
-fn another_resync_period_of_a_watch_is_its_listeners_business() {
+fn another_resync_period_of_a_watch_changes_its_listeners_only() {
     let plan = plan(FILE, &FILE.replacen("gvr = \"v1/pods\"", "gvr = \"v1/pods\"\nresync = \"5m\"", 1));
 
     assert!(plan.watches.changed.is_empty(), "the watch itself stays");
@@ -81,7 +81,7 @@ fn another_resync_period_of_a_watch_is_its_listeners_business() {
 }
 
 #[test]
-fn keys_that_are_read_at_the_start_only_are_named() {
+fn changed_keys_that_are_read_only_at_the_start_are_named() {
     let (old, new) = (
         read(FILE),
         read(&format!(
@@ -91,6 +91,6 @@ fn keys_that_are_read_at_the_start_only_are_named() {
 
     let keys = needs_restart((&old.cluster, &old.host), (&new.cluster, &new.host));
 
-    assert_eq!(keys, ["[host] admin", "[host] trace"], "the others are changed live");
+    assert_eq!(keys, ["[host] admin", "[host] trace"], "the other keys change while the host runs");
     assert!(needs_restart((&new.cluster, &new.host), (&new.cluster, &new.host)).is_empty());
 }

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use informer_runtime::Grants;
 use informer_types::{Gvr, Namespaces, SecretGrant, WriteGrant, WriteVerb};
 
-use crate::config::{Config, Grants, Plugin, Watch};
+use crate::config::{Config, Plugin, Watch};
 
 /// What the API server's authorizer knows a request by, in the order they are usually written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,51 +1,31 @@
-//! What waits for a plugin.
+//! `[plugin.queue]`
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 
-/// One worker is first in, first out across objects, which is what a new plugin is easiest to reason about
-/// with (section 4 of the contract: with more, only the order per object is promised).
-pub const WORKERS: NonZeroUsize = NonZeroUsize::MIN;
+use informer_dispatch::{DeliveryMode, Rate};
 
-/// Some MiB where each holds a state of an object that nobody else holds any more.
-pub const CAPACITY: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
+/// With one worker notifications are delivered in order across objects, which is easiest to reason about. With more
+/// workers only the order of each object is promised.
+pub(in crate::config) const WORKERS: NonZeroUsize = NonZeroUsize::MIN;
 
-/// The queue of a plugin.
+/// Some MiB, if each pending change holds a state that nothing else holds.
+pub(in crate::config) const CAPACITY: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
+
+/// The queue of notifications of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
-    /// Calls that may run at once, each for another object and in an instance of its own.
+    /// Calls at the same time, each for another object and in an instance of its own.
     pub workers: NonZeroUsize,
-    /// What is done with several changes of one object.
-    pub delivery: Delivery,
-    /// None: as many calls as the workers make.
+    /// What happens to pending changes of one object.
+    pub delivery: DeliveryMode,
+    /// The most calls; `None` means no limit.
     pub rate: Option<Rate>,
-}
-
-/// What is done with changes of one object that wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Delivery {
-    /// They merge.
-    #[default]
-    Latest,
-    /// Each is delivered, as long as no more than these wait in all; else they merge for a while.
-    Every {
-        /// Events.
-        capacity: NonZeroUsize,
-    },
-}
-
-/// How many calls are made at most.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rate {
-    /// In the long run. Never zero.
-    pub per_second: f64,
-    /// At once, after a pause.
-    pub burst: NonZeroU32,
 }
 
 // === impl Queue ===
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { workers: WORKERS, delivery: Delivery::default(), rate: None }
+        Self { workers: WORKERS, delivery: DeliveryMode::default(), rate: None }
     }
 }

@@ -1,4 +1,4 @@
-//! `[[plugin.on]]`: what a plugin hears of one watch.
+//! `[[plugin.on]]`: the changes of one watch that a plugin receives.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -6,51 +6,60 @@ pub use informer_dispatch::Events;
 use informer_dispatch::When;
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 
-use super::Enqueue;
-
-/// What a plugin hears of one watch.
+/// The changes of one watch that a plugin receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
     /// The resource; it is watched.
     pub watch: Gvr,
-    /// Which calls are made. At least one.
+    /// The kinds of changes. At least one.
     pub events: Events,
     /// The namespaces whose objects are delivered; the watch covers each of them. Empty means all that the watch covers.
     pub namespaces: BTreeSet<String>,
-    /// Of which objects, by their labels; empty: of all.
+    /// The labels of the objects; empty selects all.
     pub labels: LabelSelector,
-    /// Of which objects, by their fields, applied by the host; empty: of all.
+    /// The fields of the objects, evaluated by the host; empty selects all.
     pub fields: FieldSelector,
-    /// Of which objects or changes, by an expression.
+    /// A condition on objects or on changes.
     pub when: Option<When>,
-    /// An update counts only if the value at one of these differs; none: always. All of them are of what is kept.
+    /// An update is delivered only if the value at one of these differs; empty delivers all. All pointers lead to what
+    /// is kept.
     pub changed: Vec<Pointer>,
-    /// The period of its own or that of the watch; none: never.
+    /// The resync period of the subscription, or else of the watch; `None` means never.
     pub resync: Option<Duration>,
-    /// Which objects are delivered after a relist.
+    /// The objects that are delivered after a relist.
     pub relist: Relist,
-    /// What becomes of the objects that are there when it starts.
+    /// What happens to the objects that exist when the subscription starts.
     pub initial: Initial,
-    /// What becomes a key, where the component takes keys and no notifications.
+    /// The key that a change adds to the workqueue, if the component takes keys and no notifications.
     pub enqueue: Enqueue,
 }
 
-/// Which objects are delivered after a relist.
+/// The objects that are delivered after a relist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Relist {
-    /// Those that changed meanwhile (D-5).
+    /// The objects that changed meanwhile (D-5).
     #[default]
     Changed,
-    /// All, as client-go does.
+    /// All objects, as client-go does.
     All,
 }
 
-/// What becomes of the objects that are there when a subscription starts.
+/// What happens to the objects that exist when a subscription starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Initial {
-    /// Each is delivered as an addition, flagged.
+    /// Each is delivered as an addition, marked as initial.
     #[default]
     Deliver,
-    /// None is; the plugin hears of changes only.
+    /// None of them is delivered.
     Skip,
+}
+
+/// The key that a change adds to the workqueue of a component that exports `reconciler` and no `handler`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Enqueue {
+    /// The key of the object.
+    #[default]
+    Object,
+    /// The key of its controlling owner, which is assumed to be in the same namespace.
+    Controller,
 }

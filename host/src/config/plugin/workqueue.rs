@@ -1,56 +1,43 @@
-//! The plugin's own queue of keys, and who takes them.
+//! `[plugin.workqueue]`
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
     time::Duration,
 };
 
-/// As `workers` of `[plugin.queue]`: first in, first out across keys.
-pub const WORKERS: NonZeroUsize = NonZeroUsize::MIN;
-
-/// Some ten MiB of keys as long as they usually are, and more objects than most clusters have of one resource.
-pub const CAPACITY: NonZeroUsize = NonZeroUsize::new(100_000).unwrap();
+/// Some ten MiB of keys of the usual length, and more objects than most clusters have of one resource.
+const CAPACITY: NonZeroUsize = NonZeroUsize::new(100_000).unwrap();
 
 /// client-go's default (W-9): a conflict is over after a few milliseconds.
-pub const MIN: Duration = Duration::from_millis(5);
+const MIN: Duration = Duration::from_millis(5);
 
-/// client-go's default (W-9): a key that cannot be reconciled costs a call in a quarter of an hour.
-pub const MAX: Duration = Duration::from_secs(1000);
-
-/// client-go's default (W-9).
-pub const QPS: u32 = 10;
+/// client-go's default (W-9): a key that cannot be reconciled costs one call in a quarter of an hour.
+const MAX: Duration = Duration::from_secs(1000);
 
 /// client-go's default (W-9).
-pub const BURST: NonZeroU32 = NonZeroU32::new(100).unwrap();
+const QPS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
-/// `[plugin.workqueue]`: the queue of a plugin that reconciles.
+/// client-go's default (W-9).
+const BURST: NonZeroU32 = NonZeroU32::new(100).unwrap();
+
+/// The queue of keys of a plugin that reconciles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workqueue {
-    /// Keys that are reconciled at once, each in an instance of its own.
+    /// Keys reconciled at the same time, each in an instance of its own.
     pub workers: NonZeroUsize,
-    /// Distinct keys at most: waiting, delayed and in hand.
+    /// Distinct keys at most: pending, delayed and in flight.
     pub capacity: NonZeroUsize,
-    /// Calls in a row that may fail before a key is given up. None, the default: a controller has to get there in the
-    /// end, and its backoff makes it cheap (W-13).
+    /// Consecutive failed calls after which a key is given up. `None`, the default, means never: a controller has to
+    /// succeed in the end, and its backoff makes retries cheap (W-13).
     pub attempts: Option<NonZeroU32>,
-    /// The first wait of a key that comes again. Never zero.
+    /// The wait after the first failure. Never zero.
     pub min: Duration,
-    /// The longest: `min` or more.
+    /// The longest wait, at least `min`.
     pub max: Duration,
-    /// Keys a second that come again, all together, once `burst` of them did.
+    /// Keys per second that are retried, all together: the sustained rate.
     pub qps: NonZeroU32,
-    /// See `qps`.
+    /// Keys that may be retried at once after a pause.
     pub burst: NonZeroU32,
-}
-
-/// What becomes a key where a component exports `reconciler` and no `handler`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Enqueue {
-    /// The object of the notification.
-    #[default]
-    Object,
-    /// Its controlling owner, taken to be in the same namespace.
-    Controller,
 }
 
 // === impl Workqueue ===
@@ -58,12 +45,12 @@ pub enum Enqueue {
 impl Default for Workqueue {
     fn default() -> Self {
         Self {
-            workers: WORKERS,
+            workers: NonZeroUsize::MIN,
             capacity: CAPACITY,
             attempts: None,
             min: MIN,
             max: MAX,
-            qps: NonZeroU32::MIN.saturating_add(QPS - 1),
+            qps: QPS,
             burst: BURST,
         }
     }

@@ -2,25 +2,35 @@
 
 mod calls;
 mod grants;
-mod queue;
 mod subscription;
-mod workqueue;
 
 use std::path::PathBuf;
 
-use super::{Context, watch::Watched};
+use super::watch::Watched;
 use crate::config::{
-    Components,
+    context::{Components, Context},
+    key::Draft,
+    keys::{Common, PluginKeys},
     plugin::{CONFIG_JSON, Plugin},
     problem::Fault,
-    raw::{Located, Name, PathText, RawPlugin},
+    table::Located,
+    value::{Name, PathText},
 };
 
-pub(super) fn plugins(raw: Vec<RawPlugin>, watched: &Watched, context: &mut Context<'_, '_>) -> Vec<Plugin> {
+/// Judges `[defaults]` by itself.
+pub(super) fn defaults(common: &Common, context: &mut Context<'_, '_>) {
+    calls::settle(common, context);
+}
+
+pub(super) fn plugins(
+    written: Vec<Draft<PluginKeys>>,
+    watched: &Watched,
+    context: &mut Context<'_, '_>,
+) -> Vec<Plugin> {
     let mut seen: Vec<Located<Name>> = Vec::new();
-    let mut plugins = Vec::with_capacity(raw.len());
-    for raw in raw {
-        if let Some(name) = &raw.name {
+    let mut plugins = Vec::with_capacity(written.len());
+    for draft in written {
+        if let Some(name) = &draft.value.name {
             if let Some(earlier) = seen.iter().find(|earlier| earlier.value == name.value) {
                 let line = context.problems.line(earlier.at);
                 let message = format!("a plugin on line {line} is named `{}` already", name.value.0);
@@ -28,27 +38,22 @@ pub(super) fn plugins(raw: Vec<RawPlugin>, watched: &Watched, context: &mut Cont
             }
             seen.push(name.clone());
         }
-        plugins.extend(plugin(raw, watched, context));
+        plugins.extend(plugin(draft, watched, context));
     }
     plugins
 }
 
-/// None where the name or the source is missing, which is noted by then; the rest is judged all the same.
-fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> Option<Plugin> {
-    let source = raw.source.and_then(|text| source(&text, context));
-    let instance = calls::instance(raw.instance, context);
-    let subscriptions = subscription::subscriptions(raw.on, &raw.place, watched, context);
-    let queue = queue::queue(&raw.queue, context);
-    let workqueue = workqueue::workqueue(&raw.workqueue, context);
-    let retry = calls::retry(&raw.retry, context);
-    let quarantine = queue::quarantine(&raw.quarantine, context);
-    let reload = calls::reload(&raw.reload, context);
-    let limits = calls::limits(&raw.limits, context);
-    let config_files = raw.config_files.into_iter().flat_map(|files| files.value);
-    let config_files = config_files.filter_map(|path| context.path(&path)).collect();
-    let grants = grants::grants(raw.grant, watched, context);
+/// Returns `None` if the name or the source is missing, which is noted. The other keys are judged nevertheless.
+fn plugin(mut draft: Draft<PluginKeys>, watched: &Watched, context: &mut Context<'_, '_>) -> Option<Plugin> {
+    let subscriptions = subscription::subscriptions(&mut draft, watched, context);
+    let keys = draft.value;
+    let instance = calls::instance(&keys, context);
+    let source = keys.source.and_then(|text| source(&text, context));
+    let calls::Settled { queue, workqueue, retry, quarantine } = calls::settle(&keys.common, context);
+    let config_files = keys.config_files.iter().filter_map(|path| context.path(path)).collect();
+    let grants = grants::grants(keys.grant.value, watched, context);
     Some(Plugin {
-        name: raw.name?.value.0,
+        name: keys.name?.value.0,
         source: source?,
         instance,
         subscriptions,
@@ -56,13 +61,13 @@ fn plugin(raw: RawPlugin, watched: &Watched, context: &mut Context<'_, '_>) -> O
         workqueue,
         retry,
         quarantine,
-        reload,
-        on_reload: raw.on_reload.map(|word| word.value).unwrap_or_default(),
-        limits,
+        reload: keys.common.reload.value,
+        on_reload: keys.on_reload,
+        limits: keys.common.limits.value,
         grants,
         config_files,
-        log_level: raw.log_level.map(|level| level.value),
-        config_json: raw.config_json.unwrap_or_else(|| CONFIG_JSON.to_owned()),
+        log_level: keys.log_level,
+        config_json: keys.config_json.unwrap_or_else(|| CONFIG_JSON.to_owned()),
     })
 }
 

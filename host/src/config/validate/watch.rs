@@ -6,35 +6,40 @@ use std::time::Duration;
 
 use informer_types::Gvr;
 
-pub(in crate::config::validate) use part::{Kept, kept};
+pub(super) use part::{Kept, kept};
 use part::{drop, indexes, keep};
 
-use super::{Context, suggestion};
 use crate::config::{
+    context::{Context, suggestion},
+    key::Draft,
+    keys::WatchKeys,
     problem::Fault,
-    raw::{Located, RawWatch},
-    watch::{LEAST_RESYNC, Watch},
+    table::Located,
+    value::outside as out_of_bounds,
+    watch::{COMPRESSION, LEAST_RESYNC, Watch},
 };
 
-/// Longer is as good as never, and never is written "0s".
-const MOST_RESYNC: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// A longer period would be as good as never, which is written "0s".
+const RESYNC: (Duration, Duration) = (LEAST_RESYNC, Duration::from_secs(7 * 24 * 60 * 60));
 
-/// The watches of a file, and whether these are all: where one cannot be read, a reference to it cannot be judged.
+/// The watches of a file.
 pub(super) struct Watched {
     pub(super) watches: Vec<Watch>,
+    /// No watch is missing because it cannot be read. Otherwise a reference cannot be judged.
     complete: bool,
 }
 
-pub(super) fn watches(raw: Option<Vec<RawWatch>>, context: &mut Context<'_, '_>) -> Watched {
-    let Some(raw) = raw else { return Watched { watches: Vec::new(), complete: false } };
-    if raw.is_empty() {
+/// `None` stands for a `watch` that is no array of tables.
+pub(super) fn watches(written: Option<Vec<Draft<WatchKeys>>>, context: &mut Context<'_, '_>) -> Watched {
+    let Some(written) = written else { return Watched { watches: Vec::new(), complete: false } };
+    if written.is_empty() {
         let remedy = "add [[watch]] with gvr = \"apps/v1/deployments\", or another resource";
         context.problems.add(0, "", Fault::new("nothing is watched", remedy));
     }
-    let mut watched = Watched { watches: Vec::with_capacity(raw.len()), complete: !raw.is_empty() };
+    let mut watched = Watched { watches: Vec::with_capacity(written.len()), complete: !written.is_empty() };
     let mut seen: Vec<Located<Gvr>> = Vec::new();
-    for mut raw in raw {
-        let Some(gvr) = raw.gvr.take() else {
+    for Draft { value: mut keys, .. } in written {
+        let Some(gvr) = keys.gvr.take() else {
             watched.complete = false;
             continue;
         };
@@ -44,47 +49,50 @@ pub(super) fn watches(raw: Option<Vec<RawWatch>>, context: &mut Context<'_, '_>)
             let message = format!("`{}` is watched already on line {line}", gvr.value);
             context.refuse(&gvr, Fault::new(message, remedy));
         }
-        watched.watches.push(watch(gvr.value.clone(), raw, context));
+        watched.watches.push(watch(gvr.value.clone(), keys, context));
         seen.push(gvr);
     }
     watched
 }
 
-fn watch(gvr: Gvr, raw: RawWatch, context: &mut Context<'_, '_>) -> Watch {
-    let namespaces = raw.namespaces.map(|list| {
+fn watch(gvr: Gvr, keys: WatchKeys, context: &mut Context<'_, '_>) -> Watch {
+    let namespaces = keys.namespaces.map(|list| {
         let list = context.some_distinct(list, "all namespaces", |namespace| namespace.0.clone());
         list.into_iter().map(|namespace| namespace.0).collect()
     });
-    let metadata_only = raw.metadata_only.is_some_and(|metadata_only| metadata_only.value);
-    let dropped = raw.drop.as_ref().map(|drop| drop.at);
-    let keep = keep(raw.keep, dropped, metadata_only, context);
-    let drop = drop(raw.drop, context);
-    let indexes = indexes(raw.index, &kept(&keep, &drop, metadata_only), context);
+    let metadata_only = keys.metadata_only;
+    let dropped = keys.drop.as_ref().map(|drop| drop.at);
+    let keep = keep(keys.keep, dropped, metadata_only, context);
+    let drop = drop(keys.drop, context);
+    let indexes = indexes(keys.index, &kept(&keep, &drop, metadata_only), context);
     Watch {
         gvr,
         namespaces: namespaces.unwrap_or_default(),
-        labels: raw.labels.map(|labels| labels.value).unwrap_or_default(),
-        fields: raw.fields.map(|fields| fields.value).unwrap_or_default(),
-        resync: raw.resync.and_then(|period| resync(&period, context)),
+        labels: keys.labels,
+        fields: keys.fields,
+        resync: keys.resync.and_then(|period| resync(&period, context)),
         drop,
         keep,
         metadata_only,
-        compression: raw.compression.map(|compression| compression.value).unwrap_or_default(),
+        compression: keys.compression.unwrap_or(COMPRESSION),
         indexes,
     }
 }
 
-/// The period meant: none for zero, which is how never is written (P-9).
+/// The period. Returns `None` for zero, which means never (P-9).
 pub(super) fn resync(period: &Located<Duration>, context: &mut Context<'_, '_>) -> Option<Duration> {
     if period.value.is_zero() {
         return None;
     }
-    Some(context.within(Some(period), LEAST_RESYNC, (LEAST_RESYNC, MOST_RESYNC)))
+    if let Some(fault) = out_of_bounds(&period.value, &RESYNC) {
+        context.refuse(period, fault);
+    }
+    Some(period.value)
 }
 
 /// The fault of a reference to a namespace that the watch does not cover; `None` if the watch covers it.
 pub(super) fn outside(watch: &Watch, namespace: &str) -> Option<Fault> {
-    if watch.namespaces.is_empty() || watch.namespaces.iter().any(|of| of == namespace) {
+    if watch.covers(namespace) {
         return None;
     }
     let message = format!("`{}` is not watched in namespace `{namespace}`", watch.gvr);
@@ -95,7 +103,7 @@ pub(super) fn outside(watch: &Watch, namespace: &str) -> Option<Fault> {
 // === impl Watched ===
 
 impl Watched {
-    /// The watch of this resource. A reference to none is noted.
+    /// The watch of this resource. A resource without a watch is noted.
     pub(super) fn find(&self, gvr: &Located<Gvr>, context: &mut Context<'_, '_>) -> Option<&Watch> {
         let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);
         if found.is_none() && self.complete {

@@ -1,9 +1,9 @@
-//! Of values beyond what they may be: the least and the most of each.
+//! Values out of bounds: the least and the most of each key.
 
 use super::problems;
 
 #[test]
-fn what_is_too_little_is_told_the_least() {
+fn a_value_below_its_bounds_is_refused_with_the_least() {
     let text = r#"[cluster]
 qps = 0
 burst = 0
@@ -62,7 +62,7 @@ http-body = "1023B"
 }
 
 #[test]
-fn what_is_too_much_is_told_the_most() {
+fn a_value_above_its_bounds_is_refused_with_the_most() {
     let text = r#"[cluster]
 idle-watch-timeout = "25h"
 [host]
@@ -134,7 +134,7 @@ instances = 257
 }
 
 #[test]
-fn what_is_beyond_every_bound_is_told_one() {
+fn a_value_that_no_machine_can_hold_is_refused_with_a_bound() {
     let text = r#"[cluster]
 page-size = 4294967296
 qps = -1
@@ -149,7 +149,7 @@ gvr = "v1/pods"
         r#"2:13: cluster.page-size: 4294967296 is out of range; write a whole number from 0 to 4294967295
 3:7: cluster.qps: -1 is out of range; write a whole number from 0 to 4294967295
 4:22: cluster.idle-watch-timeout: `8761h` is longer than a year; write at most "8760h"
-6:18: host.component-size: `17179869184GiB` is more than this machine can count; write at most "17179869183GiB"
+6:18: host.component-size: `17179869184GiB` is larger than the memory that this machine can address; write at most "17179869183GiB"
 "#
     );
 }

@@ -1,9 +1,9 @@
-//! Of the filters of `[[plugin.on]]`.
+//! The filters of `[[plugin.on]]`.
 
 use super::{plugin_problems, problems};
 
 #[test]
-fn a_bad_filter_is_told_with_what_would_be_right() {
+fn a_malformed_filter_is_refused_with_a_remedy() {
     assert_eq!(
         plugin_problems(
             "labels = \"app in x\"\nfields = \"spec\"\nwhen = 3\nchanged = [\"spec\", \"\", \"/a\", \"/a\"]\nevents = [\"add\"]\n"
@@ -24,7 +24,7 @@ fn a_bad_filter_is_told_with_what_would_be_right() {
 }
 
 #[test]
-fn an_expression_that_cannot_work_is_told_before_anything_runs() {
+fn an_expression_that_cannot_work_is_refused_before_anything_runs() {
     let of = |when: &str| plugin_problems(&format!("when = '{when}'\n"));
     assert_eq!(
         of("object.spec.replicas > 2 && objekt.x"),
@@ -41,7 +41,7 @@ fn an_expression_that_cannot_work_is_told_before_anything_runs() {
 }
 
 #[test]
-fn an_expression_that_cannot_be_asked_is_told_why_and_what_to_write() {
+fn an_expression_that_is_not_supported_is_refused_with_the_reason() {
     let long = format!("object.metadata.name == '{}'", "x".repeat(2030));
     let deep = format!("{} == 0", ["1"; 40].join(" + "));
     for (when, problem) in [
@@ -75,7 +75,7 @@ fn an_expression_that_cannot_be_asked_is_told_why_and_what_to_write() {
 }
 
 #[test]
-fn a_filter_on_what_is_not_kept_of_the_objects_is_refused() {
+fn a_filter_on_a_field_that_is_not_kept_is_refused() {
     let text = "[[watch]]\ngvr = \"v1/pods\"\nmetadata-only = true\n[[watch]]\ngvr = \"v1/nodes\"\nkeep = [\"/status\"]\n\
                 [[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"v1/pods\"\nfields = \"spec.nodeName=a,metadata.name=b\"\n\
                 [[plugin.on]]\nwatch = \"v1/nodes\"\nchanged = [\"/status/phase\", \"/spec\", \"/metadata/labels\"]\n";

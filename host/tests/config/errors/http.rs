@@ -1,9 +1,9 @@
-//! What is said of bad grants of HTTP, and of what surrounds them.
+//! HTTP grants, and the keys of `[host]` about HTTP.
 
 use super::{plugin_problems, problems};
 
 #[test]
-fn a_place_that_cannot_be_granted_says_why() {
+fn a_destination_that_cannot_be_granted_is_refused_with_the_reason() {
     let text = r#"[plugin.grant]
 http = [
   "hooks.example.com",
@@ -46,14 +46,14 @@ metric-series = 1000000
 }
 
 #[test]
-fn what_all_requests_are_kept_away_from_must_be_a_network() {
+fn a_denied_destination_must_be_a_network() {
     let text = "[host]\nhttp-deny = [\"10.0.0.0/33\", \"10.0.0.5\", \"kubernetes\"]\nhttp-ca = \"\"\n[[watch]]\ngvr = \"v1/pods\"\n";
     let remedy = r#"write for example "10.0.0.0/24", or "10.0.0.5" for one address"#;
     assert_eq!(
         problems(text),
         format!(
-            r#"2:14: host.http-deny[0]: `10.0.0.0/33` is no network; {remedy}
-2:41: host.http-deny[2]: `kubernetes` is no network; {remedy}
+            r#"2:14: host.http-deny[0]: `10.0.0.0/33` is not a network; {remedy}
+2:41: host.http-deny[2]: `kubernetes` is not a network; {remedy}
 3:11: host.http-ca: not a path; write for example "plugins/hello.wasm"
 "#
         )

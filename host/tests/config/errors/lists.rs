@@ -1,9 +1,9 @@
-//! Of lists and tables of names: what is none, what is empty, what is in them twice.
+//! Lists and tables of names: wrong types, empty lists, repetitions.
 
 use super::{plugin_problems, problems, watch_problems};
 
 #[test]
-fn what_is_no_list_is_shown_how_one_is_written() {
+fn a_value_that_is_not_a_list_is_refused_with_an_example() {
     let text = r#"[host]
 http-deny = "10.0.0.0/8"
 [[watch]]
@@ -45,7 +45,7 @@ http = 1
 }
 
 #[test]
-fn what_a_list_has_twice_stands_there_once() {
+fn a_repeated_element_of_a_list_is_refused() {
     assert_eq!(
         problems("[host]\nhttp-deny = [\"10.0.0.5\", \"10.0.0.5/32\"]\n[[watch]]\ngvr = \"v1/pods\"\n"),
         "2:26: host.http-deny[1]: `10.0.0.5/32` is listed twice; remove one\n"
@@ -57,7 +57,7 @@ fn what_a_list_has_twice_stands_there_once() {
 }
 
 #[test]
-fn no_events_at_all_are_not_three() {
+fn an_empty_list_of_events_is_refused() {
     assert_eq!(
         plugin_problems("events = []\n"),
         "10:10: plugin.hello.on[0].events: the list is empty; leave the key out for all three\n"
@@ -65,7 +65,7 @@ fn no_events_at_all_are_not_three() {
 }
 
 #[test]
-fn a_table_that_no_guest_could_read_is_refused_where_it_is_too_deep() {
+fn a_plugin_configuration_that_is_nested_too_deeply_is_refused() {
     let nested = |levels: usize| {
         let (open, close) = ("[".repeat(levels), "]".repeat(levels));
         format!("[plugin.config]\nx = {open}{close}\n")

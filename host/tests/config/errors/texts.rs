@@ -1,4 +1,4 @@
-//! Of texts that cannot be read as what they are to be.
+//! Texts that cannot be parsed.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use super::problems;
 
 const WATCH: &str = "[[watch]]\ngvr = \"v1/pods\"\n";
 
-/// With this line in this table; the line is the second one.
+/// The problems of a file with this line in this table; it is the second line.
 fn told(table: &str, line: &str) -> String {
     problems(&format!("{table}\n{line}\n{WATCH}"))
 }
 
 #[test]
-fn a_url_of_no_api_server_is_told_why() {
+fn a_url_that_is_no_api_server_is_refused_with_the_reason() {
     let remedy = r#"write for example "https://10.0.0.1:6443""#;
     for (url, problem) in [
         ("", "empty string"),
@@ -39,7 +39,7 @@ fn a_url_of_no_api_server_is_told_why() {
 }
 
 #[test]
-fn an_address_or_a_context_that_is_none_is_told_how_it_is_written() {
+fn a_malformed_address_or_context_is_refused_with_an_example() {
     for (table, line, problem) in [
         (
             "[host]",
@@ -68,7 +68,7 @@ fn an_address_or_a_context_that_is_none_is_told_how_it_is_written() {
 }
 
 #[test]
-fn a_path_below_the_home_of_nobody_is_refused() {
+fn a_path_below_a_missing_home_directory_is_refused() {
     let text = format!(
         "[cluster]\nkubeconfig = \"~/a\"\n[host]\ncache-dir = \"~/b\"\nstate-dir = \"~/c\"\nhttp-ca = \"~/d\"\n{WATCH}\
          [[plugin]]\nname = \"a\"\nsource = \"~/e\"\nconfig-files = [\"/etc/f\", \"~/g\"]\n[[plugin.on]]\nwatch = \"v1/pods\"\n"

@@ -1,9 +1,9 @@
-//! What is said of bad watches.
+//! Invalid watches.
 
 use super::watch_problems;
 
 #[test]
-fn a_bad_watch_is_told_apart_from_a_dangerous_one() {
+fn a_malformed_or_dangerous_watch_is_refused() {
     assert_eq!(
         watch_problems(
             "namespaces = []\nlabels = \"app in x\"\nfields = \"x\"\nresync = \"500ms\"\n\
@@ -13,8 +13,8 @@ fn a_bad_watch_is_told_apart_from_a_dangerous_one() {
 4:10: watch[0].labels: `app in x` is not a label selector: `app in x` is not a label key; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas
 5:10: watch[0].fields: `x` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas, without blanks around the sign
 6:10: watch[0].resync: "500ms" is too small; write at least "1s"
-7:9: watch[0].drop[0]: "/metadata" takes /metadata/name away, which the informer itself needs; drop something else, like "/metadata/managedFields"
-7:22: watch[0].drop[1]: "" takes /metadata/name away, which the informer itself needs; drop something else, like "/metadata/managedFields"
+7:9: watch[0].drop[0]: "/metadata" removes /metadata/name, which the informer itself needs; drop something else, like "/metadata/managedFields"
+7:22: watch[0].drop[1]: "" removes /metadata/name, which the informer itself needs; drop something else, like "/metadata/managedFields"
 7:32: watch[0].drop[3]: `/a` is listed twice; remove one
 8:11: watch[0].index: `A b` is not a name; write at most 63 lower-case letters, digits and `-`, with no `-` at either end
 8:29: watch[0].index.c: the whole object cannot be an index; write the pointer of a field, like "/spec/nodeName"
@@ -24,12 +24,12 @@ fn a_bad_watch_is_told_apart_from_a_dangerous_one() {
 }
 
 #[test]
-fn what_is_kept_of_an_object_must_not_contradict_itself() {
+fn contradictory_keys_about_what_is_kept_are_refused() {
     assert_eq!(
         watch_problems(
             "drop = [\"/status\"]\nkeep = [\"\", \"/spec\", \"/spec\"]\nindex = { a = \"/data\" }\n"
         ),
-        r#"4:8: watch[0].keep: `keep` says all that stays, and `drop` on line 3 what does not; remove one of them
+        r#"4:8: watch[0].keep: `keep` lists all that is kept, and `drop` on line 3 what is removed; remove one of them
 4:9: watch[0].keep[0]: "" is the whole object; leave `keep` out to keep everything
 4:22: watch[0].keep[2]: `/spec` is listed twice; remove one
 "#
@@ -48,7 +48,7 @@ fn what_is_kept_of_an_object_must_not_contradict_itself() {
 }
 
 #[test]
-fn an_index_over_what_is_not_kept_is_refused() {
+fn an_index_over_a_field_that_is_not_kept_is_refused() {
     assert_eq!(
         watch_problems(
             "keep = [\"/spec/a\"]\nindex = { b = \"/spec/b\", c = \"/spec/a/x\", d = \"/metadata/labels/x\" }\n"
@@ -71,7 +71,7 @@ fn an_index_over_what_is_not_kept_is_refused() {
 }
 
 #[test]
-fn a_list_whose_every_element_is_bad_is_not_called_empty_too() {
+fn a_list_of_malformed_elements_is_not_reported_as_empty() {
     assert_eq!(
         watch_problems("namespaces = [\"A\"]\n"),
         "3:15: watch[0].namespaces[0]: `A` is not a name; write at most 63 lower-case letters, digits and `-`, \

@@ -1,9 +1,9 @@
-//! Of keys that take one of a few words, and of keys that have no meaning beside another.
+//! Keys that take one of a few words, and keys that are useless beside another.
 
 use super::{plugin_problems, problems};
 
 #[test]
-fn a_word_that_there_is_not_is_told_which_there_are() {
+fn an_unknown_word_is_refused_with_the_known_words() {
     let text = r#"[cluster]
 watch-list = "never"
 [host]
@@ -41,19 +41,19 @@ initial = "replay"
 }
 
 #[test]
-fn an_instance_of_one_call_is_neither_idle_nor_called_often() {
+fn keys_of_warm_instances_are_refused_for_fresh_ones() {
     let text = "[[watch]]\ngvr = \"v1/pods\"\n[[plugin]]\nname = \"a\"\nsource = \"a\"\ninstance = \"fresh\"\n\
                 max-calls = 3\nidle-timeout = \"1m\"\n[[plugin.on]]\nwatch = \"v1/pods\"\n";
     assert_eq!(
         problems(text),
-        r#"7:13: plugin.a.max-calls: it has no meaning where each call has its own instance; remove it, or write instance = "warm"
-8:16: plugin.a.idle-timeout: it has no meaning where each call has its own instance; remove it, or write instance = "warm"
+        r#"7:13: plugin.a.max-calls: it has no meaning if each call has its own instance; remove it, or write instance = "warm"
+8:16: plugin.a.idle-timeout: it has no meaning if each call has its own instance; remove it, or write instance = "warm"
 "#
     );
 }
 
 #[test]
-fn a_longest_wait_below_the_default_of_the_first_one_is_told_to_shorten_that() {
+fn a_longest_wait_below_the_default_first_wait_is_refused() {
     assert_eq!(
         plugin_problems("[plugin.quarantine]\nmax = \"500ms\"\n"),
         "11:7: plugin.hello.quarantine.max: `max` is shorter than `min`; write a shorter `min` too\n"

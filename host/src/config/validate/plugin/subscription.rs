@@ -4,36 +4,38 @@ use std::collections::BTreeSet;
 
 use informer_types::{FieldSelector, Gvr, Pointer};
 
-use super::{Context, Watched};
 use crate::config::{
+    context::Context,
+    key::Draft,
+    keys::{OnKeys, PluginKeys},
     plugin::{Events, Subscription},
     problem::Fault,
-    raw::{EventKind, Located, Name, RawOn},
-    validate::watch::{Kept, kept, outside, resync},
+    table::Located,
+    validate::watch::{Kept, Watched, kept, outside, resync},
+    value::{EventKind, Name},
     watch::Watch,
 };
 
 pub(super) fn subscriptions(
-    raw: Option<Vec<RawOn>>,
-    plugin: &Located<()>,
+    plugin: &mut Draft<PluginKeys>,
     watched: &Watched,
     context: &mut Context<'_, '_>,
 ) -> Vec<Subscription> {
-    let Some(raw) = raw else { return Vec::new() };
-    if raw.is_empty() {
+    let written = std::mem::take(&mut plugin.value.on);
+    if let Some(place) = plugin.place.as_ref().filter(|_| written.is_empty() && !plugin.is_refused("on")) {
         let remedy = "add [[plugin.on]] with watch = \"apps/v1/deployments\", or another resource";
-        context.refuse(plugin, Fault::new("it subscribes to nothing and would never be called", remedy));
+        context.refuse(place, Fault::new("it subscribes to nothing and would never be called", remedy));
     }
     let mut seen: Vec<Located<Gvr>> = Vec::new();
-    let mut subscriptions = Vec::with_capacity(raw.len());
-    for mut raw in raw {
-        let Some(gvr) = raw.watch.take() else { continue };
+    let mut subscriptions = Vec::with_capacity(written.len());
+    for Draft { value: mut keys, .. } in written {
+        let Some(gvr) = keys.watch.take() else { continue };
         if let Some(earlier) = seen.iter().find(|earlier| earlier.value == gvr.value) {
             let line = context.problems.line(earlier.at);
             let message = format!("it is subscribed to `{}` already on line {line}", gvr.value);
             context.refuse(&gvr, Fault::new(message, "remove one: each event would be delivered twice"));
         }
-        subscriptions.push(subscription(&gvr, raw, watched, context));
+        subscriptions.push(subscription(&gvr, keys, watched, context));
         seen.push(gvr);
     }
     subscriptions
@@ -41,26 +43,26 @@ pub(super) fn subscriptions(
 
 fn subscription(
     gvr: &Located<Gvr>,
-    raw: RawOn,
+    keys: OnKeys,
     watched: &Watched,
     context: &mut Context<'_, '_>,
 ) -> Subscription {
     let watch = watched.find(gvr, context);
     let kept = watch.map(|watch| kept(&watch.keep, &watch.drop, watch.metadata_only));
     let inherited = watch.and_then(|watch| watch.resync);
-    let events = raw.events.map_or(Events::ALL, |list| events(list, context));
+    let events = keys.events.map_or(Events::ALL, |list| events(list, context));
     Subscription {
         watch: gvr.value.clone(),
         events,
-        namespaces: raw.namespaces.map(|list| namespaces(list, watch, context)).unwrap_or_default(),
-        labels: raw.labels.map(|labels| labels.value).unwrap_or_default(),
-        fields: raw.fields.map(|selector| fields(selector, kept.as_ref(), context)).unwrap_or_default(),
-        when: raw.when.map(|when| when.value),
-        changed: raw.changed.map(|list| changed(list, events, kept.as_ref(), context)).unwrap_or_default(),
-        resync: raw.resync.map_or(inherited, |period| resync(&period, context)),
-        relist: raw.relist.map(|relist| relist.value).unwrap_or_default(),
-        initial: raw.initial.map(|initial| initial.value).unwrap_or_default(),
-        enqueue: raw.enqueue.map(|enqueue| enqueue.value).unwrap_or_default(),
+        namespaces: keys.namespaces.map(|list| namespaces(list, watch, context)).unwrap_or_default(),
+        labels: keys.labels,
+        fields: keys.fields.map(|selector| fields(selector, kept.as_ref(), context)).unwrap_or_default(),
+        when: keys.when,
+        changed: keys.changed.map(|list| changed(list, events, kept.as_ref(), context)).unwrap_or_default(),
+        resync: keys.resync.map_or(inherited, |period| resync(&period, context)),
+        relist: keys.relist,
+        initial: keys.initial,
+        enqueue: keys.enqueue,
     }
 }
 
@@ -79,7 +81,7 @@ fn namespaces(
     names.into_iter().map(|name| name.0).collect()
 }
 
-/// A field that is not kept would be the empty text of every object.
+/// A field that is not kept would be the empty text in every object.
 fn fields(
     selector: Located<FieldSelector>,
     kept: Option<&Kept<'_>>,

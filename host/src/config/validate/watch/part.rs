@@ -1,21 +1,16 @@
-//! How much of its objects a watch keeps: `drop`, `keep`, `metadata-only`, and the indexes over what is left.
+//! The parts of its objects that a watch keeps: `drop`, `keep` and `metadata-only`, and the indexes over them.
 
 use std::collections::BTreeMap;
 
 use informer_types::Pointer;
 
-use super::Context;
-use crate::config::{
-    problem::Fault,
-    raw::{Located, Name},
-    watch::DROP,
-};
+use crate::config::{context::Context, problem::Fault, table::Located, value::Name, watch::DROP};
 
-/// What an informer tells objects and their versions apart by.
+/// What an informer identifies objects and their versions by.
 const IDENTITY: [&str; 4] =
     ["/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/resourceVersion"];
 
-/// What stays of an object.
+/// The parts of its objects that a watch keeps.
 pub(in crate::config::validate) struct Kept<'a> {
     keep: &'a [Pointer],
     drop: &'a [Pointer],
@@ -38,13 +33,12 @@ pub(super) fn drop(
         return DROP.iter().filter_map(|pointer| pointer.parse().ok()).collect();
     };
     for pointer in &list.value {
-        // A pointer above one of them takes it along.
+        // A pointer above one of them removes it, too.
         let needed = IDENTITY
             .iter()
             .find(|needed| needed.parse().is_ok_and(|needed: Pointer| covers(&pointer.value, &needed)));
         if let Some(needed) = needed {
-            let message =
-                format!("\"{}\" takes {needed} away, which the informer itself needs", pointer.value);
+            let message = format!("\"{}\" removes {needed}, which the informer itself needs", pointer.value);
             context.refuse(
                 pointer,
                 Fault::new(message, "drop something else, like \"/metadata/managedFields\""),
@@ -54,7 +48,7 @@ pub(super) fn drop(
     context.distinct(list.value, Pointer::to_string)
 }
 
-/// `dropped` is where the file has a `drop` of its own.
+/// `dropped` is the place of `drop`, if it is written.
 pub(super) fn keep(
     raw: Option<Located<Vec<Located<Pointer>>>>,
     dropped: Option<usize>,
@@ -64,7 +58,7 @@ pub(super) fn keep(
     let Some(list) = raw else { return Vec::new() };
     if let Some(dropped) = dropped {
         let line = context.problems.line(dropped);
-        let message = format!("`keep` says all that stays, and `drop` on line {line} what does not");
+        let message = format!("`keep` lists all that is kept, and `drop` on line {line} what is removed");
         context.refuse(&list, Fault::new(message, "remove one of them"));
     }
     for pointer in &list.value {
@@ -101,7 +95,7 @@ pub(super) fn indexes(
 // === impl Kept ===
 
 impl Kept<'_> {
-    /// What to change where nothing is left at the pointer.
+    /// The remedy, if nothing is kept at the pointer.
     pub(in crate::config::validate) fn without(&self, pointer: &Pointer) -> Option<String> {
         if self.metadata_only && !is_metadata(pointer) {
             return Some("remove metadata-only, or name something below \"/metadata\"".to_owned());
@@ -118,7 +112,7 @@ impl Kept<'_> {
     }
 }
 
-/// True where `lower` is at `upper` or below it.
+/// Returns true if `lower` is at `upper` or below it.
 fn covers(upper: &Pointer, lower: &Pointer) -> bool {
     lower.tokens().starts_with(upper.tokens())
 }

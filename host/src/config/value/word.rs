@@ -1,19 +1,17 @@
 //! Values that are one of a few words.
 
+use informer_cache::{Compression, WatchListMode};
+use informer_dispatch::Fate;
 use informer_runtime::LogLevel;
 
 use super::scalar::Choice;
 use crate::{
-    config::{
-        cluster::WatchList,
-        plugin::{Enqueue, Initial, OnExhausted, OnReload, Relist},
-        watch::Compression,
-    },
+    config::plugin::{Enqueue, Initial, OnReload, Relist},
     logging::LEVELS,
     logging::LogFormat,
 };
 
-/// A kind of event, as listed in `events`.
+/// An element of `events`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventKind {
     Add,
@@ -21,14 +19,14 @@ pub(crate) enum EventKind {
     Delete,
 }
 
-/// The life of an instance, as written in `instance`.
+/// The value of `instance`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstanceKind {
     Warm,
     Fresh,
 }
 
-/// The word of `delivery`.
+/// The value of `delivery`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum DeliveryKind {
     #[default]
@@ -59,7 +57,7 @@ impl Choice for Compression {
     const WORDS: &'static [(&'static str, Self)] = &[("zstd", Self::Zstd), ("off", Self::Off)];
 }
 
-impl Choice for WatchList {
+impl Choice for WatchListMode {
     const WORDS: &'static [(&'static str, Self)] =
         &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)];
 }
@@ -73,7 +71,7 @@ impl Choice for Enqueue {
         &[("object", Self::Object), ("controller", Self::Controller)];
 }
 
-impl Choice for OnExhausted {
+impl Choice for Fate {
     const WORDS: &'static [(&'static str, Self)] =
         &[("dead-letter", Self::DeadLetter), ("drop", Self::Drop), ("quarantine", Self::Quarantine)];
 }

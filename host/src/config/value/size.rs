@@ -1,7 +1,8 @@
 //! Numbers of bytes.
 
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
+use serde_json::{Value, json};
 use toml::de::DeValue;
 
 use super::scalar::Scalar;
@@ -27,7 +28,10 @@ impl Size {
                 let bytes = number.parse().ok().and_then(|number: usize| number.checked_mul(factor));
                 bytes.map(Self).ok_or_else(|| {
                     let most = format!("write at most \"{}GiB\"", usize::MAX >> 30);
-                    Fault::new(format!("`{text}` is more than this machine can count"), most)
+                    Fault::new(
+                        format!("`{text}` is larger than the memory that this machine can address"),
+                        most,
+                    )
                 })
             }
             _ => Err(Fault::new(format!("`{text}` is not a size"), remedy(number, unit, is_number))),
@@ -62,6 +66,20 @@ impl Scalar for Size {
             _ => None,
         }
     }
+
+    fn shown(&self) -> String {
+        format!("\"{self}\"")
+    }
+
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        self.partial_cmp(other)
+    }
+
+    fn schema(bounds: Option<&(Self, Self)>) -> Value {
+        let text = json!({"type": "string", "pattern": "^[0-9]+(B|KiB|MiB|GiB)$"});
+        let (least, most) = bounds.map_or((0, usize::MAX >> 1), |(least, most)| (least.0, most.0));
+        json!({"anyOf": [text, {"type": "integer", "minimum": least, "maximum": most}]})
+    }
 }
 
 impl fmt::Display for Size {
@@ -89,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_its_unit_or_with_another_is_refused() {
+    fn a_text_without_a_unit_or_with_an_unknown_one_is_refused() {
         for (text, remedy) in [
             ("64Mi", "did you mean \"64MiB\"?"),
             ("64MB", "did you mean \"64MiB\"?"),
@@ -113,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_back(bytes: usize) {
+        fn a_shown_size_reads_back(bytes: usize) {
             prop_assert_eq!(Size::parse(&Size(bytes).to_string()), Ok(Size(bytes)));
         }
     }

@@ -1,13 +1,14 @@
-//! Lengths of time.
+//! Durations.
 
-use std::time::Duration;
+use std::{cmp::Ordering, time::Duration};
 
 use jiff::SignedDuration;
+use serde_json::{Value, json};
 
 use super::scalar::FromText;
 use crate::config::problem::Fault;
 
-/// No wait of the host is meant to be longer, and deadlines computed from one must not overflow.
+/// The longest duration. A deadline computed from it does not overflow.
 const MOST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 // === impl Duration ===
@@ -25,7 +26,7 @@ impl FromText for Duration {
             let remedy = "write numbers with the units h, m, s or ms, like \"30s\", \"1h30m\" or \"500ms\"";
             Fault::new(format!("`{text}` is not a duration"), remedy)
         };
-        // jiff also reads ISO 8601 and whole words; one way to write a thing is enough.
+        // jiff also reads ISO 8601 and whole words. The file has one notation.
         if !is_plain(text) {
             return Err(invalid());
         }
@@ -36,9 +37,21 @@ impl FromText for Duration {
         }
         Ok(duration)
     }
+
+    fn shown(&self) -> String {
+        format!("\"{}\"", plain(*self))
+    }
+
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        self.partial_cmp(other)
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "pattern": "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$"})
+    }
 }
 
-/// True for digits, each followed by one of the four units, and nothing else.
+/// Returns true if the text is numbers, each followed by one of the four units.
 fn is_plain(text: &str) -> bool {
     let mut rest = text;
     while !rest.is_empty() {
@@ -53,8 +66,8 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty()
 }
 
-/// As it is written in the file: `1h30m`.
-pub(crate) fn shown(duration: Duration) -> String {
+/// The notation of the file, without quotes: `1h30m`.
+pub(super) fn plain(duration: Duration) -> String {
     let (seconds, millis) = (duration.as_secs(), duration.subsec_millis());
     let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s"), (millis.into(), "ms")];
     let text: String =
@@ -83,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_is_refused_with_examples() {
+    fn any_other_text_is_refused_with_examples() {
         for text in [
             "",
             "30",
@@ -122,10 +135,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_back(millis in 0..=31_536_000_000_u64) {
+        fn a_shown_duration_reads_back(millis in 0..=31_536_000_000_u64) {
             let duration = Duration::from_millis(millis);
 
-            prop_assert_eq!(Duration::parse(&shown(duration)), Ok(duration));
+            prop_assert_eq!(Duration::parse(&plain(duration)), Ok(duration));
         }
     }
 }

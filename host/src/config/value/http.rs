@@ -1,4 +1,4 @@
-//! Where plugins' HTTP requests may go, and where not.
+//! Destinations of plugins' HTTP requests.
 
 use informer_runtime::capabilities::HttpGrant;
 use ipnet::IpNet;
@@ -16,7 +16,7 @@ impl FromText for HttpGrant {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error| Fault::told(&error))
+        text.parse().map_err(|error| Fault::of(&error))
     }
 }
 
@@ -33,7 +33,7 @@ impl FromText for IpNet {
         let address = || text.parse().map(|address: std::net::IpAddr| Self::from(address));
         text.parse().or_else(|_| address()).map_err(|_| {
             let remedy = "write for example \"10.0.0.0/24\", or \"10.0.0.5\" for one address";
-            Fault::new(format!("`{text}` is no network"), remedy)
+            Fault::new(format!("`{text}` is not a network"), remedy)
         })
     }
 }

@@ -1,17 +1,21 @@
-//! A free table becomes JSON text.
+//! The conversion of a free table to JSON text.
 
 use serde_json::{Map, Number, Value};
 use toml::de::DeValue;
 
 use crate::config::problem::{Fault, Problems};
 
-/// Deeper tables are refused. No configuration needs more, and a plugin's JSON parser recurses on its own
-/// small stack (serde_json itself stops at 128).
+/// The deepest nesting that is accepted. The JSON parser of a plugin recurses on a small stack; serde_json itself stops at
+/// 128 levels.
 const MAX_DEPTH: usize = 64;
 
-/// The value as compact JSON, keys sorted; dates become texts. None where a value has no equal in JSON: that
-/// is noted at its own place.
-pub(super) fn text(root: (&DeValue<'_>, usize), path: &str, problems: &mut Problems<'_>) -> Option<String> {
+/// The value as compact JSON with sorted keys. Dates become texts. Returns `None` if a value has no equal in JSON; the
+/// problem is noted at the place of the value.
+pub(in crate::config) fn text(
+    root: (&DeValue<'_>, usize),
+    path: &str,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
     Some(convert(root, (path, 0), problems)?.to_string())
 }
 
@@ -38,7 +42,7 @@ fn convert(
             parsed.or_else(|| refuse(format!("the number {number} has no equal in JSON"), at, path, problems))
         }
         DeValue::Array(items) => {
-            // No early end: every element's problem is noted.
+            // All elements are converted, so that the problem of each is noted.
             let convert_item = |(index, item): (usize, &toml::Spanned<DeValue<'_>>)| {
                 let path = format!("{path}[{index}]");
                 convert((item.get_ref(), item.span().start), (&path, depth + 1), problems)

@@ -1,8 +1,10 @@
-//! Shares of the processors.
+//! Shares of processor time.
 
-use std::{fmt, time::Duration};
+use std::{cmp::Ordering, fmt, time::Duration};
 
-use super::{duration::shown, scalar::FromText};
+use serde_json::{Value, json};
+
+use super::{duration::plain, scalar::FromText};
 use crate::config::problem::Fault;
 
 const PER_SECOND: &str = "/s";
@@ -30,11 +32,23 @@ impl FromText for Share {
             )),
         }
     }
+
+    fn shown(&self) -> String {
+        format!("\"{self}\"")
+    }
+
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        self.partial_cmp(other)
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "pattern": "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?/s$"})
+    }
 }
 
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{PER_SECOND}", shown(self.0))
+        write!(f, "{}{PER_SECOND}", plain(self.0))
     }
 }
 
@@ -43,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_time_a_second() {
+    fn a_share_is_processor_time_per_second() {
         for (text, millis) in [("200ms/s", 200), ("2s/s", 2_000), ("1s500ms/s", 1_500)] {
             assert_eq!(Share::parse(text), Ok(Share(Duration::from_millis(millis))), "{text}");
             assert_eq!(Share(Duration::from_millis(millis)).to_string(), text);
@@ -51,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_is_refused_with_examples() {
+    fn any_other_text_is_refused_with_examples() {
         for text in
             ["", "200ms", "200ms/m", "20%", "0.2", "200 ms/s", "200ms / s", "/s", "-1s/s", "9999999h/s"]
         {

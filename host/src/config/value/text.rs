@@ -1,9 +1,9 @@
-//! Texts that are taken as they are, or nearly.
+//! Texts with few rules.
 
 use super::scalar::FromText;
 use crate::{config::problem::Fault, logging};
 
-/// Any text but an empty one.
+/// A text that is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Text(pub(crate) String);
 
@@ -11,7 +11,7 @@ pub(crate) struct Text(pub(crate) String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathText(pub(crate) String);
 
-/// A log filter as `tracing-subscriber` reads it: `info,informer_cache=debug`.
+/// A log filter in the syntax of `tracing-subscriber`: `info,informer_cache=debug`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LogFilter(pub(crate) String);
 

@@ -1,4 +1,4 @@
-//! Lines of `[plugin.grant]` about Kubernetes objects.
+//! Grants on Kubernetes objects, as `[plugin.grant]` lists them.
 
 use informer_types::{InvalidGrant, ReadGrant, SecretGrant, WriteGrant};
 
@@ -15,7 +15,7 @@ impl FromText for ReadGrant {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: InvalidGrant| Fault::told(&error))
+        text.parse().map_err(|error: InvalidGrant| Fault::of(&error))
     }
 }
 
@@ -27,7 +27,7 @@ impl FromText for WriteGrant {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: InvalidGrant| Fault::told(&error))
+        text.parse().map_err(|error: InvalidGrant| Fault::of(&error))
     }
 }
 
@@ -39,6 +39,6 @@ impl FromText for SecretGrant {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: InvalidGrant| Fault::told(&error))
+        text.parse().map_err(|error: InvalidGrant| Fault::of(&error))
     }
 }

@@ -1,4 +1,4 @@
-//! Texts with a syntax of Kubernetes' own.
+//! Texts with a syntax that Kubernetes or CEL defines.
 
 use informer_dispatch::When;
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
@@ -6,15 +6,15 @@ use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 use super::scalar::FromText;
 use crate::config::problem::Fault;
 
-/// A DNS label (RFC 1123): the name of a namespace, and what we name plugins and indexes by, because such a
-/// name fits into a metric, a URL and a file name alike.
+/// A DNS label (RFC 1123). Namespaces, plugins and indexes have such names, because they fit into a metric, a URL and a
+/// file name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name(pub(crate) String);
 
 // === impl Name ===
 
 impl Name {
-    /// True for up to 63 lower-case letters, digits and `-`, no `-` at either end.
+    /// Returns true for 1 to 63 lower-case letters, digits and `-`, no `-` at either end.
     pub(crate) fn fits(text: &str) -> bool {
         let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         (1..=63).contains(&text.len())
@@ -50,7 +50,7 @@ impl FromText for FieldSelector {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: informer_types::InvalidFieldSelector| Fault::told(&error))
+        text.parse().map_err(|error: informer_types::InvalidFieldSelector| Fault::of(&error))
     }
 }
 
@@ -64,7 +64,7 @@ impl FromText for Gvr {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: informer_types::InvalidGvr| Fault::told(&error))
+        text.parse().map_err(|error: informer_types::InvalidGvr| Fault::of(&error))
     }
 }
 
@@ -76,7 +76,7 @@ impl FromText for LabelSelector {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: informer_types::InvalidSelector| Fault::told(&error))
+        text.parse().map_err(|error: informer_types::InvalidSelector| Fault::of(&error))
     }
 }
 
@@ -88,7 +88,7 @@ impl FromText for Pointer {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: informer_types::InvalidPointer| Fault::told(&error))
+        text.parse().map_err(|error: informer_types::InvalidPointer| Fault::of(&error))
     }
 }
 
@@ -102,7 +102,7 @@ impl FromText for When {
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|error: informer_dispatch::InvalidWhen| Fault::told(&error))
+        text.parse().map_err(|error: informer_dispatch::InvalidWhen| Fault::of(&error))
     }
 }
 

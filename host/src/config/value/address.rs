@@ -1,4 +1,4 @@
-//! Where to listen, and whom to call.
+//! Addresses and URLs.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,7 +7,7 @@ use http::Uri;
 use super::scalar::FromText;
 use crate::config::{loopback::loopback, problem::Fault};
 
-/// The admin endpoint: an address, or none.
+/// The address of the admin endpoint; `None` turns it off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Admin(pub(crate) Option<SocketAddr>);
 
@@ -28,7 +28,11 @@ impl FromText for Admin {
         if text == "off" {
             return Ok(Self(None));
         }
-        loopback(text).map(|address| Self(Some(address))).map_err(|error| Fault::told(&error))
+        loopback(text).map(|address| Self(Some(address))).map_err(|error| Fault::of(&error))
+    }
+
+    fn shown(&self) -> String {
+        self.0.map_or_else(|| "\"off\"".to_owned(), |address| format!("\"{address}\""))
     }
 }
 
@@ -51,7 +55,7 @@ impl FromText for ServerUrl {
             return Err(invalid("it has no host"));
         };
         if authority.as_str().contains('@') {
-            // Not `text`: it holds a password.
+            // The message does not repeat `text`, which holds a password.
             let remedy = "put them into a kubeconfig and name it under [cluster] kubeconfig";
             return Err(Fault::new("a URL must not hold credentials", remedy));
         }
@@ -82,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn https_goes_anywhere_and_http_nowhere_but_home() {
+    fn https_reaches_any_host_and_http_only_this_machine() {
         for text in [
             "https://10.0.0.1:6443",
             "https://k8s.example.com/k8s/clusters/c-1",

@@ -1,0 +1,73 @@
+//! From the text of a file to its keys.
+
+use toml::de::DeTable;
+
+use super::{
+    key::{Draft, Entry, Kind},
+    keys::{FILE, FileKeys},
+    problem::{Fault, Problems},
+    table::{Header, Known, Table},
+};
+
+/// The parser allows 80 nested brackets with 80 parts of a dotted key in each, and drops the result by recursion: at worst
+/// 6,400 levels, which took between 2 and 4 MiB of stack in a build without optimisation.
+const STACK_BYTES: usize = 32 << 20;
+
+/// Every key of the file, without its types.
+pub(super) fn entries() -> Vec<Entry> {
+    FILE.describe(&FileKeys::default())
+}
+
+/// Reads a text. Returns `None` if it is not TOML. Then only the first error is noted, because later ones are often a
+/// consequence of it.
+pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Draft<FileKeys>> {
+    let read = std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("config".to_owned()).stack_size(STACK_BYTES);
+        builder.spawn_scoped(scope, || read_document(text, problems)).map(std::thread::ScopedJoinHandle::join)
+    });
+    match read {
+        Ok(Ok(keys)) => keys,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => {
+            let message = format!("the system has no thread to read it with: {error}");
+            problems.add(0, "", Fault::new(message, "try again"));
+            None
+        }
+    }
+}
+
+fn read_document(text: &str, problems: &mut Problems<'_>) -> Option<Draft<FileKeys>> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let place = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+    if let Some(first) = errors.iter().min_by_key(|error| place(error)) {
+        problems.add(place(first), "", not_toml(first.message()));
+        return None;
+    }
+    let mut known = Vec::new();
+    collect(&entries(), &Header::default(), &mut known);
+    let known = Known(known);
+    let mut keys = Draft::default();
+    FILE.read(Table::root(document.get_ref(), &FILE.names(), &known, problems), &mut keys);
+    Some(keys)
+}
+
+/// The keys of this table, and then of each table below it.
+fn collect(entries: &[Entry], header: &Header, into: &mut Vec<(Header, Vec<&'static str>)>) {
+    into.push((header.clone(), entries.iter().map(|entry| entry.name).collect()));
+    for entry in entries {
+        match &entry.kind {
+            Kind::Value(_) => {}
+            Kind::Table(inner, _) => collect(inner, &header.below(entry.name, false), into),
+            Kind::Tables(inner, _) => collect(inner, &header.below(entry.name, true), into),
+        }
+    }
+}
+
+/// The message of the parser, which names what it expected, except for a repeated key.
+fn not_toml(found: &str) -> Fault {
+    let message = format!("not TOML: {found}");
+    match found {
+        "duplicate key" => Fault::new(message, "remove one of the two"),
+        _ => Fault::without_remedy(message),
+    }
+}

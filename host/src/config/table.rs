@@ -1,0 +1,295 @@
+//! Reads one table of the file, and notes everything that is wrong with its keys and values.
+
+use std::fmt;
+
+use toml::de::{DeTable, DeValue};
+
+use super::{
+    nearest::nearest,
+    problem::{Fault, Problems},
+    value::{self, FromText as _, Name, Scalar},
+};
+
+/// A value with its place in the file and its name, for the text of a problem.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Located<T> {
+    pub(crate) value: T,
+    /// The byte of the text where it starts.
+    pub(crate) at: usize,
+    /// `plugin.deployment-logger.on[0].watch`
+    pub(crate) key: String,
+}
+
+/// A value of a table whose keys are names.
+pub(super) type Named<T> = (Name, Located<T>);
+
+/// The header of a table: `[plugin.queue]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    /// `plugin.queue`; empty for the top level.
+    dotted: String,
+    /// The table is an element of an array of tables.
+    is_element: bool,
+}
+
+/// The keys of every table that a file may have, in the order of the annotated file.
+#[derive(Debug)]
+pub(super) struct Known(pub(super) Vec<(Header, Vec<&'static str>)>);
+
+/// A table being read. A value that cannot be read is noted, and then counts as missing.
+pub(super) struct Table<'d, 't, 'p> {
+    entries: &'d DeTable<'d>,
+    header: Header,
+    known: &'p Known,
+    at: usize,
+    path: String,
+    problems: &'p mut Problems<'t>,
+}
+
+// === impl Located ===
+
+impl<T> Located<T> {
+    pub(super) fn new(value: T, at: usize, key: String) -> Self {
+        Self { value, at, key }
+    }
+
+    /// Another value at the same place.
+    pub(crate) fn with<U>(&self, value: U) -> Located<U> {
+        Located::new(value, self.at, self.key.clone())
+    }
+}
+
+// === impl Header ===
+
+impl Header {
+    pub(super) fn below(&self, key: &str, is_element: bool) -> Self {
+        let dotted = if self.dotted.is_empty() { key.to_owned() } else { format!("{}.{key}", self.dotted) };
+        Self { dotted, is_element }
+    }
+
+    /// The tables of `[defaults]` repeat those of `[[plugin]]`.
+    fn is_of_defaults(&self) -> bool {
+        self.dotted == "defaults" || self.dotted.starts_with("defaults.")
+    }
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { dotted, is_element } = self;
+        match (dotted.as_str(), is_element) {
+            ("", _) => f.write_str("the top level"),
+            (_, true) => write!(f, "[[{dotted}]]"),
+            (_, false) => write!(f, "[{dotted}]"),
+        }
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    /// The fault of a key that the table does not have.
+    fn fault(&self, key: &str, header: &Header, own: &[&'static str]) -> Fault {
+        let message = "unknown key";
+        let mut homes = Vec::new();
+        for (other, keys) in &self.0 {
+            if keys.contains(&key) && other.is_of_defaults() == header.is_of_defaults() {
+                homes.push(other.to_string());
+            }
+        }
+        // The classic mistake in TOML: a key below the header of a sub-table belongs to the sub-table.
+        if !homes.is_empty() {
+            return Fault::new(message, format!("it belongs to {}", homes.join(" or ")));
+        }
+        let remedy = match nearest(&key.replace('_', "-"), own.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known are `{}`", own.join("`, `")),
+        };
+        Fault::new(message, remedy)
+    }
+}
+
+// === impl Table ===
+
+impl<'d, 't, 'p> Table<'d, 't, 'p> {
+    /// The top level of a file.
+    pub(super) fn root(
+        entries: &'d DeTable<'d>,
+        keys: &[&'static str],
+        known: &'p Known,
+        problems: &'p mut Problems<'t>,
+    ) -> Self {
+        Self { entries, header: Header::default(), known, at: 0, path: String::new(), problems }.checked(keys)
+    }
+
+    /// Notes the keys that are none of these.
+    fn checked(self, keys: &[&'static str]) -> Self {
+        for key in self.entries.keys() {
+            let name: &str = key.get_ref();
+            if !keys.contains(&name) {
+                let fault = self.known.fault(name, &self.header, keys);
+                self.problems.add(key.span().start, &self.path_of(name), fault);
+            }
+        }
+        self
+    }
+
+    fn inner<'a>(
+        &'a mut self,
+        entries: &'d DeTable<'d>,
+        header: Header,
+        (path, at): (String, usize),
+        keys: &[&'static str],
+    ) -> Table<'d, 't, 'a> {
+        Table { entries, header, known: self.known, at, path, problems: &mut *self.problems }.checked(keys)
+    }
+
+    /// The place of the table itself.
+    pub(super) fn place(&self) -> Located<()> {
+        Located::new((), self.at, self.path.clone())
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// Notes that a key is missing which must be written.
+    pub(super) fn missing(&mut self, key: &str, example: &str) {
+        let remedy = format!("write for example {key} = {example}");
+        let fault = Fault::new(format!("it is missing in {}", self.header), remedy);
+        self.problems.add(self.at, &self.path_of(key), fault);
+    }
+
+    /// Notes a fault of this value.
+    pub(super) fn refuse<T>(&mut self, what: &Located<T>, fault: Fault) {
+        self.problems.add(what.at, &what.key, fault);
+    }
+
+    /// A single value.
+    pub(super) fn get<T: Scalar>(&mut self, key: &str) -> Option<Located<T>> {
+        let (at, value) = self.value(key)?;
+        self.read(value, at, self.path_of(key))
+    }
+
+    /// An array of values of one kind. Elements that cannot be read are left out. Returns `None` if that leaves none of
+    /// them: an empty list is one that is written so.
+    pub(super) fn list<T: Scalar>(&mut self, key: &str) -> Option<Located<Vec<Located<T>>>> {
+        let (at, value) = self.value(key)?;
+        let path = self.path_of(key);
+        let Some(items) = value.as_array() else {
+            let remedy = format!("write for example {key} = [{}]", T::elements());
+            let fault = value::mismatch("an array", value, remedy);
+            self.problems.add(at, &path, fault);
+            return None;
+        };
+        let read = |(index, item): (usize, &'d toml::Spanned<DeValue<'d>>)| {
+            self.read(item.get_ref(), item.span().start, format!("{path}[{index}]"))
+        };
+        let values: Vec<Located<T>> = items.iter().enumerate().filter_map(read).collect();
+        let unreadable = values.is_empty() && !items.is_empty();
+        (!unreadable).then(|| Located::new(values, at, path))
+    }
+
+    /// A table of names and values of one kind.
+    pub(super) fn map<T: Scalar>(&mut self, key: &str) -> Vec<Named<T>> {
+        let Some((at, value)) = self.value(key) else { return Vec::new() };
+        let path = self.path_of(key);
+        let Some(entries) = value.as_table() else {
+            let remedy = format!("write for example {key} = {{ by-node = {} }}", T::example());
+            self.problems.add(at, &path, value::mismatch("a table", value, remedy));
+            return Vec::new();
+        };
+        let mut read = Vec::new();
+        for (name, value) in entries {
+            match Name::parse(name.get_ref()) {
+                Ok(named) => {
+                    let path = format!("{path}.{}", named.0);
+                    read.extend(
+                        self.read(value.get_ref(), value.span().start, path).map(|value| (named, value)),
+                    );
+                }
+                Err(fault) => self.problems.add(name.span().start, &path, fault),
+            }
+        }
+        read
+    }
+
+    /// A sub-table. Returns `None` if there is none, or another value, which is noted.
+    pub(super) fn table(&mut self, key: &str, keys: &[&'static str]) -> Option<Table<'d, 't, '_>> {
+        let (at, value) = self.value(key)?;
+        let (path, header) = (self.path_of(key), self.header.below(key, false));
+        let Some(entries) = value.as_table() else {
+            let fault = value::mismatch("a table", value, format!("write {header}"));
+            self.problems.add(at, &path, fault);
+            return None;
+        };
+        Some(self.inner(entries, header, (path, at), keys))
+    }
+
+    /// Calls `read` with each table of an array of tables. Returns false if the key is something else, which is noted.
+    pub(super) fn tables(
+        &mut self,
+        key: &str,
+        keys: &[&'static str],
+        mut read: impl FnMut(Table<'d, 't, '_>),
+    ) -> bool {
+        let Some((at, value)) = self.value(key) else { return true };
+        let (path, header) = (self.path_of(key), self.header.below(key, true));
+        let remedy = format!("write {header}");
+        let Some(items) = value.as_array() else {
+            self.problems.add(at, &path, value::mismatch("an array of tables", value, remedy));
+            return false;
+        };
+        for (index, item) in items.iter().enumerate() {
+            let at = item.span().start;
+            match item.get_ref().as_table() {
+                Some(entries) => {
+                    let path = element_path(&path, index, entries);
+                    read(self.inner(entries, header.clone(), (path, at), keys));
+                }
+                None => {
+                    let fault = value::mismatch("a table", item.get_ref(), remedy.clone());
+                    self.problems.add(at, &format!("{path}[{index}]"), fault);
+                }
+            }
+        }
+        true
+    }
+
+    /// A free table, as JSON text.
+    pub(super) fn json(&mut self, key: &str) -> Option<String> {
+        let (at, value) = self.value(key)?;
+        let path = self.path_of(key);
+        if value.as_table().is_none() {
+            let fault = value::mismatch("a table", value, format!("write {}", self.header.below(key, false)));
+            self.problems.add(at, &path, fault);
+            return None;
+        }
+        value::json_text((value, at), &path, self.problems)
+    }
+
+    fn value(&self, key: &str) -> Option<(usize, &'d DeValue<'d>)> {
+        self.entries.get(key).map(|value| (value.span().start, value.get_ref()))
+    }
+
+    fn read<T: Scalar>(&mut self, value: &DeValue<'_>, at: usize, key: String) -> Option<Located<T>> {
+        match value::read(value) {
+            Ok(value) => Some(Located::new(value, at, key)),
+            Err(fault) => {
+                self.problems.add(at, &key, fault);
+                None
+            }
+        }
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+}
+
+/// `plugin.deployment-logger` if the element has a valid name, else `plugin[0]`.
+fn element_path(path: &str, index: usize, element: &DeTable<'_>) -> String {
+    match element.get("name").and_then(|name| name.get_ref().as_str()).filter(|name| Name::fits(name)) {
+        Some(name) => format!("{path}.{name}"),
+        None => format!("{path}[{index}]"),
+    }
+}
