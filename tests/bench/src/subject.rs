@@ -50,7 +50,7 @@ pub struct Plan {
     /// Number of pods on each page of a list.
     #[arg(long)]
     pub page_size: u32,
-    /// Whether to drop or keep `metadata.managedFields`.
+    /// Drops or keeps `metadata.managedFields`.
     #[arg(long, value_enum)]
     pub managed_fields: ManagedFields,
     /// Longest wait for the memory to settle; 0 means no wait.

@@ -11,7 +11,7 @@ use crate::{
     guests,
 };
 
-/// Where the pictures are, from the root of the repository.
+/// The folder of the pictures, from the root of the repository.
 const FOLDER: &str = "host/docs";
 
 /// Draws both pictures; the one of the demo from what the demo prints. With `--check` it writes nothing.

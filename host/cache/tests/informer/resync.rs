@@ -1,4 +1,4 @@
-//! Resync: P-8 to P-10, R-55, R-56, C-7.
+//! Each listener receives all cached objects again in its own period (P-8 to P-10, R-55, R-56, C-7).
 
 use std::{sync::Arc, time::Duration};
 

@@ -99,8 +99,8 @@ impl<'a> Scanner<'a> {
         Ok(start..self.at)
     }
 
-    /// Skips one value, several times faster than [`value`](Self::value), in a text that is known to be JSON. Of an
-    /// array or object only the brackets and quotes are read.
+    /// Skips one value, several times faster than [`value`](Self::value), in a text that is known to be JSON. It
+    /// reads only the brackets and quotes of an array or object.
     ///
     /// # Errors
     /// [`NotJson`] if no value starts here or the value does not end. Other errors in the text are not noticed.
