@@ -10,7 +10,7 @@ use super::{
     value::PathText,
 };
 
-/// Whether the components of the plugins must exist.
+/// Selects if the files of the components must exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Components {
     /// The files are not looked at. Loading a component reports a missing file.

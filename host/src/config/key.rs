@@ -125,7 +125,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Described {
     pub(super) doc: &'static str,
-    /// As TOML.
+    /// The default in TOML notation.
     pub(super) default: Option<String>,
     pub(super) example: Option<&'static str>,
     /// The value that the annotated file itself has.
@@ -133,7 +133,7 @@ pub(super) struct Described {
     pub(super) required: bool,
     /// `1s to 1h`
     pub(super) bounds: Option<String>,
-    /// Of its value.
+    /// The JSON Schema of the value.
     pub(super) schema: Value,
     /// It is a table of its own in the annotated file.
     pub(super) is_table: bool,

@@ -23,12 +23,12 @@ fn faults(value: &Value, schema: &Value, path: &str) -> Vec<String> {
         all.push(format!("{path}: {value} is not of type {}", schema["type"]));
     }
     if schema.get("enum").is_some_and(|words| !words.as_array().unwrap().contains(value)) {
-        all.push(format!("{path}: {value} is none of {}", schema["enum"]));
+        all.push(format!("{path}: {value} is not one of {}", schema["enum"]));
     }
     if let Some(either) = schema.get("anyOf").and_then(Value::as_array)
         && either.iter().all(|schema| !faults(value, schema, path).is_empty())
     {
-        all.push(format!("{path}: {value} is none of {either:?}"));
+        all.push(format!("{path}: {value} is not one of {either:?}"));
     }
     let number = |key: &str| schema.get(key).and_then(Value::as_f64).zip(value.as_f64());
     if number("minimum").is_some_and(|(least, own)| own < least)
@@ -100,7 +100,7 @@ fn mistakes_are_found_by_it() {
         ("[plugin.queue]\nworkers = 0", ".plugin.queue.workers: 0 is out of bounds"),
         (
             "[plugin.queue]\ndelivery = \"all\"",
-            ".plugin.queue.delivery: \"all\" is none of [\"latest\",\"every\"]",
+            ".plugin.queue.delivery: \"all\" is not one of [\"latest\",\"every\"]",
         ),
         ("[[watch]]\nlabels = \"a=b\"", ".watch: \"gvr\" is missing"),
         ("[plugin.limits]\nlog-lines = \"1\"", ".plugin.limits.log-lines: \"1\" is not of type \"integer\""),
