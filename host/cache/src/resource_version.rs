@@ -1,6 +1,6 @@
 //! Resource versions that can be compared.
 
-use std::{cmp::Ordering, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
 /// A resource version that can be compared with others of the same resource.
 ///
@@ -8,8 +8,12 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 /// versions of one resource the greater is the newer (A-1, KEP-5504). Earlier servers do not promise that, although
 /// versions from etcd have this form. Aggregated API servers may use any text, which does not parse as a
 /// `ResourceVersion`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ResourceVersion(String);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceVersion {
+    /// Compared first: of two integers without leading zeros, the longer one is greater.
+    digits: usize,
+    text: String,
+}
 
 /// A resource version that has no order.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +28,7 @@ pub struct IncomparableVersion(String);
 impl ResourceVersion {
     /// The text as the server wrote it.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -37,30 +41,20 @@ impl FromStr for ResourceVersion {
         if !decimal || text.is_empty() || text.starts_with('0') {
             return Err(IncomparableVersion(text.to_owned()));
         }
-        Ok(Self(text.to_owned()))
-    }
-}
-
-impl Ord for ResourceVersion {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.len().cmp(&other.0.len()).then_with(|| self.0.cmp(&other.0))
-    }
-}
-
-impl PartialOrd for ResourceVersion {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+        Ok(Self { digits: text.len(), text: text.to_owned() })
     }
 }
 
 impl fmt::Display for ResourceVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering;
+
     use super::*;
 
     /// Resource versions are ordered as integers of any length.

@@ -261,7 +261,7 @@ impl SharedInformer {
         let phases = reflectors.iter().map(|reflector| reflector.phase);
         InformerStatus {
             key: key.clone(),
-            phase: phases.max_by_key(|phase| phase.urgency()).unwrap_or(Phase::NotStarted),
+            phase: phases.max().unwrap_or(Phase::NotStarted),
             synced: self.has_synced(),
             last_synced_version: self.last_synced_version().ok().flatten(),
             objects: indexer.len(),

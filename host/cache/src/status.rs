@@ -78,19 +78,19 @@ pub struct ReflectorStatus {
     pub counters: Counters,
 }
 
-/// What a reflector is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a reflector is doing. The phases are in ascending order of urgency: the last one most needs attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// The informer was requested, but the factory has not been started since.
-    NotStarted,
-    /// It looks up the resource.
-    Discovering,
-    /// The server does not serve the resource; the reflector waits for its CRD (D-12).
-    WaitingForResource,
-    /// It lists.
-    Listing,
     /// A watch is open: the normal state.
     Watching,
+    /// It lists.
+    Listing,
+    /// It looks up the resource.
+    Discovering,
+    /// The informer was requested, but the factory has not been started since.
+    NotStarted,
+    /// The server does not serve the resource; the reflector waits for its CRD (D-12).
+    WaitingForResource,
     /// It waits after a failure; see `last_error`.
     BackingOff,
     /// It has stopped and does not start again (C-1).
@@ -161,20 +161,6 @@ impl Phase {
             Self::BackingOff => "backing-off",
             Self::Stopped => "stopped",
             Self::Failed => "failed",
-        }
-    }
-
-    /// The higher the number, the more the phase needs attention.
-    pub(crate) fn urgency(self) -> u8 {
-        match self {
-            Self::Watching => 0,
-            Self::Listing => 1,
-            Self::Discovering => 2,
-            Self::NotStarted => 3,
-            Self::WaitingForResource => 4,
-            Self::BackingOff => 5,
-            Self::Stopped => 6,
-            Self::Failed => 7,
         }
     }
 }

@@ -36,7 +36,7 @@ impl ValueScanner {
             match byte {
                 b'"' => self.in_string = true,
                 b'{' | b'[' => self.depth += 1,
-                // A number or word ends where its container continues.
+                // A number or word ends at the next delimiter of its container.
                 b'}' | b']' | b',' if self.depth == 0 => return Extent::Ends(at),
                 b'}' | b']' => {
                     self.depth -= 1;

@@ -75,13 +75,9 @@ impl InformerStatus {
 
     fn trouble(&self, reflector: &ReflectorStatus) -> Option<Trouble> {
         let trouble = |what: String, lasting| Trouble {
-            namespace: reflector.namespace.clone(),
-            what,
-            class: None,
-            lasting,
             failures: reflector.consecutive_failures,
             retry_in: reflector.retry_in,
-            remedy: None,
+            ..Trouble::new(reflector.namespace.clone(), what, lasting)
         };
         let error = reflector.last_error.as_ref();
         match reflector.phase {
@@ -114,15 +110,9 @@ impl InformerStatus {
 
     fn behind(&self) -> Option<Trouble> {
         let lag = self.reflectors.iter().map(|reflector| reflector.lag).max().filter(|lag| *lag > BEHIND)?;
-        Some(Trouble {
-            namespace: None,
-            what: format!("the cache is behind: {} changes wait to be applied", self.queued_deltas),
-            class: None,
-            lasting: lag,
-            failures: 0,
-            retry_in: None,
-            remedy: Some("give this host more CPU".to_owned()),
-        })
+        let what = format!("the cache is behind: {} changes wait to be applied", self.queued_deltas);
+        let remedy = Some("give this host more CPU".to_owned());
+        Some(Trouble { remedy, ..Trouble::new(None, what, lag) })
     }
 }
 
@@ -132,19 +122,11 @@ fn quarantine(reflector: &ReflectorStatus) -> Option<Trouble> {
     let count = reflector.quarantined.len();
     let what = match count {
         1 => format!("{key} cannot be decoded: {reason}"),
-        _ => format!("{count} objects cannot be decoded, {key} for one: {reason}"),
+        _ => format!("{count} objects cannot be decoded, for example {key}: {reason}"),
     };
-    Some(Trouble {
-        namespace: reflector.namespace.clone(),
-        what,
-        class: None,
-        lasting: Duration::ZERO,
-        failures: 0,
-        retry_in: None,
-        remedy: Some(
-            "repair the object; the cache keeps its last good state and reads its next event".to_owned(),
-        ),
-    })
+    let remedy =
+        Some("repair the object; the cache keeps its last good state and reads its next event".to_owned());
+    Some(Trouble { remedy, ..Trouble::new(reflector.namespace.clone(), what, Duration::ZERO) })
 }
 
 fn first_list(status: &InformerStatus, reflector: &ReflectorStatus) -> String {
@@ -152,6 +134,15 @@ fn first_list(status: &InformerStatus, reflector: &ReflectorStatus) -> String {
     match &reflector.namespace {
         Some(namespace) => format!("{which} of {} in namespace {namespace}", status.key.gvr),
         None => format!("{which} of {}", status.key.gvr),
+    }
+}
+
+// === impl Trouble ===
+
+impl Trouble {
+    /// A trouble that is not a failure.
+    fn new(namespace: Option<String>, what: String, lasting: Duration) -> Self {
+        Self { namespace, what, class: None, lasting, failures: 0, retry_in: None, remedy: None }
     }
 }
 

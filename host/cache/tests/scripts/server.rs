@@ -151,7 +151,7 @@ impl State {
         self.text(200, request::NO_RESOURCES)
     }
 
-    /// Applies the scripted fault of an answer: returns where to cut the answer, or another answer.
+    /// Applies the scripted fault of an answer: returns the place at which to cut the answer, or another answer.
     fn fail(
         &mut self,
         fault: Option<Fault>,

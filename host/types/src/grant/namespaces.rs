@@ -67,9 +67,11 @@ impl fmt::Display for Namespaces {
 /// Returns true if the text is a valid name of a namespace: a DNS label (RFC 1123).
 #[must_use]
 pub fn is_namespace(text: &str) -> bool {
+    text.len() <= 63 && is_label(text)
+}
+
+/// Returns true for lower-case letters and digits, with `-` between them.
+pub(super) fn is_label(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=63).contains(&text.len())
-        && text.bytes().all(allowed)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
+    !text.is_empty() && text.bytes().all(allowed) && !text.starts_with('-') && !text.ends_with('-')
 }

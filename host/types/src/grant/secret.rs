@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use super::{Fault, InvalidGrant, namespaces::is_namespace};
+use super::{
+    Fault, InvalidGrant,
+    namespaces::{is_label, is_namespace},
+};
 
 /// One line of `secrets`: the Secrets whose values a plugin may read and write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,9 +92,5 @@ impl FromIterator<SecretGrant> for SecretGrants {
 
 /// Returns true for a DNS subdomain (RFC 1123).
 fn is_secret_name(text: &str) -> bool {
-    let label = |label: &str| {
-        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        !label.is_empty() && label.bytes().all(allowed) && !label.starts_with('-') && !label.ends_with('-')
-    };
-    text.len() <= 253 && text.split('.').all(label)
+    text.len() <= 253 && text.split('.').all(is_label)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// A key and what is required of its value.
+/// A label key and the requirement on its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Requirement {
     pub(super) key: String,

@@ -52,7 +52,8 @@ pub enum Step {
         /// The number of listeners.
         listeners: usize,
     },
-    /// The processor notified only the listener of one plugin: it joined late, its resync period elapsed, or it asked.
+    /// The processor notified only the listener of one plugin: it joined late, its resync period elapsed, or it requested a
+    /// replay.
     Told {
         /// The kind of change.
         verb: &'static str,
@@ -196,7 +197,7 @@ pub enum Enqueued {
 pub enum KeyThen {
     /// The key is done.
     Done,
-    /// The key is reconciled again, because the call failed or asked for it.
+    /// The key is reconciled again, because the call failed or requested it.
     Again {
         /// The longest time until then.
         after: Duration,
