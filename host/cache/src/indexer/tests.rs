@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use informer_types::{Body, BodyCodec, CodecError, Header};
 
 use super::*;
@@ -146,6 +148,30 @@ fn a_replacement_of_one_namespace_does_not_affect_the_others() {
     assert_eq!(names(&indexer.list(None)), ["bank/x", "shop/y"]);
     assert_eq!(names(&indexer.list(Some("bank"))), ["bank/x"]);
     assert!(indexer.list(Some("none")).is_empty());
+}
+
+/// Each read is answered from one consistent state (I-1).
+#[test]
+fn a_read_during_a_replacement_has_either_the_old_or_the_new_list() {
+    let indexer = Indexer::default();
+    let list = |version: u32| {
+        let objects = (0..100).map(|number| object("shop", &number.to_string(), &version.to_string(), "{}"));
+        objects.collect::<Vec<_>>()
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                let objects = indexer.list(None);
+                let versions: BTreeSet<&str> =
+                    objects.iter().map(|object| object.resource_version()).collect();
+                assert!(versions.len() <= 1, "{versions:?}");
+                if versions.contains("200") {
+                    return;
+                }
+            }
+        });
+        (1..=200).for_each(|version| drop(indexer.replace(None, list(version), &[])));
+    });
 }
 
 #[test]

@@ -58,7 +58,8 @@ async fn all_pages_of_a_list_count_as_one_request() {
     assert!(at[20] - at[0] < Duration::from_millis(100));
 }
 
-/// Scenario 115: if the server asks one informer for a pause, all informers pause.
+/// Scenario 115: if the server asks one informer for a pause, all informers pause. No layer below the reflector retries
+///
 #[tokio::test(start_paused = true)]
 async fn a_retry_after_of_a_429_pauses_all_informers() {
     let script = Script::new();

@@ -60,7 +60,7 @@ async fn an_answer_that_breaks_off_is_described() {
     assert!(text.contains("closed the connection in the middle of its answer, after 18 bytes"), "{text}");
 }
 
-/// Scenario 83.
+/// Scenario 83: the status reports each failure with its remedy. client-go has an error handler instead.
 #[tokio::test(start_paused = true)]
 async fn a_refused_request_is_reported_with_its_remedy() {
     for (answer, class, expected) in [

@@ -11,7 +11,8 @@ use crate::{
     world::{World, bookmark, config, event, pod, pods},
 };
 
-/// Scenarios 50, 72 and 110: each event is applied in order, and the store decides its kind (C-3).
+/// Scenarios 50, 72 and 110: each event is applied in order, and the store decides its kind (C-3). A
+/// deletion delivers the state of its event (C-4).
 #[tokio::test(start_paused = true)]
 async fn events_are_applied_and_delivered_in_order() {
     let script = Script::new();
@@ -75,7 +76,7 @@ async fn a_broken_connection_is_a_normal_end_of_a_watch() {
     assert_eq!(world.cached(), ["shop/a@11"]);
 }
 
-/// A bookmark changes the version and nothing else.
+/// A bookmark changes the version and nothing else in the cache (C-8).
 #[tokio::test(start_paused = true)]
 async fn a_bookmark_moves_the_version_without_a_notification() {
     let script = Script::new();

@@ -27,8 +27,8 @@ fn named(row: &str) -> Vec<(&str, &str)> {
     row.split('`').skip(1).step_by(2).filter_map(|quoted| quoted.split_once(".rs::")).collect()
 }
 
-/// The line with the name of this test, and the lines of its attributes and comments. Returns `None` if there is no such
-/// test.
+/// The line with the name of this test, and the lines of its attributes and comments. Returns `None` if there is no
+/// such test.
 fn head_of<'a>(text: &'a str, function: &str) -> Option<Vec<&'a str>> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let start = format!("fn {function}(");

@@ -34,7 +34,8 @@ impl Joined {
         Some(Self { config, recorder, registration, early: false, left: false, had_synced: false })
     }
 
-    /// Adds a listener while nothing else runs, and compares its replay with the cache (C-10, P-11).
+    /// Adds a listener while nothing else runs, and compares its replay with the cache (C-10, P-11): both have
+    /// the same shared objects (I-4).
     pub(crate) fn join(informer: &SharedInformer, config: Listener) -> Self {
         let early = !informer.has_synced();
         let joined = Self::try_join(informer, config).unwrap();

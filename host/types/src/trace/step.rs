@@ -52,8 +52,8 @@ pub enum Step {
         /// The number of listeners.
         listeners: usize,
     },
-    /// The processor notified only the listener of one plugin: it joined late, its resync period elapsed, or it requested a
-    /// replay.
+    /// The processor notified only the listener of one plugin: it joined late, its resync period elapsed, or it
+    /// requested a replay.
     Told {
         /// The kind of change.
         verb: &'static str,
