@@ -8,7 +8,7 @@ use crate::{
 
 /// A phrase to avoid, and what to write instead.
 ///
-/// A phrase is a row of words in lower case; `,` and `:` are words too. `^` at its start means the start of a sentence.
+/// A phrase is a row of words in lower case; `,` and `:` are words too. `^` means the start of a sentence, with a capital letter.
 pub type Phrase = (&'static str, &'static str);
 
 /// The phrases that the project does without. "Prose" in CONVENTIONS explains them.
@@ -202,7 +202,7 @@ fn words(passage: &Prose) -> Vec<Word> {
                 current.push(c);
             } else if in_code {
             } else if c.is_alphanumeric() || c == '\'' || c == '-' || c == '_' {
-                current.extend(c.to_lowercase());
+                current.push(c);
             } else {
                 push(&mut found, line_number, &current);
                 current.clear();
@@ -216,10 +216,11 @@ fn words(passage: &Prose) -> Vec<Word> {
 }
 
 fn push(words: &mut Vec<Word>, line: usize, text: &str) {
-    let text = text.trim_matches(['-', '\'']).to_owned();
+    let text = text.trim_matches(['-', '\'']);
     if !text.is_empty() {
-        let begins = words.last().is_none_or(|last| [".", "|", "!", "?"].contains(&last.text.as_str()));
-        words.push(Word { line, text, begins });
+        let after_end = words.last().is_none_or(|last| [".", "|", "!", "?"].contains(&last.text.as_str()));
+        let begins = after_end && text.starts_with(char::is_uppercase);
+        words.push(Word { line, text: text.to_lowercase(), begins });
     }
 }
 
