@@ -14,6 +14,7 @@ const UNHEARD: &str = "labels = \"!unheard\"";
 const HELD: &str =
     "[plugin.limits]\ndeadline = \"10m\"\n[plugin.config]\nhold = \"gate\"\nuntil = \"default/open\"";
 
+/// The queue of a plugin is bounded by the number of distinct objects (D-7).
 #[tokio::test(flavor = "multi_thread")]
 async fn pending_changes_of_one_object_are_delivered_as_one_call() {
     let stage = Stage::new().await;

@@ -20,6 +20,7 @@ fn assert_accounted_for(host: &TestHost, plugin: &str) {
     assert_eq!(count("offered"), settled + merged, "{queue:#}");
 }
 
+/// A handler can fail, and is called again (P-19).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_call_is_made_again_until_it_succeeds() {
     let stage = Stage::new().await;

@@ -102,7 +102,6 @@ fn implementations(
 }
 
 #[test]
-#[ignore = "the clean-up is under way"]
 fn token_buckets_backoffs_and_histograms_are_those_of_types() {
     let mut problems = Vec::new();
     for directory in
