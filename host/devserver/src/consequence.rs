@@ -39,11 +39,7 @@ pub(crate) async fn empty_marked_namespaces(api: Arc<Api>) {
             }
         }
     };
-    tokio::select! {
-        biased;
-        () = api.shutdown.cancelled() => {}
-        () = wait => {}
-    }
+    api.shutdown.run_until_cancelled(wait).await;
 }
 
 /// Makes the writes that directly follow from one change.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     negotiate::View,
+    object::set,
     registry::Resource,
     storage::{Event, EventKind, Stored},
     table,
@@ -80,8 +81,8 @@ pub(crate) fn initial(resource: &Resource, view: View, stored: &Stored) -> Bytes
 /// Encodes a bookmark. `end` marks the end of the initial events.
 pub(crate) fn bookmark(resource: &Resource, view: View, rv: u64, end: bool) -> Bytes {
     let mut metadata = json!({"resourceVersion": rv.to_string()});
-    if let (true, Some(fields)) = (end, metadata.as_object_mut()) {
-        fields.insert("annotations".into(), json!({"k8s.io/initial-events-end": "true"}));
+    if end {
+        set(&mut metadata, "annotations", json!({"k8s.io/initial-events-end": "true"}));
     }
     let named = |kind: &str, api_version: &str, metadata: Value| json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
     let object = match view {
@@ -114,13 +115,11 @@ fn frame(kind: &str, object: &[u8]) -> Bytes {
 impl ListMeta {
     fn to_json(&self) -> Value {
         let mut meta = json!({"resourceVersion": self.rv.to_string()});
-        if let Some(fields) = meta.as_object_mut() {
-            if let Some(token) = &self.continue_token {
-                fields.insert("continue".into(), token.as_str().into());
-            }
-            if let Some(remaining) = self.remaining {
-                fields.insert("remainingItemCount".into(), remaining.into());
-            }
+        if let Some(token) = &self.continue_token {
+            set(&mut meta, "continue", token.as_str());
+        }
+        if let Some(remaining) = self.remaining {
+            set(&mut meta, "remainingItemCount", remaining);
         }
         meta
     }

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::{
-    object::{Fields, Object, timestamp},
+    object::{Fields, Object, SERVER_FIELDS, timestamp},
     patch::list_kind::Layout,
 };
 
@@ -136,23 +136,12 @@ fn same_but_owners(one: &Object, other: &Object) -> bool {
 
 /// The fields of an object that can be owned: all except its identity and the fields that only the server writes.
 fn owned(object: &Object, layout: Layout) -> FieldSet {
-    const SERVER: [&str; 11] = [
-        "name",
-        "namespace",
-        "generateName",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "selfLink",
-        FIELD,
-    ];
+    const IDENTITY: [&str; 6] = ["name", "namespace", "generateName", "resourceVersion", "selfLink", FIELD];
     let mut object = object.clone();
     object.fields.remove("apiVersion");
     object.fields.remove("kind");
-    object.metadata.retain(|field, _| !SERVER.contains(&field.as_str()));
+    let is_owned = |field: &str| !SERVER_FIELDS.contains(&field) && !IDENTITY.contains(&field);
+    object.metadata.retain(|field, _| is_owned(field));
     if object.metadata.is_empty() {
         return FieldSet::of(&Value::Object(object.fields), layout);
     }

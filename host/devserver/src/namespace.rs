@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::{
     api::Api,
     object::Object,
@@ -50,7 +48,6 @@ pub(crate) fn check_open(api: &Api, resource: &Resource, object: &Object) -> Api
 /// Returns true if finalizers hold an object that is being deleted. A namespace also has finalizers in its spec:
 /// `kubernetes` until it is empty, and those that clients add.
 pub(crate) fn is_held(resource: &Resource, object: &Object) -> bool {
-    let in_spec = || object.at(&["spec", "finalizers"]).and_then(Value::as_array);
-    let held_by_spec = || in_spec().is_some_and(|finalizers| !finalizers.is_empty());
+    let held_by_spec = || !object.list_at(&["spec", "finalizers"]).is_empty();
     !object.finalizers().is_empty() || is_namespace(resource) && held_by_spec()
 }

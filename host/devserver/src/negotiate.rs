@@ -28,14 +28,14 @@ struct MediaRange<'a> {
 pub(crate) fn view(headers: &HeaderMap) -> ApiResult<View> {
     let ranges = accepted(headers);
     let ranges = ranges.iter().map(|text| MediaRange::parse(text));
-    let mut asked = false;
+    let mut has_ranges = false;
     for range in ranges {
-        asked = true;
+        has_ranges = true;
         if let Some(view) = range.view() {
             return Ok(view);
         }
     }
-    if asked { Err(ApiError::not_acceptable(&["application/json"])) } else { Ok(View::Object) }
+    if has_ranges { Err(ApiError::not_acceptable(&["application/json"])) } else { Ok(View::Object) }
 }
 
 /// Returns true if the client accepts JSON with these parameters, such as `as=APIGroupDiscoveryList`.

@@ -13,6 +13,27 @@ pub(crate) struct Object {
     pub(crate) fields: Fields,
 }
 
+/// Metadata that only the server writes, besides the name and the version.
+pub(crate) const SERVER_FIELDS: [&str; 5] =
+    ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"];
+
+/// The text in a field of a JSON object; empty if there is none.
+pub(crate) fn text_of<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The items of a list in a field of a JSON object; empty if there is none.
+pub(crate) fn list_of<'v>(value: &'v Value, field: &str) -> &'v [Value] {
+    value.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Sets a field of a JSON object; does nothing to any other value.
+pub(crate) fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
+    if let Value::Object(fields) = object {
+        fields.insert(field.to_owned(), value.into());
+    }
+}
+
 /// The current time in the format of Kubernetes metadata.
 pub(crate) fn timestamp() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
@@ -36,40 +57,32 @@ impl Object {
         Value::Object(self.fields)
     }
 
-    fn text(&self, field: &str) -> &str {
-        self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
-    }
-
     pub(crate) fn api_version(&self) -> &str {
-        self.text("apiVersion")
+        self.text_at(&["apiVersion"])
     }
 
     pub(crate) fn kind(&self) -> &str {
-        self.text("kind")
-    }
-
-    fn meta_text(&self, field: &str) -> &str {
-        self.metadata.get(field).and_then(Value::as_str).unwrap_or_default()
+        self.text_at(&["kind"])
     }
 
     pub(crate) fn name(&self) -> &str {
-        self.meta_text("name")
+        self.text_at(&["metadata", "name"])
     }
 
     pub(crate) fn namespace(&self) -> &str {
-        self.meta_text("namespace")
+        self.text_at(&["metadata", "namespace"])
     }
 
     pub(crate) fn generate_name(&self) -> &str {
-        self.meta_text("generateName")
+        self.text_at(&["metadata", "generateName"])
     }
 
     pub(crate) fn uid(&self) -> &str {
-        self.meta_text("uid")
+        self.text_at(&["metadata", "uid"])
     }
 
     pub(crate) fn resource_version(&self) -> &str {
-        self.meta_text("resourceVersion")
+        self.text_at(&["metadata", "resourceVersion"])
     }
 
     pub(crate) fn is_deleting(&self) -> bool {
@@ -77,8 +90,7 @@ impl Object {
     }
 
     pub(crate) fn finalizers(&self) -> Vec<&str> {
-        let list = self.metadata.get("finalizers").and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(Value::as_str).collect()
+        self.list_at(&["metadata", "finalizers"]).iter().filter_map(Value::as_str).collect()
     }
 
     pub(crate) fn remove_finalizer(&mut self, finalizer: &str) {
@@ -107,8 +119,7 @@ impl Object {
     }
 
     pub(crate) fn owner_references(&self) -> &[Value] {
-        let owners = self.metadata.get("ownerReferences").and_then(Value::as_array);
-        owners.map(Vec::as_slice).unwrap_or_default()
+        self.list_at(&["metadata", "ownerReferences"])
     }
 
     /// The value at a path of field names.
@@ -119,6 +130,16 @@ impl Object {
             [] => return None,
         };
         rest.iter().try_fold(first, |value, field| value.get(field))
+    }
+
+    /// The text at a path; empty if there is none.
+    pub(crate) fn text_at(&self, path: &[&str]) -> &str {
+        self.at(path).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The items of the list at a path; empty if there is none.
+    pub(crate) fn list_at(&self, path: &[&str]) -> &[Value] {
+        self.at(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Writes `value` at a path of field names outside the metadata. Missing objects on the path are created;
@@ -135,6 +156,12 @@ impl Object {
             fields = inner;
         }
         fields.insert((*last).to_owned(), value);
+    }
+
+    /// Renames a top-level field if the object has it.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        let value = self.fields.remove(from);
+        self.fields.extend(value.map(|value| (to.to_owned(), value)));
     }
 
     /// Writes `value` at the path if there is no value or `null`.

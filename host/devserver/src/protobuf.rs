@@ -25,7 +25,7 @@ const MAX_DEPTH: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProtobufError {
     /// The body is not valid Kubernetes protobuf.
-    #[error("the body is no Kubernetes protobuf: {0}")]
+    #[error("the body is not Kubernetes protobuf: {0}")]
     Malformed(#[from] Malformed),
     /// The schema does not have this kind.
     #[error("{kind} in {api_version:?} cannot be read as protobuf: send JSON")]
@@ -150,7 +150,7 @@ fn decode_entry(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) ->
     Ok((key, value.map_or_else(empty, Ok)?))
 }
 
-const MISMATCH: Malformed = Malformed("a field is not of the type it should be");
+const MISMATCH: Malformed = Malformed("a field has the wrong type");
 
 fn decode_value(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) -> Result<Value> {
     Ok(match (&field.kind, wire) {
@@ -176,7 +176,7 @@ fn decode_value(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) ->
 }
 
 fn text_of(bytes: &[u8]) -> Result<String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Malformed("a text is no UTF-8"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| Malformed("a text is not UTF-8"))?;
     Ok(text.to_owned())
 }
 

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use crate::{
     api::Api,
-    consequence::settle,
+    consequence,
     object::Object,
     registry::Resource,
     status::ApiResult,
     storage::{ObjectKey, Stored},
-    write,
+    write::{self, Change},
 };
 
-pub(crate) use crate::write::{DeleteOptions, Deleted, Deletion, Part, Propagation, WriteOptions};
+pub(crate) use crate::write::{DeleteOptions, Deleted, Part, Propagation, WriteOptions};
 
 /// Creates the object in `namespace` (empty for a cluster-scoped resource).
 ///
@@ -26,20 +26,16 @@ pub(crate) fn create(
     object: Object,
     dry_run: bool,
 ) -> ApiResult<Arc<Stored>> {
-    let (created, change) = write::create(api, resource, namespace, object, dry_run)?;
-    settle(api, change);
-    Ok(created)
+    write::create(api, resource, namespace, object, dry_run).map(|written| settled(api, written))
 }
 
 /// Creates the object as it is, including its status, in the namespace that it names. A UID and times in the
 /// metadata are kept; the version is replaced.
 ///
 /// # Errors
-/// Like [`create`].
+/// Those of [`create`].
 pub(crate) fn seed(api: &Api, resource: &Arc<Resource>, object: Object) -> ApiResult<Arc<Stored>> {
-    let (created, change) = write::seed(api, resource, object)?;
-    settle(api, change);
-    Ok(created)
+    write::seed(api, resource, object).map(|written| settled(api, written))
 }
 
 /// Replaces the object by the result of `change`, which receives the current state and may be called more than
@@ -55,9 +51,7 @@ pub(crate) fn update(
     options: &WriteOptions<'_>,
     change: impl FnMut(&Object) -> ApiResult<Object>,
 ) -> ApiResult<Arc<Stored>> {
-    let (updated, change) = write::update(api, resource, key, options, change)?;
-    settle(api, change);
-    Ok(updated)
+    write::update(api, resource, key, options, change).map(|written| settled(api, written))
 }
 
 /// Deletes the object, or marks it for deletion if finalizers hold it.
@@ -70,7 +64,10 @@ pub(crate) fn delete(
     key: &ObjectKey,
     options: &DeleteOptions,
 ) -> ApiResult<Deleted> {
-    let (deleted, change) = write::delete(api, resource, key, options)?;
-    settle(api, change);
-    Ok(deleted)
+    write::delete(api, resource, key, options).map(|written| settled(api, written))
+}
+
+fn settled<T>(api: &Api, (written, change): (T, Option<Change>)) -> T {
+    consequence::settle(api, change);
+    written
 }

@@ -130,7 +130,7 @@ impl DevServer {
     }
 
     fn load_one(&self, document: Value) -> Result<(), String> {
-        let object = Object::from_value(document).ok_or("it is no JSON object with metadata")?;
+        let object = Object::from_value(document).ok_or("it is not a JSON object with metadata")?;
         let (version, kind) = (object.api_version(), object.kind());
         let resource = self.api.registry.by_kind(version, kind);
         let resource = resource.ok_or_else(|| format!("{version} {kind} is not served"))?;
@@ -170,23 +170,14 @@ impl Drop for DevServer {
 }
 
 async fn accept(listener: TcpListener, router: Router, connections: TaskTracker, stop: CancellationToken) {
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = stop.cancelled() => return,
-            accepted = listener.accept() => accepted,
-        };
+    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, _)) => {
                 connections.spawn(serve(stream, router.clone(), stop.clone()));
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::select! {
-                    biased;
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(ACCEPT_PAUSE) => {}
-                }
+                stop.run_until_cancelled(tokio::time::sleep(ACCEPT_PAUSE)).await;
             }
         }
     }

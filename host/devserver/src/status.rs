@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use crate::answer;
+use crate::{answer, object::set};
 
 pub(crate) mod cause;
 
@@ -147,8 +147,8 @@ impl ApiError {
     }
 
     /// The client has seen a newer state than this server has.
-    pub(crate) fn too_large_resource_version(asked: u64, current: u64) -> Self {
-        let message = format!("Too large resource version: {asked}, current: {current}");
+    pub(crate) fn too_large_resource_version(requested: u64, current: u64) -> Self {
+        let message = format!("Too large resource version: {requested}, current: {current}");
         let cause = Cause::new("ResourceVersionTooLarge", "", "Too large resource version");
         let mut error = Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message).caused_by(&[cause]);
         error.0.details.insert("retryAfterSeconds".into(), 1.into());
@@ -206,8 +206,8 @@ impl ApiError {
             "reason": failure.reason,
             "code": failure.code.as_u16(),
         });
-        if let Some(fields) = status.as_object_mut().filter(|_| !failure.details.is_empty()) {
-            fields.insert("details".into(), Value::Object(failure.details.clone()));
+        if !failure.details.is_empty() {
+            set(&mut status, "details", Value::Object(failure.details.clone()));
         }
         status
     }

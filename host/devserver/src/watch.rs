@@ -31,7 +31,7 @@ pub(crate) struct WatchOptions {
     pub(crate) bookmark_interval: Option<Duration>,
     pub(crate) timeout: Duration,
     /// Objects that are sent as ADDED before all changes.
-    pub(crate) initial: Vec<Arc<Stored>>,
+    pub(crate) initial: VecDeque<Arc<Stored>>,
     /// If true, a bookmark marks the end of the initial objects.
     pub(crate) mark_initial_end: bool,
     /// The watch sends the changes after this version.
@@ -43,10 +43,7 @@ pub(crate) struct WatchOptions {
 pub(crate) struct Watch {
     resource: Arc<Resource>,
     collection: Arc<Collection>,
-    filter: Filter,
-    view: View,
-    initial: std::vec::IntoIter<Arc<Stored>>,
-    mark_initial_end: bool,
+    options: WatchOptions,
     pending: VecDeque<Arc<Event>>,
     cursor: u64,
     changed: tokio::sync::watch::Receiver<u64>,
@@ -82,15 +79,12 @@ impl Watch {
             resource,
             changed: collection.subscribe(),
             collection,
-            filter: options.filter,
-            view: options.view,
-            initial: options.initial.into_iter(),
-            mark_initial_end: options.mark_initial_end,
             pending: VecDeque::new(),
             cursor: options.after,
             bookmarks,
             bookmark_due: false,
             deadline: Instant::now() + options.timeout,
+            options,
             ended,
             failed: false,
         }
@@ -128,11 +122,13 @@ impl Watch {
 
     /// The next frame. Returns `None` if the watch must wait for it.
     fn ready(&mut self) -> Option<Bytes> {
-        if let Some(object) = self.initial.by_ref().find(|object| self.filter.matches(object)) {
-            return Some(encode::initial(&self.resource, self.view, &object));
+        while let Some(object) = self.options.initial.pop_front() {
+            if self.options.filter.matches(&object) {
+                return Some(encode::initial(&self.resource, self.options.view, &object));
+            }
         }
-        if std::mem::take(&mut self.mark_initial_end) {
-            return Some(encode::bookmark(&self.resource, self.view, self.cursor, true));
+        if std::mem::take(&mut self.options.mark_initial_end) {
+            return Some(encode::bookmark(&self.resource, self.options.view, self.cursor, true));
         }
         loop {
             while let Some(event) = self.pending.pop_front() {
@@ -156,7 +152,7 @@ impl Watch {
             self.pending = events.into();
         }
         std::mem::take(&mut self.bookmark_due)
-            .then(|| encode::bookmark(&self.resource, self.view, self.cursor, false))
+            .then(|| encode::bookmark(&self.resource, self.options.view, self.cursor, false))
     }
 
     async fn wait(&mut self) -> Wake {
@@ -180,15 +176,16 @@ impl Watch {
 
     /// The frame of a change: its kind depends on whether the old and the new state match the selectors.
     fn frame(&self, event: &Event) -> Option<Bytes> {
-        let before = event.before.as_ref().is_some_and(|object| self.filter.matches(object));
-        let after = event.after.as_ref().is_some_and(|object| self.filter.matches(object));
-        let kind = match (before, after) {
+        let matches = |state: &Option<Arc<Stored>>| {
+            state.as_ref().is_some_and(|object| self.options.filter.matches(object))
+        };
+        let kind = match (matches(&event.before), matches(&event.after)) {
             (false, true) => EventKind::Added,
             (true, true) => EventKind::Modified,
             (true, false) => EventKind::Deleted,
             (false, false) => return None,
         };
-        encode::change(&self.resource, self.view, event, kind)
+        encode::change(&self.resource, self.options.view, event, kind)
     }
 
     fn fall_behind(&mut self) -> Bytes {

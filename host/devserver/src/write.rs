@@ -22,7 +22,7 @@ mod update;
 mod validate;
 
 pub(crate) use create::{create, seed};
-pub(crate) use delete::{Deleted, Deletion, delete};
+pub(crate) use delete::{Deleted, delete};
 pub(crate) use options::{
     DeleteOptions, FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Part, Propagation, WriteOptions,
 };

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::follow_up;
 use crate::{
     api::Api,
@@ -35,9 +33,8 @@ pub(super) fn release_if_empty(api: &Api, name: &str) -> Option<Change> {
         return None;
     }
     follow_up::update(api, &namespaces, &key, |released| {
-        let finalizers = released.at(&["spec", "finalizers"]).and_then(Value::as_array);
-        let others = finalizers.into_iter().flatten().filter(|one| *one != "kubernetes").cloned();
-        let others = others.collect();
+        let finalizers = released.list_at(&["spec", "finalizers"]).iter();
+        let others = finalizers.filter(|one| *one != "kubernetes").cloned().collect();
         released.set_at(&["spec", "finalizers"], others);
     })
 }

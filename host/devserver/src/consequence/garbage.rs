@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::follow_up;
 use crate::{
     api::Api,
+    object::text_of,
     registry::Resource,
     storage::{ObjectKey, Stored},
     write::{Change, DeleteOptions, FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Propagation},
@@ -81,7 +82,7 @@ fn release(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, finalizer: &str
 fn disown(api: &Api, resource: &Arc<Resource>, key: &ObjectKey, owner: &str) -> Option<Change> {
     follow_up::update(api, resource, key, |changed| {
         if let Some(Value::Array(owners)) = changed.metadata.get_mut("ownerReferences") {
-            owners.retain(|reference| reference.get("uid").and_then(Value::as_str) != Some(owner));
+            owners.retain(|reference| text_of(reference, "uid") != owner);
             if owners.is_empty() {
                 changed.metadata.remove("ownerReferences");
             }
@@ -105,9 +106,8 @@ fn dependents(api: &Api, uid: &str) -> Vec<Found> {
 /// The owner with this UID that an object names. Returns `None` if the owner does not exist.
 fn find_owner(api: &Api, dependent: &Stored, uid: &str) -> Option<Found> {
     let reference = dependent.owner_reference(uid)?;
-    let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or_default();
-    let resource = api.registry.by_kind(text("apiVersion"), text("kind"))?;
+    let resource = api.registry.by_kind(text_of(&reference, "apiVersion"), text_of(&reference, "kind"))?;
     let namespace = if resource.namespaced { dependent.key.namespace.as_str() } else { "" };
-    let stored = api.collection(&resource).get(&ObjectKey::new(namespace, text("name")))?;
+    let stored = api.collection(&resource).get(&ObjectKey::new(namespace, text_of(&reference, "name")))?;
     (stored.uid == uid).then_some((resource, stored))
 }

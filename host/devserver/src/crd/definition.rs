@@ -3,14 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::{
-    object::{Object, timestamp},
-    registry::{NameRule, PrinterColumn, Resource, Scale},
+    object::{Object, list_of, timestamp},
+    registry::{PrinterColumn, Resource, Scale},
 };
 
 /// One resource for each served version. An invalid definition defines no resource; validation refuses it earlier.
 pub(crate) fn resources(definition: &Object) -> Vec<Resource> {
-    let versions = definition.at(&["spec", "versions"]).and_then(Value::as_array);
-    let served = versions.into_iter().flatten().filter(|version| version["served"] == true);
+    let served = definition.list_at(&["spec", "versions"]).iter().filter(|version| version["served"] == true);
     served.filter_map(|version| resource(definition, version)).collect()
 }
 
@@ -19,8 +18,7 @@ fn resource(definition: &Object, version: &Value) -> Option<Resource> {
     let names = spec.get("names")?;
     let text = |value: &Value, field: &str| value.get(field).and_then(Value::as_str).map(str::to_owned);
     let texts = |field: &str| -> Vec<String> {
-        let list = names.get(field).and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        list_of(names, field).iter().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let kind = text(names, "kind")?;
     let subresource = |name: &str| version.get("subresources").and_then(|all| all.get(name));
@@ -38,12 +36,9 @@ fn resource(definition: &Object, version: &Value) -> Option<Resource> {
         status: subresource("status").is_some_and(Value::is_object),
         scale: subresource("scale").and_then(scale),
         generation: true,
-        is_review: false,
-        name_rule: NameRule::Subdomain,
         selectable: selectable(version),
-        stored_as: None,
-        renames: &[],
         columns: columns(version),
+        ..Resource::default()
     })
 }
 
@@ -57,13 +52,12 @@ fn scale(scale: &Value) -> Option<Scale> {
 }
 
 fn selectable(version: &Value) -> Vec<String> {
-    let fields = version.get("selectableFields").and_then(Value::as_array);
-    let paths = fields.into_iter().flatten().filter_map(|field| field.get("jsonPath")?.as_str());
+    let fields = list_of(version, "selectableFields").iter();
+    let paths = fields.filter_map(|field| field.get("jsonPath")?.as_str());
     paths.map(|path| path.trim_start_matches('.').to_owned()).collect()
 }
 
 fn columns(version: &Value) -> Vec<PrinterColumn> {
-    let columns = version.get("additionalPrinterColumns").and_then(Value::as_array);
     let column = |column: &Value| {
         let text = |field: &str| column.get(field).and_then(Value::as_str).map(str::to_owned);
         Some(PrinterColumn {
@@ -74,7 +68,7 @@ fn columns(version: &Value) -> Vec<PrinterColumn> {
             path: text("jsonPath")?,
         })
     };
-    columns.into_iter().flatten().filter_map(column).collect()
+    list_of(version, "additionalPrinterColumns").iter().filter_map(column).collect()
 }
 
 /// The field names of a path such as `.spec.replicas`.
@@ -100,11 +94,9 @@ pub(crate) fn accept(definition: &mut Object) {
         ]);
         definition.set_at(&["status", "conditions"], conditions);
     }
-    let versions = definition.at(&["spec", "versions"]).and_then(Value::as_array);
-    let storage = versions.into_iter().flatten().find(|version| version["storage"] == true);
+    let storage = definition.list_at(&["spec", "versions"]).iter().find(|version| version["storage"] == true);
     let Some(storage) = storage.and_then(|version| version.get("name")).cloned() else { return };
-    let stored = definition.at(&["status", "storedVersions"]).and_then(Value::as_array);
-    let mut stored = stored.cloned().unwrap_or_default();
+    let mut stored = definition.list_at(&["status", "storedVersions"]).to_vec();
     if !stored.contains(&storage) {
         stored.push(storage);
     }

@@ -1,11 +1,9 @@
 //! The validation of definitions.
 
-use serde_json::Value;
-
 use super::is_definition;
 use crate::{
     name,
-    object::Object,
+    object::{Object, text_of},
     registry::{NameRule, Resource},
     status::Cause,
 };
@@ -15,12 +13,11 @@ pub(crate) fn validate(resource: &Resource, object: &Object, causes: &mut Vec<Ca
     if !is_definition(resource) {
         return;
     }
-    let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
-    let (group, plural) = (text(&["spec", "group"]), text(&["spec", "names", "plural"]));
+    let (group, plural) = (object.text_at(&["spec", "group"]), object.text_at(&["spec", "names", "plural"]));
     for (path, value) in [
         ("spec.group", group),
         ("spec.names.plural", plural),
-        ("spec.names.kind", text(&["spec", "names", "kind"])),
+        ("spec.names.kind", object.text_at(&["spec", "names", "kind"])),
     ] {
         if value.is_empty() {
             causes.push(Cause::required(path, ""));
@@ -36,7 +33,7 @@ pub(crate) fn validate(resource: &Resource, object: &Object, causes: &mut Vec<Ca
         let why = "must be spec.names.plural+\".\"+spec.group";
         causes.push(Cause::invalid("metadata.name", &object.name().into(), why));
     }
-    let scope = text(&["spec", "scope"]);
+    let scope = object.text_at(&["spec", "scope"]);
     if !matches!(scope, "Namespaced" | "Cluster") {
         causes.push(Cause::not_supported("spec.scope", &scope.into(), &["Cluster", "Namespaced"]));
     }
@@ -44,8 +41,7 @@ pub(crate) fn validate(resource: &Resource, object: &Object, causes: &mut Vec<Ca
 }
 
 fn versions(object: &Object, causes: &mut Vec<Cause>) {
-    let versions = object.at(&["spec", "versions"]).and_then(Value::as_array);
-    let versions = versions.map(Vec::as_slice).unwrap_or_default();
+    let versions = object.list_at(&["spec", "versions"]);
     let stored = versions.iter().filter(|version| version["storage"] == true).count();
     if stored != 1 {
         let value = versions.len().into();
@@ -53,7 +49,7 @@ fn versions(object: &Object, causes: &mut Vec<Cause>) {
         causes.push(Cause::invalid("spec.versions", &value, why));
     }
     for (at, version) in versions.iter().enumerate() {
-        let name = version.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = text_of(version, "name");
         if name::problem(NameRule::DnsLabel, name).is_some() {
             let why = "must be a DNS-1035 label such as v1";
             causes.push(Cause::invalid(format!("spec.versions[{at}].name"), &name.into(), why));

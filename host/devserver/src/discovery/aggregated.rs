@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::verbs;
 use crate::{
     answer, negotiate,
+    object::set,
     registry::{Registry, Resource},
 };
 
@@ -71,15 +72,9 @@ fn entry(resource: &Resource) -> Value {
         "singularResource": resource.singular,
         "verbs": verbs::of(resource),
     });
-    if let Some(fields) = entry.as_object_mut() {
-        for (field, list) in [("shortNames", &resource.short_names), ("categories", &resource.categories)] {
-            if !list.is_empty() {
-                fields.insert(field.into(), json!(list));
-            }
-        }
-        if !subresources.is_empty() {
-            fields.insert("subresources".into(), subresources.into());
-        }
+    verbs::add_aliases(&mut entry, resource);
+    if !subresources.is_empty() {
+        set(&mut entry, "subresources", subresources);
     }
     entry
 }

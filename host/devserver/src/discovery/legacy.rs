@@ -6,7 +6,10 @@ use http::Uri;
 use serde_json::{Value, json};
 
 use super::verbs;
-use crate::registry::{Registry, Resource};
+use crate::{
+    object::set,
+    registry::{Registry, Resource},
+};
 
 /// The document at `/api`.
 pub(super) fn core_versions(uri: &Uri) -> Value {
@@ -34,9 +37,8 @@ pub(super) fn group(registry: &Registry, group: &str) -> Option<Value> {
     let (name, versions) =
         registry.groups().into_iter().find(|(name, _)| name == group && !name.is_empty())?;
     let mut entry = group_entry(&name, &versions);
-    let fields = entry.as_object_mut()?;
-    fields.insert("kind".into(), "APIGroup".into());
-    fields.insert("apiVersion".into(), "v1".into());
+    set(&mut entry, "kind", "APIGroup");
+    set(&mut entry, "apiVersion", "v1");
     Some(entry)
 }
 
@@ -69,14 +71,7 @@ fn resource_entries(resource: &Arc<Resource>) -> Vec<Value> {
         "kind": resource.kind,
         "verbs": verbs::of(resource),
     });
-    if let Some(fields) = entry.as_object_mut() {
-        if !resource.short_names.is_empty() {
-            fields.insert("shortNames".into(), json!(resource.short_names));
-        }
-        if !resource.categories.is_empty() {
-            fields.insert("categories".into(), json!(resource.categories));
-        }
-    }
+    verbs::add_aliases(&mut entry, resource);
     let mut entries = vec![entry];
     for sub in verbs::subresources(resource) {
         let mut entry = json!({
@@ -86,9 +81,9 @@ fn resource_entries(resource: &Arc<Resource>) -> Vec<Value> {
             "kind": sub.response_kind.map_or(resource.kind.as_str(), |(_, _, kind)| kind),
             "verbs": sub.verbs,
         });
-        if let (Some((group, version, _)), Some(fields)) = (sub.response_kind, entry.as_object_mut()) {
-            fields.insert("group".into(), group.into());
-            fields.insert("version".into(), version.into());
+        if let Some((group, version, _)) = sub.response_kind {
+            set(&mut entry, "group", group);
+            set(&mut entry, "version", version);
         }
         entries.push(entry);
     }

@@ -1,6 +1,8 @@
-//! The verbs of resources and subresources.
+//! The parts of a discovery entry that both forms of discovery share: verbs, subresources, short names and categories.
 
-use crate::registry::Resource;
+use serde_json::{Value, json};
+
+use crate::{object::set, registry::Resource};
 
 /// The verbs of the resource itself.
 pub(super) fn of(resource: &Resource) -> &'static [&'static str] {
@@ -33,4 +35,13 @@ pub(super) fn subresources(resource: &Resource) -> Vec<Subresource> {
         all.push(Subresource { name: "status", response_kind: None, verbs: changes });
     }
     all
+}
+
+/// Adds the short names and the categories of a resource to its entry, if there are any.
+pub(super) fn add_aliases(entry: &mut Value, resource: &Resource) {
+    for (field, list) in [("shortNames", &resource.short_names), ("categories", &resource.categories)] {
+        if !list.is_empty() {
+            set(entry, field, json!(list));
+        }
+    }
 }

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::set::FieldSet;
-use crate::{object::timestamp, patch::list_kind::Layout};
+use crate::{
+    object::{set, text_of, timestamp},
+    patch::list_kind::Layout,
+};
 
 /// The origin of a write.
 #[derive(Debug, Clone, Copy)]
@@ -57,8 +60,8 @@ impl Entry {
 
     /// Returns `None` if the operation or the set of fields is missing.
     pub(super) fn from_json(json: &Value) -> Option<Self> {
-        let text = |field: &str| json.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let operation = match text("operation").as_str() {
+        let text = |field: &str| text_of(json, field).to_owned();
+        let operation = match text_of(json, "operation") {
             "Apply" => Operation::Apply,
             "Update" => Operation::Update,
             _ => return None,
@@ -85,8 +88,8 @@ impl Entry {
             "fieldsType": "FieldsV1",
             "fieldsV1": self.set.to_json(),
         });
-        if let (false, Some(fields)) = (self.subresource.is_empty(), entry.as_object_mut()) {
-            fields.insert("subresource".into(), self.subresource.as_str().into());
+        if !self.subresource.is_empty() {
+            set(&mut entry, "subresource", self.subresource.as_str());
         }
         entry
     }

@@ -130,7 +130,7 @@ fn merge_items<'p>(
 ) -> Result<Vec<Value>, PatchError> {
     let fields_of = |change: &'p Value| match change {
         Value::Object(fields) => Ok(fields),
-        _ => Err(PatchError::Unfit(format!("the items of {} must be objects", path_text(path)))),
+        _ => Err(PatchError::Unfit(format!("the items of {} must be objects", path.join(".")))),
     };
     let changes: Vec<&Fields> = changes.iter().map(fields_of).collect::<Result<_, _>>()?;
     for change in &changes {
@@ -144,7 +144,7 @@ fn merge_items<'p>(
             continue;
         }
         let Some(id) = change.get(key.field) else {
-            let (place, field) = (path_text(path), key.field);
+            let (place, field) = (path.join("."), key.field);
             return Err(PatchError::Unfit(format!(
                 "an item of {place} does not contain its merge key {field}"
             )));
@@ -230,10 +230,6 @@ fn directive(patch: &Fields) -> Result<Option<Directive>, PatchError> {
         },
         Some(other) => Err(PatchError::Malformed(format!("$patch is {other}, want a text"))),
     }
-}
-
-fn path_text(path: &[&str]) -> String {
-    path.join(".")
 }
 
 #[cfg(test)]

@@ -223,18 +223,8 @@ impl Row {
             kind: self.kind.to_owned(),
             list_kind: format!("{}List", self.kind),
             short_names: self.short_names.iter().map(|name| (*name).to_owned()).collect(),
-            categories: Vec::new(),
             namespaced: self.namespaced,
-            custom: false,
-            status: false,
-            scale: None,
-            generation: false,
-            is_review: false,
-            name_rule: NameRule::Subdomain,
-            selectable: Vec::new(),
-            stored_as: None,
-            renames: &[],
-            columns: Vec::new(),
+            ..Resource::default()
         };
         for one in self.traits {
             one.mark(&mut resource);

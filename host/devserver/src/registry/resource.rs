@@ -10,9 +10,10 @@ pub(crate) struct CollectionId {
 }
 
 /// The rule for the names of objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum NameRule {
     /// An RFC 1123 subdomain; used by most resources.
+    #[default]
     Subdomain,
     /// An RFC 1123 label; used by namespaces.
     Label,
@@ -41,8 +42,8 @@ pub(crate) struct PrinterColumn {
     pub(crate) path: String,
 }
 
-/// One resource in one version.
-#[derive(Debug, Clone)]
+/// One resource in one version. Most properties default to what a plain resource without subresources has.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Resource {
     /// Empty for the core group.
     pub(crate) group: String,
@@ -105,18 +106,12 @@ impl Resource {
 
     /// Renames the fields of this resource to their stored names.
     pub(crate) fn rename_for_storage(&self, object: &mut Object) {
-        for (stored, shown) in self.renames {
-            let value = object.fields.remove(*shown);
-            object.fields.extend(value.map(|value| ((*stored).to_owned(), value)));
-        }
+        self.renames.iter().for_each(|(stored, shown)| object.rename(shown, stored));
     }
 
     /// Renames stored fields to their names in this resource.
     pub(crate) fn rename_from_storage(&self, object: &mut Object) {
-        for (stored, shown) in self.renames {
-            let value = object.fields.remove(*stored);
-            object.fields.extend(value.map(|value| ((*shown).to_owned(), value)));
-        }
+        self.renames.iter().for_each(|(stored, shown)| object.rename(stored, shown));
     }
 
     /// The stored name of a selectable field.

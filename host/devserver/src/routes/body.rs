@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::request::ApiRequest;
 use crate::{
-    object::Object,
+    object::{Object, text_of},
     protobuf,
     registry::Resource,
     schema::{self, Misfit},
@@ -30,25 +30,22 @@ pub(super) async fn read(body: Body) -> ApiResult<Bytes> {
     }
 }
 
-/// The document as an object of this resource. Its other fields are not checked.
-///
-/// # Errors
-/// 400 if the document is not an object of this kind and version.
-fn untyped(resource: &Resource, document: Value) -> ApiResult<Object> {
-    let kind = &resource.kind;
-    let api_version = resource.api_version();
-    let object = Object::from_value(document);
-    let object = object.ok_or_else(|| {
-        ApiError::bad_request(format!("{kind} in version {api_version:?} cannot be handled: no JSON object"))
-    })?;
-    if object.kind() != kind || object.api_version() != api_version {
-        let (found_version, found) = (object.api_version(), object.kind());
+/// Checks that the document is an object of this kind and version.
+fn check_kind(resource: &Resource, document: &Value) -> ApiResult<()> {
+    let (kind, api_version) = (&resource.kind, resource.api_version());
+    if !document.is_object() {
         return Err(ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): it says apiVersion {found_version:?} \
-             and kind {found:?}, want {api_version:?} and {kind:?}"
+            "{kind} in version {api_version:?} cannot be handled: not a JSON object"
         )));
     }
-    Ok(object)
+    let (found_version, found) = (text_of(document, "apiVersion"), text_of(document, "kind"));
+    if found == kind && found_version == api_version {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): the body has apiVersion {found_version:?} \
+         and kind {found:?}, want {api_version:?} and {kind:?}"
+    )))
 }
 
 // === impl ApiRequest ===
@@ -74,19 +71,13 @@ impl ApiRequest {
         }
     }
 
-    /// The body parsed as JSON, whatever its media type.
-    ///
-    /// # Errors
-    /// 400 if it is not valid JSON.
+    /// The body parsed as JSON whatever its media type, or a 400.
     pub(super) fn json(&self) -> ApiResult<Value> {
-        let problem = |error| ApiError::bad_request(format!("the body is no valid JSON: {error}"));
+        let problem = |error| ApiError::bad_request(format!("the body is not valid JSON: {error}"));
         serde_json::from_slice(&self.body).map_err(problem)
     }
 
-    /// The body parsed as a JSON object.
-    ///
-    /// # Errors
-    /// 400 if it is anything else.
+    /// The body parsed as a JSON object, or a 400.
     pub(super) fn fields(&self) -> ApiResult<Value> {
         match self.json()? {
             document @ Value::Object(_) => Ok(document),
@@ -107,8 +98,7 @@ impl ApiRequest {
             return Err(ApiError::invalid("meta.k8s.io", "Options", "", &[cause]));
         }
         let resource = &self.resource;
-        // Check the kind first, because the kind determines the fields.
-        untyped(resource, document.clone())?;
+        check_kind(resource, &document)?;
         let misfit = schema::conform(&resource.api_version(), &resource.kind, &mut document);
         let kind = &resource.kind;
         let refuse = |problem: &str| {
@@ -131,7 +121,7 @@ impl ApiRequest {
                 )));
             }
         }
-        untyped(resource, document)
+        Object::from_value(document).ok_or_else(|| ApiError::bad_request("metadata must be a JSON object"))
     }
 
     fn warn(&self, unknown: Vec<String>) {

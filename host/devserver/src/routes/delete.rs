@@ -8,7 +8,8 @@ use crate::{
     answer,
     encode::{self, ListMeta},
     negotiate,
-    rest::{self, DeleteOptions, Deleted, Deletion},
+    object::set,
+    rest::{self, DeleteOptions, Deleted},
     status::{ApiError, ApiResult},
 };
 
@@ -18,11 +19,11 @@ pub(super) fn delete(request: &ApiRequest, name: &str) -> ApiResult<Response> {
     let options = options(request)?;
     let key = request.key(name);
     let body = match rest::delete(&request.api, resource, &key, &options)? {
-        Deleted { how: Deletion::Pending, object } => encode::object(resource, view, &object),
-        Deleted { how: Deletion::Done, object } => {
+        Deleted { gone: false, object } => encode::object(resource, view, &object),
+        Deleted { gone: true, object } => {
             let mut details = value!({"name": name, "kind": resource.plural, "uid": object.uid});
-            if let (false, Some(fields)) = (resource.group.is_empty(), details.as_object_mut()) {
-                fields.insert("group".into(), resource.group.as_str().into());
+            if !resource.group.is_empty() {
+                set(&mut details, "group", resource.group.as_str());
             }
             let status = value!({
                 "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,

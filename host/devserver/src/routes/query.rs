@@ -39,7 +39,7 @@ impl Query {
             Some("1" | "t" | "T" | "true" | "TRUE" | "True") => Ok(Some(true)),
             Some("0" | "f" | "F" | "false" | "FALSE" | "False") => Ok(Some(false)),
             Some(value) => {
-                Err(ApiError::bad_request(format!("invalid value {value:?} for {name}: no boolean")))
+                Err(ApiError::bad_request(format!("invalid value {value:?} for {name}: not a boolean")))
             }
         }
     }
@@ -48,7 +48,7 @@ impl Query {
     pub(crate) fn number(&self, name: &str) -> ApiResult<Option<u64>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let problem =
-            |_| ApiError::bad_request(format!("invalid value {value:?} for {name}: no whole number"));
+            |_| ApiError::bad_request(format!("invalid value {value:?} for {name}: not a whole number"));
         value.parse().map(Some).map_err(problem)
     }
 

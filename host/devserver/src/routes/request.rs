@@ -36,10 +36,7 @@ pub(super) struct ApiRequest {
 // === impl ApiRequest ===
 
 impl ApiRequest {
-    /// Checks that the path has a namespace exactly if the resource needs one.
-    ///
-    /// # Errors
-    /// 404 for a path that cannot name an object of this resource, 405 for a method that needs a namespace.
+    /// Checks that the path has a namespace if and only if the resource needs one.
     pub(super) fn check_scope(&self, method: &Method) -> ApiResult<()> {
         let namespaced = self.resource.namespaced;
         if (self.namespace.is_some() && !namespaced)
@@ -64,10 +61,7 @@ impl ApiRequest {
         self.api.collection(&self.resource)
     }
 
-    /// The object of this name.
-    ///
-    /// # Errors
-    /// 404 if it does not exist.
+    /// The object of this name, or a 404.
     pub(super) fn stored(&self, name: &str) -> ApiResult<Arc<Stored>> {
         let found = self.collection().get(&self.key(name));
         found.ok_or_else(|| ApiError::not_found(self.resource.group_resource(), name))
@@ -83,9 +77,6 @@ impl ApiRequest {
     }
 
     /// The options of a write to `part` in the name of the client.
-    ///
-    /// # Errors
-    /// 400 for an invalid `dryRun`.
     pub(super) fn write_options(&self, part: Part) -> ApiResult<WriteOptions<'_>> {
         Ok(WriteOptions { part, dry_run: self.query.dry_run()?, manager: Some(self.manager()) })
     }

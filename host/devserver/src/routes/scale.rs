@@ -7,7 +7,7 @@ use serde_json::{Value, json as value};
 use super::request::ApiRequest;
 use crate::{
     answer, negotiate,
-    object::Object,
+    object::{Object, set},
     patch::{self, JsonPatch},
     registry::Scale,
     rest::{self, Part},
@@ -49,14 +49,14 @@ fn of(object: &Object, scale: &Scale) -> Value {
         None => object.at(&["spec", "selector"]).map(selector_text),
     };
     let mut metadata = value!({});
-    if let Some(fields) = metadata.as_object_mut() {
-        for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
-            fields.extend(object.metadata.get(field).map(|value| (field.to_owned(), value.clone())));
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = object.metadata.get(field) {
+            set(&mut metadata, field, value.clone());
         }
     }
     let mut status = value!({"replicas": replicas(&scale.status_replicas)});
-    if let (Some(fields), Some(selector)) = (status.as_object_mut(), selector) {
-        fields.insert("selector".into(), selector.into());
+    if let Some(selector) = selector {
+        set(&mut status, "selector", selector);
     }
     value!({
         "kind": "Scale",

@@ -88,7 +88,7 @@ impl VersionOptions {
 
 fn parse_version(text: &str) -> ApiResult<u64> {
     let problem =
-        |_| ApiError::bad_request(format!("invalid resource version: {text:?} is no decimal number"));
+        |_| ApiError::bad_request(format!("invalid resource version: {text:?} is not a decimal number"));
     text.parse().map_err(problem)
 }
 

@@ -1,7 +1,7 @@
 //! Opening a watch: where it starts, whether it begins with the existing objects, and how it
 //! fails if its version is forgotten.
 
-use std::{convert::Infallible, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
@@ -41,7 +41,7 @@ pub(super) async fn watch(request: ApiRequest) -> ApiResult<Response> {
         view,
         bookmark_interval: bookmarks.then_some(api.config.bookmark_interval),
         timeout,
-        initial: Vec::new(),
+        initial: VecDeque::new(),
         mark_initial_end: asks_initial && bookmarks,
         after: rv,
     };
@@ -50,7 +50,7 @@ pub(super) async fn watch(request: ApiRequest) -> ApiResult<Response> {
         let snapshot = collection.snapshot(request.namespace.as_deref());
         options.after = snapshot.rv;
         if versions.send_initial_events != Some(false) {
-            options.initial = snapshot.objects;
+            options.initial = snapshot.objects.into();
         }
     } else if let Err(forgotten) = collection.check_reach(rv) {
         let error = ApiError::expired(format!("too old resource version: {rv} ({})", forgotten.oldest));

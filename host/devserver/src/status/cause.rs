@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::object::set;
+
 /// An entry of `details.causes`.
 #[derive(Debug, Clone)]
 pub(crate) struct Cause {
@@ -43,8 +45,8 @@ impl Cause {
 
     pub(super) fn to_json(&self) -> Value {
         let mut cause = json!({"reason": self.reason, "message": self.message});
-        if let Some(fields) = cause.as_object_mut().filter(|_| !self.field.is_empty()) {
-            fields.insert("field".into(), self.field.as_str().into());
+        if !self.field.is_empty() {
+            set(&mut cause, "field", self.field.as_str());
         }
         cause
     }

@@ -153,7 +153,7 @@ impl Collection {
     /// Replaces `expected` by `draft`. A draft that equals `expected` changes nothing, not even the version.
     pub(crate) fn replace(&self, expected: &Arc<Stored>, draft: Draft) -> Result<Arc<Stored>, Stale> {
         if draft.is_same(expected) {
-            return self.still(expected).then(|| expected.clone()).ok_or(Stale);
+            return self.state.read().check_current(expected).map(|()| expected.clone());
         }
         let mut state = self.state.write();
         state.check_current(expected)?;
@@ -169,10 +169,6 @@ impl Collection {
         let last = Arc::new(last.store(self.revision.next()));
         self.commit(&mut state, Event::deleted(expected.clone(), last.clone()));
         Ok(last)
-    }
-
-    fn still(&self, expected: &Arc<Stored>) -> bool {
-        self.state.read().check_current(expected).is_ok()
     }
 
     fn commit(&self, state: &mut State, event: Event) {

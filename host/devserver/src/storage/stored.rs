@@ -166,16 +166,8 @@ impl Stored {
 
     /// The same object with another version: a watch sends it as the last state of an object that is gone.
     pub(crate) fn at_version(&self, rv: u64) -> Self {
-        let mut metadata = self.metadata_fields();
-        metadata.insert("resourceVersion".into(), rv.to_string().into());
-        Self {
-            key: self.key.clone(),
-            rv,
-            uid: self.uid.clone(),
-            metadata: Value::Object(metadata).to_string().into(),
-            rest: self.rest.clone(),
-            header: self.header.clone(),
-        }
+        let (key, metadata) = (self.key.clone(), self.metadata_fields());
+        Draft { key, metadata, rest: self.rest.clone(), header: self.header.clone() }.store(rv)
     }
 
     pub(crate) fn label(&self, key: &str) -> Option<&str> {

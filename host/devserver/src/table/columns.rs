@@ -179,9 +179,9 @@ fn declared_value(object: &Object, path: &str) -> Value {
 }
 
 fn text(object: &Object, path: &[&str]) -> Value {
-    match object.at(path) {
-        Some(Value::String(text)) if !text.is_empty() => text.as_str().into(),
-        _ => "<none>".into(),
+    match object.text_at(path) {
+        "" => "<none>".into(),
+        text => text.into(),
     }
 }
 
@@ -190,13 +190,11 @@ fn number(object: &Object, path: &[&str]) -> Value {
 }
 
 fn created(object: &Object) -> Value {
-    age::since(object.at(&["metadata", "creationTimestamp"]).and_then(Value::as_str).unwrap_or_default())
-        .into()
+    age::since(object.text_at(&["metadata", "creationTimestamp"])).into()
 }
 
 fn ready(object: &Object) -> Value {
-    let of = |path: &[&str]| object.at(path).and_then(Value::as_i64).unwrap_or(0);
-    format!("{}/{}", of(&["status", "readyReplicas"]), of(&["spec", "replicas"])).into()
+    ratio(object, &["status", "readyReplicas"], &["spec", "replicas"])
 }
 
 fn service_ports(object: &Object) -> Value {
@@ -204,13 +202,16 @@ fn service_ports(object: &Object) -> Value {
         let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
         Some(format!("{}/{protocol}", port.get("port")?))
     };
-    let ports: Vec<String> = list(object, &["spec", "ports"]).iter().filter_map(port).collect();
+    let ports: Vec<String> = object.list_at(&["spec", "ports"]).iter().filter_map(port).collect();
     if ports.is_empty() { "<none>".into() } else { ports.join(",").into() }
 }
 
 fn completions(object: &Object) -> Value {
-    let of = |path: &[&str]| object.at(path).and_then(Value::as_i64).unwrap_or(0);
-    format!("{}/{}", of(&["status", "succeeded"]), of(&["spec", "completions"])).into()
+    ratio(object, &["status", "succeeded"], &["spec", "completions"])
+}
+
+fn ratio(object: &Object, part: &[&str], whole: &[&str]) -> Value {
+    format!("{}/{}", number(object, part), number(object, whole)).into()
 }
 
 fn entries(object: &Object, maps: &[&str]) -> Value {
@@ -218,27 +219,23 @@ fn entries(object: &Object, maps: &[&str]) -> Value {
     maps.iter().map(count).sum::<usize>().into()
 }
 
-fn list<'a>(object: &'a Object, path: &[&str]) -> &'a [Value] {
-    object.at(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
 fn pod_ready(object: &Object) -> Value {
-    let statuses = list(object, &["status", "containerStatuses"]);
+    let statuses = object.list_at(&["status", "containerStatuses"]);
     let ready = statuses.iter().filter(|status| status["ready"] == true).count();
-    format!("{ready}/{}", list(object, &["spec", "containers"]).len()).into()
+    format!("{ready}/{}", object.list_at(&["spec", "containers"]).len()).into()
 }
 
 fn pod_status(object: &Object) -> Value {
     if object.is_deleting() {
         return "Terminating".into();
     }
-    let statuses = list(object, &["status", "containerStatuses"]).iter();
+    let statuses = object.list_at(&["status", "containerStatuses"]).iter();
     let waiting = statuses.filter_map(|status| status.pointer("/state/waiting/reason")).next();
     waiting.cloned().unwrap_or_else(|| text(object, &["status", "phase"]))
 }
 
 fn pod_restarts(object: &Object) -> Value {
-    let statuses = list(object, &["status", "containerStatuses"]).iter();
+    let statuses = object.list_at(&["status", "containerStatuses"]).iter();
     statuses.filter_map(|status| status.get("restartCount")?.as_i64()).sum::<i64>().into()
 }
 
@@ -252,6 +249,6 @@ fn last_seen(object: &Object) -> Value {
 
 fn involved_object(object: &Object) -> Value {
     let of = if object.at(&["regarding"]).is_some() { "regarding" } else { "involvedObject" };
-    let part = |field: &str| object.at(&[of, field]).and_then(Value::as_str).unwrap_or_default();
+    let part = |field: &str| object.text_at(&[of, field]);
     format!("{}/{}", part("kind").to_ascii_lowercase(), part("name")).into()
 }

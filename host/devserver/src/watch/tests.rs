@@ -22,7 +22,7 @@ fn open(resource: &Arc<Resource>, collection: &Arc<Collection>, timeout: Duratio
         view: View::Object,
         bookmark_interval: None,
         timeout,
-        initial: Vec::new(),
+        initial: VecDeque::new(),
         mark_initial_end: false,
         after: 1,
     };

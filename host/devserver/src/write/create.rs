@@ -8,7 +8,7 @@ use super::{Change, ChangeKind, defaults, strategy, validate};
 use crate::{
     api::Api,
     crd, name, namespace,
-    object::{Object, timestamp},
+    object::{Object, SERVER_FIELDS, timestamp},
     registry::Resource,
     status::{ApiError, ApiResult, Cause},
     storage::{Draft, Stored},
@@ -16,17 +16,6 @@ use crate::{
 
 /// How many generated names are tried, as in kube-apiserver.
 const NAME_TRIES: usize = 8;
-
-/// Metadata that a client cannot set in a new object.
-const SERVER_FIELDS: [&str; 7] = [
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "resourceVersion",
-    "selfLink",
-];
 
 /// A new object and its change, which is `None` for a dry run.
 type Created = (Arc<Stored>, Option<Change>);
@@ -46,12 +35,14 @@ pub(crate) fn create(
     if !object.resource_version().is_empty() {
         return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
     }
+    object.metadata.remove("resourceVersion");
+    object.metadata.remove("selfLink");
     object.metadata.retain(|field, _| !SERVER_FIELDS.contains(&field.as_str()));
     strategy::before_create(resource, &mut object);
     insert(api, resource, object, dry_run)
 }
 
-/// Like [`create`], but keeps the status, UID and times of the object: see [`rest::seed`](crate::rest::seed).
+/// Like [`rest::seed`](crate::rest::seed), without the writes that follow from the creation.
 pub(crate) fn seed(api: &Api, resource: &Arc<Resource>, mut object: Object) -> ApiResult<Created> {
     let namespace = match (resource.namespaced, object.namespace()) {
         (false, _) => String::new(),

@@ -15,23 +15,12 @@ use crate::{
 /// An accepted deletion.
 #[derive(Debug)]
 pub(crate) struct Deleted {
-    pub(crate) how: Deletion,
+    /// If false, the object is only marked for deletion, and finalizers hold it.
+    pub(crate) gone: bool,
     pub(crate) object: Arc<Stored>,
 }
 
-/// The outcome of a deletion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deletion {
-    /// The object is gone.
-    Done,
-    /// The object is marked for deletion; finalizers hold it.
-    Pending,
-}
-
-/// Deletes the object and makes none of the writes that follow from the deletion.
-///
-/// # Errors
-/// Like [`rest::delete`](crate::rest::delete).
+/// Like [`rest::delete`](crate::rest::delete), without the writes that follow from the deletion.
 pub(crate) fn delete(
     api: &Api,
     resource: &Arc<Resource>,
@@ -51,25 +40,22 @@ pub(crate) fn delete(
         }
         let held = namespace::is_held(resource, &object);
         if held && object.is_deleting() {
-            return Ok((Deleted { how: Deletion::Pending, object: before }, None));
+            return Ok((Deleted { gone: false, object: before }, None));
         }
         if held {
             mark(resource, &mut object);
         }
-        let how = if held { Deletion::Pending } else { Deletion::Done };
         let draft = Draft::new(resource, object);
         if options.dry_run {
-            return Ok((Deleted { how, object: Arc::new(draft.store(before.rv)) }, None));
+            return Ok((Deleted { gone: !held, object: Arc::new(draft.store(before.rv)) }, None));
         }
         let _gate = namespace::is_namespace(resource).then(|| api.namespace_gate.write());
-        let written = match how {
-            Deletion::Done => collection.remove(&before, draft),
-            Deletion::Pending => collection.replace(&before, draft),
-        };
+        let written =
+            if held { collection.replace(&before, draft) } else { collection.remove(&before, draft) };
         if let Ok(object) = written {
             let kind = if held { ChangeKind::Marked } else { ChangeKind::Removed };
             let change = Change { kind, resource: resource.clone(), object: object.clone() };
-            return Ok((Deleted { how, object }, Some(change)));
+            return Ok((Deleted { gone: !held, object }, Some(change)));
         }
     }
     Err(ApiError::stale(resource.group_resource(), &key.name))

@@ -4,20 +4,10 @@ use serde_json::Value;
 
 use super::options::Part;
 use crate::{
-    object::{Fields, Object},
+    object::{Fields, Object, SERVER_FIELDS},
     registry::Resource,
     status::{ApiError, ApiResult, Cause},
 };
-
-/// Metadata that no update changes.
-const FIXED: [&str; 6] = [
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "generateName",
-];
 
 /// Removes the status of a new object if the resource has a `status` subresource.
 pub(super) fn before_create(resource: &Resource, object: &mut Object) {
@@ -42,13 +32,12 @@ pub(super) fn before_update(
     } else if resource.status && part == Part::Main {
         copy(&old.fields, &mut new.fields, "status");
     }
-    for field in FIXED {
+    for field in SERVER_FIELDS.into_iter().chain(["generateName", "namespace", "resourceVersion"]) {
         copy(&old.metadata, &mut new.metadata, field);
     }
-    copy(&old.metadata, &mut new.metadata, "namespace");
-    copy(&old.metadata, &mut new.metadata, "resourceVersion");
-    copy(&old.fields, &mut new.fields, "apiVersion");
-    copy(&old.fields, &mut new.fields, "kind");
+    for field in ["apiVersion", "kind"] {
+        copy(&old.fields, &mut new.fields, field);
+    }
     if new.metadata.get("managedFields").is_none_or(Value::is_null) {
         copy(&old.metadata, &mut new.metadata, "managedFields");
     }

@@ -20,11 +20,8 @@ use crate::{
 /// The largest object in bytes. It equals the largest body, so a patch cannot build what a PUT could not send.
 const MAX_OBJECT_BYTES: usize = 3 * 1024 * 1024;
 
-/// Updates the object and makes none of the writes that follow from the update. The change is `None` for a dry run
-/// and if the object already is in the wanted state.
-///
-/// # Errors
-/// Like [`rest::update`](crate::rest::update).
+/// Like [`rest::update`](crate::rest::update), without the writes that follow from the update. The change is `None` for
+/// a dry run and if the object already is in the wanted state.
 pub(crate) fn update(
     api: &Api,
     resource: &Arc<Resource>,

@@ -151,8 +151,8 @@ async fn an_address_in_use_is_an_error() {
 #[tokio::test]
 async fn openapi_v2_has_a_media_type_that_go_can_parse() {
     let cluster = Cluster::start().await;
-    let asked = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-    let headers = format!("accept: {asked}\r\n");
+    let media_type = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let headers = format!("accept: {media_type}\r\n");
     let answer = cluster.raw("GET", "/openapi/v2", &headers, b"").await;
     let answered = "content-type: application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
     assert!(answer.head.contains(answered), "{}", answer.head);

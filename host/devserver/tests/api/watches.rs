@@ -192,9 +192,9 @@ async fn watches_end_at_their_timeout_at_end_watches_and_at_shutdown() {
     let mut timed = cluster.watch(&format!("{path}&timeoutSeconds=1")).await;
     assert_eq!(timed.next().await, None);
 
-    let mut told = cluster.watch(&path).await;
+    let mut open = cluster.watch(&path).await;
     cluster.server.end_watches();
-    assert_eq!(told.next().await, None);
+    assert_eq!(open.next().await, None);
 
     let mut open = cluster.watch(&path).await;
     tokio::time::timeout(DEADLINE, cluster.server.shutdown()).await.expect("shutdown is prompt");

@@ -68,17 +68,11 @@ impl<'a> Lexer<'a> {
 
 impl fmt::Display for Token<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Word(word) => write!(f, "'{word}'"),
-            Self::Comma => f.write_str("','"),
-            Self::Open => f.write_str("'('"),
-            Self::Close => f.write_str("')'"),
-            Self::Not => f.write_str("'!'"),
-            Self::Equal => f.write_str("'='"),
-            Self::NotEqual => f.write_str("'!='"),
-            Self::Above => f.write_str("'>'"),
-            Self::Below => f.write_str("'<'"),
-            Self::End => f.write_str("the end"),
+        let symbol = SYMBOLS.iter().rev().find(|(_, token)| token == self).map(|(symbol, _)| *symbol);
+        match (self, symbol) {
+            (Self::Word(word), _) => write!(f, "'{word}'"),
+            (_, Some(symbol)) => write!(f, "'{symbol}'"),
+            (_, None) => f.write_str("the end"),
         }
     }
 }
