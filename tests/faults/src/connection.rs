@@ -1,15 +1,16 @@
-//! The life of one connection.
+//! Connections: accepted and served until they end.
 
 use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     task::Poll,
 };
 
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{rt::TokioIo, server::conn::auto};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Cut, Request,
@@ -17,9 +18,20 @@ use crate::{
     wire::{Control, Wire},
 };
 
+/// Accepts connections until `stop`. Accepted connections continue.
+pub(crate) async fn accept(server: Arc<Service>, listener: TcpListener, stop: CancellationToken) {
+    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
+        // A failed accept means that the client is already gone.
+        if let Ok((stream, _)) = accepted {
+            let number = server.connections.fetch_add(1, Ordering::SeqCst) + 1;
+            server.tasks.spawn(serve(stream, number, Arc::clone(&server)));
+        }
+    }
+}
+
 /// Serves HTTP/1.1 or HTTP/2, whichever the client starts with. Ends when the client closes the connection, a
 /// fault cuts it, or the server stops.
-pub(crate) async fn serve(stream: TcpStream, number: usize, server: Arc<Service>) {
+async fn serve(stream: TcpStream, number: usize, server: Arc<Service>) {
     // Send each chunk at once. If the option cannot be set, chunks only arrive later.
     let _ = stream.set_nodelay(true);
     let (control, mut cuts) = Control::new();

@@ -7,8 +7,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Collection, Cut, Fault, Frame, On, Request, ReservedPort, Status, StreamingLists, service::Service,
-    watch::Deed,
+    Collection, Cut, Fault, Frame, On, Request, ReservedPort, Status, StreamingLists, connection,
+    service::Service, watch::Deed,
 };
 
 /// A Kubernetes API server on its own loopback port, with one collection of pods and the faults that a test plans.
@@ -116,7 +116,7 @@ impl FaultServer {
         if listening.is_none() {
             let listener = self.port.listen()?;
             let stop = self.service.stop.child_token();
-            let accepting = Arc::clone(&self.service).accept(listener, stop.clone());
+            let accepting = connection::accept(Arc::clone(&self.service), listener, stop.clone());
             *listening = Some(Listening { stop, task: self.service.tasks.spawn(accepting) });
         }
         Ok(())

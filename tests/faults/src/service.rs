@@ -2,22 +2,18 @@
 
 use std::{
     future::pending,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::AtomicUsize},
 };
 
 use bytes::Bytes;
 use http::Response;
 use parking_lot::Mutex;
-use tokio::{net::TcpListener, sync::mpsc};
+use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Call, Collection, Cut, Fault, Request, Status, StreamingLists, answer,
     body::Body,
-    connection,
     fault::{Head, Spoil},
     outlet::Outlet,
     plan::Plan,
@@ -35,7 +31,8 @@ pub(crate) struct Service {
     pub(crate) requests: Mutex<Vec<Request>>,
     /// The order channels of the open watches.
     watches: Mutex<Vec<mpsc::UnboundedSender<Order>>>,
-    connections: AtomicUsize,
+    /// The number of accepted connections.
+    pub(crate) connections: AtomicUsize,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
 }
@@ -60,17 +57,6 @@ impl Service {
     /// Resolves when the server stops.
     pub(crate) async fn stopped(&self) {
         self.stop.cancelled().await;
-    }
-
-    /// Accepts connections until `stop`. Accepted connections continue.
-    pub(crate) async fn accept(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
-            // A failed accept means that the client is already gone.
-            if let Ok((stream, _)) = accepted {
-                let number = self.connections.fetch_add(1, Ordering::SeqCst) + 1;
-                self.tasks.spawn(connection::serve(stream, number, Arc::clone(&self)));
-            }
-        }
     }
 
     /// Records the request and answers it. An error resets the stream, or the connection on HTTP/1.1.

@@ -17,6 +17,7 @@ mod lifecycle;
 mod listeners;
 mod lister;
 mod lists;
+mod notification;
 mod pager;
 mod parts;
 mod presence;

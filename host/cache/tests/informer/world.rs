@@ -6,11 +6,14 @@ use informer_cache::{
     BackoffConfig, ErrorClass, FactoryConfig, InformerFactory, ListQuery, ListenerConfig, Registration,
     SharedInformer, WatchConfig, WatchListMode,
 };
-use informer_types::{Cause, Change, Gvr, LabelSelector, Notification, NotificationSink, Object};
+use informer_types::{Gvr, LabelSelector, Notification, NotificationSink, Object};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Script};
+use crate::{
+    notification::describe,
+    server::{Answer, Script},
+};
 
 /// A pod as the API server writes it in a watch event.
 pub(crate) fn pod(name: &str, version: &str) -> Value {
@@ -64,23 +67,6 @@ impl Recorder {
     /// Releases all notifications, as a dispatcher does after an acknowledgement.
     pub(crate) fn acknowledge(&self) {
         self.0.lock().clear();
-    }
-}
-
-fn describe(notification: &Notification) -> String {
-    let key = notification.key();
-    let verb = notification.change.verb();
-    let cause = notification.cause;
-    assert_eq!(notification.initial.is_some(), cause == Cause::Initial, "{key} {cause}");
-    match &notification.change {
-        Change::Added { object } => format!("{verb} {key}@{} {cause}", object.resource_version()),
-        Change::Updated { old, new } => {
-            format!("{verb} {key}@{}->{} {cause}", old.resource_version(), new.resource_version())
-        }
-        Change::Deleted { object, final_state_known } => {
-            let known = if *final_state_known { "" } else { "?" };
-            format!("{verb} {key}@{} {cause}{known}", object.resource_version())
-        }
     }
 }
 

@@ -6,6 +6,8 @@ use informer_faults::{ChangeKind, Collection};
 use informer_types::{Change, Notification, NotificationSink};
 use parking_lot::Mutex;
 
+use crate::notification::describe;
+
 /// A listener that records its notifications.
 #[derive(Default)]
 pub(crate) struct History(Mutex<Vec<Notification>>);
@@ -76,18 +78,4 @@ fn happened(collection: &Collection, key: &str, version: u64, deleted: bool) -> 
     collection.history().iter().any(|change| {
         change.key == key && change.version == version && (change.kind == ChangeKind::Deleted) == deleted
     })
-}
-
-fn describe(notification: &Notification) -> String {
-    let (key, verb, cause) = (notification.key(), notification.change.verb(), notification.cause);
-    match &notification.change {
-        Change::Added { object } => format!("{verb} {key}@{} {cause}", object.resource_version()),
-        Change::Updated { old, new } => {
-            format!("{verb} {key}@{}->{} {cause}", old.resource_version(), new.resource_version())
-        }
-        Change::Deleted { object, final_state_known } => {
-            let known = if *final_state_known { "" } else { "?" };
-            format!("{verb} {key}@{} {cause}{known}", object.resource_version())
-        }
-    }
 }

@@ -13,6 +13,8 @@ mod framing;
 mod history;
 mod http2;
 mod lists;
+#[path = "../../../../host/cache/tests/informer/notification.rs"]
+mod notification;
 mod refusals;
 mod scripts;
 mod silence;
