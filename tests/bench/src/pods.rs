@@ -9,15 +9,14 @@ use std::ops::Range;
 use anyhow::{Context, Result, ensure};
 use bytes::{Bytes, BytesMut};
 
+pub use identity::LISTED_AT;
+
 use identity::Identity;
 use status::Status;
 use template::Template;
 
 /// The recorded pods, one JSON text on each line. Like items of a list, they have no `kind` and `apiVersion`.
 static RECORDED: &[u8] = include_bytes!("../data/pods.jsonl.zst");
-
-/// The resource version of the list. All versions have ten digits, so a version can overwrite another one in place.
-pub const LISTED_AT: u64 = 1_000_000_000;
 
 const FRAME_START: &[u8] = br#"{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","#;
 const FRAME_END: &[u8] = b"}}\n";

@@ -6,6 +6,7 @@
 //! resource version.
 
 mod answer;
+mod request;
 mod watch;
 
 use std::{
@@ -29,6 +30,8 @@ use tokio::{
     sync::{oneshot, watch::Sender},
 };
 
+use request::{Parameters, Served};
+
 use crate::pods::{Pods, Recipe};
 
 /// The line of JSON that the server prints on its standard output when it is ready.
@@ -42,26 +45,6 @@ pub struct Greeting {
     pub mean_bytes: usize,
     /// The part of the mean size that is `metadata.managedFields`, in bytes.
     pub mean_managed_fields_bytes: usize,
-}
-
-/// The shared state of all requests.
-#[derive(Clone)]
-struct Served {
-    pods: Arc<Pods>,
-    page_size: usize,
-    /// The number of events since the list that may be sent.
-    emitted: Arc<Sender<u64>>,
-}
-
-/// The parameters of a list or a watch that this server uses. Clients also send others.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Parameters {
-    watch: Option<String>,
-    resource_version: String,
-    limit: usize,
-    #[serde(rename = "continue")]
-    continue_token: String,
 }
 
 #[derive(Debug, Deserialize)]

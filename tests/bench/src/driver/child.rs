@@ -14,7 +14,7 @@ use tokio::{
     process::{Child, ChildStdout, Command},
 };
 
-use super::{Options, SubjectName};
+use super::options::{Options, SubjectName};
 use crate::{
     pods::Recipe,
     server::Greeting,
@@ -84,7 +84,7 @@ impl Programs {
         let (mut child, mut lines) = start(command, Stdio::null())?;
         let (mut synced, mut events) = (None, None);
         while let Some(line) = lines.next_line().await? {
-            match serde_json::from_str(&line).with_context(|| format!("{subject} said `{line}`"))? {
+            match serde_json::from_str(&line).with_context(|| format!("{subject} printed `{line}`"))? {
                 Sample::Synced(sample) => synced = Some(sample),
                 Sample::Events(sample) => events = Some(sample),
             }

@@ -5,8 +5,12 @@ use std::fmt::Write;
 use clap::ValueEnum;
 
 use super::{
-    Comparison, Options, Run, SubjectName,
+    options::{Options, SubjectName},
     statistics::{median, range},
+};
+use crate::{
+    server::Greeting,
+    subject::{Events, Synced},
 };
 
 const MIB: f64 = 1_048_576.0;
@@ -15,6 +19,28 @@ const MIB: f64 = 1_048_576.0;
 const CPU_GOAL: f64 = 1.0 / 2.0;
 /// ... and at most this share of its memory for the same objects.
 const MEMORY_GOAL: f64 = 1.0 / 10.0;
+
+/// One run of a subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The subject.
+    pub subject: SubjectName,
+    /// The results of the first list.
+    pub synced: Synced,
+    /// The results of the events.
+    pub events: Events,
+}
+
+/// All runs over a collection of one size.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The description of the served collection.
+    pub served: Greeting,
+    /// The number of events that each subject received.
+    pub events: u64,
+    /// One run of each subject for each round, in order.
+    pub rounds: Vec<Vec<Run>>,
+}
 
 /// A reported ratio: its name, its values and its goal, which is an upper bound.
 struct Measure {

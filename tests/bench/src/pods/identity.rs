@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use fastrand::Rng;
 
-use super::template::Container;
+/// The resource version of the list. All versions have ten digits, so a version can overwrite another one in place.
+pub const LISTED_AT: u64 = 1_000_000_000;
 
 /// Kubernetes' alphabet for generated names: no vowels and no similar characters.
 const NAME_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -47,6 +48,14 @@ pub(crate) struct Identity {
     pub(crate) dice: u8,
 }
 
+/// A container of a pod.
+pub(crate) struct Container {
+    pub(crate) name: String,
+    /// If true, this is an init container.
+    pub(crate) initial: bool,
+}
+
+/// The values of one container.
 pub(crate) struct ContainerIdentity {
     pub(crate) image: String,
     pub(crate) digest: String,
@@ -75,7 +84,7 @@ impl Identity {
             hash,
             uid: uuid(&mut rng),
             owner_uid: uuid(&mut rng),
-            resource_version: (super::LISTED_AT - 1_000_000 + index as u64).to_string(),
+            resource_version: (LISTED_AT - 1_000_000 + index as u64).to_string(),
             created: timestamp(&mut rng),
             changed: timestamp(&mut rng),
             node: format!(

@@ -6,10 +6,7 @@
 
 use std::fmt::Write;
 
-use super::{
-    identity::{ContainerIdentity, Identity},
-    template::Container,
-};
+use super::identity::{Container, ContainerIdentity, Identity};
 
 /// A status of a pod.
 pub(crate) struct Status<'a> {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::identity::Identity;
+use super::identity::{Container, Identity};
 
 /// The text before which the node is inserted, as in the API server. Recorded pods have no node.
 const BEFORE_NODE: &str = r#""schedulerName":"#;
@@ -16,13 +16,6 @@ const BEFORE_NODE: &str = r#""schedulerName":"#;
 pub(crate) struct Template {
     pieces: Vec<Piece>,
     containers: Vec<Container>,
-}
-
-/// A container of a pod.
-pub(crate) struct Container {
-    pub(crate) name: String,
-    /// If true, this is an init container.
-    pub(crate) initial: bool,
 }
 
 #[derive(Clone)]

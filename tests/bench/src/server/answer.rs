@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::stream;
 use serde_json::{Value, json};
 
-use super::{Parameters, Served};
+use super::request::{Parameters, Served};
 use crate::pods::LISTED_AT;
 
 pub(super) async fn core_versions() -> Json<Value> {

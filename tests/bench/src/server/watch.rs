@@ -11,7 +11,10 @@ use bytes::Bytes;
 use futures::stream;
 use tokio::sync::watch::Receiver;
 
-use super::{Parameters, Served, answer::refuse};
+use super::{
+    answer::refuse,
+    request::{Parameters, Served},
+};
 use crate::pods::{LISTED_AT, Pods};
 
 /// One open watch.

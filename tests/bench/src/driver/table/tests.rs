@@ -1,10 +1,6 @@
 use clap::Parser;
 
 use super::*;
-use crate::{
-    server::Greeting,
-    subject::{Events, Synced},
-};
 
 #[derive(Parser)]
 struct Arguments {

@@ -1,0 +1,82 @@
+//! The options of a benchmark run.
+
+use std::{fmt, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::subject::ManagedFields;
+
+/// The options of a benchmark run.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Sizes of the collection; the report has one table for each.
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 50_000])]
+    pub pods: Vec<usize>,
+    /// Number of events after the list.
+    #[arg(long, default_value_t = 100_000)]
+    pub events: u64,
+    /// Number of runs of each subject; the table shows medians.
+    #[arg(long, default_value_t = 3)]
+    pub rounds: usize,
+    /// Subjects to run; the ratios compare the first one with the others.
+    #[arg(long, value_enum, value_delimiter = ',',
+        default_values_t = [SubjectName::Informer, SubjectName::KubeDynamic, SubjectName::KubeTyped])]
+    pub subjects: Vec<SubjectName>,
+    /// Whether all subjects drop or keep `metadata.managedFields`.
+    #[arg(long, value_enum, default_value_t = ManagedFields::Drop)]
+    pub managed_fields: ManagedFields,
+    /// Largest number of events in flight; never more than there are pods.
+    #[arg(long, default_value_t = 5_000)]
+    pub batch: u64,
+    /// Number of pods on each page of a list.
+    #[arg(long, default_value_t = 500)]
+    pub page_size: usize,
+    /// Seed; the same seed generates the same pods.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Longest wait for the memory of a subject to settle.
+    #[arg(long, default_value_t = 20)]
+    pub settle_seconds: u64,
+    /// Deadline for the list of a subject, and for each batch of events.
+    #[arg(long, default_value_t = 300)]
+    pub limit_seconds: u64,
+    /// Directory with the programs of the subjects; defaults to the directory of this program.
+    #[arg(long)]
+    pub programs: Option<PathBuf>,
+    /// Path of the component; defaults to the output of `cargo xtask guests`.
+    #[arg(long)]
+    pub component: Option<PathBuf>,
+}
+
+/// The subjects of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum SubjectName {
+    /// Our informer with a sandboxed component as the handler.
+    Informer,
+    /// Our informer with a handler in the host. The difference to `informer` is the cost of the sandbox.
+    InformerNative,
+    /// kube-rs with `DynamicObject`.
+    KubeDynamic,
+    /// kube-rs with `k8s_openapi`'s `Pod`.
+    KubeTyped,
+}
+
+// === impl SubjectName ===
+
+impl SubjectName {
+    /// Returns true for the subjects to which the goals apply.
+    pub(super) fn is_kube_rs(self) -> bool {
+        matches!(self, Self::KubeDynamic | Self::KubeTyped)
+    }
+}
+
+impl fmt::Display for SubjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Informer => "informer",
+            Self::InformerNative => "informer-native",
+            Self::KubeDynamic => "kube-dynamic",
+            Self::KubeTyped => "kube-typed",
+        })
+    }
+}
