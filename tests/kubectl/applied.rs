@@ -39,23 +39,23 @@ async fn client_side_apply_merges_the_old_and_new_manifest_into_the_live_object(
 async fn server_side_apply_removes_fields_that_its_manager_left_out_and_refuses_others() {
     let mut stage = Stage::start().await;
     let (first, changed) = (manifest("shop.yaml"), manifest("shop-changed.yaml"));
-    let said = "deployment.apps/shop serverside-applied\n";
-    stage.creates("shop", &["apply", "--server-side", "-f", &first], said).await;
+    let output = "deployment.apps/shop serverside-applied\n";
+    stage.creates("shop", &["apply", "--server-side", "-f", &first], output).await;
     let label = ["label", "deployment", "shop", "foreign=yes"];
     stage.changes("shop", &label, "deployment.apps/shop labeled\n").await;
 
-    stage.changes("shop", &["apply", "--server-side", "-f", &changed], said).await;
+    stage.changes("shop", &["apply", "--server-side", "-f", &changed], output).await;
     let labels = stage.kubectl.field("shop", ".metadata.labels").await;
     assert_eq!(labels, r#"{"app":"shop","foreign":"yes"}"#);
     assert_eq!(stage.kubectl.field("shop", SHOP_VARIABLES).await, "A");
     assert_eq!(stage.kubectl.field("shop", SHOP_IMAGE).await, "shop:2");
 
     let other = ["apply", "--server-side", "--field-manager=other", "-f", &first];
-    let conflict = stage.kubectl.complains(&other).await;
+    let conflict = stage.kubectl.fails(&other).await;
     assert!(conflict.contains("Apply failed with 2 conflicts: conflicts with \"kubectl\""), "{conflict}");
     assert!(conflict.contains("- .spec.replicas\n"), "{conflict}");
     assert_eq!(stage.kubectl.field("shop", SHOP_IMAGE).await, "shop:2");
-    stage.changes("shop", &[&other[..], &["--force-conflicts"]].concat(), said).await;
+    stage.changes("shop", &[&other[..], &["--force-conflicts"]].concat(), output).await;
     assert_eq!(stage.kubectl.field("shop", SHOP_IMAGE).await, "shop:1");
     stage.leave().await;
 }

@@ -14,7 +14,7 @@ async fn the_component_receives_each_change_of_metadata() {
     let label = |change| ["label", "deployment", "nginx", change];
     stage.changes("nginx", &label("tier=web"), "deployment.apps/nginx labeled\n").await;
     assert_eq!(stage.kubectl.field("nginx", ".metadata.labels").await, r#"{"app":"nginx","tier":"web"}"#);
-    let refused = stage.kubectl.complains(&label("tier=db")).await;
+    let refused = stage.kubectl.fails(&label("tier=db")).await;
     assert!(refused.contains("'tier' already has a value (web), and --overwrite is false"), "{refused}");
     stage.changes("nginx", &label("tier-"), "deployment.apps/nginx unlabeled\n").await;
     assert_eq!(stage.kubectl.field("nginx", ".metadata.labels").await, r#"{"app":"nginx"}"#);
@@ -28,10 +28,10 @@ async fn the_component_receives_each_change_of_metadata() {
     // The generation counts changes of the spec, which did not change.
     assert_eq!(stage.kubectl.field("nginx", ".metadata.generation").await, "1");
     stage.deletes("nginx", &["delete", "deployment", "nginx"]).await;
-    let gone = stage.kubectl.complains(&["get", "deployment", "nginx"]).await;
+    let gone = stage.kubectl.fails(&["get", "deployment", "nginx"]).await;
     assert_eq!(gone, "Error from server (NotFound): deployments.apps \"nginx\" not found\n");
     stage.creates("nginx", &create, "deployment.apps/nginx created\n").await;
-    let twice = stage.kubectl.complains(&create).await;
+    let twice = stage.kubectl.fails(&create).await;
     assert!(twice.contains("deployments.apps \"nginx\" already exists"), "{twice}");
     stage.leave().await;
 }
@@ -46,7 +46,7 @@ async fn the_component_receives_each_change_of_the_spec() {
     let scale = ["scale", "deployment", "nginx", "--replicas=3"];
     stage.changes("nginx", &scale, "deployment.apps/nginx scaled\n").await;
     assert_eq!(stage.kubectl.field("nginx", ".spec.replicas").await, "3");
-    let unmet = stage.kubectl.complains(&[&scale[..], &["--current-replicas=9"]].concat()).await;
+    let unmet = stage.kubectl.fails(&[&scale[..], &["--current-replicas=9"]].concat()).await;
     assert!(unmet.contains("Expected replicas to be 9, was 3"), "{unmet}");
 
     let image = ["set", "image", "deployment/nginx", "nginx=nginx:1.30"];
@@ -69,16 +69,16 @@ async fn each_kind_of_patch_changes_its_fields_and_keeps_the_rest() {
     let mut stage = Stage::start().await;
     let create = ["create", "deployment", "nginx", "--image=nginx:1", "--image=busybox:1"];
     stage.creates("nginx", &create, "deployment.apps/nginx created\n").await;
-    let said = "deployment.apps/nginx patched\n";
+    let output = "deployment.apps/nginx patched\n";
 
-    stage.changes("nginx", &patch("merge", r#"{"spec":{"replicas":4}}"#), said).await;
+    stage.changes("nginx", &patch("merge", r#"{"spec":{"replicas":4}}"#), output).await;
     assert_eq!(stage.kubectl.field("nginx", ".spec.replicas").await, "4");
 
     let json = r#"[{"op":"test","path":"/spec/replicas","value":4},{"op":"replace","path":"/spec/replicas","value":5}]"#;
-    stage.changes("nginx", &patch("json", json), said).await;
+    stage.changes("nginx", &patch("json", json), output).await;
     assert_eq!(stage.kubectl.field("nginx", ".spec.replicas").await, "5");
     // The second time, the test in the patch fails and nothing changes.
-    let failed = stage.kubectl.complains(&patch("json", json)).await;
+    let failed = stage.kubectl.fails(&patch("json", json)).await;
     assert!(failed.contains("The request is invalid") || failed.contains("test"), "{failed}");
     assert_eq!(stage.kubectl.field("nginx", ".spec.replicas").await, "5");
 
@@ -87,7 +87,7 @@ async fn each_kind_of_patch_changes_its_fields_and_keeps_the_rest() {
         format!(r#"{{"spec":{{"template":{{"spec":{{"containers":[{container}]}}}}}}}}"#)
     };
     for value in ["1", "2"] {
-        stage.changes("nginx", &patch("strategic", &variable(value)), said).await;
+        stage.changes("nginx", &patch("strategic", &variable(value)), output).await;
         let found = stage.kubectl.field("nginx", ".spec.template.spec.containers[*].env").await;
         assert_eq!(found, format!(r#"[{{"name":"A","value":"{value}"}}]"#));
         assert_eq!(stage.kubectl.field("nginx", CONTAINERS).await, "nginx busybox nginx:1 busybox:1");

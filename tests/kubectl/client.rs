@@ -65,7 +65,7 @@ impl Kubectl {
     }
 
     /// Runs kubectl, which must fail, and returns its standard error.
-    pub(crate) async fn complains(&self, arguments: &[&str]) -> String {
+    pub(crate) async fn fails(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments).await;
         assert!(!ended.status.success(), "kubectl {} succeeded: {ended:?}", arguments.join(" "));
         ended.stderr

@@ -10,7 +10,7 @@ async fn a_custom_resource_is_served_as_soon_as_it_is_defined() {
     let stage = Stage::start().await;
     let kubectl = &stage.kubectl;
     let (definition, widget) = (manifest("widgets.yaml"), manifest("widget.yaml"));
-    let early = kubectl.complains(&["create", "-f", &widget]).await;
+    let early = kubectl.fails(&["create", "-f", &widget]).await;
     assert!(early.contains("no matches for kind \"Widget\" in version \"example.com/v1\""), "{early}");
 
     let created = kubectl.prints(&["create", "-f", &definition]).await;
@@ -28,7 +28,7 @@ async fn a_custom_resource_is_served_as_soon_as_it_is_defined() {
     assert_eq!(kubectl.prints(&["get", "wg", "one", "-o=jsonpath={.spec.size}"]).await, "4");
 
     kubectl.prints(&["delete", "-f", &definition]).await;
-    let late = kubectl.complains(&["get", "--raw", "/apis/example.com/v1/widgets"]).await;
+    let late = kubectl.fails(&["get", "--raw", "/apis/example.com/v1/widgets"]).await;
     assert!(late.contains("NotFound"), "{late}");
     stage.leave().await;
 }
@@ -39,14 +39,14 @@ async fn a_deleted_namespace_deletes_its_objects() {
     let stage = Stage::start().await;
     let kubectl = &stage.kubectl;
     let create = ["-n", "team", "create", "configmap", "settings", "--from-literal=a=b"];
-    let early = kubectl.complains(&create).await;
+    let early = kubectl.fails(&create).await;
     assert!(early.contains("namespaces \"team\" not found"), "{early}");
 
     assert_eq!(kubectl.prints(&["create", "namespace", "team"]).await, "namespace/team created\n");
     assert_eq!(kubectl.prints(&create).await, "configmap/settings created\n");
     assert_eq!(kubectl.prints(&["-n", "team", "get", "cm", "settings", "-o=jsonpath={.data.a}"]).await, "b");
     assert_eq!(kubectl.prints(&["delete", "namespace", "team"]).await, "namespace \"team\" deleted\n");
-    let gone = kubectl.complains(&["-n", "team", "get", "configmap", "settings"]).await;
+    let gone = kubectl.fails(&["-n", "team", "get", "configmap", "settings"]).await;
     assert!(gone.contains("(NotFound)"), "{gone}");
     stage.leave().await;
 }

@@ -12,7 +12,10 @@ use tokio::{
     time::timeout,
 };
 
-use crate::client::Kubectl;
+use crate::{
+    client::Kubectl,
+    stage::{PLUGIN, configuration},
+};
 
 /// A running `informer dev --output json --log-format json`. Dropping it kills it.
 struct Dev {
@@ -53,7 +56,7 @@ impl Dev {
             while let Some(line) = self.log.next_line().await.unwrap() {
                 let line: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
                 if line["message"] == wanted {
-                    assert_eq!(line["plugin"], "deployments", "{line}");
+                    assert_eq!(line["plugin"], PLUGIN, "{line}");
                     return true;
                 }
             }
@@ -82,27 +85,9 @@ impl Dev {
 async fn informer_dev_serves_kubectl_and_ends_at_sigterm() {
     let component = tokio::task::spawn_blocking(deployments_rust).await.unwrap();
     let directory = TempDir::new().unwrap();
-    let configuration = format!(
-        r#"
-        [host]
-        admin = "127.0.0.1:0"
-        cache-dir = {cache:?}
-
-        [[watch]]
-        gvr = "apps/v1/deployments"
-
-        [[plugin]]
-        name = "deployments"
-        source = {component:?}
-
-          [[plugin.on]]
-          watch = "apps/v1/deployments"
-
-          [plugin.grant]
-          read = ["apps/v1/deployments"]
-        "#,
-        cache = directory.path().join("compiled"),
-    );
+    let host =
+        format!("[host]\nadmin = \"127.0.0.1:0\"\ncache-dir = {:?}\n", directory.path().join("compiled"));
+    let configuration = host + &configuration(&component);
     let mut dev = Dev::start(&directory, &configuration).await;
     let answer = dev.answer().await;
     assert!(answer["url"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{answer}");

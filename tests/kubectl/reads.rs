@@ -39,9 +39,9 @@ async fn get_and_describe_show_a_deployment_in_every_format() {
         2
     );
 
-    let told = kubectl.prints(&["describe", "deployment", "nginx"]).await;
+    let described = kubectl.prints(&["describe", "deployment", "nginx"]).await;
     for wanted in ["Name:                   nginx\n", "2 desired", "Image:         nginx:1.29\n", "Events:"] {
-        assert!(told.contains(wanted), "no {wanted:?} in {told}");
+        assert!(described.contains(wanted), "no {wanted:?} in {described}");
     }
     stage.leave().await;
 }

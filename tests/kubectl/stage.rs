@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     io::{self, Write},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -13,7 +14,7 @@ use parking_lot::Mutex;
 
 use crate::client::Kubectl;
 
-const PLUGIN: &str = "deployments";
+pub(crate) const PLUGIN: &str = "deployments";
 
 /// The figures of all changes in this run so far.
 static FIGURES: Mutex<Figures> = Mutex::new(Figures { changes: 0, at_once: 0, slowest: Duration::ZERO });
@@ -57,17 +58,17 @@ impl Stage {
         stage
     }
 
-    /// Runs a kubectl command that creates a deployment and prints `said`. The component must log the addition.
-    pub(crate) async fn creates(&mut self, name: &str, arguments: &[&str], said: &str) {
-        self.acts(arguments, said).await;
+    /// Runs a kubectl command that creates a deployment and prints `output`. The component must log the addition.
+    pub(crate) async fn creates(&mut self, name: &str, arguments: &[&str], output: &str) {
+        self.acts(arguments, output).await;
         let version = self.version_of(name).await;
         self.compare(&[&format!("added default/{name} (rv {version}, live)")]).await;
         self.versions.insert(name.to_owned(), version);
     }
 
-    /// Runs a kubectl command that changes a deployment and prints `said`. The component must log exactly this change.
-    pub(crate) async fn changes(&mut self, name: &str, arguments: &[&str], said: &str) {
-        self.acts(arguments, said).await;
+    /// Runs a kubectl command that changes a deployment and prints `output`. The component must log exactly this change.
+    pub(crate) async fn changes(&mut self, name: &str, arguments: &[&str], output: &str) {
+        self.acts(arguments, output).await;
         let version = self.version_of(name).await;
         let old = self.versions.insert(name.to_owned(), version.clone()).unwrap();
         self.compare(&[&format!("updated default/{name} (rv {old} -> {version}, live)")]).await;
@@ -75,18 +76,18 @@ impl Stage {
 
     /// Runs a kubectl command that deletes a deployment. The component must log the version of the deletion.
     pub(crate) async fn deletes(&mut self, name: &str, arguments: &[&str]) {
-        let said = format!("deployment.apps \"{name}\" deleted from default namespace\n");
-        self.acts(arguments, &said).await;
+        let output = format!("deployment.apps \"{name}\" deleted from default namespace\n");
+        self.acts(arguments, &output).await;
         // The deleted object has no version to read, but the deletion was the last write.
         let version = self.server.resource_version();
         self.compare(&[&format!("deleted default/{name} (rv {version})")]).await;
         self.versions.remove(name);
     }
 
-    /// Runs a kubectl command that prints `said` and changes nothing.
-    pub(crate) async fn changes_nothing(&mut self, arguments: &[&str], said: &str) {
+    /// Runs a kubectl command that prints `output` and changes nothing.
+    pub(crate) async fn changes_nothing(&mut self, arguments: &[&str], output: &str) {
         let before = self.server.resource_version();
-        assert_eq!(self.kubectl.prints(arguments).await, said);
+        assert_eq!(self.kubectl.prints(arguments).await, output);
         assert_eq!(self.server.resource_version(), before, "kubectl {}", arguments.join(" "));
     }
 
@@ -108,8 +109,8 @@ impl Stage {
     }
 
     /// Runs kubectl and measures the time from its exit until the component logs one more line.
-    async fn acts(&mut self, arguments: &[&str], said: &str) {
-        assert_eq!(self.kubectl.prints(arguments).await, said);
+    async fn acts(&mut self, arguments: &[&str], output: &str) {
+        assert_eq!(self.kubectl.prints(arguments).await, output);
         let exit = Instant::now();
         let compared = self.compared;
         let at_once = self.host.lines.of(PLUGIN).len() > compared;
@@ -136,7 +137,8 @@ impl Stage {
     }
 }
 
-fn configuration(component: &std::path::Path) -> String {
+/// A configuration with the plugin [`PLUGIN`], which subscribes to deployments and may read them.
+pub(crate) fn configuration(component: &Path) -> String {
     format!(
         r#"
         [[watch]]

@@ -61,8 +61,8 @@ impl Story {
         let report = self.host.stop().await;
         assert!(report.undelivered.is_empty(), "{report:?}");
         for (name, _) in &self.plugins {
-            let said = without_listing(name, &lines.of(name));
-            assert_eq!(said, self.expected, "the lines of {name}");
+            let lines = without_listing(name, &lines.of(name));
+            assert_eq!(lines, self.expected, "the lines of {name}");
         }
     }
 }
@@ -81,15 +81,15 @@ async fn components() -> [(&'static str, PathBuf); 3] {
 
 /// Removes the listing from the lines. The listing is contiguous, after the first notification and before the first
 /// one that is not initial. `examples/README.md` does not promise more.
-fn without_listing(plugin: &str, said: &[String]) -> Vec<String> {
-    let start = said.iter().position(|line| line == LISTING[0]);
-    let start = start.unwrap_or_else(|| panic!("{plugin} lists nothing: {said:#?}"));
-    let (before, from) = said.split_at(start);
+fn without_listing(plugin: &str, lines: &[String]) -> Vec<String> {
+    let start = lines.iter().position(|line| line == LISTING[0]);
+    let start = start.unwrap_or_else(|| panic!("{plugin} lists nothing: {lines:#?}"));
+    let (before, from) = lines.split_at(start);
     let (listing, after) = from.split_at(LISTING.len().min(from.len()));
     assert_eq!(listing, LISTING, "{plugin}");
     assert!(
         !before.is_empty() && before.iter().all(|line| line.ends_with(", initial)")),
-        "{plugin}: {said:#?}"
+        "{plugin}: {lines:#?}"
     );
     [before, after].concat()
 }

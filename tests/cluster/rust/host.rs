@@ -49,7 +49,7 @@ impl World {
     }
 
     /// Waits until the component has received the final state of each object.
-    async fn heard(&self) {
+    async fn received_all(&self) {
         let finals = self.writer.finals();
         self.host
             .lines
@@ -60,7 +60,7 @@ impl World {
     /// Waits until the component has received the final states, and then compares notifications and cache with the
     /// writer's record.
     async fn judge(&self) {
-        self.heard().await;
+        self.received_all().await;
         let lines = self.host.lines.of(PLUGIN);
         History::of(&lines).check(self.writer.versions());
         let fresh = self.writer.list().await;
@@ -99,7 +99,7 @@ async fn no_change_is_lost_while_the_watch_is_cut_repeatedly() {
         world.writer.scale("before-1", round + 2).await;
         // Wait, so that each cut hits a watch with events. A watch that ends at once without an event counts as a
         // failure and leads to a list.
-        world.heard().await;
+        world.received_all().await;
     }
     // A gap: changes while no connection is possible.
     world.proxy.set(Mode::Refuse).await.unwrap();

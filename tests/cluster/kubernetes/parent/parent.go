@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// patience is how long a server may take after the signal before it is killed.
+// grace is how long a server may take after the signal before it is killed.
 const grace = 15 * time.Second
 
 // EndWith sends SIGTERM to this process when standard input ends. The parent holds the other end of the pipe and never

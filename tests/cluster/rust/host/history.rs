@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 /// The notifications by object name, in order.
-pub(crate) struct History(BTreeMap<String, Vec<Said>>);
+pub(crate) struct History(BTreeMap<String, Vec<Logged>>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
+enum Logged {
     Added(u64),
     Updated(u64, u64),
     Deleted(u64),
@@ -14,10 +14,10 @@ enum Said {
 
 impl History {
     pub(crate) fn of(lines: &[String]) -> Self {
-        let mut history: BTreeMap<String, Vec<Said>> = BTreeMap::new();
+        let mut history: BTreeMap<String, Vec<Logged>> = BTreeMap::new();
         for line in lines {
-            if let Some((name, said)) = read(line) {
-                history.entry(name).or_default().push(said);
+            if let Some((name, logged)) = read(line) {
+                history.entry(name).or_default().push(logged);
             }
         }
         Self(history)
@@ -26,11 +26,13 @@ impl History {
     /// Returns true if the last notification of each object has its final state.
     pub(crate) fn ends_as(&self, finals: &BTreeMap<String, Option<u64>>) -> bool {
         finals.iter().all(|(name, version)| {
-            let last = self.0.get(name).and_then(|said| said.last());
+            let last = self.0.get(name).and_then(|logged| logged.last());
             match (last, version) {
-                (Some(Said::Added(said) | Said::Updated(_, said)), Some(version)) => said == version,
+                (Some(Logged::Added(logged) | Logged::Updated(_, logged)), Some(version)) => {
+                    logged == version
+                }
                 // An object that existed only between two lists is never notified.
-                (Some(Said::Deleted(_)) | None, None) => true,
+                (Some(Logged::Deleted(_)) | None, None) => true,
                 _ => false,
             }
         })
@@ -39,29 +41,29 @@ impl History {
     /// Checks each object: the first notification and the one after each deletion are additions, each update starts from
     /// the state before it, versions only grow, and the server had each state.
     pub(crate) fn check(&self, versions: &BTreeMap<String, Vec<u64>>) {
-        for (name, said) in &self.0 {
+        for (name, logged) in &self.0 {
             let real = &versions[name];
             let mut present: Option<u64> = None;
             let mut newest = 0;
-            for step in said {
+            for step in logged {
                 let now = match *step {
-                    Said::Added(version) => {
-                        assert_eq!(present, None, "{name} was added twice: {said:?}");
+                    Logged::Added(version) => {
+                        assert_eq!(present, None, "{name} was added twice: {logged:?}");
                         Some(version)
                     }
-                    Said::Updated(old, new) => {
-                        assert_eq!(present, Some(old), "{name} was updated from another state: {said:?}");
+                    Logged::Updated(old, new) => {
+                        assert_eq!(present, Some(old), "{name} was updated from another state: {logged:?}");
                         Some(new)
                     }
-                    Said::Deleted(version) => {
-                        assert!(present.is_some(), "{name} was deleted without being there: {said:?}");
-                        assert!(version >= newest, "{name} went back in time: {said:?}");
+                    Logged::Deleted(version) => {
+                        assert!(present.is_some(), "{name} was deleted without being there: {logged:?}");
+                        assert!(version >= newest, "{name} went back in time: {logged:?}");
                         newest = version;
                         None
                     }
                 };
                 if let Some(version) = now {
-                    assert!(version > newest, "{name} went back in time: {said:?}");
+                    assert!(version > newest, "{name} went back in time: {logged:?}");
                     assert!(real.contains(&version), "{name} never was at {version}: {real:?}");
                     newest = version;
                 }
@@ -73,18 +75,18 @@ impl History {
 
 /// Parses `added default/web (rv 12, live)`, `updated default/web (rv 12 -> 15, live)` or
 /// `deleted default/web (rv 20)`.
-fn read(line: &str) -> Option<(String, Said)> {
+fn read(line: &str) -> Option<(String, Logged)> {
     let (verb, rest) = line.split_once(" default/")?;
     let (name, rest) = rest.split_once(" (rv ")?;
     let versions = rest.split([',', ')']).next()?;
-    let said = match verb {
-        "added" => Said::Added(versions.parse().ok()?),
+    let logged = match verb {
+        "added" => Logged::Added(versions.parse().ok()?),
         "updated" => {
             let (old, new) = versions.split_once(" -> ")?;
-            Said::Updated(old.parse().ok()?, new.parse().ok()?)
+            Logged::Updated(old.parse().ok()?, new.parse().ok()?)
         }
-        "deleted" => Said::Deleted(versions.parse().ok()?),
+        "deleted" => Logged::Deleted(versions.parse().ok()?),
         _ => return None,
     };
-    Some((name.to_owned(), said))
+    Some((name.to_owned(), logged))
 }

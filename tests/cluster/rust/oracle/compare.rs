@@ -18,7 +18,7 @@ use super::{
     truth::{Id, Life, Truth},
 };
 use lists::Lists;
-use story::{End, Rules, Story, Told};
+use story::{End, Notified, Rules, Story};
 
 /// The notifications of one side.
 pub(super) struct Side {
@@ -75,15 +75,15 @@ fn tell<'a>(
     let story = Story::of(calls, rules)?;
     story.agrees_with(lives)?;
     for life in lives {
-        let Some(told) = story.life(&life.uid) else {
+        let Some(notified) = story.life(&life.uid) else {
             if lists.passed_over(life) {
                 continue;
             }
-            return Err(format!("{} was never told, and no list explains that", life.uid));
+            return Err(format!("{} was never notified, and no list explains that", life.uid));
         };
         // client-go does not report which notifications come from a list.
         let unsaid = rules == Rules::ClientGo && lists.silent;
-        let missed = |version: &&u64| !told.states.contains(version) && !told.passed_over(**version);
+        let missed = |version: &&u64| !notified.states.contains(version) && !notified.passed_over(**version);
         if let Some(version) = life.versions.iter().find(missed).filter(|_| !unsaid) {
             return Err(format!("version {version} was never notified, and no list explains that"));
         }

@@ -112,14 +112,14 @@ impl Journal {
         }
         let wrong = truth.objects().filter(|(id, lives)| {
             let wanted = lives.last().and_then(|life| Some((life.uid.as_str(), life.last_version()?)));
-            let told = match last.get(id) {
+            let notified = match last.get(id) {
                 Some(What::Add(state) | What::Update { new: state, .. }) => {
                     Some((state.uid.as_str(), state.version))
                 }
                 // An object that existed only between two lists is never notified.
                 Some(What::Delete { .. }) | None => None,
             };
-            told != wanted
+            notified != wanted
         });
         wrong.map(|(id, _)| id.clone()).collect()
     }

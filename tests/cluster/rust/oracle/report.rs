@@ -49,13 +49,13 @@ impl Report {
     }
 
     fn explain(&self, compared: &Compared, finding: &Finding) -> String {
-        let told = |side: &Side| -> String {
+        let notified = |side: &Side| -> String {
             side.calls_about(&finding.id).map(|call| format!("\n    {call}")).collect()
         };
         let lives = self.truth.lives(&finding.id);
         let lives: String = lives.iter().map(|life| format!("\n    {life}")).collect();
-        let (theirs, ours) = (told(&compared.theirs), told(&compared.ours));
-        format!("{finding}\n  there was{lives}\n  client-go told{theirs}\n  we told{ours}")
+        let (theirs, ours) = (notified(&compared.theirs), notified(&compared.ours));
+        format!("{finding}\n  true states:{lives}\n  client-go notified:{theirs}\n  we notified:{ours}")
     }
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Report {
         let (struck, seconds) = (struck.collect::<Vec<_>>().join(", "), self.seconds);
         write!(f, "seed {seed} ({mode}): {changes} changes, {faults} faults ({struck}), {seconds:.0} s; ")?;
         write!(f, "client-go: {}; ours: {}, ", early.theirs, early.ours)?;
-        write!(f, "{suppressed} unchanged not told; differences: {}; ", early.differences)?;
+        write!(f, "{suppressed} unchanged objects not notified; differences: {}; ", early.differences)?;
         write!(f, "joined late: {} and {} calls, ", late.theirs.len(), late.ours.len())?;
         write!(f, "differences: {}", late.differences)
     }

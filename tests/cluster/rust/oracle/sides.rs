@@ -117,7 +117,7 @@ impl Sides {
         ];
         let ended = futures::future::join_all(sides.map(|(_, journal)| journal.ends_as(truth))).await;
         let unfinished = sides.into_iter().zip(ended).flat_map(|((side, _), ended)| {
-            let text = move |id| Finding { id, text: format!("{side} never told the final state") };
+            let text = move |id| Finding { id, text: format!("{side} never notified the final state") };
             ended.err().unwrap_or_default().into_iter().map(text)
         });
         unfinished.collect()

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use super::{End, Life, Story, Told};
+use super::{End, Life, Notified, Story};
 
 /// A difference that `host/cache/DIFFERENCES.md` explains under the printed name of its counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,8 +83,8 @@ impl Differences {
         }
     }
 
-    fn of_life(&mut self, theirs: &Told, ours: &Told) {
-        let only = |one: &Told, other: &Told| {
+    fn of_life(&mut self, theirs: &Notified, ours: &Notified) {
+        let only = |one: &Notified, other: &Notified| {
             one.states.iter().filter(|state| !other.states.contains(state)).count()
         };
         self.found(Difference::StateMissedByClientGo, only(ours, theirs));

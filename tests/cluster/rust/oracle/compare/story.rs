@@ -18,14 +18,14 @@ pub(super) enum Rules {
 
 #[derive(Debug, Default)]
 pub(super) struct Story {
-    pub(super) lives: Vec<Told>,
+    pub(super) lives: Vec<Notified>,
     /// The number of updates from a state to itself.
     pub(super) unchanged: usize,
 }
 
 /// The notifications of one object with one UID.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Notified {
     pub(super) uid: String,
     pub(super) states: Vec<u64>,
     /// The versions that are known to come from a list.
@@ -78,15 +78,15 @@ impl Story {
         if self.lives.iter().flat_map(|life| life.states.last()).any(|last| *last >= state.version) {
             return Err("goes back in time");
         }
-        let mut told = Told {
+        let mut notified = Notified {
             uid: state.uid.clone(),
             states: Vec::new(),
             listed: BTreeSet::new(),
             initial: why.initial(),
             end: None,
         };
-        told.state(state.version, why);
-        self.lives.push(told);
+        notified.state(state.version, why);
+        self.lives.push(notified);
         Ok(())
     }
 
@@ -131,11 +131,11 @@ impl Story {
         }
     }
 
-    fn present(&mut self) -> Option<&mut Told> {
+    fn present(&mut self) -> Option<&mut Notified> {
         self.lives.last_mut().filter(|life| life.end.is_none())
     }
 
-    pub(super) fn life(&self, uid: &str) -> Option<&Told> {
+    pub(super) fn life(&self, uid: &str) -> Option<&Notified> {
         self.lives.iter().find(|life| life.uid == uid)
     }
 
@@ -145,28 +145,28 @@ impl Story {
     /// The first deviation.
     pub(super) fn agrees_with(&self, lives: &[Life]) -> Result<(), String> {
         let mut real = lives.iter();
-        for told in &self.lives {
-            let life = real.find(|life| life.uid == told.uid);
-            let life = life.ok_or_else(|| format!("{} never existed, or not in this order", told.uid))?;
-            if let Some(never) = told.states.iter().find(|state| !life.had(**state)) {
+        for notified in &self.lives {
+            let life = real.find(|life| life.uid == notified.uid);
+            let life = life.ok_or_else(|| format!("{} never existed, or not in this order", notified.uid))?;
+            if let Some(never) = notified.states.iter().find(|state| !life.had(**state)) {
                 return Err(format!("the object never had version {never}"));
             }
         }
         let Some(last) = lives.last() else { return Ok(()) };
-        let told = self.lives.last().filter(|told| told.end.is_none());
-        let told = told.map(|told| (told.uid.as_str(), told.states.last().copied()));
+        let notified = self.lives.last().filter(|notified| notified.end.is_none());
+        let notified = notified.map(|notified| (notified.uid.as_str(), notified.states.last().copied()));
         let real = last.last_version().map(|version| (last.uid.as_str(), Some(version)));
-        if told == real {
+        if notified == real {
             Ok(())
         } else {
-            Err(format!("the story ends with {told:?}, the object with {real:?}"))
+            Err(format!("the story ends with {notified:?}, the object with {real:?}"))
         }
     }
 }
 
-// === impl Told ===
+// === impl Notified ===
 
-impl Told {
+impl Notified {
     fn state(&mut self, version: u64, why: Why) {
         self.states.push(version);
         if matches!(why, Why::Listed { .. }) || why.initial() {

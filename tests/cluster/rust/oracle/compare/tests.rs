@@ -62,12 +62,12 @@ fn whole(why: Why) -> Vec<Call> {
 
 /// Compares these calls of ours with a valid story of client-go.
 fn found(lives: &[Life], calls: Vec<Call>, lists: u64) -> String {
-    let told = |life: &Life| {
+    let notified = |life: &Life| {
         let states = life.versions.windows(2).map(|pair| update(&life.uid, pair[0], pair[1], UNSAID));
         let end = life.ended.then(|| delete(&life.uid, life.versions.last().unwrap() + 1, true, UNSAID));
         [add(&life.uid, life.versions[0], UNSAID)].into_iter().chain(states).chain(end).collect::<Vec<_>>()
     };
-    let theirs = side(lives.iter().flat_map(told).collect(), 1);
+    let theirs = side(lives.iter().flat_map(notified).collect(), 1);
     let (_, findings) = compare(&truth(lives), &theirs, &side(calls, lists));
     findings.into_iter().map(|it| it.text).collect::<Vec<_>>().join("; ")
 }
