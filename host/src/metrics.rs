@@ -1,13 +1,15 @@
-//! `GET /metrics`: the host's own metrics by stage and plugin, and the plugins' own.
+//! `GET /metrics`: the host's metrics by stage and plugin, and the plugins' own.
 //!
-//! Everything is read from the statistics that the stages keep anyway, at the moment of the scrape: nothing is counted
-//! twice, and nothing is counted for nobody. Labels are bounded: plugins, watches, and words of this code.
+//! All values come from the statistics that the stages keep anyway, at the moment of the scrape. The values of labels are
+//! bounded: plugins, watches, and words of this code.
 
 mod exposition;
+mod family;
 mod filter;
 mod informer;
 mod plugin;
 mod queue;
+mod runtime;
 mod workqueue;
 
 pub use exposition::CONTENT_TYPE;

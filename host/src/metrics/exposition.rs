@@ -1,6 +1,6 @@
 //! Families of samples as OpenMetrics text, which Prometheus reads.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{collections::BTreeMap, fmt};
 
 use informer_types::Histogram;
 use prometheus_client::{
@@ -10,10 +10,13 @@ use prometheus_client::{
     registry::Registry,
 };
 
-/// What `Exposition::text` is.
+/// The content type of [`Exposition::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What a sample measures.
+/// Names of labels with their values.
+pub(super) type Labels = Vec<(String, String)>;
+
+/// The kind of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Counter,
@@ -30,7 +33,7 @@ pub(crate) struct Exposition {
 #[derive(Debug)]
 struct Family {
     help: String,
-    samples: Vec<(Vec<(String, String)>, Sample)>,
+    samples: Vec<(Labels, Sample)>,
 }
 
 #[derive(Debug)]
@@ -43,42 +46,20 @@ enum Sample {
 // === impl Exposition ===
 
 impl Exposition {
-    /// A counter; its name is without `_total`.
-    #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
-    pub(crate) fn counter(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: u64) {
-        self.add(name, help, owned(labels), Sample::Counter(value as f64));
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
-    pub(crate) fn gauge(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: usize) {
-        self.add(name, help, owned(labels), Sample::Gauge(value as f64));
-    }
-
-    pub(crate) fn seconds(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: Duration) {
-        self.add(name, help, owned(labels), Sample::Gauge(value.as_secs_f64()));
-    }
-
-    /// A counter of any number.
-    pub(crate) fn sum(&mut self, name: &str, help: &str, labels: Vec<(String, String)>, value: f64) {
+    /// Adds a sample of a counter; the name is without `_total`.
+    pub(super) fn counter(&mut self, name: &str, help: &str, labels: Labels, value: f64) {
         self.add(name, help, labels, Sample::Counter(value));
     }
 
-    /// A gauge of any number.
-    pub(crate) fn number(&mut self, name: &str, help: &str, labels: Vec<(String, String)>, value: f64) {
+    pub(super) fn gauge(&mut self, name: &str, help: &str, labels: Labels, value: f64) {
         self.add(name, help, labels, Sample::Gauge(value));
     }
 
-    pub(crate) fn histogram(
-        &mut self,
-        name: &str,
-        help: &str,
-        labels: Vec<(String, String)>,
-        histogram: &Histogram,
-    ) {
-        self.add(name, help, labels, Sample::Histogram(histogram.clone()));
+    pub(super) fn histogram(&mut self, name: &str, help: &str, labels: Labels, value: &Histogram) {
+        self.add(name, help, labels, Sample::Histogram(value.clone()));
     }
 
-    fn add(&mut self, name: &str, help: &str, labels: Vec<(String, String)>, sample: Sample) {
+    fn add(&mut self, name: &str, help: &str, labels: Labels, sample: Sample) {
         let family = self
             .families
             .entry(name.to_owned())
@@ -86,7 +67,7 @@ impl Exposition {
         family.samples.push((labels, sample));
     }
 
-    /// The whole text, families by name.
+    /// Returns the whole text, sorted by family.
     pub(crate) fn text(self) -> String {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self));
@@ -102,9 +83,9 @@ impl Exposition {
 impl Collector for Exposition {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for (name, family) in &self.families {
-            // The encoder adds a full stop itself.
+            // The encoder adds the full stop of the help.
             let mut described = encoder.encode_descriptor(name, &family.help, None, family.kind())?;
-            // Samples of one name lie together.
+            // OpenMetrics wants the samples of one name together.
             for kind in [Kind::Counter, Kind::Gauge, Kind::Histogram] {
                 for (labels, sample) in family.samples.iter().filter(|(_, sample)| sample.kind() == kind) {
                     sample.write(described.encode_family(labels)?)?;
@@ -118,7 +99,7 @@ impl Collector for Exposition {
 // === impl Family ===
 
 impl Family {
-    /// Where it has samples of several kinds, and so of several names, nothing is said of the whole.
+    /// The kind of all samples. A family with samples of several kinds, and so of several names, has an unknown kind.
     fn kind(&self) -> MetricType {
         let mut kinds = self.samples.iter().map(|(_, sample)| sample.kind());
         let first = kinds.next();
@@ -154,10 +135,10 @@ impl Sample {
     }
 }
 
-/// The observations of each bucket alone, with a last bucket for values above all bounds: the encoder cumulates them.
+/// The values of each bucket alone, with a last bucket for values above every bound: the encoder cumulates them.
 fn buckets(histogram: &Histogram) -> Vec<(f64, u64)> {
-    let cumulative = histogram.cumulative().chain([(f64::INFINITY, histogram.count())]);
-    let each = cumulative.scan(0, |before, (bound, total)| {
+    let cumulated = histogram.cumulative().chain([(f64::INFINITY, histogram.count())]);
+    let each = cumulated.scan(0, |before, (bound, total)| {
         let count = total - *before;
         *before = total;
         Some((bound, count))
@@ -165,26 +146,22 @@ fn buckets(histogram: &Histogram) -> Vec<(f64, u64)> {
     each.collect()
 }
 
-fn owned(labels: &[(&str, &str)]) -> Vec<(String, String)> {
-    labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_a_sample_is_called_does_not_depend_on_others() {
+    fn the_name_of_a_sample_does_not_depend_on_other_samples() {
         let labels = |plugin: &str| vec![("plugin".to_owned(), plugin.to_owned())];
         let mut one = Exposition::default();
-        one.sum("x_seen", "Seen", labels("a"), 1.0);
+        one.counter("x_seen", "Seen", labels("a"), 1.0);
         let mut several = Exposition::default();
-        several.number("x_seen", "Seen", labels("b"), 2.0);
-        several.sum("x_seen", "Seen", labels("a"), 1.0);
+        several.gauge("x_seen", "Seen", labels("b"), 2.0);
+        several.counter("x_seen", "Seen", labels("a"), 1.0);
         let mut histogram = Histogram::new(&[]);
         histogram.observe(0.5);
         several.histogram("x_seen", "Seen", labels("c"), &histogram);
-        several.number("x_seen", "Seen", labels("d"), 3.0);
+        several.gauge("x_seen", "Seen", labels("d"), 3.0);
 
         let (one, several) = (one.text(), several.text());
 
@@ -206,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_counted_in_one_bucket_and_the_largest_in_the_last() {
+    fn each_value_is_in_one_bucket_and_values_above_every_bound_are_in_the_last() {
         let mut histogram = Histogram::new(&[0.1, 1.0, 10.0]);
         for seconds in [0.0, 1.0, 1.0, 5_000.0] {
             histogram.observe(seconds);
