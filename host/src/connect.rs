@@ -1,4 +1,4 @@
-//! The client for the API server that the configuration means.
+//! The client for the API server.
 
 mod api_client;
 mod keepalive;
@@ -16,40 +16,40 @@ use crate::config::Access;
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// A kubeconfig was meant, and it cannot be used.
+    /// The configured kubeconfig cannot be used.
     #[error(
         "the kubeconfig cannot be used: {0}; name another under [cluster] kubeconfig, or another context under [cluster] context"
     )]
     Kubeconfig(#[from] kube::config::KubeconfigError),
-    /// Nothing was said, and nothing was found.
+    /// No cluster is configured, and none was found.
     #[error(
-        "no cluster is configured: {0}; set [cluster] kubeconfig or server in informer.toml, or try without a cluster by `informer dev`"
+        "no cluster is configured: {0}; set [cluster] kubeconfig or server in informer.toml, or use `informer dev` without a cluster"
     )]
     Inferred(#[from] kube::config::InferConfigError),
-    /// The client refuses what the configuration says.
+    /// The configuration is invalid for the client.
     #[error("no client can be made for {server}: {source}")]
     Client {
-        /// The URL.
+        /// URL of the API server.
         server: String,
-        /// Why.
+        /// The cause.
         source: kube::Error,
     },
 }
 
-/// A client, and where it connects to.
+/// A client with its API server.
 #[derive(Clone)]
 pub struct Connection {
-    /// Without retries of its own and without a read timeout: the reflectors do both, and show it. A connection
-    /// whose peer has gone breaks within a minute and a quarter.
+    /// The client has no retries and no read timeout: the reflectors have both, and show them. A connection whose peer is gone
+    /// breaks within 75 seconds.
     pub client: Client,
-    /// For texts.
+    /// URL of the API server, for texts.
     pub server: String,
 }
 
-/// Makes the client. Opens no connection; kubeconfig and certificates are read.
+/// Makes the client. It reads the kubeconfig and the certificates, and opens no connection.
 ///
 /// # Errors
-/// [`ConnectError`], with what to set.
+/// [`ConnectError`], with the remedy.
 pub async fn connect(access: &Access) -> Result<Connection, ConnectError> {
     let mut config = match access {
         Access::Inferred => Config::infer().await?,

@@ -1,4 +1,4 @@
-//! The process's own log.
+//! The log of the process.
 
 mod filter;
 mod level;
@@ -26,61 +26,61 @@ pub(crate) use level::{LEVELS, LeveledLog, PluginLevel, UnknownLevel, WrittenLev
 use one_line_fields::OneLineFields;
 pub use plugin_log::PluginLog;
 
-/// What all lines of plugins are logged under: filters name it `plugin`.
+/// The target of all lines of plugins: filters name it `plugin`.
 pub(crate) const PLUGIN_TARGET: &str = "plugin";
 
-/// The log of this process, once it is started.
+/// The log of this process, once it has started.
 static STARTED: OnceLock<Started> = OnceLock::new();
 
 struct Started {
     handle: reload::Handle<EnvFilter, Registry>,
     in_force: ArcSwap<InForce>,
-    /// What `default` means.
+    /// The filter that `default` restores.
     initial: ArcSwap<String>,
     precedence: Precedence,
 }
 
-/// The filter as it is in force.
+/// The filter in force.
 struct InForce {
     text: String,
-    /// As it judges the lines of plugins that have no level of their own.
+    /// The same filter for the lines of plugins without a level of their own.
     plugins: tracing_subscriber::filter::Targets,
 }
 
-/// How a log line looks.
+/// The form of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For a person: one readable line, whatever is logged.
+    /// For a person: one readable line for each event.
     #[default]
     Text,
-    /// For a collector: one JSON object a line.
+    /// For a collector: one JSON object for each line.
     Json,
 }
 
-/// Who said what is logged.
+/// The origin of the log filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precedence {
-    /// The configuration's `log`, which may change.
+    /// `log` in the configuration, which may change.
     File,
-    /// `--log` or `INFORMER_LOG`, which win over it.
+    /// `--log` or `INFORMER_LOG`, which override the configuration.
     Flag,
 }
 
-/// Why the log's filter is not changed.
+/// Why the log filter is not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetFilterError {
-    /// It cannot be read.
+    /// The filter cannot be read.
     #[error(transparent)]
     Invalid(#[from] InvalidFilter),
-    /// Somebody else has the log of this process.
-    #[error("the log of this process was not started by informer, so that its filter cannot be changed")]
+    /// Other code has set up the log of this process.
+    #[error("informer did not start the log of this process, so that its filter cannot be changed")]
     NotStarted,
-    /// The file's is not the one in force.
-    #[error("--log or INFORMER_LOG wins over it")]
+    /// A flag or an environment variable overrides the file.
+    #[error("--log or INFORMER_LOG overrides it")]
     Flag,
 }
 
-/// Reads a filter, and changes nothing.
+/// Checks a filter.
 ///
 /// # Errors
 /// [`InvalidFilter`].
@@ -88,14 +88,14 @@ pub(crate) fn check(filter: &str) -> Result<(), InvalidFilter> {
     Filter::parse(filter).map(|_| ())
 }
 
-/// Sends the process's log to stderr, from now on. A second call in one process changes nothing.
+/// Sends the log of the process to stderr from now on. A second call in one process changes nothing.
 ///
 /// # Errors
-/// [`InvalidFilter`] where the filter cannot be read.
+/// [`InvalidFilter`] if the filter cannot be read.
 pub fn init(filter: &str, format: LogFormat, precedence: Precedence) -> Result<(), InvalidFilter> {
     let Filter { host, plugins } = Filter::parse(filter)?;
     let (host, handle) = reload::Layer::new(host);
-    // Which lines of a plugin are kept is decided before they get here, by its own level.
+    // The level of a plugin filters its lines before they get here.
     let kept = host.or(filter_fn(|metadata| metadata.target() == PLUGIN_TARGET));
     let stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let layer = match format {
@@ -104,7 +104,7 @@ pub fn init(filter: &str, format: LogFormat, precedence: Precedence) -> Result<(
         }
         LogFormat::Json => stderr.json().flatten_event(true).boxed(),
     };
-    // Only a test that starts two hosts in one process gets here twice; the first setting stands.
+    // Only a test that starts two hosts in one process calls this twice; the first filter stays.
     if tracing_subscriber::registry().with(layer.with_filter(kept)).try_init().is_ok() {
         let in_force = ArcSwap::from_pointee(InForce { text: filter.to_owned(), plugins });
         let initial = ArcSwap::from_pointee(filter.to_owned());
@@ -113,10 +113,10 @@ pub fn init(filter: &str, format: LogFormat, precedence: Precedence) -> Result<(
     Ok(())
 }
 
-/// Changes what is logged, from now on; none: as it was configured.
+/// Changes the log filter from now on. `None` restores the configured filter.
 ///
 /// # Errors
-/// [`SetFilterError`]; what was logged before goes on.
+/// [`SetFilterError`]; the filter before stays.
 pub fn set(filter: Option<&str>) -> Result<(), SetFilterError> {
     let started = STARTED.get().ok_or(SetFilterError::NotStarted)?;
     let initial = started.initial.load();
@@ -127,10 +127,10 @@ pub fn set(filter: Option<&str>) -> Result<(), SetFilterError> {
     Ok(())
 }
 
-/// The configuration's `log` is another one now.
+/// Applies a changed `log` of the configuration.
 ///
 /// # Errors
-/// As [`set`], and where a flag wins over the file.
+/// The errors of [`set`], and [`SetFilterError::Flag`] if a flag overrides the file.
 pub(crate) fn configure(filter: &str) -> Result<(), SetFilterError> {
     let started = STARTED.get().ok_or(SetFilterError::NotStarted)?;
     if started.precedence == Precedence::Flag {
@@ -141,12 +141,12 @@ pub(crate) fn configure(filter: &str) -> Result<(), SetFilterError> {
     Ok(())
 }
 
-/// The filter in force; none where the log was not started here.
+/// Returns the filter in force, or `None` if informer did not start the log.
 pub(crate) fn in_force() -> Option<String> {
     STARTED.get().map(|started| started.in_force.load().text.clone())
 }
 
-/// Whether a line of a plugin without a level of its own is kept.
+/// Returns true if a line of a plugin without a level of its own is kept.
 pub(crate) fn keeps_plugin_line(level: LogLevel) -> bool {
     let level = match level {
         LogLevel::Trace => Level::TRACE,
@@ -155,6 +155,6 @@ pub(crate) fn keeps_plugin_line(level: LogLevel) -> bool {
         LogLevel::Warn => Level::WARN,
         LogLevel::Error => Level::ERROR,
     };
-    // A log of somebody else's has its own filter.
+    // If other code has set up the log, it has its own filter.
     STARTED.get().is_none_or(|started| started.in_force.load().plugins.would_enable(PLUGIN_TARGET, &level))
 }

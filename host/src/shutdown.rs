@@ -9,16 +9,16 @@ const EXIT_INTERRUPTED: i32 = 130;
 /// `SIGXFSZ` of Linux and macOS.
 const FILE_SIZE: i32 = 25;
 
-/// Cancels the token at the first SIGINT or SIGTERM; a second one ends the process at once, with status 130,
-/// for whoever does not want to wait for the drain.
+/// Cancels the token at the first SIGINT or SIGTERM. A second signal ends the process at once, with status 130, without
+/// waiting for the drain.
 ///
 /// Runs until the process ends: spawn it.
 ///
 /// # Errors
-/// The system refuses to listen for signals; they then end the process at once, as by default.
+/// The system refuses the handlers; signals then end the process at once, as by default.
 pub async fn on_signals(token: CancellationToken) -> std::io::Result<()> {
-    // A file that may not grow (`RLIMIT_FSIZE`) is a full disk for whoever writes to it, not the end of the process. That
-    // somebody listens is enough.
+    // With a handler, a write beyond the size limit of files (`RLIMIT_FSIZE`) fails like a write to a full disk; without one,
+    // it ends the process.
     let _file_size = signal(SignalKind::from_raw(FILE_SIZE))?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -29,9 +29,9 @@ pub async fn on_signals(token: CancellationToken) -> std::io::Result<()> {
         }
     };
     next().await;
-    tracing::info!("stopping: the calls in hand are finished; a second signal ends at once");
+    tracing::info!("stopping: the calls in flight finish; a second signal ends the process at once");
     token.cancel();
     next().await;
-    tracing::warn!("second signal: ending at once");
+    tracing::warn!("second signal: the process ends at once");
     std::process::exit(EXIT_INTERRUPTED);
 }

@@ -1,16 +1,15 @@
-//! What must outlive the process: one database file, for the key-values of plugins and for dead letters.
+//! The state that outlives the process: one database file with the key-values of plugins and the dead letters.
 //!
-//! It is [redb](https://docs.rs/redb): transactions that survive a crash, one writer at a time. Each use has tables of
-//! its own beside this module. The file is `informer.redb` in `[host] state-dir`, readable by its owner alone.
+//! The database is [redb](https://docs.rs/redb): its transactions survive a crash, and it has one writer at a time. Each use has its
+//! own tables in a submodule. The file is `informer.redb` in `[host] state-dir`, readable by its owner only.
 //!
 //! # Durability
-//! A write that returned is on disk (`fsync` at each commit): a plugin that is told so may rely on it.
+//! A write that has returned is on disk, because each commit calls `fsync`. Plugins may rely on it.
 //!
-//! # When it does not work
-//! A database that is locked, damaged or full keeps nobody from hearing of events. The host runs, whatever uses
-//! the state is told what is wrong and what helps, and `/readyz` says it. Nothing is ever lost in silence: a damaged file
-//! is not replaced by an empty one. It is opened again every few seconds, so that a lock that was let go, a disk with
-//! room again or a file that was put right needs no restart.
+//! # Failures
+//! A database that is locked, damaged or full does not stop the delivery of events. The host runs, each use of the state returns an
+//! error with the remedy, and `/readyz` reports it. A damaged file is never replaced by an empty one. A database that failed is
+//! opened again every few seconds: a released lock, free disk space or a repaired file needs no restart.
 
 mod error;
 mod key_values;
@@ -33,13 +32,13 @@ pub use key_values::KeyValues;
 pub use letters::{DeadLetters, DroppedKeys};
 use open::Opener;
 
-/// The name of the file in the state directory.
+/// Name of the file in the state directory.
 const FILE_NAME: &str = "informer.redb";
 
-/// How long a database that could not be opened is left alone.
+/// Time between two attempts to open the database.
 const OPEN_EVERY: Duration = Duration::from_secs(5);
 
-/// The state of the host. Cheap to clone; all clones are one database.
+/// The state of the host. Cheap to clone; all clones share one database.
 #[derive(Clone)]
 pub struct State(Arc<Shared>);
 
@@ -47,7 +46,7 @@ struct Shared {
     opener: Opener,
     open_every: Duration,
     slot: Mutex<Slot>,
-    /// Held by whoever opens: others are told what was wrong last instead of waiting for a slow disk.
+    /// Held while the database is opened. Other calls return the last error instead of waiting for a slow disk.
     opening: Mutex<()>,
 }
 
@@ -59,10 +58,11 @@ enum Slot {
 // === impl State ===
 
 impl State {
-    /// Opens the database of this directory, and makes both where they are not there; none: in memory. Where that fails
-    /// it is tried again later: see [`State::problem`].
+    /// Opens the database in this directory, and creates both if necessary. `None` means a database in memory. If it cannot be
+    /// opened, [`State::problem`] has the reason, and it is tried again later.
     ///
-    /// Blocks while the file is checked.
+    /// # Blocking
+    /// The call checks the whole file.
     pub fn open(directory: Option<&Path>) -> Self {
         let opener = directory.map_or(Opener::Memory, |directory| Opener::File(directory.join(FILE_NAME)));
         Self::with(opener, OPEN_EVERY)
@@ -72,19 +72,19 @@ impl State {
         let slot = match opener.open() {
             Ok(database) => Slot::Open(Arc::new(database)),
             Err(why) => {
-                tracing::error!(error = %why, "the state cannot be used; it is tried again every few seconds");
+                tracing::error!(error = %why, "the state cannot be used; it is opened again every few seconds");
                 Slot::Closed { why, since: Instant::now() }
             }
         };
         Self(Arc::new(Shared { opener, open_every, slot: Mutex::new(slot), opening: Mutex::new(()) }))
     }
 
-    /// The database file; none where the state is in memory.
+    /// Returns the database file, or `None` if the state is in memory.
     pub fn path(&self) -> Option<PathBuf> {
         self.0.opener.path()
     }
 
-    /// What is wrong with the state, and what helps; none: it works.
+    /// Returns what is wrong with the state, with the remedy, or `None` if it works.
     pub fn problem(&self) -> Option<StateError> {
         match &*self.0.slot.lock() {
             Slot::Open(_) => None,
@@ -92,13 +92,13 @@ impl State {
         }
     }
 
-    /// Reads one snapshot, off the executor's threads.
+    /// Reads one snapshot, outside of the threads of the executor.
     ///
     /// # Errors
-    /// [`StateError`] where the database does not work.
+    /// [`StateError`] if the database does not work.
     ///
     /// # Cancel safety
-    /// A dropped future lets the read end for nothing.
+    /// The future may be dropped at any time.
     pub async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error> + Send + 'static,
@@ -107,15 +107,15 @@ impl State {
         blocking(move || state.read_blocking(work)).await
     }
 
-    /// Runs one transaction, off the executor's threads. The outer error of `work` is the database's; the inner one
-    /// is the caller's own, and undoes what the transaction did. What it returns is on disk.
+    /// Runs one transaction, outside of the threads of the executor. The outer error of `work` is an error of the database; the inner
+    /// error belongs to the caller and aborts the transaction. A transaction that returns is on disk.
     ///
     /// # Errors
-    /// [`StateError`] where the database does not work; the transaction did nothing then, unless the commit itself failed:
-    /// then it did all or nothing.
+    /// [`StateError`] if the database does not work. The transaction has changed nothing then; if the commit itself failed, it has
+    /// changed everything or nothing.
     ///
     /// # Cancel safety
-    /// A dropped future lets the transaction go on to its end.
+    /// The transaction runs to its end even if the future is dropped.
     pub async fn write<T: Send + 'static, E: Send + 'static>(
         &self,
         work: impl FnOnce(&WriteTransaction) -> Result<Result<T, E>, redb::Error> + Send + 'static,
@@ -124,10 +124,10 @@ impl State {
         blocking(move || state.write_blocking(work)).await
     }
 
-    /// As [`State::read`], on this thread: it may wait for the disk.
+    /// Reads as [`State::read`] does, on this thread, which may wait for the disk.
     ///
     /// # Errors
-    /// As [`State::read`].
+    /// The errors of [`State::read`].
     pub fn read_blocking<T>(
         &self,
         work: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error>,
@@ -135,10 +135,10 @@ impl State {
         self.run(|database| work(&database.begin_read()?))
     }
 
-    /// As [`State::write`], on this thread: it waits for other writers and for the disk.
+    /// Writes as [`State::write`] does, on this thread, which waits for other writers and for the disk.
     ///
     /// # Errors
-    /// As [`State::write`].
+    /// The errors of [`State::write`].
     pub fn write_blocking<T, E>(
         &self,
         work: impl FnOnce(&WriteTransaction) -> Result<Result<T, E>, redb::Error>,
@@ -155,14 +155,14 @@ impl State {
         })
     }
 
-    /// Opens a database that is closed, until `stop` is cancelled: nobody has to ask for it first.
+    /// Opens the database whenever it is closed, without waiting for its next use, until `stop` is cancelled.
     pub async fn keep_open(&self, stop: CancellationToken) {
         let trying = async {
             loop {
                 tokio::time::sleep(self.0.open_every).await;
                 if self.problem().is_some() {
                     let state = self.clone();
-                    // What is wrong is kept for `problem`.
+                    // `problem` has the error.
                     blocking(move || state.database().map(drop)).await.ok();
                 }
             }
@@ -170,10 +170,10 @@ impl State {
         stop.run_until_cancelled(trying).await;
     }
 
-    /// Runs `work`; a database that failed is closed, because redb refuses to go on with it.
+    /// Runs `work`, and closes a database that failed: redb does not accept further calls then.
     fn run<T>(&self, work: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StateError> {
         let database = self.database()?;
-        // A file that was damaged while it was open can make redb panic.
+        // A file that is damaged while it is open can make redb panic.
         let done = catch_unwind(AssertUnwindSafe(|| work(&database)));
         let why = match done {
             Ok(Ok(value)) => return Ok(value),
@@ -181,15 +181,15 @@ impl State {
             Err(_) => self.0.opener.panicked(),
         };
         let mut slot = self.0.slot.lock();
-        // Another may have failed on it before, and a new one be open by now.
+        // Another call may have closed this database, and a new one may be open by now.
         if matches!(&*slot, Slot::Open(open) if Arc::ptr_eq(open, &database)) {
-            tracing::error!(error = %why, "the state failed; it is opened anew");
+            tracing::error!(error = %why, "the state failed; it is opened again");
             *slot = Slot::Closed { why: why.clone(), since: Instant::now() };
         }
         Err(why)
     }
 
-    /// The database, opened anew where that is due.
+    /// Returns the database, opened again if that is due.
     fn database(&self) -> Result<Arc<Database>, StateError> {
         let slot = self.0.slot.lock();
         match &*slot {
@@ -201,10 +201,10 @@ impl State {
         }
     }
 
-    /// Opens it, unless another does or has done so.
+    /// Opens the database, unless another call does so or has done so.
     fn reopen(&self) -> Result<Arc<Database>, StateError> {
         let Some(_opening) = self.0.opening.try_lock() else { return self.0.slot.lock().database() };
-        // A second time it would be locked, by this very process.
+        // A second open would fail, because this process holds the lock.
         if let Slot::Open(database) = &*self.0.slot.lock() {
             return Ok(Arc::clone(database));
         }
@@ -239,7 +239,7 @@ impl std::fmt::Debug for State {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StateError> + Send + 'static,
 ) -> Result<T, StateError> {
-    // It does not panic; it is cancelled only where the process ends.
+    // The task does not panic, and it is cancelled only when the process ends.
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(StateError::Stopping))
 }
 

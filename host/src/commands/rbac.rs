@@ -1,7 +1,6 @@
 //! `informer rbac`: the least roles that a configuration needs, ready for `kubectl apply`.
 //!
-//! What needs no rule: whether a resource is served is asked of discovery, which `system:discovery` opens to every
-//! authenticated user.
+//! Discovery needs no rule: the role `system:discovery` allows it to every authenticated user.
 
 mod manifest;
 mod rules;
@@ -18,7 +17,7 @@ use crate::{
 /// Prints the roles of a configuration, and their bindings.
 ///
 /// # Errors
-/// The file cannot be read, or is no configuration.
+/// The file cannot be read, or is not a valid configuration.
 pub fn run(args: &RbacArgs, output: Output) -> anyhow::Result<()> {
     let config = config::load(&args.config, Components::Unseen)?;
     let names = Names { role: args.name.clone(), account: args.service_account.clone() };
@@ -33,7 +32,7 @@ pub fn run(args: &RbacArgs, output: Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One document an object.
+/// One YAML document for each object.
 fn yaml(manifests: &[serde_json::Value]) -> anyhow::Result<String> {
     let mut text = String::new();
     for manifest in manifests {

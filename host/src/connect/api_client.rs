@@ -1,4 +1,4 @@
-//! Adapter: the plugins' requests, over kube's client and with the host's credentials.
+//! Adapter: sends the requests of plugins to the API server, with the credentials of the host.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use http_body_util::BodyExt;
 use informer_runtime::capabilities::{ApiAnswer, ApiClient, ApiFailure, ApiRequest};
 use kube::client::Body;
 
-/// Errors are short, and told even to a plugin whose limit is low.
+/// Most bytes of an error of the API server. A plugin receives them even if its own limit is lower.
 const LONGEST_STATUS: usize = 256 << 10;
 
-/// Sends what plugins ask for.
+/// Sends the requests of plugins.
 #[derive(Clone)]
 pub(crate) struct KubeClient(kube::Client);
 
@@ -37,7 +37,7 @@ impl ApiClient for KubeClient {
     }
 }
 
-/// The server's logs and audit show whose request it is: `informer/0.1.0 (plugin scaler)`.
+/// The user agent, `informer/0.1.0 (plugin scaler)`, names the plugin in the logs and the audit of the API server.
 fn http_request(request: ApiRequest) -> Result<Request<Body>, http::Error> {
     let agent = format!("informer/{} (plugin {})", env!("CARGO_PKG_VERSION"), request.plugin);
     let builder = Request::builder()
@@ -75,7 +75,7 @@ async fn read(response: Response<Body>, longest: usize) -> Result<ApiAnswer, Api
     Ok(ApiAnswer { status, retry_after, body: bytes.into() })
 }
 
-/// The error and what caused it, on one line.
+/// The error and its causes on one line.
 fn unavailable(error: impl std::error::Error) -> ApiFailure {
     let mut line = error.to_string();
     let mut cause = error.source();

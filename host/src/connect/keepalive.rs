@@ -1,8 +1,7 @@
-//! kube's client, with keepalive on its connections.
+//! The client of kube, with TCP keepalive.
 //!
-//! Each watch has a connection of its own, HTTP/1.1, on which nothing may happen for minutes: a peer that has gone
-//! without a word is not noticed by waiting. The kernel asks it. (client-go asks by HTTP/2 pings, A-14; kube speaks
-//! no HTTP/2.)
+//! Each watch has its own HTTP/1.1 connection, which may be silent for minutes: waiting does not reveal that the peer is gone. The
+//! kernel sends probes. (client-go uses HTTP/2 pings, A-14; kube has no HTTP/2.)
 
 use std::time::Duration;
 
@@ -21,22 +20,23 @@ use tower::{
 
 use super::token_file::TokenFile;
 
-/// Of silence, before the peer is asked.
+/// Silence before the first probe.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Between two questions, and how many remain without an answer before the connection counts as dead: one minute
-/// and a quarter altogether.
+/// Time between two probes.
 const INTERVAL: Duration = Duration::from_secs(15);
-const QUESTIONS: u32 = 3;
 
-/// What `Client::try_from` makes, with keepalive, and without its log lines: the reflectors say what failed.
+/// Probes without an answer after which the connection breaks: 75 seconds altogether.
+const PROBES: u32 = 3;
+
+/// Makes the client of `Client::try_from` with keepalive, and without its log lines: the reflectors log failures.
 pub(super) fn client(mut config: Config) -> Result<Client, kube::Error> {
     let token = TokenFile::take(&mut config.auth_info)
         .map_err(|(source, path)| kube::Error::Auth(AuthError::ReadTokenFile(source, path)))?;
     let token = token.map(|token| MapRequestLayer::new(move |request| token.authorize(request)));
     let token = option_layer(token);
     if config.proxy_url.is_some() {
-        // The connection to a proxy says nothing about the one behind it.
+        // Keepalive on the connection to a proxy would not reach the API server.
         return Ok(ClientBuilder::try_from(config)?.with_layer(&token).build());
     }
     let mut tcp = HttpConnector::new();
@@ -44,7 +44,7 @@ pub(super) fn client(mut config: Config) -> Result<Client, kube::Error> {
     tcp.set_connect_timeout(config.connect_timeout);
     tcp.set_keepalive(Some(IDLE));
     tcp.set_keepalive_interval(Some(INTERVAL));
-    tcp.set_keepalive_retries(Some(QUESTIONS));
+    tcp.set_keepalive_retries(Some(PROBES));
     let tls = config.rustls_https_connector_with_connector(tcp)?;
     let hyper: HyperClient<_, Body> = HyperClient::builder(TokioExecutor::new()).build(tls);
     let service = hyper.map_err(BoxError::from);
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// The kind of timer that runs on the connection from `local` to `remote`; 2 is keepalive.
+    /// The kind of timer on the connection from `local` to `remote`; 2 is keepalive.
     fn timer(local: u16, remote: u16) -> Option<String> {
         let table = std::fs::read_to_string("/proc/self/net/tcp").ok()?;
         let row = table.lines().find_map(|line| {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_kernel_watches_over_a_connection_on_which_nothing_happens_weakness_23() {
+    async fn the_kernel_probes_a_silent_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
@@ -90,7 +90,7 @@ mod tests {
         let length = socket.read(&mut sent).await.unwrap();
         assert!(sent[..length].starts_with(b"GET /version HTTP/1.1\r\n"));
 
-        // Until the kernel has seen the acknowledgement of the request it is another timer.
+        // Until the request is acknowledged, the connection has another timer.
         let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
         while timer(peer.port(), port).as_deref() != Some("02") {
             assert!(tokio::time::Instant::now() < deadline, "{:?}", timer(peer.port(), port));

@@ -1,7 +1,7 @@
-//! A bearer token in a file, as that of a service account is mounted: it is replaced long before it expires.
+//! A bearer token in a file, such as the mounted token of a service account, which is replaced long before it expires.
 //!
-//! kube reads such a file again by the wall clock: where that is set back, the old token stays until the clock has come to
-//! where it was, long after the API server has ceased to take it.
+//! kube reads such a file again by the wall clock: if the clock is set back, the old token stays until the clock has reached its
+//! former time, long after the API server has stopped accepting the token.
 
 use std::{
     fs, io,
@@ -15,7 +15,7 @@ use kube::config::AuthInfo;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// As client-go does it.
+/// Time between two reads of the file, as in client-go.
 const READ_AGAIN: Duration = Duration::from_secs(60);
 
 /// Puts the token into requests. Cheap to clone.
@@ -33,19 +33,19 @@ struct Read {
 // === impl TokenFile ===
 
 impl TokenFile {
-    /// The file that these credentials name, where they come down to it; it is not in them any more then.
+    /// Takes the token file out of these credentials. Returns `None` if kube would use other credentials.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub(super) fn take(credentials: &mut AuthInfo) -> Result<Option<Self>, (io::Error, PathBuf)> {
         let AuthInfo { auth_provider, username, password, token, .. } = &*credentials;
-        // What kube prefers to a file.
+        // Credentials that kube prefers to a file.
         let other = auth_provider.is_some() || token.is_some() || (username.is_some() && password.is_some());
         if other {
             return Ok(None);
         }
         let Some(path) = credentials.token_file.take() else { return Ok(None) };
-        // What kube prefers a file to.
+        // kube prefers a file to a command.
         credentials.exec = None;
         let path = PathBuf::from(path);
         match header(&path) {
@@ -57,8 +57,8 @@ impl TokenFile {
         }
     }
 
-    /// With the token as it was in the file within the last minute. While it cannot be read, with the one before. The file
-    /// is small: this blocks no longer than a look at it.
+    /// Adds the token, which is at most one minute old. While the file cannot be read, the token before is used. The file is small,
+    /// so that reading it blocks for a moment only.
     pub(super) fn authorize<B>(&self, mut request: Request<B>) -> Request<B> {
         let mut read = self.read.lock();
         if read.at.elapsed() >= READ_AGAIN {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_kube_prefers_to_a_file_is_left_to_it_and_a_file_is_preferred_to_a_command() {
+    async fn a_token_file_is_taken_before_a_command_but_not_before_other_credentials() {
         let directory = TempDir::new().unwrap();
         let mut inline = credentials(&directory, "one");
         inline.token = Some("inline".to_owned().into());
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_not_there_is_named() {
+    async fn the_error_names_a_missing_file() {
         let directory = TempDir::new().unwrap();
         let mut of = credentials(&directory, "one");
         fs::remove_file(directory.path().join("token")).unwrap();

@@ -1,4 +1,4 @@
-//! What is logged, as `RUST_LOG` is written.
+//! Log filters, written as `RUST_LOG` is.
 
 use tracing_subscriber::{EnvFilter, filter::Targets};
 
@@ -8,7 +8,7 @@ use crate::config::nearest;
 /// A filter in two forms.
 pub(super) struct Filter {
     pub(super) host: EnvFilter,
-    /// As it judges the lines of plugins.
+    /// For the lines of plugins.
     pub(super) plugins: Targets,
 }
 
@@ -37,7 +37,7 @@ impl Filter {
             return Err(invalid(format!("`{part}` is no level; did you mean `{meant}`?")));
         }
         let host = EnvFilter::builder().parse(filter).map_err(|error| invalid(error.to_string()))?;
-        // A filter that names spans or fields says nothing else about plugins than its most verbose part.
+        // A filter with spans or fields applies its most verbose part to plugins.
         let plugins = filter.parse().unwrap_or_else(|_| {
             let most = host.max_level_hint();
             most.map_or_else(Targets::new, |most| Targets::new().with_default(most))
@@ -46,7 +46,8 @@ impl Filter {
     }
 }
 
-/// `debg` would be read as the name of a module: all of that, and nothing else, would be logged.
+/// Returns a part that is almost a level, with the level. Without this check, `debg` would be read as the name of a module, and
+/// only the lines of that module would be logged.
 fn misspelt(part: &str) -> Option<(&str, &'static str)> {
     let words = || LEVELS.iter().map(|(word, _)| *word).chain(["off"]);
     let part = part.trim();
@@ -64,7 +65,7 @@ mod tests {
     use crate::logging::PLUGIN_TARGET;
 
     #[test]
-    fn a_filter_judges_the_lines_of_plugins_by_their_target() {
+    fn a_filter_applies_to_the_lines_of_plugins_by_their_target() {
         for (filter, keeps_info, keeps_debug) in [
             ("info", true, false),
             ("warn", false, false),
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_level_is_not_taken_for_a_module() {
+    fn a_misspelt_level_is_not_read_as_a_module() {
         let refused = |filter| Filter::parse(filter).map(|_| ()).unwrap_err().to_string();
 
         assert!(

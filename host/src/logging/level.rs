@@ -1,4 +1,4 @@
-//! From which level on the lines of a plugin are kept.
+//! The log level of one plugin.
 
 use std::{
     str::FromStr,
@@ -10,7 +10,7 @@ use std::{
 
 use informer_runtime::{LogLevel, LogLine, LogSink};
 
-/// The levels as they are written, the least serious first.
+/// The levels with their words, the least serious first.
 pub(crate) const LEVELS: [(&str, LogLevel); 5] = [
     ("trace", LogLevel::Trace),
     ("debug", LogLevel::Debug),
@@ -19,25 +19,25 @@ pub(crate) const LEVELS: [(&str, LogLevel); 5] = [
     ("error", LogLevel::Error),
 ];
 
-/// What is written where a plugin has no level of its own.
+/// The word for a plugin without a level of its own.
 const DEFAULT: &str = "default";
 
-/// The least serious lines of one plugin that are kept. All clones see the same; asking takes no lock.
+/// The lowest level of the lines that are kept. All clones share one level; reading it takes no lock.
 #[derive(Clone, Debug)]
 pub(crate) struct PluginLevel(Arc<AtomicU8>);
 
-/// A level as a person writes it: a word, or `default` for none of its own.
+/// A level as a person writes it. `default` means no level of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenLevel(pub(crate) Option<LogLevel>);
 
-/// No such level.
+/// There is no such level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no log level of a plugin; write trace, debug, info, warn or error, or default for that of the host"
 )]
 pub(crate) struct UnknownLevel(String);
 
-/// Keeps what a plugin has its own level for, and asks the sink behind it where there is none.
+/// Keeps the lines from the level of the plugin upwards. If the plugin has no level, the next sink decides.
 pub(crate) struct LeveledLog {
     level: PluginLevel,
     sink: Arc<dyn LogSink>,
@@ -46,24 +46,24 @@ pub(crate) struct LeveledLog {
 // === impl PluginLevel ===
 
 impl PluginLevel {
-    /// None: the host decides.
+    /// `None` means that the filter of the host decides.
     pub(crate) fn new(level: Option<LogLevel>) -> Self {
         Self(Arc::new(AtomicU8::new(stored(level))))
     }
 
-    /// From now on; calls in hand notice at their next line.
+    /// Sets the level from now on. Calls in flight use it from their next line.
     pub(crate) fn set(&self, level: Option<LogLevel>) {
         self.0.store(stored(level), Ordering::Relaxed);
     }
 
-    /// None: the host decides.
+    /// Returns `None` if the filter of the host decides.
     pub(crate) fn get(&self) -> Option<LogLevel> {
         let index = usize::from(self.0.load(Ordering::Relaxed)).checked_sub(1)?;
         LEVELS.get(index).map(|(_, level)| *level)
     }
 }
 
-/// Zero for none.
+/// 0 for `None`, otherwise the index in [`LEVELS`] and 1.
 fn stored(level: Option<LogLevel>) -> u8 {
     let index = LEVELS.iter().position(|(_, known)| Some(*known) == level);
     index.and_then(|index| u8::try_from(index + 1).ok()).unwrap_or(0)
@@ -114,7 +114,7 @@ impl LogSink for LeveledLog {
 mod tests {
     use super::*;
 
-    /// Would keep warnings.
+    /// A sink that keeps warnings and errors.
     struct Warnings;
 
     impl LogSink for Warnings {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_has_its_own_level_or_that_of_the_host() {
+    fn the_level_of_a_plugin_overrides_the_filter_of_the_host() {
         let level = PluginLevel::new(None);
         let log = LeveledLog::new(level.clone(), Arc::new(Warnings));
         assert_eq!(kept(&log), ["warn", "error"]);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_level_is_written_as_it_is_read() {
+    fn every_level_is_read_as_it_is_written() {
         for (word, level) in LEVELS {
             assert_eq!(word.parse(), Ok(WrittenLevel(Some(level))));
             assert_eq!(WrittenLevel(Some(level)).as_str(), word);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_there_is_not_is_told_what_there_is() {
+    fn an_unknown_level_is_refused_with_the_known_ones() {
         for text in ["loud", "", "Info", "info,plugin=debug"] {
             let refused = text.parse::<WrittenLevel>().unwrap_err().to_string();
             assert!(

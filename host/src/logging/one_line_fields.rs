@@ -1,4 +1,4 @@
-//! The fields of an event on the one line that a text log has for it.
+//! The fields of an event on one line of the text log.
 
 use std::fmt::{self, Debug, Formatter, Write};
 
@@ -12,13 +12,13 @@ use tracing_subscriber::{
     },
 };
 
-/// tracing's own form, each value on one line. Much of what is logged are words of guests, servers and files: what a call failed
-/// with, a key, the name of a role. None of it may look like a line of the host's, an audit record above all.
+/// The form of `tracing`, with each value on one line. Many values come from guests, servers and files, such as a failure, a key or
+/// the name of a role. No value may look like another line of the log, above all like an audit record.
 pub(super) struct OneLineFields;
 
 struct Visitor<'a>(DefaultVisitor<'a>);
 
-/// As it is written, on one line.
+/// A value with its line breaks and control characters escaped.
 struct OneLine<'a>(&'a dyn Debug);
 
 struct Escaping<'a, 'b>(&'a mut Formatter<'b>);
@@ -70,7 +70,7 @@ mod tests {
     use super::super::testing::written;
 
     #[test]
-    fn no_value_of_a_field_forges_a_line_or_speaks_to_the_terminal() {
+    fn no_value_of_a_field_forges_a_line_or_controls_the_terminal() {
         let forged = "x\n2026-01-01T00:00:00Z  INFO audit: outcome=\"ok\" write\r\u{1b}[2J\u{9b}31m";
         let log = || {
             tracing::error!(plugin = "p", failure = %forged, text = forged, list = ?[forged], "gave up {forged}");
@@ -84,11 +84,11 @@ mod tests {
 
         let coloured = written(true, log);
         assert_eq!((coloured.lines().count(), coloured.contains("\u{1b}[2J")), (1, false), "{coloured:?}");
-        assert!(coloured.contains("\u{1b}[3mplugin\u{1b}[0m"), "the log's own colours stay: {coloured:?}");
+        assert!(coloured.contains("\u{1b}[3mplugin\u{1b}[0m"), "the colours of the log stay: {coloured:?}");
     }
 
     #[test]
-    fn what_is_harmless_looks_as_it_does_without() {
+    fn a_value_without_control_characters_stays_as_it_is() {
         let line = written(false, || tracing::info!(size = 3, name = "Größe", "a \"text\""));
 
         assert!(line.ends_with("a \"text\" size=3 name=\"Größe\"\n"), "{line}");

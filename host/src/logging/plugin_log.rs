@@ -1,11 +1,11 @@
-//! The plugins' lines in the host's log.
+//! The lines of plugins in the log of the host.
 
 use informer_runtime::{LogLevel, LogLine, LogSink, LogStream};
 
 use super::{PLUGIN_TARGET as TARGET, keeps_plugin_line};
 
-/// Sends every line to the host's own log, marked with the plugin's name. Whether a line is kept is asked before, of
-/// the plugin's own level where it has one.
+/// Sends every line to the log of the host, with the name of the plugin. The level of the plugin, or the filter of the host, has kept
+/// the line before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PluginLog;
 
@@ -15,7 +15,7 @@ impl LogSink for PluginLog {
     }
 
     fn line(&self, line: &LogLine<'_>) {
-        // The guest chooses the keys, and tracing wants them known: one field holds them all.
+        // tracing needs constant field names, but the guest chooses the keys: one field has them all.
         let fields =
             line.fields.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ");
         let fields = (!fields.is_empty()).then_some(fields);
@@ -25,7 +25,7 @@ impl LogSink for PluginLog {
 
 fn write(line: &LogLine<'_>, fields: Option<&str>) {
     let LogLine { plugin, level, message, .. } = *line;
-    // What a guest says is told from what the host says of it.
+    // The stream distinguishes lines of the guest from lines of the host about it.
     let stream = match line.stream {
         LogStream::Log => "log",
         LogStream::Stdout => "stdout",

@@ -1,4 +1,4 @@
-//! What the text log would have.
+//! The text log in tests.
 
 use std::{io, sync::Arc};
 
@@ -20,7 +20,7 @@ impl io::Write for Written {
     }
 }
 
-/// The lines of what is logged in this, without their times.
+/// Returns the lines that `log` logs, without their times.
 pub(crate) fn written(ansi: bool, log: impl FnOnce()) -> String {
     let written = Written::default();
     let writer = written.clone();

@@ -1,11 +1,11 @@
-//! What can be wrong with the state, by what helps.
+//! The errors of the state, by their remedies.
 
 use std::{path::PathBuf, sync::Arc};
 
 /// Why the state cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StateError {
-    /// Another host has it.
+    /// Another process has opened the database.
     #[error(
         "the state {} is in use by another process: stop that one, or give each host its own [host] state-dir",
         path.display()
@@ -14,18 +14,18 @@ pub enum StateError {
         /// The database file.
         path: PathBuf,
     },
-    /// Not a database any more, or never one.
+    /// The file is not a valid database.
     #[error(
-        "the state {} is damaged ({problem}): put a copy of it back, or move it away to begin with an empty one",
+        "the state {} is damaged ({problem}): restore a copy, or move it away to begin with an empty one",
         path.display()
     )]
     Damaged {
         /// The database file.
         path: PathBuf,
-        /// What the database says of it.
+        /// The error of the database.
         problem: Arc<str>,
     },
-    /// No room.
+    /// The disk is full.
     #[error(
         "the disk with the state {} is full: make room there, or move [host] state-dir to another one",
         path.display()
@@ -34,26 +34,26 @@ pub enum StateError {
         /// The database file.
         path: PathBuf,
     },
-    /// The directory is missing and cannot be made, or belongs to somebody else, or is read-only.
+    /// The directory cannot be created, belongs to another user, or is read-only.
     #[error(
-        "the state {} cannot be written ({problem}): make its directory writable for this user, name another one under [host] state-dir, or write \"off\" there",
+        "the state {} cannot be written ({problem}): make its directory writable for this user, name another one under [host] state-dir, or set it to \"off\"",
         path.display()
     )]
     Unwritable {
         /// The database file.
         path: PathBuf,
-        /// In the system's words.
+        /// The error of the system.
         problem: Arc<str>,
     },
-    /// Anything else.
+    /// Another failure.
     #[error("the state {} failed: {problem}", path.display())]
     Failed {
         /// The database file.
         path: PathBuf,
-        /// In the database's words.
+        /// The error of the database.
         problem: Arc<str>,
     },
-    /// The process ends.
+    /// The host is stopping.
     #[error("the host is stopping")]
     Stopping,
 }
@@ -61,7 +61,7 @@ pub enum StateError {
 // === impl StateError ===
 
 impl StateError {
-    /// As a plugin may know it: without the host's paths.
+    /// Returns a text for plugins, which has no paths of the host.
     pub(super) fn in_short(&self) -> &'static str {
         match self {
             Self::Locked { .. } => "another process has it",

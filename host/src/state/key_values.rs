@@ -11,15 +11,15 @@ use tokio::sync::Semaphore;
 
 use super::{State, StateError};
 
-/// By plugin, bucket and key.
+/// Plugin, bucket and key.
 type Key = (&'static str, &'static str, &'static str);
 
 const VALUES: TableDefinition<'_, Key, &[u8]> = TableDefinition::new("keyvalue");
 
-/// By plugin, the bytes of its keys, values and their buckets' names: kept, so that no write has to count them.
+/// The bytes of the keys, values and bucket names of each plugin, so that no write has to count them.
 const BYTES: TableDefinition<'_, &str, u64> = TableDefinition::new("keyvalue-bytes");
 
-/// Transactions that run or wait for the disk at a time: a disk that hangs takes no more of the process's threads.
+/// Most transactions that run or wait for the disk: a disk that hangs blocks no more threads of the process.
 const AT_A_TIME: usize = 16;
 
 /// The key-values of all plugins of a host, in its [`State`]. Cheap to clone.
@@ -35,20 +35,22 @@ struct Bucket {
     name: Arc<str>,
 }
 
-/// A transaction that changes one bucket, and what its plugin keeps by now.
+/// A transaction that changes one bucket.
 struct Change<'t> {
     bucket: &'t Bucket,
     values: Table<'t, Key, &'static [u8]>,
-    /// What its plugin keeps: when it began, by now, and at most.
+    /// Bytes of the plugin before the transaction.
     before: u64,
+    /// Bytes of the plugin now.
     bytes: u64,
+    /// Most bytes of the plugin.
     quota: u64,
 }
 
 // === impl KeyValues ===
 
 impl KeyValues {
-    /// In this state; they have tables of their own there.
+    /// The key-values in this state, which has tables for them.
     pub fn new(state: State) -> Self {
         Self { state, running: Arc::new(Semaphore::new(AT_A_TIME)) }
     }
@@ -59,7 +61,7 @@ impl KeyValues {
         + Send
         + 'static,
     ) -> Result<T, KeyValueError> {
-        // Never closed.
+        // The semaphore is never closed.
         let permit = Arc::clone(&self.running).acquire_owned().await.ok();
         let read = self.state.read(move |transaction| {
             let _permit = permit;
@@ -74,7 +76,7 @@ impl KeyValues {
         quota: Quota,
         work: impl FnOnce(&mut Change<'_>) -> Result<Result<T, KeyValueError>, redb::Error> + Send + 'static,
     ) -> Result<T, KeyValueError> {
-        // Never closed.
+        // The semaphore is never closed.
         let permit = Arc::clone(&self.running).acquire_owned().await.ok();
         let written = self.state.write(move |transaction| {
             let _permit = permit;
@@ -107,7 +109,7 @@ impl KeyValueSource for KeyValues {
             }
             Ok(Ok(found))
         });
-        // Nobody has written yet: there is not even a table.
+        // Without a table, no value was ever written.
         Box::pin(async move { read.await.map(|found| if found.is_empty() { absent } else { found }) })
     }
 
@@ -183,10 +185,10 @@ impl KeyValueSource for KeyValues {
 // === impl Change ===
 
 impl Change<'_> {
-    /// Refused where these changes would keep too much: before the first of them is written.
+    /// Returns an error if these changes would exceed the quota, before the first of them is written.
     fn fits(&self, changes: &[(String, Option<Vec<u8>>)]) -> Result<Result<(), KeyValueError>, redb::Error> {
         let Bucket { plugin, name } = self.bucket;
-        // Of a key that stands there twice the last counts.
+        // If a key is there twice, the last change wins.
         let last: BTreeMap<&str, Option<usize>> =
             changes.iter().map(|(key, value)| (key.as_str(), value.as_ref().map(Vec::len))).collect();
         let mut after = self.bytes;
@@ -199,7 +201,7 @@ impl Change<'_> {
         Ok(self.within(after))
     }
 
-    /// Refused where its plugin would keep more than before and than it may.
+    /// Returns an error if the plugin would have more bytes than before and more than its quota.
     fn within(&self, after: u64) -> Result<(), KeyValueError> {
         if after > self.quota && after > self.before {
             return Err(KeyValueError::Quota { wanted: after, quota: self.quota });
@@ -221,7 +223,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// The number that the value is: 0 where there is no value, none where it is something else.
+    /// Returns the value as a number, 0 if there is no value, and `None` if the value is not a number.
     fn number(&self, key: &str) -> Result<Option<u64>, redb::Error> {
         let Bucket { plugin, name } = self.bucket;
         let Some(value) = self.values.get((&**plugin, &**name, key))? else { return Ok(Some(0)) };
@@ -229,7 +231,7 @@ impl Change<'_> {
     }
 }
 
-/// The table, if anything was ever written.
+/// Returns the table, or `None` if no value was ever written.
 fn values(transaction: &ReadTransaction) -> Result<Option<ReadOnlyTable<Key, &'static [u8]>>, redb::Error> {
     match transaction.open_table(VALUES) {
         Ok(values) => Ok(Some(values)),
@@ -238,7 +240,7 @@ fn values(transaction: &ReadTransaction) -> Result<Option<ReadOnlyTable<Key, &'s
     }
 }
 
-/// Changes a bucket; refused where its plugin keeps more afterwards than before and than it may.
+/// Changes a bucket. Returns an error if the plugin has more bytes afterwards than before and more than its quota.
 fn within<T>(
     transaction: &WriteTransaction,
     bucket: &Bucket,

@@ -1,7 +1,7 @@
-//! What plugins gave up, on disk.
+//! Dead letters on disk.
 //!
-//! One row for each: what it is about and what went wrong, as JSON. Of an object itself nothing but its labels is written,
-//! so no value of a Secret ever is.
+//! Each letter is a row of JSON with its subject and its failure. Labels are the only part of an object that is written, so that no
+//! value of a Secret is on disk.
 
 mod event;
 mod key;
@@ -19,38 +19,38 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{State, StateError};
 
-/// The dead letters of one plugin.
+/// The dead letters of the notifications of one plugin.
 pub type DeadLetters = Letters<DeadLetter>;
 
-/// The keys that one plugin gave up.
+/// The dead letters of the keys of one plugin.
 pub type DroppedKeys = Letters<DroppedKey>;
 
-/// A letter as it is written down.
+/// A kind of letter, as it is written.
 pub trait Written: Letter {
-    /// By what the rows are found, the plugin first.
+    /// The key of a row, which begins with the plugin.
     type Place: Key + 'static;
-    /// The rest.
+    /// The value of a row.
     type Row: Serialize + DeserializeOwned;
-    /// All rows of this kind, in the shape that they have on disk.
+    /// The table with the rows of this kind.
     const TABLE: TableDefinition<'static, Self::Place, &'static [u8]>;
 
-    /// Where the letter is.
+    /// Returns the key of the row about this subject.
     fn place(of: Of<'_>) -> <Self::Place as Value>::SelfType<'_>;
 
-    /// What the letter is about that is there.
+    /// Returns the subject of the row with this key.
     fn of(place: <Self::Place as Value>::SelfType<'_>) -> Of<'_>;
 
-    /// The resource, if it is about one, and the key, in words.
+    /// Returns the resource, or an empty text, and the key.
     fn words(id: &Self::Id) -> (String, String);
 
-    /// What is written.
+    /// Returns the value of the row.
     fn row(&self) -> Self::Row;
 
-    /// None where it was written by a version that knows more.
+    /// Returns `None` if a newer version has written something that this version cannot read.
     fn read(row: Self::Row, of: Of<'_>) -> Option<Self>;
 }
 
-/// What a letter is about.
+/// The subject of a letter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Of<'a> {
     plugin: &'a str,
@@ -58,7 +58,7 @@ pub struct Of<'a> {
     key: &'a str,
 }
 
-/// Those of one kind and one plugin.
+/// The letters of one kind and one plugin.
 #[derive(Clone, Debug)]
 pub struct Letters<L> {
     state: State,
@@ -66,21 +66,21 @@ pub struct Letters<L> {
     kind: PhantomData<fn() -> L>,
 }
 
-/// The part of a row that all kinds have.
+/// The part of a row that both kinds have.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GivenUp {
     attempts: u32,
     kind: String,
     message: String,
-    /// Milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     at: u64,
 }
 
 // === impl Letters ===
 
 impl<L> Letters<L> {
-    /// Those of this plugin, by its name in the configuration.
+    /// The letters of the plugin with this name.
     pub fn new(state: State, plugin: &str) -> Self {
         Self { state, plugin: plugin.into(), kind: PhantomData }
     }
@@ -129,7 +129,7 @@ impl GivenUp {
 fn read<L: Written>(transaction: &ReadTransaction, plugin: &str) -> Result<Vec<L>, redb::Error> {
     let table = match transaction.open_table(L::TABLE) {
         Ok(table) => table,
-        // Nothing was ever written.
+        // No letter was ever written.
         Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
@@ -143,7 +143,7 @@ fn read<L: Written>(transaction: &ReadTransaction, plugin: &str) -> Result<Vec<L
         let row: Option<L::Row> = serde_json::from_slice(row.value()).ok();
         match row.and_then(|row| L::read(row, of)) {
             Some(letter) => letters.push(letter),
-            // It stays where it is.
+            // The row stays.
             None => {
                 let Of { resource, key, .. } = of;
                 tracing::warn!(plugin, resource, key, "a dead letter on disk cannot be read");
@@ -166,7 +166,7 @@ fn write<L: Written, E>(
     }
     for letter in keep {
         let (resource, key) = L::words(letter.id());
-        // Texts and numbers: it cannot fail.
+        // A row of texts and numbers can always be serialized.
         let row = serde_json::to_vec(&letter.row()).unwrap_or_default();
         table.insert(L::place(Of { plugin, resource: &resource, key: &key }), row.as_slice())?;
     }

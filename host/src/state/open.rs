@@ -1,4 +1,4 @@
-//! Where the database is, and how it is opened.
+//! The place of the database, and how it is opened.
 
 use std::{
     fs::{DirBuilder, OpenOptions},
@@ -15,18 +15,18 @@ use redb::{
 
 use super::StateError;
 
-/// Pages kept in memory, at most; redb's own default is 1 GiB.
+/// Most bytes of pages in memory; the default of redb is 1 GiB.
 const CACHE_BYTES: usize = 8 << 20;
 
-/// What is said instead of a path where there is none.
+/// The text for a database without a path.
 const IN_MEMORY: &str = "(in memory)";
 
-/// Opens one database, again and again if need be.
+/// Opens one database, as often as necessary.
 pub(super) enum Opener {
-    /// Nothing outlives the process.
+    /// The database ends with the process.
     Memory,
     File(PathBuf),
-    /// A store of a test's own.
+    /// A database of a test.
     #[cfg(test)]
     Test(Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>),
 }
@@ -34,7 +34,7 @@ pub(super) enum Opener {
 // === impl Opener ===
 
 impl Opener {
-    /// Checks the whole file: a page that is not what was written is found now, not when it is read.
+    /// Opens the database and checks the whole file, so that a damaged page is found now and not when it is read.
     pub(super) fn open(&self) -> Result<Database, StateError> {
         let opened = catch_unwind(AssertUnwindSafe(|| match self {
             Self::Memory => builder().create_with_backend(InMemoryBackend::new()),
@@ -56,7 +56,7 @@ impl Opener {
         }
     }
 
-    /// The database's words, in ours.
+    /// Classifies an error of the database.
     pub(super) fn explain(&self, error: redb::Error) -> StateError {
         let path = self.path().unwrap_or_else(|| IN_MEMORY.into());
         match error {
@@ -71,7 +71,7 @@ impl Opener {
         }
     }
 
-    /// redb trusts what its checksums do not cover.
+    /// The error after a panic: redb panics if parts that its checksums do not cover are damaged.
     pub(super) fn panicked(&self) -> StateError {
         let path = self.path().unwrap_or_else(|| IN_MEMORY.into());
         StateError::Damaged { path, problem: "its content contradicts itself".into() }

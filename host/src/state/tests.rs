@@ -1,4 +1,4 @@
-//! The database and what can be wrong with it (issue 4: disk full, locked, corrupted).
+//! The database and its failures: a full disk, a lock, damage.
 
 mod failing_disk;
 
@@ -29,13 +29,13 @@ fn get(state: &State, key: &str) -> Result<Option<u64>, StateError> {
     })
 }
 
-/// Opens as [`State::open`] does, and tries again without a pause.
+/// Opens as [`State::open`] does, without a pause between attempts.
 fn open(directory: &Path) -> State {
     State::with(Opener::File(directory.join(FILE_NAME)), Duration::ZERO)
 }
 
 #[test]
-fn what_was_written_is_there_after_the_database_was_closed() {
+fn values_are_there_after_the_database_was_closed() {
     let directory = TempDir::new().unwrap();
     let below = directory.path().join("not/there/yet");
     put(&open(&below), "a", 1).unwrap();
@@ -43,11 +43,11 @@ fn what_was_written_is_there_after_the_database_was_closed() {
     assert_eq!(get(&open(&below), "a").unwrap(), Some(1));
 
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&below), mode(&below.join(FILE_NAME))), (0o700, 0o600), "nobody else may read it");
+    assert_eq!((mode(&below), mode(&below.join(FILE_NAME))), (0o700, 0o600), "only the owner may read it");
 }
 
 #[test]
-fn state_in_memory_needs_no_disk_and_is_forgotten() {
+fn a_state_in_memory_needs_no_disk_and_ends_with_the_process() {
     let state = State::open(None);
     put(&state, "a", 1).unwrap();
 
@@ -57,7 +57,7 @@ fn state_in_memory_needs_no_disk_and_is_forgotten() {
 }
 
 #[test]
-fn a_transaction_whose_caller_refuses_did_nothing() {
+fn a_transaction_that_the_caller_aborts_changes_nothing() {
     let state = State::open(None);
     let refused = state.write_blocking(|transaction| {
         transaction.open_table(NUMBERS)?.insert("a", 1)?;
@@ -86,9 +86,9 @@ fn a_database_of_another_process_is_left_alone_until_it_is_free() {
     assert!(second.problem().is_none());
 }
 
-/// Two threads find it closed; one of them opens it before the other comes to that.
+/// Two threads find the database closed, and one opens it before the other tries.
 #[test]
-fn who_comes_too_late_to_open_it_takes_the_one_that_is_open() {
+fn a_thread_that_comes_too_late_to_open_uses_the_open_database() {
     let directory = TempDir::new().unwrap();
     let state = open(directory.path());
 
@@ -100,7 +100,7 @@ fn who_comes_too_late_to_open_it_takes_the_one_that_is_open() {
 }
 
 #[test]
-fn a_damaged_file_is_said_and_not_replaced() {
+fn a_damaged_file_is_reported_and_not_replaced() {
     for damage in [&b"no database at all"[..], &[0; 1 << 16], &[0xff; 1 << 20]] {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join(FILE_NAME);
@@ -119,7 +119,7 @@ fn a_damaged_file_is_said_and_not_replaced() {
 }
 
 #[test]
-fn one_turned_byte_anywhere_is_noticed_or_harmless() {
+fn one_changed_byte_anywhere_is_noticed_or_harmless() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join(FILE_NAME);
     let state = open(directory.path());
@@ -149,7 +149,7 @@ fn one_turned_byte_anywhere_is_noticed_or_harmless() {
 }
 
 #[test]
-fn a_full_disk_fails_the_write_and_loses_nothing_that_was_written_before() {
+fn a_full_disk_fails_the_write_and_loses_no_earlier_value() {
     let disk = FailingDisk::default();
     let state = disk.state();
     put(&state, "a", 1).unwrap();
@@ -168,8 +168,8 @@ fn a_full_disk_fails_the_write_and_loses_nothing_that_was_written_before() {
 }
 
 #[test]
-fn wherever_a_disk_is_full_in_the_middle_of_a_write_what_was_acknowledged_is_there() {
-    /// Puts until it is refused; gives how many were taken.
+fn acknowledged_values_survive_a_disk_that_fills_in_the_middle_of_any_write() {
+    /// Writes values until one is refused. Returns the number of accepted values.
     fn fill(state: &State) -> u64 {
         let refused = (0..20).find(|number| put(state, &format!("key-{number:02}"), *number).is_err());
         refused.unwrap_or(20)
@@ -202,7 +202,7 @@ fn wherever_a_disk_is_full_in_the_middle_of_a_write_what_was_acknowledged_is_the
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_said_with_what_helps() {
+fn a_directory_that_cannot_be_created_is_reported_with_the_remedy() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
     let state = open(&directory.path().join("file/state"));
@@ -214,7 +214,7 @@ fn a_directory_that_cannot_be_made_is_said_with_what_helps() {
 }
 
 #[test]
-fn a_panic_in_the_database_closes_it_and_reaches_nobody() {
+fn a_panic_in_the_database_closes_it_and_becomes_an_error() {
     let disk = FailingDisk::default();
     let state = disk.state();
     put(&state, "a", 1).unwrap();
@@ -226,7 +226,7 @@ fn a_panic_in_the_database_closes_it_and_reaches_nobody() {
 }
 
 #[tokio::test]
-async fn a_closed_database_is_opened_again_although_nobody_asks() {
+async fn a_closed_database_is_opened_again_without_a_use() {
     let directory = TempDir::new().unwrap();
     let first = open(directory.path());
     let second = open(directory.path());
@@ -248,7 +248,7 @@ async fn a_closed_database_is_opened_again_although_nobody_asks() {
 }
 
 #[test]
-fn a_failure_of_a_database_that_was_closed_meanwhile_does_not_close_the_new_one() {
+fn a_late_failure_of_a_closed_database_does_not_close_the_new_one() {
     let disk = FailingDisk::default();
     let state = disk.state();
     put(&state, "a", 1).unwrap();
@@ -256,7 +256,7 @@ fn a_failure_of_a_database_that_was_closed_meanwhile_does_not_close_the_new_one(
     let late = state.read_blocking(|_| -> Result<(), redb::Error> {
         let failed = state.read_blocking(|_| -> Result<(), _> { Err(redb::Error::PreviousIo) });
         failed.unwrap_err();
-        // It is opened anew.
+        // The database is opened again.
         assert_eq!(get(&state, "a").unwrap(), Some(1));
         Err(redb::Error::PreviousIo)
     });

@@ -6,17 +6,17 @@ use super::{Rule, Rules};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// What they are called, and whom they are bound to.
+/// The names in the manifests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// Of each role and binding.
+    /// Name of each role and binding.
     pub role: String,
-    /// Namespace and name of the ServiceAccount that the host runs as.
+    /// Namespace and name of the ServiceAccount of the host.
     pub account: (String, String),
 }
 
-/// A ClusterRole where something holds in all namespaces, a Role for each namespace where something holds there alone,
-/// each with its binding. Equal rules give equal objects, in the same order.
+/// Returns a ClusterRole for the rules of all namespaces and a Role for each namespace with rules of its own, each with its
+/// binding. Equal rules give equal objects in the same order.
 #[must_use]
 pub fn manifests(rules: &Rules, names: &Names) -> Vec<Value> {
     rules.scopes().flat_map(|(namespace, rules)| pair(namespace, &rules, names)).collect()

@@ -1,4 +1,4 @@
-//! Which rules, and where.
+//! The rules of the roles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use informer_types::{Gvr, Namespaces, SecretGrant, WriteGrant, WriteVerb};
 
 use crate::config::{Config, Plugin, Watch};
 
-/// What the API server's authorizer knows a request by, in the order they are usually written.
+/// The verbs of RBAC, in their usual order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verb {
     Get,
@@ -19,33 +19,33 @@ enum Verb {
     Delete,
 }
 
-/// What a rule is about.
+/// The objects of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct What {
     group: String,
-    /// With its subresource, as RBAC writes it: `deployments/scale`.
+    /// Resource with its subresource, as RBAC writes it: `deployments/scale`.
     resource: String,
-    /// None: any.
+    /// `None` means any name.
     name: Option<String>,
 }
 
 /// One rule of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// With its subresource: `deployments/scale`.
+    /// Resource with its subresource: `deployments/scale`.
     pub resource: String,
-    /// None: objects of any name.
+    /// Name of the object; `None` means any name.
     pub name: Option<String>,
-    /// Never empty.
+    /// The verbs; never empty.
     pub verbs: Vec<&'static str>,
 }
 
-/// The least that a configuration needs.
+/// The least rules that a configuration needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// By namespace; none: in all of them, and outside of any.
+    /// The rules by namespace; `None` means all namespaces and objects without one.
     by_scope: BTreeMap<Option<String>, BTreeMap<What, BTreeSet<Verb>>>,
 }
 
@@ -64,7 +64,7 @@ impl Verb {
         }
     }
 
-    /// Apply makes an object that is not there, and the server asks for both.
+    /// The verbs that the API server requires. Apply creates a missing object, and so needs both.
     fn of(verb: WriteVerb, subresource: Option<&str>) -> &'static [Self] {
         match verb {
             WriteVerb::Create => &[Self::Create],
@@ -79,8 +79,8 @@ impl Verb {
 // === impl Rules ===
 
 impl Rules {
-    /// The rules of a configuration: list and watch for what is watched and used, get and list for what plugins may
-    /// read live, and what they may write. What holds in all namespaces is not said again for one.
+    /// Returns the rules of a configuration: list and watch for the watches that plugins use, get and list for live reads, and the
+    /// verbs of the write grants. A rule for all namespaces is not repeated for one of them.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let mut rules = Self::default();
@@ -94,7 +94,7 @@ impl Rules {
         rules
     }
 
-    /// By namespace, all namespaces first; each scope has its rules, sorted.
+    /// Returns the sorted rules of each namespace, those for all namespaces first.
     pub fn scopes(&self) -> impl Iterator<Item = (Option<&str>, Vec<Rule>)> {
         self.by_scope.iter().map(|(scope, rules)| {
             let rules = rules.iter().map(|(what, verbs)| Rule {
@@ -115,9 +115,9 @@ impl Rules {
         self.add(&scope, &What::of(&watch.gvr, None), &[Verb::List, Verb::Watch]);
     }
 
-    /// What a plugin may ask of the API server itself.
+    /// Adds the rules for the requests that a plugin may send to the API server.
     fn client(&mut self, grants: &Grants) {
-        // Without `write` it has no client, so that `read` is the cache's alone.
+        // Without `write` a plugin has no client: `read` then applies to the cache only.
         let Some(write) = &grants.write else { return };
         for (gvr, subresource, namespaces) in grants.read.iter().flat_map(|read| read.iter()) {
             let verbs: &[Verb] = if subresource.is_some() { &[Verb::Get] } else { &[Verb::Get, Verb::List] };
@@ -127,7 +127,7 @@ impl Rules {
             let subresource = subresource.as_deref();
             let mut needed: Vec<Verb> =
                 verbs.iter().flat_map(|verb| Verb::of(*verb, subresource)).copied().collect();
-            // An Event that comes again is counted in the one that is there.
+            // A repeated Event patches the one that exists.
             if gvr.group == "events.k8s.io" && needed.contains(&Verb::Create) {
                 needed.push(Verb::Patch);
             }
@@ -135,7 +135,7 @@ impl Rules {
         }
     }
 
-    /// Of Secrets, only those that `secrets` grants besides.
+    /// Adds rules for a resource; for Secrets, only for those that `secrets` also grants.
     fn granted(
         &mut self,
         grants: &Grants,
@@ -155,7 +155,7 @@ impl Rules {
                     self.add(&only(namespace), &what, verbs);
                 }
                 SecretGrant::One(namespace, name) if namespaces.contains(namespace) => {
-                    // RBAC cannot tell the name of what is not there yet, and a list has none.
+                    // RBAC cannot restrict `create` and `list` to a name.
                     let (created, named): (Vec<Verb>, Vec<Verb>) = verbs
                         .iter()
                         .filter(|verb| **verb != Verb::List)
@@ -179,7 +179,7 @@ impl Rules {
         }
     }
 
-    /// Takes out what another rule allows already: of any name, or in all namespaces.
+    /// Removes verbs that another rule allows already, for any name or for all namespaces.
     fn reduce(&mut self) {
         let all = self.by_scope.clone();
         for (scope, rules) in &mut self.by_scope {
@@ -217,10 +217,10 @@ fn only(namespace: &str) -> Namespaces {
     Namespaces::Only([namespace.into()].into_iter().collect())
 }
 
-/// A watch that nobody uses does not run.
+/// Returns true if some plugin uses the watch. A watch without a plugin does not run.
 fn is_used(watch: &Watch, plugins: &[Plugin]) -> bool {
     plugins.iter().any(|plugin| {
-        let hears = plugin.subscriptions.iter().any(|on| on.watch == watch.gvr);
-        hears || plugin.grants.read.iter().any(|read| read.namespaces(&watch.gvr).is_some())
+        let subscribes = plugin.subscriptions.iter().any(|on| on.watch == watch.gvr);
+        subscribes || plugin.grants.read.iter().any(|read| read.namespaces(&watch.gvr).is_some())
     })
 }

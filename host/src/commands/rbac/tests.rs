@@ -14,7 +14,7 @@ fn shown(text: &str) -> String {
     yaml(&manifests(&Rules::of(&config(text)), &names)).unwrap()
 }
 
-/// One line a rule: `shop: apps/deployments patch,get`.
+/// One line for each rule: `shop: apps/deployments patch,get`.
 fn lines(text: &str) -> Vec<String> {
     let rules = Rules::of(&config(text));
     let line = |scope: Option<&str>, rule: Rule| {
@@ -80,14 +80,14 @@ fn watched_namespaces_get_a_role_each_and_no_cluster_role() {
 }
 
 #[test]
-fn a_watch_that_nobody_uses_needs_nothing() {
+fn a_watch_without_a_plugin_needs_no_rule() {
     let text = format!("{DEPLOYMENTS}[[watch]]\ngvr = \"v1/pods\"\n{PLUGIN}");
 
     assert_eq!(lines(&text), ["*: apps/deployments list,watch"]);
 }
 
 #[test]
-fn reads_are_live_only_where_there_is_a_client() {
+fn reads_need_rules_only_if_the_plugin_has_a_client() {
     let text = |grant: &str| format!("{DEPLOYMENTS}{PLUGIN}[plugin.grant]\n{grant}\n");
     let read = "read = [\"apps/v1/deployments\", \"apps/v1/deployments/scale @shop\"]";
 
@@ -99,7 +99,7 @@ fn reads_are_live_only_where_there_is_a_client() {
 }
 
 #[test]
-fn each_write_is_the_verbs_that_the_server_asks_for() {
+fn each_write_grant_becomes_the_verbs_that_the_server_requires() {
     let write = r#"write = [
         "patch apps/v1/deployments @shop,default",
         "apply v1/configmaps @shop",
@@ -126,7 +126,7 @@ fn each_write_is_the_verbs_that_the_server_asks_for() {
 }
 
 #[test]
-fn what_holds_everywhere_is_not_said_again_for_one_namespace() {
+fn a_rule_for_all_namespaces_is_not_repeated_for_one() {
     let plugin = |name: &str, write: &str| {
         format!("{}[plugin.grant]\nwrite = [\"{write}\"]\n", PLUGIN.replace("\"a\"", &format!("\"{name}\"")))
     };
@@ -140,7 +140,7 @@ fn what_holds_everywhere_is_not_said_again_for_one_namespace() {
 }
 
 #[test]
-fn secrets_are_named_where_they_are_granted_by_name() {
+fn a_grant_of_a_named_secret_becomes_a_rule_with_its_name() {
     let text = |secrets: &str| {
         format!(
             "[[watch]]\ngvr = \"v1/pods\"\n{}[plugin.grant]\nread = [\"v1/pods\"]\n\

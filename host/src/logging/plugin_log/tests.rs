@@ -7,7 +7,7 @@ fn written(stream: LogStream, message: &str, fields: &[(String, String)]) -> Str
 }
 
 #[test]
-fn a_line_of_a_plugin_is_one_line_of_the_log_whatever_it_holds() {
+fn a_line_of_a_plugin_is_one_line_of_the_log() {
     let fields = [("key".to_owned(), "v".repeat(100))];
     let forged = "first\r\n INFO informer: started\n";
 
@@ -29,7 +29,7 @@ fn a_message_without_text_keeps_its_fields() {
 }
 
 #[test]
-fn what_the_host_says_of_a_plugin_is_told_from_what_the_plugin_says() {
+fn the_stream_distinguishes_lines_of_the_host_from_lines_of_the_plugin() {
     for (stream, name) in
         [(LogStream::Host, "host"), (LogStream::Stdout, "stdout"), (LogStream::Stderr, "stderr")]
     {

@@ -1,4 +1,4 @@
-//! Key-values in the database (issue 4 point 4: quota, survives reload and restart).
+//! Key-values in the database.
 
 use std::io::ErrorKind;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::state::tests::FailingDisk;
 
-/// One plugin's view.
+/// The key-values of one plugin.
 struct Plugin {
     kept: KeyValues,
     name: Arc<str>,
@@ -66,7 +66,7 @@ async fn values_are_kept_by_plugin_bucket_and_key() {
 }
 
 #[tokio::test]
-async fn what_was_written_survives_a_restart() {
+async fn values_survive_a_restart() {
     let directory = TempDir::new().unwrap();
     let kept = |quota| Plugin::new(&State::open(Some(directory.path())), "p", quota);
     kept(100).set("b", "k", b"value").await.unwrap();
@@ -108,7 +108,7 @@ async fn a_write_beyond_the_quota_does_nothing() {
 }
 
 #[tokio::test]
-async fn who_keeps_more_than_a_smaller_quota_may_keep_less_but_not_more() {
+async fn a_plugin_above_a_lowered_quota_may_store_less_but_not_more() {
     let state = State::open(None);
     Plugin::new(&state, "p", 100).set("b", "k", &[0; 50]).await.unwrap();
     let plugin = Plugin::new(&state, "p", 10);
@@ -119,7 +119,7 @@ async fn who_keeps_more_than_a_smaller_quota_may_keep_less_but_not_more() {
 }
 
 #[tokio::test]
-async fn what_a_plugin_keeps_is_counted_as_if_it_were_counted_anew() {
+async fn the_counted_bytes_equal_the_stored_bytes() {
     let state = State::open(None);
     let plugin = Plugin::new(&state, "p", 400);
     let mut random = 1_u64;
@@ -128,7 +128,7 @@ async fn what_a_plugin_keeps_is_counted_as_if_it_were_counted_anew() {
         let (key, size) = (format!("k{}", (random >> 33) % 9), (random >> 40) % 60);
         let value = vec![0; usize::try_from(size).unwrap()];
         let change = (random >> 50).is_multiple_of(3);
-        // Some are refused: they must not count.
+        // Refused writes must not count.
         plugin.change("b", &[(&key, (!change).then_some(&value))]).await.ok();
     }
 
@@ -174,7 +174,7 @@ async fn an_increment_is_atomic_and_of_decimal_numbers_only() {
 }
 
 #[tokio::test]
-async fn an_answer_has_a_limit() {
+async fn the_bytes_of_one_answer_are_limited() {
     let plugin = Plugin::new(&State::open(None), "p", 1000);
     plugin.set("b", "k", &[7; 10]).await.unwrap();
     let ask = |keys: &[&str], most| {
@@ -187,7 +187,7 @@ async fn an_answer_has_a_limit() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_an_error_and_what_was_kept_stays() {
+async fn a_full_disk_is_an_error_and_stored_values_stay() {
     let disk = FailingDisk::default();
     let plugin = Plugin::new(&disk.state(), "p", 1000);
     plugin.set("b", "k", b"old").await.unwrap();
@@ -201,7 +201,7 @@ async fn a_full_disk_is_an_error_and_what_was_kept_stays() {
     plugin.set("b", "k", b"new").await.unwrap();
 }
 
-/// A disk on which nothing can be written shows that nothing was.
+/// A disk without room proves that nothing is written.
 #[tokio::test]
 async fn a_change_beyond_the_quota_is_refused_before_anything_is_written() {
     let disk = FailingDisk::default();

@@ -1,4 +1,4 @@
-//! A notification that was given up.
+//! The dead letter of a notification.
 
 use informer_dispatch::{DeadLetter, ObjectRef};
 use informer_types::{Cause, Source};
@@ -10,7 +10,7 @@ use super::{GivenUp, Of, Written};
 const VERBS: [&str; 3] = ["add", "update", "delete"];
 const CAUSES: [Cause; 5] = [Cause::Live, Cause::Initial, Cause::Relist, Cause::Resync, Cause::Replay];
 
-/// A row.
+/// The value of a row.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Row {

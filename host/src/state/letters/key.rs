@@ -1,4 +1,4 @@
-//! A key of a plugin's own that was given up.
+//! The dead letter of a plugin's own key.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Both kinds, each as the other.
+//! Both kinds of letters, with the same tests.
 
 use informer_dispatch::ObjectRef;
 use informer_types::{Cause, Source};
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// For each kind of failure one, the newer the lower its key.
+/// One letter for each kind of failure. The newer a letter, the lower its key.
 fn letters<L>(letter: impl Fn(&str, Failure, SystemTime) -> L) -> Vec<L> {
     let at = |number| SystemTime::UNIX_EPOCH + Duration::from_millis(number);
     let kinds = FailureKind::ALL.into_iter().zip(0..);
@@ -59,12 +59,12 @@ async fn survives_a_restart<L: Written>(letters: Vec<L>) {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_there_after_a_restart_the_oldest_first_and_each_plugin_has_its_own() {
+async fn letters_survive_a_restart_the_oldest_first_and_each_plugin_has_its_own() {
     survives_a_restart(events()).await;
     survives_a_restart(keys()).await;
 }
 
-async fn passes_over<L: Written>(readable: Vec<L>) {
+async fn skips_unreadable<L: Written>(readable: Vec<L>) {
     let state = State::open(None);
     let letters = Letters::<L>::new(state.clone(), "a");
     letters.apply(readable.clone(), Vec::new()).await.unwrap();
@@ -83,12 +83,12 @@ async fn passes_over<L: Written>(readable: Vec<L>) {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_is_passed_over_and_stays() {
-    passes_over(events()).await;
-    passes_over(keys()).await;
+async fn a_row_that_cannot_be_read_is_skipped_and_stays() {
+    skips_unreadable(events()).await;
+    skips_unreadable(keys()).await;
 }
 
-async fn says_that_it_is_locked<L: Written>() {
+async fn reports_the_lock<L: Written>() {
     let directory = TempDir::new().unwrap();
     let _other = State::open(Some(directory.path()));
 
@@ -98,14 +98,14 @@ async fn says_that_it_is_locked<L: Written>() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_locked_says_so() {
-    says_that_it_is_locked::<DeadLetter>().await;
-    says_that_it_is_locked::<DroppedKey>().await;
+async fn a_locked_database_is_reported() {
+    reports_the_lock::<DeadLetter>().await;
+    reports_the_lock::<DroppedKey>().await;
 }
 
-/// A host that was started again reads what an older one wrote.
+/// A host reads the rows of older versions.
 #[test]
-fn rows_have_the_shape_that_they_always_had() {
+fn the_form_of_rows_does_not_change() {
     let failure = Failure::new(FailureKind::Trap, "no");
     let at = SystemTime::UNIX_EPOCH + Duration::from_millis(5);
     assert_eq!(

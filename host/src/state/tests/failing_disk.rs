@@ -1,4 +1,4 @@
-//! A disk that fails when it is told to.
+//! A disk that fails on demand.
 
 use std::{
     io::{self, ErrorKind},
@@ -17,7 +17,7 @@ use crate::state::{
     open::{Opener, builder},
 };
 
-/// Cheap to clone; all clones are one disk. What was written stays while it is closed and opened.
+/// Cheap to clone; all clones are one disk. The bytes stay when it is closed and opened again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FailingDisk(Arc<Inner>);
 
@@ -25,7 +25,7 @@ pub(crate) struct FailingDisk(Arc<Inner>);
 struct Inner {
     memory: InMemoryBackend,
     failure: Mutex<Option<ErrorKind>>,
-    /// Bytes that may still be written; none: as many as one likes.
+    /// Bytes that may still be written; `None` means no limit.
     room: Mutex<Option<usize>>,
     written: AtomicUsize,
 }
@@ -42,30 +42,30 @@ impl Default for Inner {
 }
 
 impl FailingDisk {
-    /// A state on this disk, which tries again without a pause.
+    /// A state on this disk, without a pause between attempts.
     pub(crate) fn state(&self) -> State {
         let disk = self.clone();
         let open = move || builder().create_with_backend(disk.clone());
         State::with(Opener::Test(Box::new(open)), Duration::ZERO)
     }
 
-    /// From now on, writes fail like this; none: they succeed again.
+    /// Lets writes fail from now on. `None` lets them succeed again.
     pub(crate) fn fail(&self, with: Option<ErrorKind>) {
         *self.0.failure.lock() = with;
     }
 
-    /// So many bytes are written from now on, the last of them in the middle of a write; then the disk is full. None: there
-    /// is room again.
+    /// Lets this number of bytes be written from now on; then the disk is full, possibly in the middle of a write. `None` makes room
+    /// again.
     pub(crate) fn room(&self, bytes: Option<usize>) {
         *self.0.room.lock() = bytes;
     }
 
-    /// Bytes written so far.
+    /// Number of bytes written so far.
     pub(crate) fn written(&self) -> usize {
         self.0.written.load(Ordering::Relaxed)
     }
 
-    /// How much of a write fits.
+    /// Returns how many bytes of a write fit.
     fn take(&self, bytes: usize) -> usize {
         let mut room = self.0.room.lock();
         let fits = room.map_or(bytes, |room| room.min(bytes));
