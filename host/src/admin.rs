@@ -1,8 +1,11 @@
-//! The admin endpoint of a running host, and its client.
+//! The admin endpoint of a running host, its client, and the types that both share.
 
 mod client;
 mod origin;
+mod probe;
 mod server;
+pub mod types;
 
-pub(crate) use client::Client;
-pub use server::{Admin, AdminBindError, LogLevelRequest, Probe, ReloadRequest};
+pub(crate) use client::{Answer, Client};
+pub use probe::Probe;
+pub use server::{Admin, AdminBindError};

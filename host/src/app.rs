@@ -1,7 +1,7 @@
-//! The host put together: the one place where the crates meet.
+//! The running host: the module that connects the crates.
 
 mod applier;
-mod changes;
+mod blocking;
 mod directories;
 mod egress;
 mod narrowing;
@@ -34,6 +34,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use crate::admin::types::{Change, Report, Verdict};
 use crate::{
     admin::{Admin, AdminBindError, Probe},
     config::{Config, StateDir},
@@ -41,7 +42,6 @@ use crate::{
     logging::PluginLog,
     state::{KeyValues, State},
 };
-pub use changes::{Change, Report, Verdict};
 pub use egress::EgressError;
 pub use rehearsal::{check_watches, component_grants, engine_config, narrowed_watches};
 pub use reload::ReloadRefused;
@@ -54,42 +54,42 @@ use probe::HostProbe;
 use reload::Reload;
 use trace::Trace;
 
-/// How long the last requests to the admin endpoint may take although the time to stop is over.
+/// Time for the last requests to the admin endpoint, on top of the time to stop.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
 
-/// What a test or a demo puts in place of the ordinary.
+/// Options for tests and the demo.
 #[derive(Clone)]
 pub struct Options {
-    /// None: what the configuration says.
+    /// The connection to the API server; `None` means that the configuration names it.
     pub connection: Option<Connection>,
-    /// Where the plugins' lines go.
+    /// Receives the log lines of the plugins.
     pub log: Arc<dyn LogSink>,
-    /// The file that the configuration was read from: it is followed, and read again at a reload. None: the
-    /// configuration stays what it is, and a reload looks at the components alone.
+    /// The configuration file, which is read again when it changes and at each reload. `None` means that the configuration
+    /// stays, and that a reload reads the components only.
     pub file: Option<PathBuf>,
-    /// What is changed in every configuration read from the file.
+    /// Adjusts every configuration that is read.
     pub adjust: fn(&mut Config),
 }
 
-/// Why the host does not start.
+/// The reason why the host does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// No client.
+    /// There is no client for the API server.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// No engine.
+    /// The engine for components cannot be made.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Plugins cannot be given HTTP.
+    /// The HTTP client of the plugins cannot be made.
     #[error(transparent)]
     Egress(#[from] EgressError),
-    /// No threads for the plugins.
+    /// The threads for guests cannot be started.
     #[error("no threads can be started for the plugins: {0}")]
     Threads(#[source] std::io::Error),
-    /// No admin endpoint.
+    /// The admin endpoint cannot listen.
     #[error(transparent)]
     Admin(#[from] AdminBindError),
-    /// A watch that cannot be subscribed to.
+    /// A plugin cannot subscribe to a watch.
     #[error(transparent)]
     Subscribe(#[from] SubscribeError),
 }
@@ -100,24 +100,24 @@ pub struct App {
     applier: Arc<Applier>,
     reload: Reload,
     state: State,
-    /// None: nothing is remembered.
+    /// The steps of objects; `None` if none are kept.
     trace: Option<Arc<Trace>>,
-    /// Where plugins are called: their workers, loads and stops.
+    /// The threads of all calls of guests.
     guests: GuestThreads,
     admin: Option<Admin>,
     tasks: TaskTracker,
-    /// Ends the background tasks, first of all.
+    /// Ends the background tasks; cancelled first.
     stop: CancellationToken,
     /// Ends the workers at once, at the deadline.
     abort: CancellationToken,
-    /// Ends the admin endpoint, last of all.
+    /// Ends the admin endpoint; cancelled last.
     admin_stop: CancellationToken,
 }
 
-/// What was left when the host stopped.
+/// What is left when the host has stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopReport {
-    /// By plugin, notifications that were not delivered. The objects are told again at the next start.
+    /// Notifications that were not delivered, by plugin. The objects are delivered again at the next start.
     pub undelivered: Vec<(String, Backlog)>,
 }
 
@@ -132,15 +132,15 @@ impl Default for Options {
 // === impl App ===
 
 impl App {
-    /// Starts everything and returns at once: informers list, components are compiled, in the background. A plugin
-    /// that cannot be loaded keeps the others from nothing; it is shown, and loaded once its file is mended. A
-    /// resource that the server does not serve (yet) keeps nobody from anything; it is shown, and followed once its
-    /// CRD is there. A watch runs if some plugin subscribes to it or may read it.
+    /// Starts everything and returns at once: informers list, and components are compiled, in the background. A plugin that
+    /// cannot be loaded does not affect the others; the status shows it, and it is loaded once its file is corrected. A
+    /// resource that the server does not serve affects nothing else; the status shows it, and it is watched once its CRD
+    /// exists. A watch runs if some plugin subscribes to it or may read it.
     ///
     /// # Errors
-    /// [`StartError`] where nothing could run at all.
+    /// [`StartError`] if nothing can run at all.
     pub async fn start(mut config: Config, options: Options) -> Result<Self, StartError> {
-        // Before anything takes time: a change since the file was read is a change.
+        // First: a change of the file from now on is noticed as a change.
         let file = options.file.map(|file| std::path::absolute(&file).unwrap_or(file));
         let read = file.as_deref().map(look);
         (options.adjust)(&mut config);
@@ -194,74 +194,72 @@ impl App {
         };
         app.run_background(reloader);
         if let Some(address) = address {
-            let admin = Admin::serve(address, Arc::new(app.probe()), app.admin_stop.clone()).await?;
-            tracing::info!(address = %admin.address(), "the admin endpoint listens");
-            app.admin = Some(admin);
+            app.serve_admin(address).await?;
         }
         Ok(app)
     }
 
-    /// Where the admin endpoint listens, if it does.
+    /// The address of the admin endpoint, if there is one.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.admin.as_ref().map(Admin::address)
     }
 
-    /// Reads the cache of one watched resource, in process; none where it is not watched (L-1). Where a changed watch is to
-    /// take over, that of the one that serves until then.
+    /// Reads the cache of one watched resource, in process (L-1). Returns `None` if the resource is not watched. While a changed
+    /// watch has not synced, this is the cache of the watch before.
     pub fn lister(&self, gvr: &Gvr) -> Option<Lister> {
         let mut informers = self.factory.superseded().into_iter().chain(self.factory.informers());
         informers.find(|informer| informer.key().gvr == *gvr).map(|informer| informer.lister())
     }
 
-    /// Waits until every informer has synced and every plugin has a version in service. Where that cannot come
-    /// about it waits for ever: see the status.
+    /// Waits until every informer has synced and every plugin has a version in service. If that cannot happen, it waits for
+    /// ever; the status shows why.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub async fn ready(&self) {
-        join_all(self.applier.units().all().iter().map(|unit| unit.serving())).await;
+        join_all(self.applier.plugins().all().iter().map(|plugin| plugin.serving())).await;
         join_all(self.factory.informers().iter().map(SharedInformer::wait_synced)).await;
     }
 
-    /// As [`App::ready`], and until every plugin has settled every initial notification (P-16).
+    /// Waits as [`App::ready`] does, and until every plugin has settled every initial notification (P-16).
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub async fn synced(&self) {
         self.ready().await;
-        join_all(self.applier.units().all().iter().map(|unit| unit.synced())).await;
+        join_all(self.applier.plugins().all().iter().map(|plugin| plugin.synced())).await;
     }
 
-    /// The state of everything, as the admin endpoint shows it.
+    /// The host as the admin endpoint sees it.
     pub fn probe(&self) -> impl Probe + use<> {
-        HostProbe::new(
-            Arc::clone(&self.factory),
-            self.applier.units().clone(),
-            self.state.clone(),
-            self.reload.clone(),
-            self.trace.clone(),
-        )
+        HostProbe {
+            factory: Arc::clone(&self.factory),
+            plugins: self.applier.plugins().clone(),
+            state: self.state.clone(),
+            reload: self.reload.clone(),
+            trace: self.trace.clone(),
+        }
     }
 
-    /// Looks at the configuration's file and at every component again, or at the component of one plugin, and
-    /// applies what changed: see [`Report`]. A version that was tried and failed is tried again.
+    /// Reads the configuration file and every component again, or the component of one plugin, and applies what changed. A
+    /// version that was tried and failed is tried again.
     ///
     /// # Errors
-    /// [`ReloadRefused`] where the host is stopping or too many wait. What is wrong with the files is in the report.
+    /// [`ReloadRefused`] if the host is stopping or too many requests wait. What is wrong with the files is in the report.
     ///
     /// # Cancel safety
-    /// Once it was asked for it is done.
+    /// The reload happens even if the future is dropped.
     pub async fn reload(&self, plugin: Option<String>) -> Result<Report, ReloadRefused> {
-        self.reload.ask(plugin).await
+        self.reload.request(plugin).await
     }
 
-    /// Reloads at each of these signals, for ever.
+    /// Reloads at each of these signals. Never returns.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub async fn reload_on_signals(&self, mut hangup: Signal) {
         while hangup.recv().await.is_some() {
-            // What came of it is in the log.
+            // The log has the result.
             self.reload(None).await.ok();
         }
         std::future::pending::<()>().await;
@@ -270,27 +268,27 @@ impl App {
     /// Applies a configuration: starts, stops and changes what differs from the one in force, and nothing else.
     ///
     /// # Errors
-    /// [`SubscribeError`] where the host is stopping.
+    /// [`SubscribeError`] if the host is stopping.
     ///
     /// # Cancel safety
-    /// Once its turn has come it goes on to its end; only nobody waits for the outcome.
+    /// Once the configuration before is applied, this one is applied to its end, even if the future is dropped.
     pub async fn apply(&self, config: Config) -> Result<Report, SubscribeError> {
         self.applier.apply(config).await
     }
 
-    /// Stops in the order of the event flow: reflectors, then queues, which are drained, then instances, the admin
-    /// endpoint last; all within the configured time.
+    /// Stops in the order of the event flow, within the configured time: the reflectors, the queues after they are drained,
+    /// the instances, and the admin endpoint last.
     pub async fn stop(self) -> StopReport {
         let deadline = Instant::now() + self.applier.shutdown_timeout();
         self.stop.cancel();
-        // Whatever is being applied ends first, and nothing is applied any more.
+        // A configuration that is being applied ends first; no other is applied.
         let _held = timeout_at(deadline, self.applier.hold()).await;
-        let units = self.applier.units().all();
+        let plugins = self.applier.plugins().all();
         if timeout_at(deadline, self.factory.shutdown()).await.is_err() {
             tracing::error!("informers did not stop in time");
         }
-        // It calls plugins, so not here.
-        let stopping = async move { join_all(units.iter().map(|unit| unit.stop(deadline))).await };
+        // It calls guests, which must happen on their threads.
+        let stopping = async move { join_all(plugins.iter().map(|plugin| plugin.stop(deadline))).await };
         let left = self.guests.handle().spawn(stopping).await.unwrap_or_default();
         self.abort.cancel();
         self.tasks.close();
@@ -299,15 +297,22 @@ impl App {
         }
         self.admin_stop.cancel();
         if let Some(admin) = self.admin {
-            // Whoever does not finish what it asks is not waited for.
+            // A slow request does not hold up the stop.
             admin.stopped(deadline.max(Instant::now() + ANSWERED_WITHIN)).await;
         }
         let undelivered: Vec<_> = left.into_iter().filter(|(_, backlog)| backlog.notifications > 0).collect();
         for (plugin, backlog) in &undelivered {
-            tracing::warn!(plugin, notifications = backlog.notifications, objects = ?backlog.objects, "stopped before everything was delivered");
+            tracing::warn!(plugin, notifications = backlog.notifications, objects = ?backlog.objects, "stopped before every notification was delivered");
         }
         tracing::info!("stopped");
         StopReport { undelivered }
+    }
+
+    async fn serve_admin(&mut self, address: SocketAddr) -> Result<(), AdminBindError> {
+        let admin = Admin::serve(address, Arc::new(self.probe()), self.admin_stop.clone()).await?;
+        tracing::info!(address = %admin.address(), "the admin endpoint listens");
+        self.admin = Some(admin);
+        Ok(())
     }
 
     fn run_background(&self, reloader: reload::Reloader) {
@@ -318,12 +323,12 @@ impl App {
     }
 }
 
-/// Opens the state; where that does not work the host runs without, and says so.
+/// Opens the state. If that fails, the host runs without and reports it.
 async fn open_state(directory: &StateDir) -> State {
     if *directory == StateDir::Nowhere {
         tracing::warn!(
-            "neither [host] state-dir nor $XDG_STATE_HOME or $HOME says where the state is kept: what plugins keep, and \
-             dead letters, end with this process; write state-dir, or \"off\" there if that is meant"
+            "neither [host] state-dir nor $XDG_STATE_HOME or $HOME names a directory for the state: key-values and dead \
+             letters end with this process; set state-dir, or set it to \"off\" if that is intended"
         );
     }
     let directory = directory.path().map(Path::to_owned);

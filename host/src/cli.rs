@@ -1,6 +1,6 @@
-//! The command line: what may be typed, not what it does.
+//! The command line.
 //!
-//! A flag wins over its environment variable, that over the file, and the file over the default.
+//! A flag overrides its environment variable, a variable overrides the file, and the file overrides the default.
 
 mod args;
 
@@ -16,9 +16,9 @@ use crate::logging::LogFormat;
 const EXAMPLES: &str = "\
 Examples:
   informer dev                          an API server of your own, no cluster needed
-  informer check                        read informer.toml and say everything that is wrong with it
+  informer check                        read informer.toml and list every problem
   informer run --config informer.toml   serve the plugins of the file
-  informer status                       how a running host is doing
+  informer status                       the state of a running host
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 
@@ -26,24 +26,24 @@ Exit status: 0 done, 1 failed, 2 wrong usage.";
 #[derive(Clone, Debug, Parser)]
 #[command(name = "informer", version, propagate_version = true, after_help = EXAMPLES)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
-    /// What every command understands.
+    /// Options of every command.
     #[command(flatten)]
     pub global: GlobalArgs,
 }
 
-/// What every command understands.
+/// Options of every command.
 #[derive(Clone, Debug, clap::Args)]
 pub struct GlobalArgs {
-    /// How results are printed on stdout.
+    /// Form of the result on stdout.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORM")]
     pub output: Output,
-    /// What is logged on stderr, for example `info,informer_cache=debug`; wins over the file's `log`.
+    /// Log filter, such as `info,informer_cache=debug`; the log goes to stderr. Overrides the file's `log`.
     #[arg(long, global = true, env = "INFORMER_LOG", value_name = "FILTER")]
     pub log: Option<String>,
-    /// How a log line looks; wins over the file's `log-format`.
+    /// Form of the log lines; overrides the file's `log-format`.
     #[arg(long, global = true, env = "INFORMER_LOG_FORMAT", value_enum, value_name = "FORM")]
     pub log_format: Option<LogFormat>,
 }
@@ -51,19 +51,19 @@ pub struct GlobalArgs {
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Serves the plugins of a configuration until a signal comes.
+    /// Runs the plugins of a configuration until a signal arrives.
     #[command(after_help = args::RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Runs an API server of its own and the plugins against it; prints a kubeconfig for kubectl.
+    /// Runs an embedded API server and the plugins against it; prints a kubeconfig for kubectl.
     #[command(after_help = args::DEV_EXAMPLES)]
     Dev(DevArgs),
-    /// Tells a story with an API server of its own, an example plugin and a few deployments.
+    /// Shows what an example plugin receives while deployments change in an embedded API server.
     #[command(after_help = args::DEMO_EXAMPLES)]
     Demo(DemoArgs),
     /// Runs the embedded API server alone; prints a kubeconfig for kubectl.
     #[command(after_help = args::APISERVER_EXAMPLES)]
     Apiserver(ApiserverArgs),
-    /// Reads a configuration and says everything that is wrong with it.
+    /// Reads a configuration and lists every problem.
     #[command(after_help = args::CHECK_EXAMPLES)]
     Check(CheckArgs),
     /// Prints what may stand in a configuration.
@@ -72,22 +72,22 @@ pub enum Command {
     /// Prints the least roles that a configuration needs, for `kubectl apply`.
     #[command(after_help = args::RBAC_EXAMPLES)]
     Rbac(RbacArgs),
-    /// Asks a running host how every informer and plugin is doing, what is wrong and what would help.
+    /// Shows the state of a running host: every informer and plugin, what is wrong, and what would help.
     #[command(after_help = args::STATUS_EXAMPLES)]
     Status(AdminArgs),
-    /// Tells a running host to look at its configuration and components now, and says what it did.
+    /// Makes a running host read its configuration and components again, and prints the result.
     #[command(after_help = args::RELOAD_EXAMPLES)]
     Reload(ReloadArgs),
-    /// Changes what a running host logs, or from which level on the lines of a plugin are kept, until its next start.
+    /// Changes the log filter of a running host, or the log level of one of its plugins, until its next start.
     #[command(after_help = args::LOG_LEVEL_EXAMPLES)]
     LogLevel(LogLevelArgs),
-    /// Asks a running host what waits for each plugin, and how its deliveries go.
+    /// Shows the queue of each plugin in a running host.
     #[command(after_help = args::QUEUES_EXAMPLES)]
     Queues(QueuesArgs),
-    /// Lists what plugins gave up in a running host, tells it to them again, or drops it.
+    /// Lists, replays or drops the dead letters of a running host.
     #[command(after_help = args::DEAD_LETTERS_EXAMPLES)]
     DeadLetters(DeadLettersArgs),
-    /// Says of one object what every stage of a running host decided about it, plugin by plugin, and where it stands.
+    /// Shows what each stage of a running host decided about one object, and where the object stands with each plugin.
     #[command(after_help = args::EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
 }
@@ -95,7 +95,7 @@ pub enum Command {
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// For a person; of `rbac`, YAML.
+    /// For a person; YAML for `rbac`.
     #[default]
     #[value(alias = "yaml")]
     Text,

@@ -43,7 +43,7 @@ async fn a_trapping_plugin_is_quarantined_and_receives_what_changed_when_its_fil
     let status = host.status();
     let degraded = status["degraded"][0].as_str().unwrap();
     assert!(degraded.starts_with("plugin bad: in quarantine for "), "{degraded}");
-    assert!(degraded.contains("; what happens meanwhile waits: trap: "), "{degraded}");
+    assert!(degraded.contains("; deliveries wait: trap: "), "{degraded}");
 
     objects.update("a", 1).await;
     objects.update("a", 2).await;

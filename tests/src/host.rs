@@ -120,7 +120,7 @@ impl TestHost {
 
     /// The status, as the admin endpoint returns it.
     pub fn status(&self) -> Value {
-        self.app.probe().status()
+        serde_json::to_value(self.app.probe().status()).unwrap_or_default()
     }
 
     /// The metrics, as the admin endpoint returns them to Prometheus.

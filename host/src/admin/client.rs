@@ -1,4 +1,4 @@
-//! Asks a running host at its admin endpoint.
+//! The client of the admin endpoint.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -6,23 +6,25 @@ use anyhow::{Context, bail};
 use http::{Request, header::CONTENT_TYPE};
 use informer_types::one_line;
 use kube::client::Body;
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
 
+use super::types::Failed;
 use crate::{
     cli::AdminArgs,
     config::{self, Access, Components},
     connect::connect,
 };
 
-/// The host answers from memory.
+/// Time for an answer from memory.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A component of another language may take ten seconds to compile, and one is compiled at a time.
+/// Time for a reload. A component of another language may take ten seconds to compile, and components are compiled one
+/// after the other.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(120);
 
-/// A thousand dead letters at their longest are a tenth of it.
+/// Most bytes of an answer. A thousand dead letters of the greatest length are a tenth of it.
 const MAX_BYTES: usize = 256 << 20;
 
 /// A running host.
@@ -31,13 +33,22 @@ pub(crate) struct Client {
     address: SocketAddr,
 }
 
+/// An answer of the host.
+pub(crate) struct Answer<T> {
+    /// The answer as it came.
+    pub(crate) json: Value,
+    /// The same, with each text on one line: what a plugin reports as its failure, or names its keys, is printed on the
+    /// terminal of an operator.
+    pub(crate) value: T,
+}
+
 // === impl Client ===
 
 impl Client {
-    /// The host at the address that was given, or at that of the configuration.
+    /// The host at the given address, or at the address in the configuration.
     ///
     /// # Errors
-    /// The configuration cannot be read, or says that it has no admin endpoint.
+    /// The configuration cannot be read, or switches the admin endpoint off.
     pub(crate) fn new(args: &AdminArgs) -> anyhow::Result<Self> {
         let address = match args.admin {
             Some(address) => address,
@@ -55,52 +66,110 @@ impl Client {
         self.address
     }
 
-    /// `GET`
+    /// Sends a `GET`.
     ///
     /// # Errors
-    /// No host answers within ten seconds, or it refuses; in its own words.
-    pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Value> {
-        self.ask(Request::get(path).body(Vec::new())?, PATIENCE).await
+    /// No host answers within ten seconds, the host refuses, or the answer has another form.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Answer<T>> {
+        self.send(Request::get(path).body(Vec::new())?, PATIENCE).await
     }
 
-    /// `POST` of a JSON body.
+    /// Sends a `POST` with a JSON body.
     ///
     /// # Errors
-    /// As [`Client::get`].
-    pub(crate) async fn post(&self, path: &str, body: &impl Serialize) -> anyhow::Result<Value> {
-        self.ask(json(path, body)?, PATIENCE).await
+    /// The errors of [`Client::get`].
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<Answer<T>> {
+        self.send(json(path, body)?, PATIENCE).await
     }
 
-    /// As [`Client::post`], for what compiles components first: two minutes.
+    /// Sends a `POST`, with two minutes for a request that compiles components.
     ///
     /// # Errors
-    /// As [`Client::get`].
-    pub(crate) async fn post_and_wait(&self, path: &str, body: &impl Serialize) -> anyhow::Result<Value> {
-        self.ask(json(path, body)?, RELOAD_PATIENCE).await
+    /// The errors of [`Client::get`].
+    pub(crate) async fn post_and_wait<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<Answer<T>> {
+        self.send(json(path, body)?, RELOAD_PATIENCE).await
     }
 
-    async fn ask(&self, request: Request<Vec<u8>>, within: Duration) -> anyhow::Result<Value> {
+    async fn send<T: DeserializeOwned>(
+        &self,
+        request: Request<Vec<u8>>,
+        within: Duration,
+    ) -> anyhow::Result<Answer<T>> {
         let address = self.address;
-        let asking = async {
+        let sending = async {
             let connection = connect(&Access::Server(format!("http://{address}").parse()?)).await?;
             let answer = connection.client.send(request.map(Body::from)).await?;
             let status = answer.status();
             let text = axum::body::to_bytes(axum::body::Body::new(answer.into_body()), MAX_BYTES).await?;
             anyhow::Ok((status, serde_json::from_slice::<Value>(&text)?))
         };
-        let answered = async { timeout(within, asking).await? };
-        let (status, answer) = answered.await.with_context(|| {
+        let answered = async { timeout(within, sending).await? };
+        let (status, json) = answered.await.with_context(|| {
             format!("no host answers at {address}; is `informer run` running, and is this its [host] admin address?")
         })?;
         if !status.is_success() {
-            let why = answer.get("error").and_then(Value::as_str).unwrap_or("it does not say why");
-            bail!("the host at {address} refuses: {}", one_line(why));
+            let Failed { error } = serde_json::from_value(json)
+                .unwrap_or_else(|_| Failed { error: "the answer gives no reason".to_owned() });
+            bail!("the host at {address} refuses: {}", one_line(&error));
         }
-        Ok(answer)
+        Answer::read(json).with_context(|| {
+            format!("the answer of the host at {address} has another form: use the `informer` of its version")
+        })
+    }
+}
+
+// === impl Answer ===
+
+impl<T: DeserializeOwned> Answer<T> {
+    pub(crate) fn read(json: Value) -> serde_json::Result<Self> {
+        Ok(Self { value: serde_json::from_value(on_one_line(&json))?, json })
+    }
+}
+
+fn on_one_line(json: &Value) -> Value {
+    match json {
+        Value::String(text) => one_line(text).to_string().into(),
+        Value::Array(entries) => entries.iter().map(on_one_line).collect(),
+        Value::Object(entries) => {
+            entries.iter().map(|(key, entry)| (key.clone(), on_one_line(entry))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => json.clone(),
     }
 }
 
 fn json(path: &str, body: &impl Serialize) -> anyhow::Result<Request<Vec<u8>>> {
     let body = serde_json::to_vec(body)?;
     Ok(Request::post(path).header(CONTENT_TYPE, "application/json").body(body)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::admin::types::Status;
+
+    #[test]
+    fn no_text_of_an_answer_spans_two_lines_or_moves_the_cursor() {
+        let answer = json!({"plugins": [{"failure": "a\nb\u{1b}[2J", "calls": 3, "ok": true, "rate": null}]});
+
+        let shown = json!({"plugins": [{"failure": r"a\nb\u{1b}[2J", "calls": 3, "ok": true, "rate": null}]});
+        assert_eq!(on_one_line(&answer), shown);
+    }
+
+    #[test]
+    fn an_answer_of_another_version_is_read_as_far_as_it_has_the_same_form() {
+        let answer = Answer::<Status>::read(json!({"version": "9.9.9", "novelty": 1})).unwrap();
+        assert_eq!((answer.value.version.as_str(), answer.value.is_well()), ("9.9.9", true));
+
+        assert!(Answer::<Status>::read(json!({"plugins": "none"})).is_err());
+    }
 }

@@ -1,10 +1,11 @@
-//! Who asks: programs of this machine, and no page in a browser.
+//! Which requests are answered: those of programs of this machine, not those of pages in a browser.
 //!
-//! Loopback keeps other machines out, but not the pages that a browser of this one shows. A page may send requests
-//! wherever it likes, and reads the answers where its own name was made to resolve here (DNS rebinding).
+//! Loopback keeps other machines out, but not the pages that a browser on this machine shows. A page may send requests to
+//! any address, and it can read the answers if its own host name resolves to this machine (DNS rebinding).
 
 use std::net::IpAddr;
 
+use super::types::Failed;
 use axum::{
     Json,
     extract::Request,
@@ -16,12 +17,11 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use serde_json::json;
 
-/// Answers 403 to what a page in a browser sent, or might have.
+/// Answers 403 to a request that a page in a browser sent or may have sent.
 pub(super) async fn check(request: Request, next: Next) -> Response {
     match refused(request.uri(), request.headers()) {
-        Some(why) => (StatusCode::FORBIDDEN, Json(json!({"error": why}))).into_response(),
+        Some(why) => (StatusCode::FORBIDDEN, Json(Failed { error: why.to_owned() })).into_response(),
         None => next.run(request).await,
     }
 }
@@ -30,10 +30,10 @@ fn refused(uri: &Uri, headers: &HeaderMap) -> Option<&'static str> {
     if headers.contains_key(ORIGIN) {
         return Some("pages in a browser are not answered: there is an `Origin` header");
     }
-    // HTTP/2 has it in the URI.
-    let asked = uri.authority().map(Authority::as_str);
+    // An HTTP/2 request has the host in its URI.
+    let authority = uri.authority().map(Authority::as_str);
     let mut hosts =
-        headers.get_all(HOST).iter().map(|host| host.to_str().ok()).chain(asked.map(Some)).peekable();
+        headers.get_all(HOST).iter().map(|host| host.to_str().ok()).chain(authority.map(Some)).peekable();
     let named = hosts.peek().is_some();
     if named && hosts.all(|host| host.is_some_and(is_local)) {
         return None;
@@ -41,7 +41,7 @@ fn refused(uri: &Uri, headers: &HeaderMap) -> Option<&'static str> {
     Some("the `Host` header must be `localhost` or a loopback address, with the port or without")
 }
 
-/// `localhost:8080`, `127.0.0.1`, `[::1]:8080`
+/// Returns true for `localhost:8080`, `127.0.0.1`, `[::1]:8080` and the like.
 fn is_local(host: &str) -> bool {
     let Ok(authority) = host.parse::<Authority>() else { return false };
     let name = authority.host();
@@ -66,14 +66,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_of_this_machine_is_answered() {
+    async fn a_request_to_a_loopback_address_is_answered() {
         for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:8080", "127.0.0.9", "[::1]:8080", "[::1]"] {
             assert_eq!(status(&[("host", host)]).await, 200, "{host}");
         }
     }
 
     #[tokio::test]
-    async fn a_name_that_was_made_to_resolve_here_is_not() {
+    async fn a_request_to_another_host_name_is_refused() {
         for host in [
             "evil.example.com",
             "evil.example.com:8080",
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_in_a_browser_is_not_answered_whatever_its_origin() {
+    async fn a_request_with_an_origin_is_refused_whatever_the_origin() {
         for origin in ["https://evil.example.com", "http://localhost:8080", "null"] {
             assert_eq!(status(&[("host", "localhost"), ("origin", origin)]).await, 403, "{origin}");
         }

@@ -1,4 +1,4 @@
-//! The admin endpoint: liveness, readiness and status over HTTP, on loopback.
+//! The server: liveness, readiness, status and commands over HTTP, on loopback.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -10,9 +10,6 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use futures::future::BoxFuture;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
     task::JoinHandle,
@@ -20,82 +17,16 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::origin;
-use crate::{
-    commands::{dead_letters::Chosen, explain::Asked},
-    metrics,
+use super::{
+    Probe, origin,
+    types::{
+        Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Failed, LogLevelRequest, Queues,
+        ReloadRequest, Replays, Report, Status,
+    },
 };
+use crate::metrics;
 
-/// What the endpoint asks the running host.
-pub trait Probe: Send + Sync + 'static {
-    /// Why the host is not ready, one sentence each; empty: it is.
-    fn unready(&self) -> Vec<String>;
-
-    /// What is wrong although the host serves from what it had last, one sentence each; empty: all is well.
-    fn degraded(&self) -> Vec<String>;
-
-    /// Every informer, plugin and queue, with its state and counters. No object bodies, no secrets.
-    fn status(&self) -> Value;
-
-    /// Looks at the files again, or at the component of one plugin, and says what came of it.
-    ///
-    /// # Errors
-    /// Why the host does not do it now.
-    fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Value, String>>;
-
-    /// Changes from which level on the lines of a plugin are kept; none: what the host itself logs, where it may be a
-    /// whole filter. `default` is as it was configured. It holds until the next start.
-    ///
-    /// # Errors
-    /// There is no such plugin or level; the text says what there is.
-    fn set_log_level(&self, plugin: Option<&str>, level: &str) -> Result<(), String>;
-
-    /// The queue of each plugin.
-    fn queues(&self) -> Value;
-
-    /// The chosen dead letters.
-    fn dead_letters(&self, chosen: &Chosen) -> Value;
-
-    /// Tells the plugins the chosen ones again; which, and which not and why.
-    fn replay(&self, chosen: &Chosen) -> Value;
-
-    /// Forgets the chosen ones; which.
-    fn drop_dead_letters(&self, chosen: &Chosen) -> Value;
-
-    /// What is known of one object: where it stands, and the last steps of each stage.
-    ///
-    /// # Errors
-    /// Nobody watches its resource; which are watched.
-    fn explain(&self, asked: &Asked) -> Result<Value, String>;
-
-    /// True for a plugin of the configuration.
-    fn has_plugin(&self, name: &str) -> bool;
-
-    /// The same in figures, as OpenMetrics text.
-    fn metrics(&self) -> String;
-}
-
-/// What is to be looked at again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct ReloadRequest {
-    /// The component of this plugin; none: the configuration and every component.
-    #[serde(default)]
-    pub plugin: Option<String>,
-}
-
-/// From which level on lines are kept from now on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct LogLevelRequest {
-    /// Whose lines; none: those of the host.
-    #[serde(default)]
-    pub plugin: Option<String>,
-    /// A level, or `default`; of the host, also a whole filter.
-    pub level: String,
-}
-
-/// The address cannot be served on.
+/// The endpoint cannot listen on its address.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the admin endpoint cannot listen on {address}: {source}; choose another address under [host] admin, or \"off\""
@@ -112,30 +43,35 @@ pub struct Admin {
     serving: JoinHandle<()>,
 }
 
+/// The answer to a request, or the reason why the request is refused.
+type Answer<T> = Result<Json<T>, (StatusCode, Json<Failed>)>;
+
+type Running = State<Arc<dyn Probe>>;
+
 impl Admin {
-    /// Listens at once; answers until the token is cancelled.
+    /// Listens at once, and answers until the token is cancelled.
     ///
     /// - `GET /livez`: 200 while the process runs.
-    /// - `GET /readyz`: 200, or 503 with the reasons, one a line. `ok`, where something is wrong that does not keep
-    ///   the host from serving, is followed by what it is: a watch that fails after its first list does not make a
-    ///   host unready, for its plugins still have work and their caches.
-    /// - `GET /status`: JSON.
+    /// - `GET /readyz`: 200, or 503 with the reasons, one for each line. If something fails that does not keep the host
+    ///   from serving, `ok` is followed by it: a watch that fails after its first list does not make the host unready,
+    ///   because its plugins still have work and their caches.
+    /// - `GET /status`: [`Status`].
     /// - `GET /metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
-    /// - `POST /reload` of `{}` or `{"plugin": "name"}`: JSON, once it is done: what changed, or what is wrong with the
-    ///   files. 503 where the host takes no reloads now.
-    /// - `POST /log-level` of a `level`, and a `plugin` or none: 400 where there is no such level.
-    /// - `GET /queues`: JSON.
-    /// - `POST /dead-letters/list`, `replay`, `drop`: which ones as JSON, by plugin, gvr and key; the latter two want a
-    ///   key, or `"all": true`.
-    /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one alone: JSON; 404 where nobody watches the
-    ///   resource.
+    /// - `POST /reload` with a [`ReloadRequest`]: a [`Report`] once the reload is done; 503 if the host takes no reload
+    ///   now.
+    /// - `POST /log-level` with a [`LogLevelRequest`]: 400 if there is no such level.
+    /// - `GET /queues`: [`Queues`].
+    /// - `POST /dead-letters/list`, `replay` and `drop` with a [`Chosen`]: 400 if `replay` or `drop` has neither a key nor
+    ///   `"all": true`.
+    /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one plugin: an [`Explanation`]; 404 if no watch
+    ///   serves the resource.
     ///
-    /// It is for programs of this machine, and not for pages in a browser: a request that a page made, or whose `Host` is
-    /// another name than `localhost` and no loopback address, is 403; and whatever changes something takes JSON, said to
-    /// be JSON, and nothing else.
+    /// Programs of this machine are answered, pages in a browser are not: a request with an `Origin`, or with a `Host`
+    /// that is neither `localhost` nor a loopback address, gets 403. Every request that changes something must have the
+    /// content type of JSON.
     ///
     /// # Errors
-    /// [`AdminBindError`] where the address cannot be listened on.
+    /// [`AdminBindError`] if the address cannot be used.
     pub async fn serve(
         address: SocketAddr,
         probe: Arc<dyn Probe>,
@@ -168,120 +104,111 @@ impl Admin {
         Ok(Self { address, serving })
     }
 
-    /// Where it listens; the port is known even if 0 was asked for.
+    /// The address that the endpoint listens on. If the configuration names port 0, this is the port that was chosen.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns once the token is cancelled and the requests in hand are answered, or it is `until` then. Who is slow to ask
-    /// is not waited for longer.
+    /// Returns once the token is cancelled and the present requests are answered, at the latest at `until`. Slow requests
+    /// are dropped then.
     pub async fn stopped(mut self, until: Instant) {
         match timeout_at(until, &mut self.serving).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(%error, "the admin endpoint panicked"),
             Err(_) => {
-                tracing::warn!("requests to the admin endpoint were not finished in time; they are dropped");
+                tracing::warn!("requests to the admin endpoint did not finish in time; they are dropped");
                 self.serving.abort();
             }
         }
     }
 }
 
-async fn readyz(State(probe): State<Arc<dyn Probe>>) -> Response {
+async fn readyz(State(probe): Running) -> Response {
     let reasons = probe.unready();
-    if reasons.is_empty() {
-        let degraded = probe.degraded();
-        return if degraded.is_empty() { "ok".into_response() } else { ok_but(&degraded).into_response() };
+    if !reasons.is_empty() {
+        return (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n")).into_response();
     }
-    (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n")).into_response()
+    let degraded = probe.degraded();
+    if degraded.is_empty() {
+        "ok".into_response()
+    } else {
+        format!("ok, but\n{}", degraded.join("\n")).into_response()
+    }
 }
 
-fn ok_but(degraded: &[String]) -> String {
-    format!("ok, but\n{}", degraded.join("\n"))
-}
-
-async fn status(State(probe): State<Arc<dyn Probe>>) -> Json<Value> {
+async fn status(State(probe): Running) -> Json<Status> {
     Json(probe.status())
 }
 
 async fn reload(
-    State(probe): State<Arc<dyn Probe>>,
+    State(probe): Running,
     Json(ReloadRequest { plugin }): Json<ReloadRequest>,
-) -> Response {
-    match probe.reload(plugin).await {
-        Ok(report) => Json(report).into_response(),
-        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"error": why}))).into_response(),
-    }
+) -> Answer<Report> {
+    let report = probe.reload(plugin).await;
+    report.map(Json).map_err(|why| refusal(StatusCode::SERVICE_UNAVAILABLE, why))
 }
 
-async fn set_log_level(State(probe): State<Arc<dyn Probe>>, Json(wanted): Json<LogLevelRequest>) -> Answer {
-    let LogLevelRequest { plugin, level } = &wanted;
-    there_is(&*probe, plugin.as_deref())?;
-    match probe.set_log_level(plugin.as_deref(), level) {
-        Ok(()) => Ok(Json(json!(wanted))),
-        Err(error) => Err((StatusCode::BAD_REQUEST, Json(json!({"error": error})))),
-    }
+async fn set_log_level(
+    State(probe): Running,
+    Json(request): Json<LogLevelRequest>,
+) -> Answer<LogLevelRequest> {
+    let LogLevelRequest { plugin, level } = &request;
+    check_plugin(&*probe, plugin.as_deref())?;
+    let set = probe.set_log_level(plugin.as_deref(), level);
+    set.map_err(|why| refusal(StatusCode::BAD_REQUEST, why))?;
+    Ok(Json(request))
 }
 
-async fn queues(State(probe): State<Arc<dyn Probe>>) -> Json<Value> {
+async fn queues(State(probe): Running) -> Json<Queues> {
     Json(probe.queues())
 }
 
-async fn list_dead_letters(State(probe): State<Arc<dyn Probe>>, Json(chosen): Json<Chosen>) -> Answer {
-    known(&*probe, &chosen)?;
+async fn list_dead_letters(State(probe): Running, Json(chosen): Json<Chosen>) -> Answer<DeadLetters> {
+    check_plugin(&*probe, chosen.plugin.as_deref())?;
     Ok(Json(probe.dead_letters(&chosen)))
 }
 
-async fn replay(State(probe): State<Arc<dyn Probe>>, Json(chosen): Json<Chosen>) -> Answer {
-    decided(&*probe, &chosen)?;
+async fn replay(State(probe): Running, Json(chosen): Json<Chosen>) -> Answer<Replays> {
+    check_decided(&*probe, &chosen)?;
     Ok(Json(probe.replay(&chosen)))
 }
 
-async fn drop_dead_letters(State(probe): State<Arc<dyn Probe>>, Json(chosen): Json<Chosen>) -> Answer {
-    decided(&*probe, &chosen)?;
+async fn drop_dead_letters(State(probe): Running, Json(chosen): Json<Chosen>) -> Answer<Dropped> {
+    check_decided(&*probe, &chosen)?;
     Ok(Json(probe.drop_dead_letters(&chosen)))
 }
 
-async fn explain(State(probe): State<Arc<dyn Probe>>, asked: Result<Query<Asked>, QueryRejection>) -> Answer {
-    let refused = |status, error: String| (status, Json(json!({"error": error})));
-    let Query(asked) = asked.map_err(|error| refused(StatusCode::BAD_REQUEST, error.body_text()))?;
-    probe.explain(&asked).map(Json).map_err(|error| refused(StatusCode::NOT_FOUND, error))
+async fn explain(
+    State(probe): Running,
+    request: Result<Query<ExplainRequest>, QueryRejection>,
+) -> Answer<Explanation> {
+    let Query(request) = request.map_err(|error| refusal(StatusCode::BAD_REQUEST, error.body_text()))?;
+    probe.explain(&request).map(Json).map_err(|error| refusal(StatusCode::NOT_FOUND, error))
 }
 
-/// What was asked for, or why not.
-type Answer = Result<Json<Value>, (StatusCode, Json<Value>)>;
-
-fn known(probe: &dyn Probe, chosen: &Chosen) -> Result<(), (StatusCode, Json<Value>)> {
-    there_is(probe, chosen.plugin.as_deref())
+async fn metrics(State(probe): Running) -> Response {
+    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], probe.metrics()).into_response()
 }
 
-fn there_is(probe: &dyn Probe, plugin: Option<&str>) -> Result<(), (StatusCode, Json<Value>)> {
+async fn unknown() -> (StatusCode, Json<Failed>) {
+    let paths = "there are /livez, /readyz, /status, /metrics, /reload, /log-level, /queues, /explain and /dead-letters";
+    refusal(StatusCode::NOT_FOUND, paths)
+}
+
+fn refusal(status: StatusCode, error: impl Into<String>) -> (StatusCode, Json<Failed>) {
+    (status, Json(Failed { error: error.into() }))
+}
+
+fn check_plugin(probe: &dyn Probe, plugin: Option<&str>) -> Result<(), (StatusCode, Json<Failed>)> {
     match plugin {
         Some(plugin) if !probe.has_plugin(plugin) => {
-            let error = format!("there is no plugin `{plugin}`");
-            Err((StatusCode::NOT_FOUND, Json(json!({"error": error}))))
+            Err(refusal(StatusCode::NOT_FOUND, format!("there is no plugin `{plugin}`")))
         }
         _ => Ok(()),
     }
 }
 
-fn decided(probe: &dyn Probe, chosen: &Chosen) -> Result<(), (StatusCode, Json<Value>)> {
-    known(probe, chosen)?;
-    match chosen.refused() {
-        Some(why) => Err((StatusCode::BAD_REQUEST, Json(json!({"error": why})))),
-        None => Ok(()),
-    }
-}
-
-async fn metrics(State(probe): State<Arc<dyn Probe>>) -> Response {
-    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], probe.metrics()).into_response()
-}
-
-async fn unknown() -> (StatusCode, Json<Value>) {
-    (
-        StatusCode::NOT_FOUND,
-        Json(
-            json!({"error": "there are /livez, /readyz, /status, /metrics, /reload, /log-level, /queues, /explain and /dead-letters"}),
-        ),
-    )
+fn check_decided(probe: &dyn Probe, chosen: &Chosen) -> Result<(), (StatusCode, Json<Failed>)> {
+    check_plugin(probe, chosen.plugin.as_deref())?;
+    chosen.undecided().map_or(Ok(()), |why| Err(refusal(StatusCode::BAD_REQUEST, why)))
 }

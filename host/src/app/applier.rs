@@ -1,4 +1,4 @@
-//! Brings what runs in line with a configuration: the one way, for the start and for every reload.
+//! Applies a configuration: makes what runs equal to it, in one way for the start and for every reload.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -13,33 +13,34 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    changes::{Report, Verdict},
+    blocking::off_the_workers,
     directories::Directories,
     plan::{Plan, needs_restart},
-    running_plugin::{Look, Parts, RunningPlugin, SubscribeError, Watches, off_the_workers},
+    running_plugin::{Look, Parts, RunningPlugin, SubscribeError, Watches},
     running_plugins::RunningPlugins,
     settings,
 };
 use crate::{
+    admin::types::{Report, Verdict},
     config::{Cluster, Config, Host, Plugin},
     logging,
 };
 
-/// An informer that takes over a watch should have seen what the one before it has, but is not waited for longer than
-/// this: with a selector of its own it may have to wait a minute for a bookmark.
+/// Time for a new informer to see what the informer before has seen. With a selector of its own it may have to wait a
+/// minute for a bookmark, so it replaces the informer before at the end of this time all the same.
 const CATCH_UP: Duration = Duration::from_secs(5);
 
 /// Applies one configuration after the other.
 pub(super) struct Applier {
     parts: Arc<Parts>,
-    units: RunningPlugins,
+    plugins: RunningPlugins,
     tasks: TaskTracker,
-    /// Of the configuration, if it comes from one.
+    /// The configuration file, if there is one.
     file: Option<PathBuf>,
-    /// What was read at the start and is in force until the end.
+    /// The sections that are read only at the start.
     started: (Cluster, Host),
     shutdown_timeout: parking_lot::Mutex<Duration>,
-    /// One at a time.
+    /// Held while a configuration is applied.
     applied: Arc<Mutex<Applied>>,
 }
 
@@ -47,16 +48,16 @@ pub(super) struct Applier {
 #[derive(Default)]
 pub(super) struct Applied {
     config: Option<Config>,
-    /// Watches whose new informer has not taken over yet.
+    /// Watches whose new informer has not replaced the one before yet.
     successions: BTreeMap<Gvr, Succession>,
 }
 
-/// An informer that is to take over a watch. One that fails stays here until the watch changes again, so that the status
-/// shows it.
+/// An informer that is to replace the informer of a watch. If it fails, it stays here until the watch changes again, so that
+/// the status shows it.
 struct Succession {
-    /// Keeps it running until others do.
+    /// Keeps the informer running until plugins do.
     _keeper: Subscription,
-    /// Ends it; what serves until then goes on.
+    /// Cancels the succession; the informer before keeps serving.
     pending: CancellationToken,
 }
 
@@ -71,7 +72,7 @@ impl Applier {
     ) -> Arc<Self> {
         Arc::new(Self {
             parts,
-            units: RunningPlugins::default(),
+            plugins: RunningPlugins::default(),
             tasks,
             file,
             shutdown_timeout: parking_lot::Mutex::new(started.1.shutdown_timeout),
@@ -84,31 +85,31 @@ impl Applier {
         &self.parts.directories
     }
 
-    pub(super) fn units(&self) -> &RunningPlugins {
-        &self.units
+    pub(super) fn plugins(&self) -> &RunningPlugins {
+        &self.plugins
     }
 
-    /// How long the calls in hand may take at the end: as `log`, a key of `[host]` that changes while it runs.
+    /// Time for the calls in flight when the host stops. Like `log`, this key of `[host]` may change while the host runs.
     pub(super) fn shutdown_timeout(&self) -> Duration {
         *self.shutdown_timeout.lock()
     }
 
-    /// No configuration is applied while this is held; one that is being applied ends first.
+    /// Waits until no configuration is being applied. None is applied while the guard is held.
     pub(super) async fn hold(&self) -> OwnedMutexGuard<Applied> {
         Arc::clone(&self.applied).lock_owned().await
     }
 
-    /// Starts, stops and changes what differs from the configuration in force, and nothing else: an informer whose
-    /// watch did not change keeps it, a plugin that did not change is not touched. A plugin that is removed is waited
-    /// for as long as its calls in hand take.
+    /// Starts, stops and changes what differs from the configuration in force, and nothing else: a watch that did not change
+    /// keeps its informer, and a plugin that did not change is not touched. The removal of a plugin waits for its calls in
+    /// flight.
     ///
     /// # Errors
-    /// [`SubscribeError`], where the host is ending.
+    /// [`SubscribeError`], only while the host stops.
     ///
     /// # Cancel safety
-    /// Once its turn has come it goes on to its end; only nobody waits for the outcome.
+    /// Once the configuration before is applied, this one is applied to its end, even if the future is dropped.
     pub(super) async fn apply(self: &Arc<Self>, new: Config) -> Result<Report, SubscribeError> {
-        // Not by the task: it would wait for its turn when nobody gives it one any more.
+        // Waits here and not in the task: at the end of the host, a task would wait for ever.
         let (applier, applied) = (Arc::clone(self), self.hold().await);
         let applying = self.tasks.spawn(async move { applier.apply_in_turn(new, applied).await });
         applying.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
@@ -129,7 +130,7 @@ impl Applier {
             configure_log(&old.host, &new.host, &mut report);
         }
         self.remove(&plan, &mut report).await;
-        self.note_watches(&plan, &mut report);
+        note_watches(&plan, &mut report);
         for gvr in plan.watches.changed.iter().chain(&plan.watches.removed) {
             if let Some(succession) = applied.successions.remove(gvr) {
                 succession.pending.cancel();
@@ -143,11 +144,11 @@ impl Applier {
         self.change(&plan, &new, &watches, &mut report).await?;
         self.add(&new, &watches, &mut report).await?;
         applied.successions.retain(|gvr, succession| {
-            let claimed = self.claimed(gvr);
-            if !claimed {
+            let used = self.is_used(gvr);
+            if !used {
                 succession.pending.cancel();
             }
-            claimed
+            used
         });
         let sources = new.plugins.iter().map(|plugin| plugin.source.clone());
         self.parts.directories.watch(sources.chain(self.file.clone()));
@@ -157,54 +158,33 @@ impl Applier {
         Ok(report)
     }
 
-    /// Puts the present content of a plugin's file into service because somebody asks for it, among the guests.
+    /// Puts the present content of a plugin's file into service, on request, on the threads of the guests.
     ///
     /// # Cancel safety
-    /// It goes on; only nobody waits for the outcome.
-    pub(super) async fn load(&self, unit: &Arc<RunningPlugin>) -> Result<Option<VersionInfo>, String> {
-        let unit = Arc::clone(unit);
-        let loading = async move { unit.load(Look::Asked).await.map_err(|error| error.to_string()) };
+    /// The load continues if the future is dropped.
+    pub(super) async fn load(&self, plugin: &Arc<RunningPlugin>) -> Result<Option<VersionInfo>, String> {
+        let plugin = Arc::clone(plugin);
+        let loading = async move { plugin.load(Look::Requested).await.map_err(|error| error.to_string()) };
         self.parts.guests.spawn(loading).await.unwrap_or_else(|failed| Err(failed.to_string()))
     }
 
     async fn remove(&self, plan: &Plan, report: &mut Report) {
-        let removed: Vec<Arc<RunningPlugin>> =
-            plan.plugins.removed.iter().filter_map(|name| self.units.find(name)).collect();
-        let staying = self
-            .units
+        let (removed, staying): (Vec<_>, Vec<_>) = self
+            .plugins
             .all()
             .iter()
-            .filter(|unit| !plan.plugins.removed.iter().any(|name| name == unit.name()))
             .cloned()
-            .collect();
-        self.units.replace(staying);
-        // It calls plugins, so not here.
+            .partition(|plugin| plan.plugins.removed.iter().any(|name| name == plugin.name()));
+        self.plugins.replace(staying);
         let removing = removed.clone();
-        let removing = async move { join_all(removing.iter().map(|unit| unit.remove())).await };
+        let removing = async move { join_all(removing.iter().map(|plugin| plugin.remove())).await };
+        // It calls guests, which must happen on their threads.
         let backlogs = self.parts.guests.spawn(removing).await.unwrap_or_default();
-        for (unit, backlog) in removed.iter().zip(backlogs) {
-            let (plugin, notifications) = (unit.name(), backlog.notifications);
-            tracing::info!(plugin, notifications, objects = ?backlog.objects, "plugin removed; what was not delivered is discarded");
-            report.note(
-                "plugin",
-                plugin,
-                Verdict::Removed,
-                format!("{notifications} notifications discarded"),
-            );
-        }
-    }
-
-    fn note_watches(&self, plan: &Plan, report: &mut Report) {
-        let Plan { watches, .. } = plan;
-        let verdicts = [
-            (&watches.added, Verdict::Added, ""),
-            (&watches.removed, Verdict::Removed, ""),
-            (&watches.changed, Verdict::Changed, "it takes over once it has synced"),
-        ];
-        for (gvrs, verdict, detail) in verdicts {
-            for gvr in gvrs {
-                report.note("watch", &gvr.to_string(), verdict, detail);
-            }
+        for (plugin, backlog) in removed.iter().zip(backlogs) {
+            let (plugin, notifications) = (plugin.name(), backlog.notifications);
+            tracing::info!(plugin, notifications, objects = ?backlog.objects, "plugin removed; its pending notifications are discarded");
+            let detail = format!("{notifications} notifications discarded");
+            report.note("plugin", plugin, Verdict::Removed, detail);
         }
     }
 
@@ -215,15 +195,15 @@ impl Applier {
         watches: &Watches,
         report: &mut Report,
     ) -> Result<(), SubscribeError> {
-        for plugin in new.plugins.iter().filter(|plugin| plan.plugins.changed.contains(&plugin.name)) {
-            if let Some(unit) = self.units.find(&plugin.name) {
-                Box::pin(unit.change(plugin.clone(), watches, report)).await?;
+        for config in new.plugins.iter().filter(|config| plan.plugins.changed.contains(&config.name)) {
+            if let Some(plugin) = self.plugins.find(&config.name) {
+                Box::pin(plugin.change(config.clone(), watches, report)).await?;
             }
         }
         Ok(())
     }
 
-    /// Starts what is new, and puts the plugins in the order of the file.
+    /// Starts the new plugins, and sorts all plugins as the file does.
     async fn add(
         self: &Arc<Self>,
         new: &Config,
@@ -231,39 +211,39 @@ impl Applier {
         report: &mut Report,
     ) -> Result<(), SubscribeError> {
         let (applier, plugins, watches) = (Arc::clone(self), new.plugins.clone(), watches.clone());
-        // Each is offered what is in the caches.
+        // A new subscription is offered every cached object.
         for name in off_the_workers(move || applier.add_plugins(&plugins, &watches)).await? {
             report.note("plugin", &name, Verdict::Added, "");
         }
         Ok(())
     }
 
-    /// Gives the names of those that are new.
-    fn add_plugins(&self, plugins: &[Plugin], watches: &Watches) -> Result<Vec<String>, SubscribeError> {
-        let (mut units, mut added) = (Vec::with_capacity(plugins.len()), Vec::new());
-        for plugin in plugins {
-            if let Some(unit) = self.units.find(&plugin.name) {
-                units.push(unit);
+    /// Returns the names of the new plugins.
+    fn add_plugins(&self, configs: &[Plugin], watches: &Watches) -> Result<Vec<String>, SubscribeError> {
+        let (mut plugins, mut added) = (Vec::with_capacity(configs.len()), Vec::new());
+        for config in configs {
+            if let Some(plugin) = self.plugins.find(&config.name) {
+                plugins.push(plugin);
                 continue;
             }
-            let unit = Arc::new(RunningPlugin::new(plugin.clone(), watches, &self.parts)?);
-            added.push(Arc::clone(&unit));
-            units.push(unit);
+            let plugin = Arc::new(RunningPlugin::new(config.clone(), watches, &self.parts)?);
+            added.push(Arc::clone(&plugin));
+            plugins.push(plugin);
         }
-        for unit in &added {
-            self.tasks.spawn_on(Arc::clone(unit).run(), &self.parts.guests);
+        for plugin in &added {
+            self.tasks.spawn_on(Arc::clone(plugin).run(), &self.parts.guests);
         }
-        self.units.replace(units);
-        Ok(added.iter().map(|unit| unit.name().to_owned()).collect())
+        self.plugins.replace(plugins);
+        Ok(added.iter().map(|plugin| plugin.name().to_owned()).collect())
     }
 
-    /// Starts the informer that is to take over a watch; none where nobody uses the one there is.
+    /// Starts the informer that is to replace the informer of a watch. Returns `None` if no plugin uses the watch.
     fn begin_succession(
         self: &Arc<Self>,
         gvr: &Gvr,
         watches: &Watches,
     ) -> Result<Option<Succession>, SubscribeError> {
-        let Some(watch) = watches.get(gvr).filter(|_| self.claimed(gvr)) else { return Ok(None) };
+        let Some(watch) = watches.get(gvr).filter(|_| self.is_used(gvr)) else { return Ok(None) };
         let mut replaced = self.parts.factory.informers();
         replaced.retain(|informer| informer.key().gvr == *gvr);
         let keeper = self.parts.factory.supersede(watch.clone(), &replaced)?;
@@ -273,18 +253,18 @@ impl Applier {
         Ok(Some(Succession { _keeper: keeper, pending }))
     }
 
-    /// Some plugin hears of this resource, or may read it.
-    fn claimed(&self, gvr: &Gvr) -> bool {
-        self.units.all().iter().any(|unit| unit.claims(gvr))
+    /// Returns true if some plugin subscribes to this resource or may read it.
+    fn is_used(&self, gvr: &Gvr) -> bool {
+        self.plugins.all().iter().any(|plugin| plugin.uses(gvr))
     }
 
-    /// Lets a new informer take over once it has synced. Until then the one before serves.
+    /// Lets a new informer replace the one before once it has synced. Until then the one before serves.
     async fn succeed(self: Arc<Self>, new: SharedInformer, watch: WatchConfig, cancelled: CancellationToken) {
         let ready = async {
             new.wait_synced_or_unserved().await;
-            // Here the one before still serves: what is told by none of them for a while is not much then.
-            let told = self.users_of_others(&new).into_iter().map(|(_, old)| old.newest_applied_version());
-            let catching_up = catch_up(&new, told.filter_map(|version| version.ok().flatten()));
+            // Catching up here, while the informer before still serves, shortens the time in which neither delivers.
+            let old = self.users_of_others(&new).into_iter().map(|(_, old)| old.newest_applied_version());
+            let catching_up = catch_up(&new, old.filter_map(|version| version.ok().flatten()));
             timeout(CATCH_UP, catching_up).await.ok();
             self.hold().await
         };
@@ -293,52 +273,71 @@ impl Applier {
             return;
         }
         if new.has_ended() {
-            tracing::error!(watch = %new.key(), "the changed watch has failed; the one before goes on");
+            tracing::error!(watch = %new.key(), "the informer of the changed watch has failed; the informer before keeps serving");
             return;
         }
         let succession = applied.successions.remove(&watch.gvr);
         let users = self.users_of_others(&new);
         for (_, old) in &users {
-            // From now on its cache is what its listeners were told.
+            // From now on its cache is exactly what its listeners have received.
             self.parts.factory.stop(old).await;
         }
-        for (unit, _) in users {
-            if let Err(error) = self.hand_over(&unit, &watch).await {
-                tracing::error!(plugin = unit.name(), watch = %new.key(), %error, "the changed watch does not take over");
+        for (plugin, _) in users {
+            if let Err(error) = self.hand_over(&plugin, &watch).await {
+                tracing::error!(plugin = plugin.name(), watch = %new.key(), %error, "the plugin cannot subscribe to the changed watch");
             }
         }
-        tracing::info!(watch = %new.key(), "the changed watch has taken over");
+        tracing::info!(watch = %new.key(), "the changed watch is in force");
         drop((applied, succession));
         self.end_succession(new, cancelled).await;
     }
 
-    /// Lets a plugin hear of a watch through the new informer.
-    async fn hand_over(&self, unit: &Arc<RunningPlugin>, watch: &WatchConfig) -> Result<(), SubscribeError> {
-        let claim = self.parts.factory.subscribe(watch.clone())?;
-        let unit = Arc::clone(unit);
-        off_the_workers(move || unit.succeed(claim)).await
+    /// Subscribes a plugin to the new informer of a watch.
+    async fn hand_over(
+        &self,
+        plugin: &Arc<RunningPlugin>,
+        watch: &WatchConfig,
+    ) -> Result<(), SubscribeError> {
+        let subscription = self.parts.factory.subscribe(watch.clone())?;
+        let plugin = Arc::clone(plugin);
+        off_the_workers(move || plugin.succeed(subscription)).await
     }
 
-    /// Once the new informer has seen all that was told, what it does not have is gone.
+    /// Waits until the new informer has seen everything that plugins have received: an object that it does not have is gone
+    /// then.
     async fn end_succession(&self, new: SharedInformer, cancelled: CancellationToken) {
-        let told = self.units.all().iter().filter_map(|unit| unit.awaits(&new)).max();
-        let caught_up = catch_up(&new, told.map(|version| version.to_string()).into_iter());
+        let awaited = self.plugins.all().iter().filter_map(|plugin| plugin.awaits(&new)).max();
+        let caught_up = catch_up(&new, awaited.map(|version| version.to_string()).into_iter());
         if cancelled.run_until_cancelled(caught_up).await.is_none() || new.has_ended() {
             return;
         }
-        let units = self.units.all();
-        off_the_workers(move || units.iter().for_each(|unit| unit.caught_up(&new))).await;
+        let plugins = self.plugins.all();
+        off_the_workers(move || plugins.iter().for_each(|plugin| plugin.caught_up(&new))).await;
     }
 
-    /// The plugins that use the resource of this informer, but through another one.
+    /// The plugins that use the resource of this informer through another informer, with that informer.
     fn users_of_others(&self, informer: &SharedInformer) -> Vec<(Arc<RunningPlugin>, SharedInformer)> {
-        let units = self.units.all();
-        units.iter().filter_map(|unit| Some((Arc::clone(unit), unit.other_than(informer)?))).collect()
+        let plugins = self.plugins.all();
+        plugins.iter().filter_map(|plugin| Some((Arc::clone(plugin), plugin.other_than(informer)?))).collect()
     }
 }
 
-/// Waits until an informer has seen these versions: with a selector of its own, not before a bookmark says so. Where
-/// versions have no order, or the resource is not there, nobody can say: then it does not wait.
+fn note_watches(plan: &Plan, report: &mut Report) {
+    let Plan { watches, .. } = plan;
+    let verdicts = [
+        (&watches.added, Verdict::Added, ""),
+        (&watches.removed, Verdict::Removed, ""),
+        (&watches.changed, Verdict::Changed, "it is in force once it has synced"),
+    ];
+    for (gvrs, verdict, detail) in verdicts {
+        for gvr in gvrs {
+            report.note("watch", &gvr.to_string(), verdict, detail);
+        }
+    }
+}
+
+/// Waits until an informer has seen these versions. With a selector of its own, it has seen them only once a bookmark says
+/// so. Returns at once if the versions have no order or the resource is not served.
 async fn catch_up(new: &SharedInformer, versions: impl Iterator<Item = String>) {
     if new.has_synced() {
         let versions: Vec<String> = versions.collect();
@@ -346,7 +345,7 @@ async fn catch_up(new: &SharedInformer, versions: impl Iterator<Item = String>) 
     }
 }
 
-/// Takes on another filter, unless whoever started the host said one.
+/// Applies another log filter, unless a flag or an environment variable sets the filter.
 fn configure_log(old: &Host, new: &Host, report: &mut Report) {
     if old.log == new.log {
         return;
@@ -357,7 +356,7 @@ fn configure_log(old: &Host, new: &Host, report: &mut Report) {
     }
 }
 
-/// A watch that no plugin uses costs nothing, and says so.
+/// Logs each watch that no plugin uses. Such a watch costs nothing.
 fn warn_of_unused(watches: &Watches, parts: &Parts) {
     let used = parts.factory.informers();
     for gvr in watches.keys().filter(|gvr| used.iter().all(|informer| informer.key().gvr != **gvr)) {

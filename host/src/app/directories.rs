@@ -1,7 +1,7 @@
-//! The directories in which files are followed.
+//! Notices changes of files.
 //!
-//! Directories are watched, not files: an editor, `cp`, a rename and the symlink swap of a mounted ConfigMap all show
-//! there.
+//! Directories are watched instead of files: an editor, `cp`, a rename and the symlink swap of a mounted ConfigMap all change
+//! the directory.
 
 use std::{
     collections::BTreeSet,
@@ -19,27 +19,27 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// A file that is being written is left alone until it was quiet for so long.
+/// Time without a change after which a file counts as written.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Where the system cannot tell of changes (network file systems, a directory that is not there yet), the files are
-/// looked at this often.
+/// Time between two looks at a file if the system does not report changes: on a network file system, or if the directory does
+/// not exist yet.
 const POLL: Duration = Duration::from_secs(10);
 
-/// Tells whoever follows a file that something happened in a directory.
+/// Notifies the tasks that follow files when something changes in a directory.
 pub(super) struct Directories {
     changed: Arc<Notify>,
     watched: Mutex<Watched>,
 }
 
 struct Watched {
-    /// None: the system has none for us.
+    /// `None` if the system provides no watcher.
     watcher: Option<RecommendedWatcher>,
     directories: BTreeSet<PathBuf>,
 }
 
-/// What tells one state of a file from another without reading it. The time is that of the change of the inode: the
-/// other one is kept by `cp -p` and set to a constant by tools for reproducible builds.
+/// The state of a file, compared without reading it. The time is that of the last change of the inode: the modification time is
+/// kept by `cp -p`, and tools for reproducible builds set it to a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     inode: u64,
@@ -52,30 +52,29 @@ pub(super) struct Seen {
 impl Directories {
     pub(super) fn new() -> Self {
         let changed = Arc::new(Notify::new());
-        let tell = Arc::clone(&changed);
+        let notify = Arc::clone(&changed);
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Reading a file is no change; anything else, a lost event included, is worth a look.
+            // Only an access is no change. A lost event counts as a change.
             if !event.is_ok_and(|event| event.kind.is_access()) {
-                tell.notify_waiters();
+                notify.notify_waiters();
             }
         });
         let watcher = watcher
             .inspect_err(|error| {
-                tracing::warn!(%error, "changes of files are noticed late, within {POLL:?}");
+                tracing::warn!(%error, "changes of files are noticed only within {POLL:?}");
             })
             .ok();
         Self { changed, watched: Mutex::new(Watched { watcher, directories: BTreeSet::new() }) }
     }
 
-    /// Watches the directories of these files, and no other any more. One that is not there keeps no other from being
-    /// watched.
+    /// Watches the directories of these files and no others. A missing directory does not affect the others.
     pub(super) fn watch(&self, files: impl IntoIterator<Item = PathBuf>) {
         let wanted: BTreeSet<PathBuf> =
             files.into_iter().filter_map(|file| file.parent().map(Path::to_owned)).collect();
         let mut watched = self.watched.lock();
         let Watched { watcher: Some(watcher), directories } = &mut *watched else { return };
         for gone in directories.extract_if(.., |directory| !wanted.contains(directory)) {
-            // One that was removed is not watched any more.
+            // It fails for a directory that was removed, which is not watched any more.
             watcher.unwatch(&gone).ok();
         }
         for directory in wanted {
@@ -87,22 +86,22 @@ impl Directories {
                     directories.insert(directory);
                 }
                 Err(error) => {
-                    tracing::warn!(directory = %directory.display(), %error, "changes of files in it are noticed late, within {POLL:?}");
+                    tracing::warn!(directory = %directory.display(), %error, "changes of files in this directory are noticed only within {POLL:?}");
                 }
             }
         }
         drop(watched);
-        // What happened before it was watched is worth a look too.
+        // Something may have changed before the directories were watched.
         self.changed.notify_waiters();
     }
 
-    /// Ready once something may have happened to some file. Ask before you look, so that a change after the look is
-    /// not missed.
+    /// Completes once some file may have changed. Call it before you look at a file, so that no change after the look is
+    /// missed.
     pub(super) fn changed(&self) -> Notified<'_> {
         self.changed.notified()
     }
 
-    /// Waits for that, or until it is time to look anyway; then until the file was left alone for a while.
+    /// Waits for a change, or until it is time to look anyway; after a change, also until the file is written.
     pub(super) async fn settled(changed: Notified<'_>, file: &Path) {
         if timeout(POLL, changed).await.is_ok() {
             settle(file).await;
@@ -110,8 +109,7 @@ impl Directories {
     }
 }
 
-/// Returns once the file was left alone for a while. What else happens in its directory is not waited for: it may
-/// never end.
+/// Returns once the file has not changed for a while. Other files of the directory do not matter: they may change for ever.
 pub(super) async fn settle(path: &Path) {
     let mut seen = look(path);
     loop {
@@ -124,7 +122,7 @@ pub(super) async fn settle(path: &Path) {
     }
 }
 
-/// None where there is no file.
+/// Returns `None` if there is no file.
 pub(super) fn look(path: &Path) -> Option<Seen> {
     let metadata = fs::metadata(path).ok()?;
     let changed = (metadata.ctime(), metadata.ctime_nsec());

@@ -1,4 +1,4 @@
-//! What the plugins' HTTP requests share in this process, and what is kept away from them.
+//! The HTTP client of all plugins, and the addresses that no plugin may reach.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -7,36 +7,35 @@ use informer_runtime::capabilities::{HttpClient, HttpConfig, HttpConfigError, Pr
 
 use crate::config::Host;
 
-/// Where a Pod finds the API server, whatever its kubeconfig says.
+/// The variables that name the API server in every Pod.
 const IN_CLUSTER: (&str, &str) = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT");
 
-/// Why plugins cannot be given HTTP.
+/// Why the HTTP client cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
     /// The file of `http-ca` cannot be read.
     #[error(
-        "{}, which is http-ca under [host], cannot be read: {source}; name another file there, or leave the key out",
+        "{}, which is http-ca under [host], cannot be read: {source}; name another file, or remove the key",
         path.display()
     )]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// What it says is of no use.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] HttpConfigError),
 }
 
-/// Makes the client. Opens no connection; reads the file of `http-ca`.
+/// Makes the client. It opens no connection, and reads the file of `http-ca`.
 ///
-/// Kept away from every plugin: the API server at `server` and, in a Pod, at the address of the service
-/// `kubernetes`; and the admin endpoint. Of the control plane's other addresses the host knows nothing: they
-/// belong into `http-deny`.
+/// No plugin may reach the API server at `server`, the service `kubernetes` if the host runs in a Pod, and the admin endpoint.
+/// The host cannot find other addresses of the control plane: list them in `http-deny`.
 ///
 /// # Errors
-/// [`EgressError`], with what to mend.
+/// [`EgressError`], with the remedy.
 pub(crate) async fn http_client(host: &Host, server: &str) -> Result<HttpClient, EgressError> {
     let extra_authorities = match &host.http_ca {
         Some(path) => tokio::fs::read(path)
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_api_server_of_a_url_is_known_by_host_and_port() {
+    fn the_api_server_of_a_url_is_protected_by_host_and_port() {
         for (url, host, port) in [
             ("https://10.0.0.1:6443", "10.0.0.1", 6443),
             ("https://k8s.example.com/k8s/clusters/c-1", "k8s.example.com", 443),

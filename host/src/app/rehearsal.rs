@@ -1,4 +1,4 @@
-//! What can be known before the host serves.
+//! Checks before the host runs, for `informer check`.
 
 use std::time::Duration;
 
@@ -13,30 +13,30 @@ use crate::{
     connect::Connection,
 };
 
-/// A first list of a large resource takes some seconds; a server that is down shows at once.
+/// Time for a first list. A large resource takes some seconds; a server that is down fails at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often the informers are looked at.
+/// Time between two looks at an informer.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What the configuration lets a plugin reach.
+/// Returns the grants of a plugin.
 pub fn component_grants(plugin: &Plugin) -> Grants {
     plugin.grants.clone()
 }
 
-/// How components are compiled.
+/// Returns how components are compiled.
 pub fn engine_config(host: &Host) -> EngineConfig {
     settings::engine(host)
 }
 
-/// Of each watch that asks the server for less than its own selector says: which it is, and what is added, because all
-/// its subscriptions demand it and nobody else sees it.
+/// Returns each watch that requests less than its own selector selects, with the requirements that are added because all its
+/// subscriptions have them.
 pub fn narrowed_watches(config: &Config) -> Vec<(String, String)> {
     let narrowed = |watch: &Watch| Some((watch.gvr.to_string(), Narrowing::of(watch, config)?.to_string()));
     config.watches.iter().filter_map(narrowed).collect()
 }
 
-/// Lists every watched resource once. Of each that did not work: which it is, and why.
+/// Lists every watched resource once. Returns each watch that failed, with the reason.
 pub async fn check_watches(config: &Config, connection: Connection) -> Vec<(String, String)> {
     let Connection { client, server } = connection;
     let factory = InformerFactory::new(client, settings::factory(&config.cluster, server));
@@ -48,7 +48,7 @@ pub async fn check_watches(config: &Config, connection: Connection) -> Vec<(Stri
     problems.into_iter().flatten().collect()
 }
 
-/// None once it has synced; what is wrong at its first failure.
+/// Returns `None` once the informer has synced, or its first failure.
 async fn verdict(informer: &SharedInformer) -> Option<(String, String)> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -61,7 +61,7 @@ async fn verdict(informer: &SharedInformer) -> Option<(String, String)> {
             return Some((status.key.to_string(), error.text.clone()));
         }
         if Instant::now() >= deadline {
-            return Some((status.key.to_string(), format!("nothing came within {PATIENCE:?}; {status}")));
+            return Some((status.key.to_string(), format!("no answer within {PATIENCE:?}; {status}")));
         }
         sleep(LOOK_EVERY).await;
     }

@@ -1,8 +1,9 @@
-//! When the configuration and the components are looked at again.
+//! Reloads: when the configuration and the components are read again.
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use futures::future::join_all;
+use informer_runtime::VersionInfo;
 use parking_lot::Mutex;
 use tokio::{
     select,
@@ -12,52 +13,52 @@ use tokio::{
 
 use super::{
     applier::Applier,
-    changes::{Report, Verdict},
     directories::{Directories, Seen, look, settle},
-    running_plugin::RunningPlugin,
 };
-use crate::config::{self, Components, Config, LoadError};
+use crate::{
+    admin::types::{Report, Verdict},
+    config::{self, Components, Config, LoadError},
+};
 
-/// Reloads that may wait for the one that runs; they are done together.
+/// Most requests that wait for the present reload. One reload answers all of them.
 const WAITING: usize = 64;
 
-/// A component that takes longer to compile is loaded all the same; only nobody waits for the outcome.
+/// Time for a component to load. If it takes longer it is loaded all the same, but the request does not wait for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Somebody waits for the outcome.
+/// A request that waits for its report.
 struct Request {
-    /// None: the configuration and every component.
+    /// Name of the plugin whose component is loaded; `None` means the configuration and every component.
     plugin: Option<String>,
     answer: oneshot::Sender<Report>,
 }
 
-/// Asks for reloads. Cheap to clone.
+/// Requests reloads. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Reload {
     requests: mpsc::Sender<Request>,
     refused: Arc<Mutex<Option<Vec<String>>>>,
 }
 
-/// Does the reloads, one after the other. What is asked for while one runs is done together after it.
+/// Performs the reloads one after the other. All requests that come during one reload are answered by the next.
 pub(super) struct Reloader {
     applier: Arc<Applier>,
-    /// With what it looked like when it was read last.
+    /// The configuration file, and its state when it was read last.
     file: Option<(PathBuf, Option<Seen>)>,
     adjust: fn(&mut Config),
     requests: mpsc::Receiver<Request>,
     refused: Arc<Mutex<Option<Vec<String>>>>,
 }
 
-/// Too much is asked for at once, or the host is stopping.
+/// The host takes no reload now.
 #[derive(Debug, thiserror::Error)]
-#[error("the host does not take reloads now: it is stopping, or {WAITING} wait already; try again")]
+#[error("the host takes no reload now: it is stopping, or {WAITING} requests wait already; try again")]
 pub struct ReloadRefused;
 
 // === impl Reload ===
 
 impl Reload {
-    /// The one who asks, and the one who does. The file comes with what it looked like when it was read; without one there
-    /// are only the components to look at.
+    /// The file comes with its state when it was read. Without a file, only components are reloaded.
     pub(super) fn new(
         applier: Arc<Applier>,
         file: Option<(PathBuf, Option<Seen>)>,
@@ -69,21 +70,21 @@ impl Reload {
         (Self { requests: sender, refused }, reloader)
     }
 
-    /// Looks at the configuration and at every component again, or at the component of one plugin, whatever
-    /// happened to them; a version that was tried and failed is tried again.
+    /// Reads the configuration and every component again, or the component of one plugin, even if the files look as before.
+    /// A version that was tried and failed is tried again.
     ///
     /// # Errors
     /// [`ReloadRefused`]. What is wrong with the files is in the report.
     ///
     /// # Cancel safety
-    /// Once it was asked for it is done.
-    pub(super) async fn ask(&self, plugin: Option<String>) -> Result<Report, ReloadRefused> {
+    /// The reload happens even if the future is dropped.
+    pub(super) async fn request(&self, plugin: Option<String>) -> Result<Report, ReloadRefused> {
         let (answer, answered) = oneshot::channel();
         self.requests.try_send(Request { plugin, answer }).map_err(|_| ReloadRefused)?;
         answered.await.map_err(|_| ReloadRefused)
     }
 
-    /// What is wrong with the configuration's file as it is now, where it is not in force for that.
+    /// What is wrong with the configuration file; `None` if the file is in force.
     pub(super) fn refused(&self) -> Option<Vec<String>> {
         self.refused.lock().clone()
     }
@@ -99,7 +100,7 @@ impl Reloader {
             let changed = directories.directories().changed();
             let file = self.file.as_ref().map(|(file, _)| file.clone());
             if let Some((file, _)) = self.file.as_ref().filter(|(file, read)| look(file) != *read) {
-                // However this was noticed: it may still be written.
+                // The file may still be written.
                 settle(file).await;
                 self.noticed().await;
                 continue;
@@ -121,10 +122,10 @@ impl Reloader {
         }
     }
 
-    /// Applies the changed file. Who asked for that meanwhile is told what came of it.
+    /// Applies the file, which has changed. The report also goes to requests that came meanwhile.
     async fn noticed(&mut self) {
         if let Ok(first) = self.requests.try_recv() {
-            // It reads the file, or leaves it for the next look.
+            // The request reads the file, or leaves it for the next look.
             return self.answer(first, Report::default()).await;
         }
         let mut report = Report::default();
@@ -134,36 +135,36 @@ impl Reloader {
         }
     }
 
-    /// One reload for everybody who asked by now. They are told of what was done `before` too.
+    /// Performs one reload for all requests so far. Their reports include the changes `before`.
     async fn answer(&mut self, first: Request, before: Report) {
-        let mut asked = vec![first];
+        let mut requests = vec![first];
         while let Ok(request) = self.requests.try_recv() {
-            asked.push(request);
+            requests.push(request);
         }
         let mut report = Report::default();
-        let all = asked.iter().any(|request| request.plugin.is_none());
+        let all = requests.iter().any(|request| request.plugin.is_none());
         if all {
             self.configuration(&mut report).await;
         }
         report.changes.splice(..0, before.changes);
-        let named: BTreeSet<&str> = asked.iter().filter_map(|request| request.plugin.as_deref()).collect();
+        let named: BTreeSet<&str> = requests.iter().filter_map(|request| request.plugin.as_deref()).collect();
         if report.problems.is_empty() {
             self.components(all, &named, &mut report).await;
         }
-        for request in asked {
+        for request in requests {
             let report = match &request.plugin {
                 Some(name) => report.of_plugin(name),
                 None => report.clone(),
             };
-            // Who asked may be gone.
+            // The requester may be gone.
             request.answer.send(report).ok();
         }
     }
 
-    /// Applies what the file says now. A bad file changes nothing.
+    /// Applies the file. An invalid file changes nothing.
     async fn configuration(&mut self, report: &mut Report) {
         let Some((file, read)) = &mut self.file else { return };
-        // Asked first: what is written while it is read is read again.
+        // Before the read: a change during the read is noticed as a change.
         *read = look(file);
         let file = file.clone();
         match self.read(&file).await {
@@ -178,7 +179,7 @@ impl Reloader {
                 }
             }
             Err(problems) => {
-                tracing::error!(file = %file.display(), ?problems, "the changed configuration is refused; the one in force goes on");
+                tracing::error!(file = %file.display(), ?problems, "the changed configuration is refused; the configuration in force stays");
                 *self.refused.lock() = Some(problems.clone());
                 report.problems = problems;
             }
@@ -203,16 +204,16 @@ impl Reloader {
     }
 
     async fn components(&self, all: bool, named: &BTreeSet<&str>, report: &mut Report) {
-        let units = self.applier.units().all();
-        for name in named.iter().filter(|name| units.iter().all(|unit| unit.name() != **name)) {
-            let known: Vec<&str> = units.iter().map(|unit| unit.name()).collect();
-            let detail = format!("there is no plugin of this name; there are {}", known.join(", "));
+        let plugins = self.applier.plugins().all();
+        for name in named.iter().filter(|name| plugins.iter().all(|plugin| plugin.name() != **name)) {
+            let names: Vec<&str> = plugins.iter().map(|plugin| plugin.name()).collect();
+            let detail = format!("there is no plugin of this name; there are {}", names.join(", "));
             report.note("plugin", name, Verdict::Refused, detail);
         }
-        let wanted = units.iter().filter(|unit| all || named.contains(unit.name()));
-        let loads = wanted.map(async |unit| (unit, timeout(PATIENCE, self.applier.load(unit)).await));
-        for (unit, loaded) in join_all(loads).await {
-            note(unit, loaded.ok(), report);
+        let wanted = plugins.iter().filter(|plugin| all || named.contains(plugin.name()));
+        let loads = wanted.map(async |plugin| (plugin, timeout(PATIENCE, self.applier.load(plugin)).await));
+        for (plugin, loaded) in join_all(loads).await {
+            note(plugin.name(), loaded.ok(), report);
         }
     }
 }
@@ -222,21 +223,18 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-fn note(
-    unit: &RunningPlugin,
-    loaded: Option<Result<Option<informer_runtime::VersionInfo>, String>>,
-    report: &mut Report,
-) {
+/// `loaded` is `None` if the load takes too long.
+fn note(plugin: &str, loaded: Option<Result<Option<VersionInfo>, String>>, report: &mut Report) {
     match loaded {
         Some(Ok(Some(version))) => {
             let detail = format!("{} {}, digest {}", version.name, version.version, version.digest);
-            report.note("plugin", unit.name(), Verdict::Loaded, detail);
+            report.note("plugin", plugin, Verdict::Loaded, detail);
         }
         Some(Ok(None)) => {}
-        Some(Err(error)) => report.note("plugin", unit.name(), Verdict::Refused, error),
+        Some(Err(error)) => report.note("plugin", plugin, Verdict::Refused, error),
         None => {
             let detail = format!("it is not loaded after {PATIENCE:?}; see `informer status`");
-            report.note("plugin", unit.name(), Verdict::Refused, detail);
+            report.note("plugin", plugin, Verdict::Refused, detail);
         }
     }
 }

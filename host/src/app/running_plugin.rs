@@ -1,153 +1,123 @@
-//! One plugin with everything that belongs to it: listeners, queue, workers, versions.
+//! One plugin with its subscriptions, queues, workers and versions.
 
 mod change;
-mod explain;
 mod gate;
 mod keys;
 mod letters;
 mod subscriptions;
 mod versions;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use futures::future::join_all;
-use informer_cache::{FactoryStopped, InformerFactory, InformerStopped, Registration, WatchConfig};
+use informer_cache::{InformerFactory, ResourceVersion, SharedInformer, Subscription};
 use informer_dispatch::{
-    Backlog, Dispatcher, DispatcherHandle, FilterStats, Queue, QueueConfig, workqueue::RateLimitingQueue,
+    Backlog, DeadLetter, Dispatcher, DispatcherHandle, FilterStats, Queue, QueueConfig,
+    workqueue::{DroppedKey, RateLimitingQueue},
 };
 use informer_runtime::{
-    Engine, LogSink, Plugin, Sources,
+    Engine, LoadError, LogSink, Plugin, Sources, VersionInfo,
     capabilities::{ApiClient, ClientSource, HttpClient, KeyValueSource},
 };
-use informer_types::{Gvr, Tracer};
+use informer_types::{Gvr, ObjectKey, Tracer, Workqueue};
 use parking_lot::Mutex;
 use tokio::{
     runtime::Handle,
-    sync::{Notify, watch},
     time::{Instant, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{directories::Directories, settings};
+use super::{blocking::off_the_workers, directories::Directories, settings};
 use crate::{
-    config,
+    config::{self, OnReload},
     config_files::ConfigFiles,
     logging::{LeveledLog, PluginLevel},
     state::State,
-    wiring::{CacheLister, Calls},
+    wiring::Calls,
 };
 
 use gate::Gate;
-use keys::OwnKeys;
-use letters::Letters;
-use subscriptions::{Claims, Target};
+use keys::Keys;
+pub(super) use letters::{Letters, NotReplayed};
+pub use subscriptions::SubscribeError;
+pub(super) use subscriptions::{Interest, Watches};
+use subscriptions::{Subscriptions, Target};
 pub(super) use versions::Look;
+use versions::Versions;
 
-/// What all plugins of a host are made from.
+/// Time for a slow disk when a plugin is removed.
+const LETTERS_WRITTEN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Time to end calls, on top of their deadline.
+const CALLS_ENDED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Time for a slow disk when the host stops, on top of the time for the calls.
+const LETTERS_WRITTEN_AFTER: Duration = Duration::from_secs(1);
+
+/// What all plugins of a host share.
 pub(super) struct Parts {
     pub(super) engine: Engine,
-    /// Where plugins are called: their workers and loads.
+    /// The threads on which guests are called.
     pub(super) guests: Handle,
     pub(super) factory: Arc<InformerFactory>,
-    /// Where the plugins' requests go.
+    /// The client for the plugins' requests to the API server.
     pub(super) api: Arc<dyn ApiClient>,
     pub(super) log: Arc<dyn LogSink>,
     pub(super) keyvalue: Arc<dyn KeyValueSource>,
     pub(super) http: HttpClient,
     pub(super) directories: Directories,
-    /// Ends what goes on beside the calls.
+    /// Ends the background tasks.
     pub(super) stop: CancellationToken,
     /// Ends the workers at once, at the deadline of the stop.
     pub(super) abort: CancellationToken,
     pub(super) state: State,
-    /// Where it is written what was decided about each object.
+    /// The trace of what each stage decides about each object.
     pub(super) tracer: Tracer,
 }
 
-/// How long the removal of a plugin waits for a slow disk.
-const LETTERS_WRITTEN_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
-
-/// What it takes beside the calls themselves to end them.
-const CALLS_ENDED_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
-
-/// How long the end of the host waits for it, once the time for the calls is over.
-const LETTERS_WRITTEN_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
-
-/// Every `[[watch]]`, as the cache takes it.
-pub(super) type Watches = BTreeMap<Gvr, WatchConfig>;
-
-/// Why a plugin cannot hear of its watches.
-#[derive(Debug, thiserror::Error)]
-pub enum SubscribeError {
-    /// The host is stopping.
-    #[error(transparent)]
-    Factory(#[from] FactoryStopped),
-    /// A bug of the host ended the informer.
-    #[error(transparent)]
-    Informer(#[from] InformerStopped),
-}
-
-/// One plugin of the running host. Its queue takes notifications in from the start; calls are made once its
-/// informers have synced (W-1) and a version is in service.
+/// One plugin of the running host. Its queue receives notifications from the start; calls begin once its informers have
+/// synced (W-1) and a version is in service.
 pub(super) struct RunningPlugin {
     parts: Arc<Parts>,
     name: Arc<str>,
-    /// What is in force, or to be as soon as a version takes it.
+    /// The configuration in force, or the one that is in force once a version has taken it.
     config: Mutex<Arc<config::Plugin>>,
-    plugin: Arc<Plugin>,
+    subscriptions: Subscriptions,
     queue: Queue,
-    /// About this plugin.
-    tracer: Tracer,
-    letters: Letters,
-    /// Taken at the stop.
+    /// `None` once the plugin is stopped.
     dispatcher: Mutex<Option<DispatcherHandle>>,
-    /// The plugin's own keys.
-    keys: OwnKeys,
-    calls: Arc<Calls>,
-    lister: Arc<CacheLister>,
+    keys: Keys,
+    letters: Letters,
+    /// Closed while a cache that the plugin reads is incomplete.
+    gate: Gate,
+    versions: Versions,
     config_files: ConfigFiles,
     log_level: PluginLevel,
-    /// What it hears of and what it may read: the informers run while some plugin has a claim (D-12).
-    claims: Mutex<Claims>,
-    /// Closed while the caches it reads are not complete.
-    gate: Gate,
-    /// Resources that it may read only since their watch gives way to a wider one: until that has taken over, the cache
-    /// lacks what nobody was allowed to read.
-    narrow: Mutex<BTreeSet<Gvr>>,
-    /// True once a version is in service; it stays so.
-    loaded: watch::Sender<bool>,
-    /// Why the last load failed; none once one succeeded.
-    refused: Mutex<Option<String>>,
-    /// Its component is to be looked at, whatever the file looks like: it is another one, or may be loaded now.
-    source_changed: Notify,
-    /// One load at a time, so that the last one asked for is the one in service.
-    loading: tokio::sync::Mutex<()>,
-    /// Ends what goes on beside the calls of this plugin.
+    /// Ends the background tasks of this plugin.
     stop: CancellationToken,
 }
 
 // === impl RunningPlugin ===
 
 impl RunningPlugin {
-    /// A plugin whose queue fills from now on; [`run`](Self::run) brings it to life. The configuration was checked:
-    /// all it hears of or reads is watched.
+    /// A plugin whose queue receives notifications from now on; [`run`](Self::run) loads its component. The configuration
+    /// is valid: every resource that the plugin subscribes to or reads has a watch.
     pub(super) fn new(
         config: config::Plugin,
         watches: &Watches,
         parts: &Arc<Parts>,
     ) -> Result<Self, SubscribeError> {
-        let lister = Arc::new(CacheLister::default());
+        let name: Arc<str> = config.name.as_str().into();
         let config_files = ConfigFiles::new(config.config_files.clone());
         let log_level = PluginLevel::new(config.log_level);
-        let tracer = parts.tracer.of_plugin(config.name.as_str());
+        let tracer = parts.tracer.of_plugin(&*name);
+        let queue = Queue::traced(&settings::queue(&config), tracer.clone());
         let limiter = settings::limiter(&config.workqueue);
         let workqueue = RateLimitingQueue::traced(config.workqueue.capacity, limiter, tracer.clone());
+        let gate = Gate::new(queue.clone(), workqueue.clone());
+        let target = Target { queue: &queue, tracer: &tracer };
+        let subscriptions = Subscriptions::new(&config, watches, &parts.factory, target)?;
         let sources = Sources {
-            lister: Arc::clone(&lister) as _,
+            lister: Arc::clone(subscriptions.lister()) as _,
             client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
             http: parts.http.clone(),
             log: Arc::new(LeveledLog::new(log_level.clone(), Arc::clone(&parts.log))),
@@ -156,41 +126,29 @@ impl RunningPlugin {
             workqueue: Arc::new(workqueue.clone()),
         };
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
-        let queue = Queue::traced(&settings::queue(&config), tracer.clone());
         let queues = (queue.clone(), workqueue.clone());
         let calls = Arc::new(Calls::new(Arc::clone(&plugin), queues, &config.subscriptions));
-        let gate = Gate::new(queue.clone(), workqueue.clone());
-        let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &config.name);
-        let dispatch = settings::dispatch(&config);
+        let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &name);
         let (dispatcher, keys) = {
             let _guests = parts.guests.enter();
-            let keys = OwnKeys::spawn(&config, workqueue, Arc::clone(&calls), &parts.abort);
+            let dispatch = settings::dispatch(&config);
+            let keys = Keys::spawn(&config, workqueue, Arc::clone(&calls), &parts.abort);
             (Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&calls), &parts.abort), keys)
         };
-        let mut claims = Claims::default();
-        claims.set(&config, watches, &parts.factory, Target { queue: &queue, tracer: &tracer })?;
-        lister.set(claims.informers());
+        let source = config.source.clone();
         Ok(Self {
+            versions: Versions::new(Arc::clone(&name), parts.engine.clone(), plugin, calls, source),
             parts: Arc::clone(parts),
-            name: config.name.as_str().into(),
+            name,
             config: Mutex::new(Arc::new(config)),
-            plugin,
+            subscriptions,
             queue,
-            tracer,
-            letters,
             dispatcher: Mutex::new(Some(dispatcher)),
             keys,
-            calls,
-            lister,
+            letters,
+            gate,
             config_files,
             log_level,
-            claims: Mutex::new(claims),
-            gate,
-            narrow: Mutex::default(),
-            loaded: watch::Sender::new(false),
-            refused: Mutex::new(None),
-            source_changed: Notify::new(),
-            loading: tokio::sync::Mutex::default(),
             stop: parts.stop.child_token(),
         })
     }
@@ -199,19 +157,25 @@ impl RunningPlugin {
         &self.name
     }
 
-    pub(super) fn config(&self) -> Arc<config::Plugin> {
+    fn config(&self) -> Arc<config::Plugin> {
         Arc::clone(&self.config.lock())
     }
 
+    /// The file of the component.
     pub(super) fn source(&self) -> PathBuf {
-        self.config.lock().source.clone()
+        self.versions.source()
     }
 
     pub(super) fn plugin(&self) -> &Plugin {
-        &self.plugin
+        self.versions.plugin()
     }
 
-    /// From which level on its lines are kept; it may be set until the next start, or another one in the file.
+    /// Returns why the component that the plugin should have is not in service, if it is not.
+    pub(super) fn refused(&self) -> Option<String> {
+        self.versions.refused()
+    }
+
+    /// The lowest log level whose lines are kept. A change lasts until the next start, or until the file changes it.
     pub(super) fn log_level(&self) -> &PluginLevel {
         &self.log_level
     }
@@ -220,12 +184,6 @@ impl RunningPlugin {
         &self.queue
     }
 
-    /// What each of its subscriptions let through.
-    pub(super) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
-        self.claims.lock().filters()
-    }
-
-    /// What its queue was told to do.
     pub(super) fn queue_config(&self) -> QueueConfig {
         settings::queue(&self.config())
     }
@@ -234,13 +192,88 @@ impl RunningPlugin {
         self.keys.queue()
     }
 
-    /// Loads the component, again whenever its file changes, and does what goes on beside the calls; until the plugin
-    /// or the host is stopped.
+    pub(super) fn letters(&self) -> &Letters {
+        &self.letters
+    }
+
+    /// The statistics of each filter, by resource.
+    pub(super) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
+        self.subscriptions.filters()
+    }
+
+    /// What an object is to the plugin.
+    pub(super) fn interest(&self, gvr: &Gvr, key: &ObjectKey) -> Interest {
+        self.subscriptions.interest(gvr, key)
+    }
+
+    /// Returns true if the plugin subscribes to this resource or may read it.
+    pub(super) fn uses(&self, gvr: &Gvr) -> bool {
+        self.subscriptions.contains(gvr)
+    }
+
+    /// Returns the informer that the plugin uses for the resource of this one, if it is another one.
+    pub(super) fn other_than(&self, informer: &SharedInformer) -> Option<SharedInformer> {
+        self.subscriptions.other_than(informer)
+    }
+
+    /// Replaces the informer of a watch; the informer before has ended.
+    ///
+    /// # Errors
+    /// [`SubscribeError`], only while the host stops.
+    ///
+    /// # Blocking
+    /// It blocks as [`SharedInformer::add_listener`] does.
+    pub(super) fn succeed(&self, subscription: Subscription) -> Result<(), SubscribeError> {
+        self.subscriptions.succeed(subscription)?;
+        // Calls wait for the new informer.
+        self.gate.close();
+        Ok(())
+    }
+
+    /// The version that a new informer must reach before [`caught_up`](Self::caught_up) may be called.
+    pub(super) fn awaits(&self, informer: &SharedInformer) -> Option<ResourceVersion> {
+        self.subscriptions.awaits(informer)
+    }
+
+    /// A new informer has seen everything that the one before had seen.
+    ///
+    /// # Blocking
+    /// It blocks as [`SharedInformer::retarget_listener`] does.
+    pub(super) fn caught_up(&self, informer: &SharedInformer) {
+        self.subscriptions.caught_up(informer);
+    }
+
+    /// Delivers the object of a dead letter again; see [`Subscriptions::replay`]. The letter is deleted once the plugin
+    /// acknowledges the notification.
+    pub(super) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
+        self.subscriptions.replay(letter)
+    }
+
+    /// Adds a key again that was given up. The letter is deleted once the key is reconciled.
+    pub(super) fn replay_key(&self, dropped: &DroppedKey) -> Result<(), NotReplayed> {
+        if !self.plugin().reconciles() {
+            return Err(NotReplayed::NotReconciling);
+        }
+        self.workqueue().add(&dropped.key).map_err(|_| NotReplayed::Full)
+    }
+
+    /// Puts the present content of the component's file into service, unless it is in service already. If that fails, the
+    /// version in service stays.
+    ///
+    /// # Errors
+    /// The reason why it fails.
+    pub(super) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
+        self.versions.load(look).await
+    }
+
+    /// Loads the component, again whenever its file changes, and runs the background tasks, until the plugin or the host is
+    /// stopped.
     pub(super) async fn run(self: Arc<Self>) {
         let all = async {
-            let expire = self.plugin.expire_idle(self.stop.clone());
-            let swaps = async { tokio::join!(self.try_after_swaps(), self.replay_after_swaps()) };
-            tokio::join!(self.open(), Box::pin(self.follow()), swaps, Box::pin(expire));
+            let expire = self.plugin().expire_idle(self.stop.clone());
+            let follow = self.versions.follow(&self.parts.directories);
+            let swaps = async { tokio::join!(self.versions.try_after_swaps(), self.replay_after_swaps()) };
+            tokio::join!(self.open(), Box::pin(follow), swaps, Box::pin(expire));
         };
         self.stop.run_until_cancelled(all).await;
     }
@@ -252,12 +285,11 @@ impl RunningPlugin {
 
     /// Waits until every initial notification is settled.
     pub(super) async fn synced(&self) {
-        let registrations = self.claims.lock().registrations();
-        join_all(registrations.iter().map(Registration::wait_synced)).await;
+        self.subscriptions.synced().await;
     }
 
-    /// Delivers what is left, reconciles the keys that wait then, until the deadline, and ends. Nothing is offered any more
-    /// by then.
+    /// Delivers the pending notifications, then reconciles the keys that wait, until the deadline, and ends. The informers
+    /// must have stopped before.
     pub(super) async fn stop(&self, deadline: Instant) -> (String, Backlog) {
         self.stop.cancel();
         let dispatcher = self.dispatcher.lock().take();
@@ -266,7 +298,8 @@ impl RunningPlugin {
             None => Backlog::default(),
         };
         let keys = self.keys.stop(deadline).await;
-        // After the last call: keys may have taken until the deadline, and what they left is written all the same.
+        // After the last call. The keys may have used all the time until the deadline; their letters are written all the
+        // same.
         self.letters.stop(deadline.max(Instant::now() + LETTERS_WRITTEN_AFTER)).await;
         if keys > 0 {
             tracing::warn!(plugin = self.name(), keys, "stopped before every key was reconciled");
@@ -275,17 +308,17 @@ impl RunningPlugin {
         (self.name().to_owned(), backlog)
     }
 
-    /// Takes the plugin out of the running host (D-10): it hears nothing any more, its calls in hand are finished, and
-    /// what else was to be delivered is discarded and returned. A call that takes far longer than the plugin is allowed,
-    /// because it has used up its share of the processors, is not waited for.
+    /// Removes the plugin from the running host (D-10): it receives nothing any more, its calls in flight finish, and
+    /// pending notifications are discarded and returned. A call that takes far longer than its deadline, because the plugin
+    /// has used its share of CPU, is not waited for.
     pub(super) async fn remove(&self) -> Backlog {
         self.stop.cancel();
-        *self.claims.lock() = Claims::default();
+        self.subscriptions.release();
         let deadline = Instant::now() + self.config().limits.calls.deadline + CALLS_ENDED_WITHIN;
         let dispatcher = self.dispatcher.lock().take();
-        // First: what waits is discarded, and no worker takes it to the workqueue that is closed next.
+        // First: no worker may take a pending notification to the workqueue, which is closed next.
         let backlog = self.queue.close();
-        // A delivery that waits for room in the workqueue ends by that.
+        // This also ends deliveries that wait for room in the workqueue.
         let keys = self.keys.close();
         if keys > 0 {
             tracing::info!(plugin = self.name(), keys, "removed before every key was reconciled");
@@ -296,13 +329,13 @@ impl RunningPlugin {
         timeout_at(deadline, self.keys.remove()).await.ok();
         self.letters.stop(Instant::now() + LETTERS_WRITTEN_WITHIN).await;
         self.unload(Instant::now() + CALLS_ENDED_WITHIN).await;
-        self.lister.set([]);
+        self.subscriptions.close_lister();
         backlog
     }
 
-    /// Stops its instances, as far as there is time: the host ends, or the plugin is gone, without them too.
+    /// Stops the instances until the deadline; the others are dropped.
     async fn unload(&self, deadline: Instant) {
-        if timeout_at(deadline, self.plugin.unload()).await.is_err() {
+        if timeout_at(deadline, self.plugin().unload()).await.is_err() {
             tracing::warn!(
                 plugin = self.name(),
                 "not every instance was stopped in time; the others were dropped"
@@ -310,44 +343,34 @@ impl RunningPlugin {
         }
     }
 
-    /// Lets calls be made whenever there is something to call and the caches of what it hears of and of what it may
-    /// read are complete. A resource that the server does not serve has nothing to wait for.
+    /// Opens the gate whenever a version is in service and the caches that the plugin reads are complete. Never returns.
     async fn open(&self) {
-        let mut loaded = self.loaded.subscribe();
         loop {
             let round = self.gate.round();
-            if !self.complete().await {
+            if !self.subscriptions.complete().await {
                 self.gate.closed_since(round).await;
                 continue;
             }
-            // The sender lives as long as `self`.
-            loaded.wait_for(|loaded| *loaded).await.ok();
+            self.versions.loaded().await;
             self.gate.open(round);
             self.gate.closed_since(round).await;
         }
     }
 
-    /// Waits until what it reads is complete. False where something that it waits for is to be followed by something else.
-    async fn complete(&self) -> bool {
-        if !self.narrow.lock().is_empty() {
-            return false;
+    /// Delivers every object again whenever a version replaces another one, if the configuration says so. Never returns.
+    async fn replay_after_swaps(self: &Arc<Self>) {
+        let mut swaps = self.plugin().swaps();
+        // The first version receives every object anyway.
+        while swaps.changed().await.is_ok() {
+            if *swaps.borrow_and_update() > 1 && self.config().on_reload == OnReload::Replay {
+                let plugin = Arc::clone(self);
+                off_the_workers(move || plugin.subscriptions.replay_all()).await;
+            }
         }
-        let informers = self.claims.lock().informers();
-        let synced = informers.iter().map(|(_, informer)| informer.wait_synced_or_unserved());
-        join_all(synced).await;
-        informers.iter().all(|(_, informer)| informer.has_synced() || !informer.has_ended())
     }
 }
 
-/// Does what takes its time with every cached object under an informer's lock, where nobody else waits for the thread.
-pub(super) async fn off_the_workers<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-    }
-}
-
-/// Which of several hosts recorded an Event: in a cluster, the name of the pod.
+/// The name of this host in the Events that it records: in a cluster, the name of the pod.
 fn event_instance() -> String {
     std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "informer".to_owned())
 }

@@ -1,4 +1,4 @@
-//! What a plugin is told where another informer takes over a watch.
+//! What a plugin receives when another informer replaces the informer of a watch.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,38 +8,38 @@ use informer_types::{
 };
 use parking_lot::Mutex;
 
-/// Stands between a new informer's listener and the plugin, for as long as the plugin knows states of the informer
-/// before. It makes of the first list what a relist makes of it (C-14): what the plugin knows and what did not change
-/// is not told again, what changed is an update, and what is not there any more, or not selected any more, is a deletion
-/// whose final state is not known. What is newer than anything the informer before had is an addition like any other, and
-/// no part of the first state (C-11): whoever skips that hears of it.
+/// Stands between the listener of a new informer and the plugin while the plugin has received states from the informer before that
+/// the new informer has not reached. It turns the first list into what a relist delivers (C-14): an unchanged object is not
+/// delivered again, a changed object is an update, and an object that is gone, or no longer selected, is a deletion with unknown
+/// final state. An object that is newer than everything the informer before had is a normal addition and not an initial one
+/// (C-11): a plugin with `initial = "skip"` receives it.
 ///
-/// The new informer may be behind the one before. Then what it has is older than what the plugin knows, and is not told:
-/// nothing goes back in time (point 2 of the contract).
+/// The new informer may be behind the one before. States that are older than those the plugin has received are withheld: an
+/// object never goes back in time (point 2 of the contract).
 pub(super) struct Successor {
     source: Source,
-    /// What is kept of an object is kept by both.
+    /// True if both informers keep the same parts of an object.
     alike: bool,
     tracer: Tracer,
-    /// What is newer was never told; none: nothing was told at all.
+    /// The version up to which the informer before delivered everything; `None` if it had not synced.
     until: Option<String>,
     state: Mutex<State>,
 }
 
-/// What the plugin was told by the informer before.
-pub(super) struct Told {
+/// What the plugin has received from the informer before.
+pub(super) struct Received {
     /// The cache of that informer, which has ended.
     pub(super) cached: Vec<Arc<Object>>,
-    /// What that one did not get to say itself: newer than its cache.
-    pub(super) untold: HashMap<ObjectKey, Arc<Object>>,
-    /// That informer had told of everything up to this resource version; none: it had not synced.
+    /// Newer states that the plugin received from the informers before that one.
+    pub(super) newer: HashMap<ObjectKey, Arc<Object>>,
+    /// The version up to which that informer delivered everything; `None` if it had not synced.
     pub(super) until: Option<String>,
-    /// What is kept of an object is kept by both.
+    /// True if both informers keep the same parts of an object.
     pub(super) alike: bool,
 }
 
 struct State {
-    /// What the plugin knows and the new informer has not come to yet.
+    /// The states that the plugin has received and the new informer has not reached.
     known: HashMap<ObjectKey, Arc<Object>>,
     sink: Arc<dyn NotificationSink>,
 }
@@ -47,16 +47,21 @@ struct State {
 // === impl Successor ===
 
 impl Successor {
-    /// `source` is the resource. What is older than what the plugin knows is written to `tracer`, which is about the plugin.
-    pub(super) fn new(source: Source, told: Told, sink: Arc<dyn NotificationSink>, tracer: Tracer) -> Self {
-        let Told { cached, untold, until, alike } = told;
+    /// `source` is the resource. Withheld states are written to the `tracer` of the plugin.
+    pub(super) fn new(
+        source: Source,
+        received: Received,
+        sink: Arc<dyn NotificationSink>,
+        tracer: Tracer,
+    ) -> Self {
+        let Received { cached, newer, until, alike } = received;
         let mut known: HashMap<_, _> = cached.into_iter().map(|object| (object.key(), object)).collect();
-        known.extend(untold);
+        known.extend(newer);
         Self { source, alike, until, tracer, state: Mutex::new(State { known, sink }) }
     }
 
-    /// The new informer had offered all that it had when it had come to this version: what the plugin knows from before
-    /// that is gone. Where versions have no order, so is everything else.
+    /// The new informer has offered every object that exists at this version: an object that the plugin has received in an earlier
+    /// version, and that is not among them, is gone. If the versions have no order, all others are gone too.
     pub(super) fn reached(&self, version: Option<&str>) {
         let reached: Option<ResourceVersion> = version.and_then(|version| version.parse().ok());
         self.end(|object| {
@@ -65,32 +70,31 @@ impl Successor {
         });
     }
 
-    /// The new informer has seen all that the plugin knows: the rest is gone.
+    /// The new informer has reached every state that the plugin has received: all other objects are gone.
     pub(super) fn finish(&self) {
         self.end(|_| true);
     }
 
-    /// The newest version that the new informer has to come to before it can be asked what is gone; none: there is
-    /// nothing to ask, or versions have no order.
+    /// Returns the version that the new informer must reach before [`finish`](Self::finish). Returns `None` if nothing is left, or
+    /// if the versions have no order.
     pub(super) fn awaits(&self) -> Option<ResourceVersion> {
         let state = self.state.lock();
         state.known.values().filter_map(|object| object.resource_version().parse().ok()).max()
     }
 
-    /// Whether the plugin knows a state of this object that the new informer has not come to yet: it may be in no cache, and be
-    /// there.
+    /// Returns true if the plugin has received a state of this object that the new informer has not reached. Such an object may
+    /// exist without being in the cache.
     pub(super) fn knows(&self, key: &ObjectKey) -> bool {
         self.state.lock().known.contains_key(key)
     }
 
-    /// What the plugin knows and the new informer has not come to yet, which is forgotten here; and up to which version it
-    /// was told of everything.
+    /// Takes the states that the new informer has not reached, and the version up to which everything was delivered.
     pub(super) fn take(&self) -> (HashMap<ObjectKey, Arc<Object>>, Option<String>) {
         (std::mem::take(&mut self.state.lock().known), self.until.clone())
     }
 
-    /// What is told from now on is told to this one; first, with the cause `replay`, what `difference` says of each object
-    /// that the plugin knows and the new informer has not come to.
+    /// Delivers to another sink from now on. First, the sink receives the `difference` of each object that the new informer has
+    /// not reached, with the cause `replay`.
     pub(super) fn retarget(
         &self,
         sink: Arc<dyn NotificationSink>,
@@ -116,11 +120,11 @@ impl Successor {
         }
     }
 
-    /// What the plugin is told where it knows this, and the new informer says that.
-    fn tell(&self, before: Arc<Object>, notification: Notification, sink: &dyn NotificationSink) {
+    /// Delivers the notification about an object that the plugin has received in the state `before`.
+    fn deliver(&self, before: Arc<Object>, notification: Notification, sink: &dyn NotificationSink) {
         let Some(new) = state_of(&notification.change) else {
             let change = match &notification.change {
-                // It came and went meanwhile.
+                // Another object of this name came and went meanwhile.
                 Change::Deleted { object, .. } if object.uid() != before.uid() => {
                     Change::Deleted { object: before, final_state_known: false }
                 }
@@ -148,9 +152,8 @@ impl Successor {
         });
     }
 
-    /// An object that the plugin does not know. It is not part of the first state where the one before cannot have seen it
-    /// (C-11).
-    fn tell_new(&self, notification: Notification, sink: &dyn NotificationSink) {
+    /// Delivers the notification about a new object. It is not initial if the informer before cannot have seen it (C-11).
+    fn deliver_new(&self, notification: Notification, sink: &dyn NotificationSink) {
         let cause = match &self.until {
             Some(until) if is_newer(notification.change.object(), until) => relisted(notification.cause),
             _ => notification.cause,
@@ -158,7 +161,7 @@ impl Successor {
         sink.offer(Notification { cause, ..notification });
     }
 
-    /// D-5; where something else is kept of an object, it is another state.
+    /// Returns true if the object is unchanged (D-5). If the informers keep different parts of an object, the parts must be equal.
     fn same(&self, before: &Object, new: &Object) -> bool {
         before.resource_version() == new.resource_version()
             && (self.alike
@@ -168,7 +171,7 @@ impl Successor {
 
 impl NotificationSink for Successor {
     fn offer(&self, notification: Notification) {
-        // Held over the offer: the rest of what is known is told after it or not at all.
+        // The lock is held during the offer: the states that are left are delivered after it or not at all.
         let mut state = self.state.lock();
         let State { known, sink } = &mut *state;
         let key = notification.key();
@@ -178,26 +181,26 @@ impl NotificationSink for Successor {
             }
             Some(_) => {
                 if let Some(before) = known.remove(&key) {
-                    self.tell(before, notification, &**sink);
+                    self.deliver(before, notification, &**sink);
                 }
             }
-            None => self.tell_new(notification, &**sink),
+            None => self.deliver_new(notification, &**sink),
         }
     }
 }
 
-/// A list brought it, but it is not part of the first state.
+/// The cause of an object from a list that is not initial.
 fn relisted(cause: Cause) -> Cause {
     if cause == Cause::Initial { Cause::Relist } else { cause }
 }
 
-/// Where versions have no order it may be: better told than lost.
+/// Returns true if the object may be newer. Versions without an order count as newer: the object must not be lost.
 fn is_newer(object: &Object, than: &str) -> bool {
     let versions = [object.resource_version(), than].map(|version| version.parse::<ResourceVersion>().ok());
     !matches!(versions, [Some(version), Some(than)] if version <= than)
 }
 
-/// The object as it is after the change; none where it is gone.
+/// Returns the object after the change, or `None` if it is gone.
 fn state_of(change: &Change) -> Option<Arc<Object>> {
     match change {
         Change::Added { object } | Change::Updated { new: object, .. } => Some(Arc::clone(object)),
@@ -205,10 +208,10 @@ fn state_of(change: &Change) -> Option<Arc<Object>> {
     }
 }
 
-/// True where the change happened before this state of the object. Of versions without an order it is never said.
+/// Returns true if the change is older than this state of the object. Versions without an order are never older.
 fn is_older(change: &Change, known: &Object) -> bool {
     let object = change.object();
-    // What was deleted does not come back under its UID, and the last state seen of it may be an old one.
+    // A deleted object does not come back under its UID, and its deletion may carry an old state.
     if matches!(change, Change::Deleted { .. }) && object.uid() == known.uid() {
         return false;
     }

@@ -13,7 +13,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn who_does_not_finish_a_request_does_not_hold_up_the_stop() {
+async fn an_unfinished_request_does_not_hold_up_the_stop() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let mut config = config("");
     config.host.admin = Some("127.0.0.1:0".parse().unwrap());
@@ -25,7 +25,7 @@ async fn who_does_not_finish_a_request_does_not_hold_up_the_stop() {
     client.write_all(half.as_bytes()).await.unwrap();
     let mut begun = [0; 12];
     client.read_exact(&mut begun).await.unwrap();
-    assert_eq!(&begun, b"HTTP/1.1 100", "it waits for the body");
+    assert_eq!(&begun, b"HTTP/1.1 100", "the server waits for the body");
 
     timeout(Duration::from_secs(60), app.stop()).await.unwrap();
     server.shutdown().await;

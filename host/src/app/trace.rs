@@ -1,10 +1,10 @@
-//! The last steps of the objects, kept for `informer explain`.
+//! The newest steps of objects, for `informer explain`.
 //!
-//! A step is kept in the bucket of its object's name, and each bucket is a ring: an object that changes all the time pushes
-//! out its own past and that of the few in the same bucket, and nobody else's. There is no table of objects to maintain, so
-//! a step costs a hash, a look at the clock and one short lock, and nothing is allocated for it.
+//! The hash of an object's name chooses a bucket for its steps, and each bucket is a ring: an object that changes all the time
+//! replaces its own old steps and those of the few objects in the same bucket. There is no table of objects to maintain: a
+//! step costs a hash, a look at the clock and one short lock, and allocates nothing.
 //!
-//! What is kept is names, versions and numbers; of a failure, the first words of what the plugin says. Never an object.
+//! A step has names, versions, numbers and the first words of a failure. It never has an object.
 
 use std::{
     collections::VecDeque,
@@ -16,22 +16,22 @@ use std::{
 use informer_types::{Gvr, ObjectKey, TraceSink, Traced};
 use parking_lot::Mutex;
 
-/// Enough for the attempts of one notification for a handful of plugins.
+/// Steps in a bucket: enough for the attempts of one notification for a handful of plugins.
 const BUCKET: usize = 128;
 
-/// Steps of all objects, the newest of each bucket.
+/// The newest steps of each bucket.
 ///
 /// # Bound
-/// As many steps as it was made for, rounded up to whole buckets: 160 bytes each, besides names, which the cache shares as
-/// long as the objects exist, and 256 bytes of each failure. A key of a plugin's own has no more than an object's name has,
-/// 507 bytes. Who makes up many keys pushes out what others would ask for, as many objects do; nothing else.
+/// The number of steps is rounded up to whole buckets. A step has 160 bytes, at most 256 bytes of a failure, and names, which it
+/// shares with the cache while the object exists. A plugin's own key has at most 507 bytes, like the name of an object. A plugin
+/// with many keys can replace the steps of others, as many objects can.
 #[derive(Debug)]
 pub(crate) struct Trace {
     buckets: Box<[Mutex<VecDeque<Recorded>>]>,
     hasher: RandomState,
 }
 
-/// A step, and when it was taken.
+/// A step with its time.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
     pub(crate) at: SystemTime,
@@ -46,7 +46,7 @@ impl Trace {
         Self { buckets: (0..buckets).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
     }
 
-    /// What is kept of one object, and of the keys of its name in the plugins' own workqueues, the oldest first.
+    /// The steps of one object, and of the plugins' own keys with its name, the oldest first.
     pub(crate) fn of(&self, gvr: &Gvr, key: &ObjectKey) -> Vec<Recorded> {
         let bucket = self.bucket(key).lock();
         let own = |step: &&Recorded| {
@@ -57,10 +57,10 @@ impl Trace {
 
     #[expect(
         clippy::indexing_slicing,
-        reason = "there is one bucket at least, and the remainder is below their number"
+        reason = "there is at least one bucket, and the remainder is below the number of buckets"
     )]
     fn bucket(&self, key: &ObjectKey) -> &Mutex<VecDeque<Recorded>> {
-        // Objects of two resources under one name are told apart by who looks.
+        // Objects of several resources with one name share a bucket; `of` distinguishes them.
         let hash = self.hasher.hash_one(key);
         &self.buckets[(hash % self.buckets.len() as u64) as usize]
     }
@@ -69,7 +69,7 @@ impl Trace {
 impl TraceSink for Trace {
     fn record(&self, traced: Traced) {
         let mut bucket = self.bucket(&traced.key).lock();
-        // Within the lock, so that the order is that of the times.
+        // Under the lock, so that the steps are in the order of their times.
         let at = SystemTime::now();
         let oldest = if bucket.len() < BUCKET { None } else { bucket.pop_front() };
         bucket.push_back(Recorded { at, traced });

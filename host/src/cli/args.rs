@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 use informer_types::{Gvr, ObjectKey};
 
 use crate::{
-    commands::dead_letters::Chosen,
+    admin::types::Chosen,
     config::{FILE_NAME, loopback},
 };
 
-/// Where `cargo xtask guests` leaves the example.
+/// The component that `cargo xtask guests` builds for the demo.
 const EXAMPLE_COMPONENT: &str = "target/wasm32-wasip2/plugin/deployments_rust.wasm";
 
 pub(super) const RUN_EXAMPLES: &str = "\
@@ -21,13 +21,13 @@ Examples:
 pub(super) const DEV_EXAMPLES: &str = "\
 Examples:
   informer dev                          the API server alone, on a free port
-  informer dev --config informer.toml   and the plugins of the file; its [cluster] is ignored
-  informer dev --listen 127.0.0.1:6443  on the port you know";
+  informer dev --config informer.toml   with the plugins of the file; its [cluster] is ignored
+  informer dev --listen 127.0.0.1:6443  the API server on a fixed port";
 
 pub(super) const DEMO_EXAMPLES: &str = "\
 Examples:
-  cargo xtask demo                      builds what is needed, then runs this command
-  informer demo --once                  ends by itself, with status 0 if all went as told";
+  cargo xtask demo                      builds what the demo needs, then runs this command
+  informer demo --once                  ends after the demo, with status 0 if every step succeeded";
 
 pub(super) const APISERVER_EXAMPLES: &str = "\
 Examples:
@@ -36,9 +36,9 @@ Examples:
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
-  informer check                        the file and the plugins' components: there, sound, and within their grants
-  informer check --file-only            the file alone: no component is opened
-  informer check --cluster              the cluster too: it must serve what is watched
+  informer check                        checks the file and the components: valid, and within their grants
+  informer check --file-only            checks the file alone and opens no component
+  informer check --cluster              also checks that the cluster serves each watch
   informer check --output json          one object: file, problems, each with a message and its line, plugin or watch";
 
 pub(super) const CONFIG_EXAMPLES: &str = "\
@@ -54,36 +54,36 @@ Examples:
 
 pub(super) const STATUS_EXAMPLES: &str = "\
 Examples:
-  informer status                           the host that runs with the informer.toml here
+  informer status                           the host that runs with ./informer.toml
   informer status --admin 127.0.0.1:8080    the host with this admin address
-  informer status --output json             everything, for a program
+  informer status --output json             all details, for a program
 
 Exit status: 0 all is well, 1 something is wrong or no host answers.";
 
 pub(super) const RELOAD_EXAMPLES: &str = "\
 Examples:
-  informer reload                           informer.toml and every component, whatever happened to them
-  informer reload --plugin deployments      the component of one plugin
+  informer reload                           reads informer.toml and every component again
+  informer reload --plugin deployments      reads the component of one plugin again
   informer reload --admin 127.0.0.1:8080    the host with this admin address
 
-A running host follows its files by itself; this tells it to look now, and says what came of it.
-Exit status: 0 all of it is in force, or will be at the next start; 1 something is refused or no host answers.";
+A running host notices changed files by itself; this command makes it read them now and prints the result.
+Exit status: 0 everything is in force, now or at the next start; 1 something is refused or no host answers.";
 
 pub(super) const LOG_LEVEL_EXAMPLES: &str = "\
 Examples:
-  informer log-level debug --plugin hello       what the plugin `hello` says, from debug on
-  informer log-level default --plugin hello     as the host's own filter says
-  informer log-level info,informer_cache=debug  the host's own filter
-  informer log-level default                    as it was configured
+  informer log-level debug --plugin hello       keeps the lines of `hello` from debug upwards
+  informer log-level default --plugin hello     lets the host's filter decide about `hello`
+  informer log-level info,informer_cache=debug  sets the host's filter
+  informer log-level default                    restores the configured filter
 
 Exit status: 0 done, 1 there is no such level or plugin, or no host answers.";
 
 pub(super) const QUEUES_EXAMPLES: &str = "\
 Examples:
   informer queues                           a line for each plugin
-  informer queues --output json             everything, for a program
+  informer queues --output json             all details, for a program
 
-Exit status: 0 no plugin is in quarantine, 1 one is or no host answers.";
+Exit status: 0 no plugin is in quarantine, 1 a plugin is in quarantine or no host answers.";
 
 pub(super) const DEAD_LETTERS_EXAMPLES: &str = "\
 Examples:
@@ -92,21 +92,21 @@ Examples:
   informer dead-letters replay --all
   informer dead-letters drop --key shop/web --gvr v1/configmaps
 
-Exit status: 0 done, 1 something was refused, there was nothing to do, or no host answers.";
+Exit status: 0 done, 1 a letter was refused, there was no letter, or no host answers.";
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  informer explain v1/pods shop/web                  the object `web` of the namespace `shop`
-  informer explain v1/nodes node-1                   one that has no namespace
-  informer explain v1/pods shop/web --plugin ttl     what it was to one plugin alone
-  informer explain v1/pods shop/web --output json    everything, for a program
+  informer explain v1/pods shop/web                  the object `web` in the namespace `shop`
+  informer explain v1/nodes node-1                   an object without a namespace
+  informer explain v1/pods shop/web --plugin ttl     one plugin only
+  informer explain v1/pods shop/web --output json    all details, for a program
 
-Exit status: 0 something is known of the object, 1 nothing is, nobody watches its resource, or no host answers.";
+Exit status: 0 the host has something about the object, 1 it has nothing, does not watch the resource, or does not answer.";
 
 /// `informer run`
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    /// The configuration to serve.
+    /// The configuration file.
     #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
 }
@@ -114,10 +114,10 @@ pub struct RunArgs {
 /// `informer dev`
 #[derive(Clone, Debug, Args)]
 pub struct DevArgs {
-    /// The configuration whose plugins are served; without it the API server runs alone.
+    /// The configuration file; without it the API server runs alone.
     #[arg(long, env = "INFORMER_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Where the API server listens, on loopback; port 0 is any free one.
+    /// Loopback address of the API server; port 0 means any free port.
     #[arg(long, default_value = "127.0.0.1:0", value_parser = loopback, value_name = "ADDRESS")]
     pub listen: SocketAddr,
 }
@@ -125,10 +125,10 @@ pub struct DevArgs {
 /// `informer demo`
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
-    /// End when the story is told: status 0 if it went as told, 1 if not.
+    /// End after the demo: status 0 if every step succeeded, 1 if not.
     #[arg(long)]
     pub once: bool,
-    /// The component that hears the story.
+    /// The component that receives the notifications.
     #[arg(long, default_value = EXAMPLE_COMPONENT, value_name = "FILE")]
     pub component: PathBuf,
 }
@@ -136,7 +136,7 @@ pub struct DemoArgs {
 /// `informer apiserver`
 #[derive(Clone, Debug, Args)]
 pub struct ApiserverArgs {
-    /// Where it listens, on loopback; port 0 is any free one.
+    /// Loopback address of the API server; port 0 means any free port.
     #[arg(long, default_value = "127.0.0.1:0", value_parser = loopback, value_name = "ADDRESS")]
     pub listen: SocketAddr,
 }
@@ -144,13 +144,13 @@ pub struct ApiserverArgs {
 /// `informer check`
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// The configuration to check.
+    /// The configuration file.
     #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
-    /// Ask the cluster, too, whether it serves what is watched.
+    /// Also check that the cluster serves each watched resource.
     #[arg(long)]
     pub cluster: bool,
-    /// Do not open the plugins' components.
+    /// Check the file alone; open no component.
     #[arg(long)]
     pub file_only: bool,
 }
@@ -175,24 +175,24 @@ pub enum ConfigCommand {
 /// `informer rbac`
 #[derive(Clone, Debug, Args)]
 pub struct RbacArgs {
-    /// The configuration that the host runs with.
+    /// The configuration file of the host.
     #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
-    /// What the roles and their bindings are called.
+    /// Name of the roles and of their bindings.
     #[arg(long, default_value = "informer", value_parser = object_name, value_name = "NAME")]
     pub name: String,
-    /// The ServiceAccount that the host runs as, which is bound to them.
+    /// The ServiceAccount of the host, to which the roles are bound.
     #[arg(long, default_value = "default/informer", value_parser = service_account, value_name = "NAMESPACE/NAME")]
     pub service_account: (String, String),
 }
 
-/// Which running host is asked.
+/// The running host that receives the request.
 #[derive(Clone, Debug, Args)]
 pub struct AdminArgs {
-    /// The configuration of the running host; it names the admin address.
+    /// The configuration file of the running host, which names its admin address.
     #[arg(long, global = true, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
-    /// The admin address of the running host, on loopback; wins over the configuration.
+    /// The admin address of the running host; overrides the configuration.
     #[arg(long, global = true, value_parser = loopback, value_name = "ADDRESS")]
     pub admin: Option<SocketAddr>,
 }
@@ -200,10 +200,10 @@ pub struct AdminArgs {
 /// `informer reload`
 #[derive(Clone, Debug, Args)]
 pub struct ReloadArgs {
-    /// Look at the component of this plugin alone; a version that was tried and failed is tried again.
+    /// Read only the component of this plugin again; a version that failed before is tried again.
     #[arg(long, value_name = "NAME")]
     pub plugin: Option<String>,
-    /// Which host.
+    /// The running host.
     #[command(flatten)]
     pub host: AdminArgs,
 }
@@ -211,13 +211,13 @@ pub struct ReloadArgs {
 /// `informer log-level`
 #[derive(Clone, Debug, Args)]
 pub struct LogLevelArgs {
-    /// trace, debug, info, warn or error, or `default` for what was configured; without --plugin also a whole filter.
+    /// trace, debug, info, warn, error, or `default` for the configured level; without --plugin also a whole filter.
     #[arg(value_name = "LEVEL")]
     pub level: String,
-    /// Of the lines of this plugin alone.
+    /// Change the level of this plugin only.
     #[arg(long, value_name = "NAME")]
     pub plugin: Option<String>,
-    /// Which host.
+    /// The running host.
     #[command(flatten)]
     pub host: AdminArgs,
 }
@@ -225,7 +225,7 @@ pub struct LogLevelArgs {
 /// `informer queues`
 #[derive(Clone, Debug, Args)]
 pub struct QueuesArgs {
-    /// Which host.
+    /// The running host.
     #[command(flatten)]
     pub host: AdminArgs,
 }
@@ -236,13 +236,13 @@ pub struct ExplainArgs {
     /// The resource, as in the configuration: `apps/v1/deployments`, `v1/pods`.
     #[arg(value_name = "GVR")]
     pub gvr: Gvr,
-    /// The object: `namespace/name`, or `name` where it has no namespace.
+    /// The object: `namespace/name`, or `name` if it has no namespace.
     #[arg(value_name = "KEY")]
     pub key: ObjectKey,
-    /// What it was to this plugin alone.
+    /// Explain this plugin only.
     #[arg(long, value_name = "NAME")]
     pub plugin: Option<String>,
-    /// Which host.
+    /// The running host.
     #[command(flatten)]
     pub host: AdminArgs,
 }
@@ -250,47 +250,47 @@ pub struct ExplainArgs {
 /// `informer dead-letters`
 #[derive(Clone, Debug, Args)]
 pub struct DeadLettersArgs {
-    /// What to do with them.
+    /// The action.
     #[command(subcommand)]
     pub command: DeadLettersCommand,
-    /// Which host.
+    /// The running host.
     #[command(flatten)]
     pub host: AdminArgs,
 }
 
-/// What is done with dead letters.
+/// The actions on dead letters.
 #[derive(Clone, Debug, Subcommand)]
 pub enum DeadLettersCommand {
-    /// Shows them, the oldest first.
+    /// Lists the dead letters, the oldest first.
     List(FilterArgs),
-    /// Tells the plugins again: the object as it is now, or its deletion; a key is reconciled again. A letter goes once that
-    /// is acknowledged.
+    /// Delivers objects again in their present state, or their deletion, and reconciles keys again. A letter is deleted once
+    /// the plugin acknowledges it.
     Replay(WhichArgs),
-    /// Forgets them. The objects are told again when they change.
+    /// Deletes the letters. The objects are delivered again only when they change.
     Drop(WhichArgs),
 }
 
-/// Which letters are shown.
+/// The letters that are listed.
 #[derive(Clone, Debug, Args)]
 pub struct FilterArgs {
-    /// Of this plugin alone.
+    /// Letters of this plugin only.
     #[arg(long, value_name = "NAME")]
     pub plugin: Option<String>,
-    /// Of this resource alone, as in the configuration: `v1/pods`. Keys of a reconciler are of none.
+    /// Letters of this resource only, such as `v1/pods`. The keys of a reconciler belong to no resource.
     #[arg(long, value_name = "GVR")]
     pub gvr: Option<String>,
 }
 
-/// Which letters something is done about.
+/// The letters that are replayed or dropped.
 #[derive(Clone, Debug, Args)]
 pub struct WhichArgs {
-    /// Of which plugin and resource.
+    /// Plugin and resource.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// That of this object: `namespace/name`, or `name` without a namespace; or of this key that a reconciler gave up.
+    /// The letter of this object, `namespace/name` or `name`, or of this key of a reconciler.
     #[arg(long, value_name = "KEY", required_unless_present = "all", conflicts_with = "all")]
     pub key: Option<String>,
-    /// All of them.
+    /// All letters.
     #[arg(long)]
     pub all: bool,
 }
@@ -298,14 +298,14 @@ pub struct WhichArgs {
 // === impl WhichArgs ===
 
 impl WhichArgs {
-    /// As the admin endpoint is told.
+    /// The same as a request to the admin endpoint.
     pub fn chosen(self) -> Chosen {
         let Self { filter, key, all } = self;
         Chosen { plugin: filter.plugin, gvr: filter.gvr, key, all }
     }
 }
 
-/// A DNS subdomain, which is what both a role and a ServiceAccount may be called everywhere.
+/// Reads a DNS subdomain: a name that both a role and a ServiceAccount may have.
 fn object_name(text: &str) -> Result<String, String> {
     let label = |label: &str| {
         let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

@@ -16,7 +16,7 @@ fn the_definitions_do_not_contradict_one_another() {
 }
 
 #[test]
-fn every_command_has_examples_and_every_flag_a_word_of_help() {
+fn every_command_has_examples_and_every_flag_has_help() {
     for command in Cli::command().get_subcommands() {
         assert!(
             command.get_about().is_some() && command.get_after_help().is_some(),
@@ -38,9 +38,9 @@ fn the_examples_of_the_help_parse() {
     let lines = helps.iter().flat_map(|help| help.lines()).filter(|line| line.starts_with("  informer "));
     let mut seen = 0;
     for line in lines {
-        // Two blanks separate a command from what is said of it.
+        // Two blanks separate a command from its description.
         let typed = line.trim().split("  ").next().unwrap();
-        // What a shell makes of the rest is not ours.
+        // The shell runs the rest.
         let typed = typed.split(" | ").next().unwrap();
         parse(typed).unwrap_or_else(|error| panic!("{typed}: {error}"));
         seen += 1;
@@ -49,7 +49,7 @@ fn the_examples_of_the_help_parse() {
 }
 
 #[test]
-fn run_reads_informer_toml_here_unless_told_otherwise() {
+fn run_reads_informer_toml_in_the_working_directory_by_default() {
     let Command::Run(run) = parse("informer run").unwrap().command else { panic!() };
     assert_eq!(run.config, std::path::Path::new("informer.toml"));
 
@@ -58,7 +58,7 @@ fn run_reads_informer_toml_here_unless_told_otherwise() {
 }
 
 #[test]
-fn what_every_command_understands_may_stand_on_either_side() {
+fn global_options_may_stand_before_and_after_the_command() {
     for line in
         ["informer --log debug --log-format json check", "informer check --log debug --log-format json"]
     {

@@ -1,151 +1,126 @@
-//! `informer dead-letters`: what plugins gave up, listed, told again or dropped in a running host.
+//! `informer dead-letters`: lists, replays or drops what the host gave up.
 
-mod text;
+use std::fmt::Write;
 
-use informer_dispatch::ObjectRef;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
+use super::output::show;
 use crate::{
-    admin::Client,
+    admin::{
+        Client,
+        types::{Chosen, DeadLetters, Dropped, Replays},
+    },
     cli::{DeadLettersArgs, DeadLettersCommand, Output},
-    commands::output::show,
 };
 
-/// Which letters are meant.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Chosen {
-    /// None: of every plugin.
-    #[serde(default)]
-    pub plugin: Option<String>,
-    /// As in the configuration: `v1/pods`; none: of every resource.
-    #[serde(default)]
-    pub gvr: Option<String>,
-    /// `namespace/name`, or `name`; or a key of the plugin's own, as it is; none: every one.
-    #[serde(default)]
-    pub key: Option<String>,
-    /// That every object is meant has to be said, where something is done about it.
-    #[serde(default)]
-    pub all: bool,
-}
-
-/// Why a letter is not told again; it stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// The configuration changed since.
-    #[error("the plugin does not subscribe to its resource any more; drop the letter")]
-    NotSubscribed,
-    /// Whether the object is there is not known yet.
-    #[error("a list of its resource is not complete yet; try again when it is")]
-    NotSynced,
-    /// A reload made another plugin of it.
-    #[error("the version in service reconciles nothing; drop the letter")]
-    NotReconciling,
-    /// Its own queue is.
-    #[error("the plugin's workqueue is full; try again later")]
-    Full,
-    /// The informer is.
-    #[error("the informer of its resource has stopped")]
-    Stopping,
-}
-
-// === impl Chosen ===
-
-impl Chosen {
-    /// True for this letter.
-    pub fn has(&self, plugin: &str, object: &ObjectRef) -> bool {
-        let is =
-            |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
-        is(&self.plugin, plugin)
-            && is(&self.gvr, &object.source.to_string())
-            && is(&self.key, &object.key.to_string())
-    }
-
-    /// True for this key of the plugin's own. It is of no resource.
-    pub fn has_key(&self, plugin: &str, key: &str) -> bool {
-        let is =
-            |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
-        self.gvr.is_none() && is(&self.plugin, plugin) && is(&self.key, key)
-    }
-
-    /// Why nothing is done, if so.
-    pub fn refused(&self) -> Option<&'static str> {
-        (self.key.is_none() && !self.all).then_some("say which: a key, or all of them")
-    }
-}
-
-/// Asks the running host, and prints the answer. True where it did what was asked for.
+/// Sends the request and prints the answer. Returns true if the host did something and refused nothing, or listed the
+/// letters.
 ///
 /// # Errors
-/// No host answers, it knows no such plugin, or the configuration says that it has no admin endpoint.
+/// No host answers, there is no such plugin, or the configuration switches the admin endpoint off.
 pub async fn run(args: DeadLettersArgs, output: Output) -> anyhow::Result<bool> {
     let DeadLettersArgs { command, host } = args;
     let host = Client::new(&host)?;
-    let (answer, well) = match command {
+    match command {
         DeadLettersCommand::List(filter) => {
             let chosen = Chosen { plugin: filter.plugin, gvr: filter.gvr, ..Chosen::default() };
-            (host.post("/dead-letters/list", &chosen).await?, true)
+            show(&host.post("/dead-letters/list", &chosen).await?, output, list);
+            Ok(true)
         }
-        DeadLettersCommand::Replay(which) => done(host.post("/dead-letters/replay", &which.chosen()).await?),
-        DeadLettersCommand::Drop(which) => done(host.post("/dead-letters/drop", &which.chosen()).await?),
-    };
-    show(&answer, output, text::text);
-    Ok(well)
+        DeadLettersCommand::Replay(which) => {
+            let answer = host.post("/dead-letters/replay", &which.chosen()).await?;
+            show(&answer, output, replays);
+            let Replays { replayed, refused } = answer.value;
+            Ok(refused.is_empty() && !replayed.is_empty())
+        }
+        DeadLettersCommand::Drop(which) => {
+            let answer = host.post("/dead-letters/drop", &which.chosen()).await?;
+            show(&answer, output, dropped);
+            Ok(!answer.value.dropped.is_empty())
+        }
+    }
 }
 
-/// With whether something was done and nothing was refused.
-fn done(answer: Value) -> (Value, bool) {
-    let count = |list: &str| answer.get(list).and_then(Value::as_array).map_or(0, Vec::len);
-    let well = count("refused") == 0 && count("replayed") + count("dropped") > 0;
-    (answer, well)
+/// A line for each letter, and one for its failure.
+fn list(answer: &DeadLetters) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    for letter in &answer.dead_letters {
+        let _ = writeln!(
+            text,
+            "{} {}: {}, given up at {} after {} calls",
+            letter.plugin.as_deref().unwrap_or("?"),
+            letter.object,
+            letter.verb,
+            letter.at.as_deref().unwrap_or("?"),
+            letter.attempts,
+        );
+        // The line breaks of every text of an answer are escaped.
+        let _ = writeln!(text, "  {}", letter.failure.split(r"\n").next().unwrap_or_default());
+    }
+    let mut text = or_nothing(text);
+    for problem in &answer.problems {
+        let _ = writeln!(text, "in memory only: {problem}");
+    }
+    text
+}
+
+fn replays(answer: &Replays) -> String {
+    let mut text = String::new();
+    for letter in &answer.replayed {
+        let _ = writeln!(
+            text,
+            "{} {}: replayed as {}; the letter is deleted once the plugin acknowledges it",
+            letter.plugin, letter.object, letter.verb
+        );
+    }
+    for letter in &answer.refused {
+        let _ = writeln!(text, "{} {}: {}", letter.plugin, letter.object, letter.why);
+    }
+    or_nothing(text)
+}
+
+fn dropped(answer: &Dropped) -> String {
+    let lines = answer.dropped.iter().map(|letter| format!("{} {}: dropped\n", letter.plugin, letter.object));
+    or_nothing(lines.collect())
+}
+
+fn or_nothing(text: String) -> String {
+    if text.is_empty() { "no dead letters\n".to_owned() } else { text }
 }
 
 #[cfg(test)]
 mod tests {
-    use informer_types::Source;
+    use serde_json::json;
 
     use super::*;
 
-    fn object(gvr: &str, key: &str) -> ObjectRef {
-        ObjectRef { source: Source::new(gvr.parse().unwrap()), key: key.parse().unwrap() }
+    #[test]
+    fn each_letter_has_a_line_and_its_failure_another() {
+        let answer = json!({
+            "dead-letters": [{"plugin": "ttl", "object": "v1/pods shop/web", "verb": "update", "attempts": 10,
+                              "at": "2026-01-02T03:04:05Z", "failure": r"trap: unreachable\nbacktrace"}],
+            "problems": ["plugin ttl: the disk is full"],
+        });
+
+        assert_eq!(
+            list(&serde_json::from_value(answer).unwrap()),
+            "ttl v1/pods shop/web: update, given up at 2026-01-02T03:04:05Z after 10 calls\n  trap: unreachable\n\
+             in memory only: plugin ttl: the disk is full\n"
+        );
     }
 
     #[test]
-    fn what_is_not_said_is_every_one_of_it() {
-        let pod = object("v1/pods", "shop/web");
-        assert!(Chosen::default().has("ttl", &pod));
-        for (plugin, gvr, key, expected) in [
-            (Some("ttl"), Some("v1/pods"), Some("shop/web"), true),
-            (Some("tt"), None, None, false),
-            (None, Some("v1/services"), None, false),
-            (None, None, Some("web"), false),
+    fn each_replayed_refused_or_dropped_letter_has_a_line() {
+        let letter = json!({"plugin": "ttl", "object": "v1/pods shop/web", "as": "delete", "why": "not yet"});
+        let shown = |list: &str| serde_json::from_value(json!({ list: [letter] })).unwrap();
+
+        for (list, words) in [
+            ("replayed", "replayed as delete; the letter is deleted once the plugin acknowledges it"),
+            ("refused", "not yet"),
         ] {
-            let text = |text: Option<&str>| text.map(str::to_owned);
-            let chosen = Chosen { plugin: text(plugin), gvr: text(gvr), key: text(key), all: false };
-            assert_eq!(chosen.has("ttl", &pod), expected, "{chosen:?}");
+            assert_eq!(replays(&shown(list)), format!("ttl v1/pods shop/web: {words}\n"));
         }
-    }
-
-    #[test]
-    fn a_key_of_a_plugins_own_is_of_no_resource() {
-        let chosen = |gvr: Option<&str>, key: Option<&str>| Chosen {
-            gvr: gvr.map(str::to_owned),
-            key: key.map(str::to_owned),
-            ..Chosen::default()
-        };
-
-        assert!(chosen(None, None).has_key("ttl", "any key"));
-        assert!(chosen(None, Some("any key")).has_key("ttl", "any key"));
-        assert!(!chosen(None, Some("another")).has_key("ttl", "any key"));
-        assert!(!chosen(Some("v1/pods"), None).has_key("ttl", "any key"));
-    }
-
-    #[test]
-    fn nothing_is_done_to_all_of_them_unless_it_is_said() {
-        let all = Chosen { all: true, ..Chosen::default() };
-        let one = Chosen { key: Some("shop/web".to_owned()), ..Chosen::default() };
-        assert!(Chosen::default().refused().is_some());
-        assert_eq!((all.refused(), one.refused()), (None, None));
+        let answer = serde_json::from_value(json!({ "dropped": [letter] })).unwrap();
+        assert_eq!(dropped(&answer), "ttl v1/pods shop/web: dropped\n");
+        assert_eq!(replays(&Replays::default()), "no dead letters\n");
     }
 }

@@ -1,6 +1,6 @@
-//! `informer demo`: an API server, a component and a story, all in one process.
+//! `informer demo`: an API server, a component and a script of changes, all in one process.
 
-mod story;
+mod script;
 
 use std::{path::Path, sync::Arc};
 
@@ -14,54 +14,55 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     app::{App, Options},
     cli::DemoArgs,
-    commands::dev,
+    commands::{dev, output::print},
     config::{self, Access, Components, Config, Environment, Place},
     connect::connect,
     logging::PluginLog,
 };
-use story::Story;
+use script::Script;
 
 /// The plugin's name on the screen.
 const PLUGIN: &str = "deployments";
 
-/// Prints the component's lines, and lets the story hear them.
-struct Stage(mpsc::UnboundedSender<String>);
+/// Prints the lines of the component, and passes them to the script.
+struct Screen(mpsc::UnboundedSender<String>);
 
-/// Tells the story; with `--once` it ends then, else at the first signal.
+/// Runs the script. With `--once` the demo ends then, otherwise at the first signal.
 ///
 /// # Errors
-/// The story did not go as told, or could not be told at all.
+/// A step of the script fails, or the demo cannot start.
 pub async fn run(args: DemoArgs, config: Config, token: CancellationToken) -> anyhow::Result<()> {
     let server = DevServer::start(informer_devserver::Config::default()).await?;
-    say(&format!("an API server without a cluster, at {}", server.url()));
+    print(&format!("an API server without a cluster, at {}\n", server.url()));
     let url = server.url().parse().context("the embedded API server's own URL")?;
     let connection = connect(&Access::Server(url)).await?;
-    let (lines, heard) = mpsc::unbounded_channel();
-    let mut story = Story::new(connection.client.clone(), heard);
-    story.prologue().await?;
-    let options = Options { connection: Some(connection), log: Arc::new(Stage(lines)), ..Options::default() };
+    let (lines, printed) = mpsc::unbounded_channel();
+    let mut script = Script::new(connection.client.clone(), printed);
+    script.prologue().await?;
+    let options =
+        Options { connection: Some(connection), log: Arc::new(Screen(lines)), ..Options::default() };
     let app = App::start(config, options).await?;
-    let told = tokio::select! {
+    let done = tokio::select! {
         biased;
-        () = token.cancelled() => Err(anyhow::anyhow!("interrupted before the story was told")),
-        told = story.tell() => told,
+        () = token.cancelled() => Err(anyhow::anyhow!("interrupted before the end of the demo")),
+        done = script.run() => done,
     };
-    if told.is_ok() {
-        say("the story went as told");
+    if done.is_ok() {
+        print("every step of the demo succeeded\n");
         if !args.once {
             dev::invite(&server, app.admin_address())?;
-            story.listen_until(&token).await;
+            script.listen_until(&token).await;
         }
     }
     app.stop().await;
     server.shutdown().await;
-    told
+    done
 }
 
-/// The demo's configuration: one watch, one plugin, nothing written to disk but compiled code.
+/// The configuration of the demo: one watch and one plugin. Only compiled code is written to disk.
 ///
 /// # Errors
-/// The component is not there.
+/// There is no component.
 pub fn configuration(component: &Path) -> anyhow::Result<Config> {
     let component = std::path::absolute(component)?;
     if !component.is_file() {
@@ -97,26 +98,22 @@ pub fn configuration(component: &Path) -> anyhow::Result<Config> {
     Ok(config::parse(&text, &place, Components::Present)?)
 }
 
-// === impl Stage ===
+// === impl Screen ===
 
-impl LogSink for Stage {
+impl LogSink for Screen {
     fn enabled(&self, _plugin: &str, level: LogLevel) -> bool {
         level >= LogLevel::Info
     }
 
     fn line(&self, line: &LogLine<'_>) {
-        let said = matches!(line.stream, LogStream::Stdout | LogStream::Log) && line.level == LogLevel::Info;
-        if !said {
+        let is_output =
+            matches!(line.stream, LogStream::Stdout | LogStream::Log) && line.level == LogLevel::Info;
+        if !is_output {
             PluginLog.line(line);
             return;
         }
-        say(&format!("{PLUGIN} | {}", one_line(line.message)));
-        // Nobody listens any more when the story is over.
+        print(&format!("{PLUGIN} | {}\n", one_line(line.message)));
+        // The script may have ended.
         self.0.send(line.message.to_owned()).ok();
     }
-}
-
-#[expect(clippy::print_stdout, reason = "the demo talks to a person")]
-fn say(text: &str) {
-    println!("{text}");
 }

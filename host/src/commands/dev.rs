@@ -1,4 +1,4 @@
-//! `informer dev` and `informer apiserver`: an API server of one's own.
+//! `informer dev` and `informer apiserver`: an embedded API server.
 
 use std::{fs::OpenOptions, io::Write, net::SocketAddr, os::unix::fs::OpenOptionsExt, path::PathBuf};
 
@@ -16,7 +16,7 @@ use crate::{
 /// Runs the embedded API server and, with a configuration, the host against it, until the token is cancelled.
 ///
 /// # Errors
-/// One of them does not start.
+/// The API server or the host does not start.
 pub async fn run(
     config: Option<(Config, PathBuf)>,
     listen: SocketAddr,
@@ -25,7 +25,7 @@ pub async fn run(
 ) -> anyhow::Result<()> {
     let settings = informer_devserver::Config {
         address: listen,
-        // A person who deletes a Deployment expects what it owns to go too.
+        // A person who deletes a Deployment expects its ReplicaSets and pods to go too.
         garbage_collection: true,
         ..informer_devserver::Config::default()
     };
@@ -37,7 +37,7 @@ pub async fn run(
             let options = Options {
                 connection: Some(connection),
                 file: Some(file),
-                // What is kept of objects makes no sense once they are gone.
+                // The objects end with the API server, and the state about them would be stale.
                 adjust: |config| config.host.state_dir = StateDir::Off,
                 ..Options::default()
             };
@@ -58,8 +58,8 @@ pub async fn run(
     Ok(())
 }
 
-/// Tells a person how to talk to the server.
-#[expect(clippy::print_stdout, reason = "the answer to the command")]
+/// Prints what a person can type.
+#[expect(clippy::print_stdout, reason = "the result of the command")]
 pub(crate) fn invite(server: &DevServer, admin: Option<SocketAddr>) -> anyhow::Result<()> {
     let kubeconfig = write_kubeconfig(server)?;
     println!("the API server listens at {}; try:\n", server.url());
@@ -74,20 +74,20 @@ pub(crate) fn invite(server: &DevServer, admin: Option<SocketAddr>) -> anyhow::R
     Ok(())
 }
 
-/// Tells a program.
-#[expect(clippy::print_stdout, reason = "the answer to the command")]
+/// Prints the addresses for a program.
+#[expect(clippy::print_stdout, reason = "the result of the command")]
 fn announce(server: &DevServer, admin: Option<SocketAddr>) -> anyhow::Result<()> {
     let kubeconfig = write_kubeconfig(server)?;
     println!("{}", serde_json::json!({"url": server.url(), "kubeconfig": kubeconfig, "admin": admin}));
     Ok(())
 }
 
-/// Leaves the kubeconfig in the temporary directory, one for each port, for this user only.
+/// Writes the kubeconfig into the temporary directory, one for each port, readable by this user only.
 fn write_kubeconfig(server: &DevServer) -> anyhow::Result<PathBuf> {
     let name = format!("informer-kubeconfig-{}.yaml", server.address().port());
     let path = std::env::temp_dir().join(name);
     let write = || {
-        // Somebody else's file, or a link to one, is never written to.
+        // The file of another user, or a link to one, is never written to.
         std::fs::remove_file(&path).or_else(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Ok(()),
             _ => Err(error),

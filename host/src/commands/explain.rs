@@ -1,35 +1,24 @@
 //! `informer explain`: what every stage of a running host decided about one object.
 
-mod text;
+use std::fmt::Write;
 
 use form_urlencoded::Serializer;
-use informer_types::{Gvr, ObjectKey};
-use serde::Deserialize;
-use serde_json::Value;
 
+use super::output::{show, table};
 use crate::{
-    admin::Client,
+    admin::{
+        Client,
+        types::{Explanation, Step},
+    },
     cli::{ExplainArgs, Output},
-    commands::output::show,
 };
 
-/// The object that is meant.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Asked {
-    /// Its resource.
-    pub gvr: Gvr,
-    /// `namespace/name`, or `name`.
-    #[serde(deserialize_with = "key")]
-    pub key: ObjectKey,
-    /// What it was to this plugin; none: to each.
-    pub plugin: Option<String>,
-}
+const HEADER: [&str; 5] = ["TIME", "STAGE", "PLUGIN", "VERDICT", "DETAIL"];
 
-/// Asks, and prints the answer. True where something is known of the object.
+/// Sends the request and prints the answer. Returns true if the host has anything about the object.
 ///
 /// # Errors
-/// No host answers, it does not watch the resource, or the configuration says that it has no admin endpoint.
+/// No host answers, no watch serves the resource, or the configuration switches the admin endpoint off.
 pub async fn run(args: ExplainArgs, output: Output) -> anyhow::Result<bool> {
     let ExplainArgs { gvr, key, plugin, host } = args;
     let mut query = Serializer::new("/explain?".to_owned());
@@ -38,10 +27,73 @@ pub async fn run(args: ExplainArgs, output: Output) -> anyhow::Result<bool> {
         query.append_pair("plugin", plugin);
     }
     let answer = Client::new(&host)?.get(&query.finish()).await?;
-    show(&answer, output, text::text);
-    Ok(answer.get("known") == Some(&Value::Bool(true)))
+    show(&answer, output, text);
+    Ok(answer.value.known)
 }
 
-fn key<'de, D: serde::Deserializer<'de>>(text: D) -> Result<ObjectKey, D::Error> {
-    String::deserialize(text)?.parse().map_err(serde::de::Error::custom)
+/// The place of the object, then a table of its steps.
+fn text(answer: &Explanation) -> String {
+    let mut text = format!("{} {}: {}\n", answer.gvr, answer.key, answer.cache);
+    // Writing to a string does not fail.
+    for plugin in &answer.plugins {
+        let _ = writeln!(text, "  {}: {}", plugin.plugin, plugin.stands);
+    }
+    let steps: Vec<Vec<String>> = answer.steps.iter().map(row).collect();
+    if !steps.is_empty() {
+        text.push('\n');
+        for line in table(&HEADER, &steps) {
+            let _ = writeln!(text, "{line}");
+        }
+    } else if let Some(why) = &answer.no_steps {
+        let _ = writeln!(text, "{why}");
+    }
+    text
+}
+
+fn row(step: &Step) -> Vec<String> {
+    let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    let Step { at, stage, plugin, verdict, detail, .. } = step;
+    vec![or_dash(at), stage.clone(), or_dash(plugin), verdict.clone(), detail.clone()]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(answer: serde_json::Value) -> String {
+        text(&serde_json::from_value(answer).unwrap())
+    }
+
+    #[test]
+    fn the_place_of_the_object_comes_first_and_each_step_is_a_line_of_a_table() {
+        let answer = json!({
+            "gvr": "v1/pods", "key": "shop/web", "cache": "in the cache at version 12",
+            "plugins": [{"plugin": "ttl", "stands": "nothing is pending"}],
+            "steps": [
+                {"at": "2026-01-02T03:04:05.000001Z", "stage": "indexer", "plugin": null, "verdict": "replaced", "detail": "11 by 12"},
+                {"at": "2026-01-02T03:04:05.000002Z", "stage": "filter", "plugin": "ttl", "verdict": "dropped", "detail": "by `labels`"},
+            ],
+        });
+
+        assert_eq!(
+            shown(answer).lines().collect::<Vec<_>>(),
+            [
+                "v1/pods shop/web: in the cache at version 12",
+                "  ttl: nothing is pending",
+                "",
+                "TIME                         STAGE    PLUGIN  VERDICT   DETAIL",
+                "2026-01-02T03:04:05.000001Z  indexer  -       replaced  11 by 12",
+                "2026-01-02T03:04:05.000002Z  filter   ttl     dropped   by `labels`",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_answer_without_steps_has_the_reason() {
+        let answer = json!({"gvr": "v1/pods", "key": "web", "cache": "not in the cache", "no-steps": "the trace is off"});
+
+        assert_eq!(shown(answer), "v1/pods web: not in the cache\nthe trace is off\n");
+    }
 }

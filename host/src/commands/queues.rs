@@ -1,49 +1,36 @@
-//! `informer queues`: what waits for each plugin of a running host.
+//! `informer queues`: what is pending for each plugin of a running host.
 
 use std::fmt::Write;
 
-use serde_json::Value;
-
+use super::output::{show, table};
 use crate::{
-    admin::Client,
+    admin::{
+        Client,
+        types::{PluginQueue, Queues},
+    },
     cli::{Output, QueuesArgs},
-    commands::output::{entries, show, table},
 };
 
-/// The columns, and the keys of the answer they show.
-const COLUMNS: [(&str, &str); 9] = [
-    ("PLUGIN", "plugin"),
-    ("DELIVERY", "delivery"),
-    ("PENDING", "pending"),
-    ("WAITING", "waiting"),
-    ("IN-FLIGHT", "in-flight"),
-    ("OLDEST", "oldest-ms"),
-    ("RATE", "rate"),
-    ("RETRIED", "retried"),
-    ("DEAD-LETTERS", LETTERS),
-];
+const HEADER: [&str; 9] =
+    ["PLUGIN", "DELIVERY", "PENDING", "WAITING", "IN-FLIGHT", "OLDEST", "RATE", "RETRIED", "DEAD-LETTERS"];
 
-const LETTERS: &str = "dead-letters";
-
-/// Asks, and prints the answer. True where neither a plugin nor its reconciler is in quarantine.
+/// Sends the request and prints the answer. Returns true if neither a plugin nor a reconciler is in quarantine.
 ///
 /// # Errors
-/// No host answers, or the configuration says that it has no admin endpoint.
+/// No host answers, or the configuration switches the admin endpoint off.
 pub async fn run(args: QueuesArgs, output: Output) -> anyhow::Result<bool> {
     let answer = Client::new(&args.host)?.get("/queues").await?;
     show(&answer, output, text);
-    let is_well = |of: &Value| of.get("quarantine").is_none_or(Value::is_null);
-    Ok(entries(&answer, "queues").all(|queue| is_well(queue) && queue.get("reconciler").is_none_or(is_well)))
+    let Queues { queues } = answer.value;
+    Ok(queues.iter().all(|one| quarantines(one).next().is_none()))
 }
 
-/// A table, and below each line what is wrong.
-fn text(answer: &Value) -> String {
-    let rows: Vec<Vec<String>> = entries(answer, "queues")
-        .map(|queue| COLUMNS.iter().map(|(_, key)| cell(queue, key)).collect())
-        .collect();
+/// A table, with the troubles of each plugin below its line.
+fn text(answer: &Queues) -> String {
+    let rows: Vec<Vec<String>> = answer.queues.iter().map(row).collect();
     let mut text = String::new();
-    let trouble = std::iter::once(None).chain(entries(answer, "queues").map(Some));
-    for (row, queue) in table(&COLUMNS.map(|(name, _)| name), &rows).into_iter().zip(trouble) {
+    let below = std::iter::once(None).chain(answer.queues.iter().map(Some));
+    for (row, queue) in table(&HEADER, &rows).into_iter().zip(below) {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{row}");
         for line in queue.into_iter().flat_map(troubles) {
@@ -53,36 +40,39 @@ fn text(answer: &Value) -> String {
     text
 }
 
-fn troubles(queue: &Value) -> Vec<String> {
-    let quarantine = |of: &Value| Some(of.get("quarantine")?.get("text")?.as_str()?.to_owned());
-    let reconciler = queue.get("reconciler").and_then(quarantine);
-    let reconciler = reconciler.map(|text| format!("its reconciler is {text}"));
-    let behind = queue.get("behind") == Some(&Value::Bool(true));
-    let behind = behind.then_some("more changes wait than its capacity: they merge for a while");
-    let paused = queue.get("paused") == Some(&Value::Bool(true));
-    let paused = paused.then_some("no calls are made yet: the plugin or a cache it reads is not ready");
-    let other = [behind, paused].into_iter().flatten().map(str::to_owned);
-    [quarantine(queue), reconciler].into_iter().flatten().chain(other).collect()
+fn row(PluginQueue { plugin, queue, reconciler }: &PluginQueue) -> Vec<String> {
+    let or_dash = |cell: Option<String>| cell.unwrap_or_else(|| "-".to_owned());
+    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+    let seconds = |millis: u64| format!("{:.1}s", millis as f64 / 1_000.0);
+    let keys = reconciler.as_ref().map_or(0, |reconciler| reconciler.dropped_keys);
+    vec![
+        plugin.clone(),
+        queue.delivery.clone(),
+        queue.pending.to_string(),
+        queue.waiting.to_string(),
+        queue.in_flight.to_string(),
+        or_dash(queue.oldest_ms.map(seconds)),
+        or_dash(queue.rate.map(|rate| format!("{rate:?}/s"))),
+        queue.retried.to_string(),
+        (queue.dead_letters + keys).to_string(),
+    ]
 }
 
-/// Those of events and those of keys.
-fn letters(queue: &Value) -> String {
-    let keys = queue.get("reconciler").and_then(|reconciler| reconciler.get("dropped-keys"));
-    let both = [queue.get(LETTERS), keys].into_iter().flatten().filter_map(Value::as_u64);
-    both.sum::<u64>().to_string()
+/// The quarantine of the plugin and that of its reconciler, in words.
+fn quarantines(of: &PluginQueue) -> impl Iterator<Item = String> {
+    let handler = of.queue.quarantine.as_ref().map(|quarantine| quarantine.text.clone());
+    let reconciler = of.reconciler.as_ref().and_then(|reconciler| reconciler.quarantine.as_ref());
+    let reconciler = reconciler.map(|quarantine| format!("its reconciler is {}", quarantine.text));
+    handler.into_iter().chain(reconciler)
 }
 
-fn cell(queue: &Value, key: &str) -> String {
-    match queue.get(key) {
-        _ if key == LETTERS => letters(queue),
-        None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Number(number)) if key == "oldest-ms" => {
-            format!("{:.1}s", number.as_f64().unwrap_or_default() / 1_000.0)
-        }
-        Some(Value::Number(number)) if key == "rate" => format!("{number}/s"),
-        Some(other) => other.to_string(),
-    }
+fn troubles(of: &PluginQueue) -> Vec<String> {
+    let others = [
+        (of.queue.behind, "more changes are pending than its capacity: they merge until it has caught up"),
+        (of.queue.paused, "no calls are made yet: the plugin or a cache that it reads is not ready"),
+    ];
+    let others = others.into_iter().filter(|(is, _)| *is).map(|(_, text)| text.to_owned());
+    quarantines(of).chain(others).collect()
 }
 
 #[cfg(test)]
@@ -92,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_plugin_is_a_line_of_the_table_and_what_is_wrong_stands_below() {
+    fn each_plugin_is_a_line_of_the_table_with_its_troubles_below() {
         let answer = json!({"queues": [
             {"plugin": "ttl", "delivery": "latest", "pending": 12, "waiting": 3, "in-flight": 1, "oldest-ms": 1540,
              "rate": 2.5, "retried": 7, "dead-letters": 2, "quarantine": {"text": "in quarantine for 7 s"}},
@@ -102,16 +92,16 @@ mod tests {
         ]});
 
         assert_eq!(
-            text(&answer).lines().collect::<Vec<_>>(),
+            text(&serde_json::from_value(answer).unwrap()).lines().collect::<Vec<_>>(),
             [
                 "PLUGIN  DELIVERY  PENDING  WAITING  IN-FLIGHT  OLDEST  RATE   RETRIED  DEAD-LETTERS",
                 "ttl     latest    12       3        1          1.5s    2.5/s  7        2",
                 "  in quarantine for 7 s",
                 "echo    every     0        0        0          -       -      0        5",
                 "  its reconciler is in quarantine for 9 s",
-                "  more changes wait than its capacity: they merge for a while",
+                "  more changes are pending than its capacity: they merge until it has caught up",
             ]
         );
-        assert_eq!(text(&json!({})).lines().count(), 1);
+        assert_eq!(text(&Queues::default()).lines().count(), 1);
     }
 }

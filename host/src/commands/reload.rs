@@ -1,42 +1,38 @@
-//! `informer reload`: a running host looks at its files again, and says what it did.
+//! `informer reload`: lets a running host read its files now.
 
 use std::fmt::Write;
 
-use anyhow::Context;
-use serde_json::Value;
-
+use super::output::show;
 use crate::{
-    admin::{Client, ReloadRequest},
+    admin::{
+        Client,
+        types::{ReloadRequest, Report},
+    },
     cli::{Output, ReloadArgs},
-    commands::output::{entries, show},
 };
 
-/// Asks, and prints what came of it. True where everything that the files say is in force, but for what needs a
-/// restart.
+/// Sends the request and prints the report. Returns true if the files are in force, except for keys that need a restart.
 ///
 /// # Errors
-/// No host answers, or it takes no reloads.
+/// No host answers, or the host takes no reload now.
 pub async fn run(args: ReloadArgs, output: Output) -> anyhow::Result<bool> {
     let client = Client::new(&args.host)?;
     let report = client.post_and_wait("/reload", &ReloadRequest { plugin: args.plugin }).await?;
     show(&report, output, text);
-    report.get("ok").and_then(Value::as_bool).context("the host's answer does not say whether it went well")
+    Ok(report.value.is_ok())
 }
 
-fn text(report: &Value) -> String {
+fn text(report: &Report) -> String {
     let mut text = String::new();
-    for problem in entries(report, "problems").filter_map(Value::as_str) {
+    for problem in &report.problems {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{problem}");
     }
     if !text.is_empty() {
-        text.push_str("nothing was changed: the configuration in force goes on\n");
+        text.push_str("nothing was changed: the configuration in force stays\n");
     }
-    for change in entries(report, "changes") {
-        let word = |key: &str| change.get(key).and_then(Value::as_str).unwrap_or_default();
-        let _ = write!(text, "{} {}: {}", word("kind"), word("name"), word("verdict").replace('-', " "));
-        let detail = word("detail");
-        let _ = if detail.is_empty() { writeln!(text) } else { writeln!(text, ": {detail}") };
+    for change in &report.changes {
+        let _ = writeln!(text, "{change}");
     }
     if text.is_empty() { "nothing has changed\n".to_owned() } else { text }
 }
@@ -47,6 +43,10 @@ mod tests {
 
     use super::*;
 
+    fn shown(report: serde_json::Value) -> String {
+        text(&serde_json::from_value(report).unwrap())
+    }
+
     #[test]
     fn each_change_is_a_line() {
         let report = json!({"ok": false, "problems": [], "changes": [
@@ -55,19 +55,19 @@ mod tests {
         ]});
 
         assert_eq!(
-            text(&report),
+            shown(report),
             "plugin ttl: removed: 3 notifications discarded\nkey [host] admin: needs restart\n"
         );
     }
 
     #[test]
-    fn a_bad_file_is_told_with_what_it_means() {
+    fn the_problems_of_a_file_are_followed_by_their_consequence() {
         let report = json!({"ok": false, "problems": ["informer.toml:3:1: qps: ..."], "changes": []});
 
         assert_eq!(
-            text(&report),
-            "informer.toml:3:1: qps: ...\nnothing was changed: the configuration in force goes on\n"
+            shown(report),
+            "informer.toml:3:1: qps: ...\nnothing was changed: the configuration in force stays\n"
         );
-        assert_eq!(text(&json!({"ok": true, "problems": [], "changes": []})), "nothing has changed\n");
+        assert_eq!(shown(json!({"ok": true, "problems": [], "changes": []})), "nothing has changed\n");
     }
 }

@@ -1,21 +1,20 @@
-//! `informer status`: how a running host is doing, asked at its admin endpoint.
+//! `informer status`: the state of a running host.
 
 mod text;
 
+use super::output::show;
 use crate::{
-    admin::Client,
+    admin::{Client, types::Status},
     cli::{AdminArgs, Output},
-    commands::output::show,
 };
 
-/// Asks, and prints the answer. True where all is well: the host is ready, and nothing it does fails.
+/// Sends the request and prints the answer. Returns true if the host is ready and nothing it does fails.
 ///
 /// # Errors
-/// No host answers, or the configuration says that it has no admin endpoint.
+/// No host answers, or the configuration switches the admin endpoint off.
 pub async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool> {
     let client = Client::new(&args)?;
-    let status = client.get("/status").await?;
-    show(&status, output, |status| text::text(status, client.address()));
-    Ok(text::sentences(&status, "unready").next().is_none()
-        && text::sentences(&status, "degraded").next().is_none())
+    let answer = client.get::<Status>("/status").await?;
+    show(&answer, output, |status| text::text(status, client.address()));
+    Ok(answer.value.is_well())
 }

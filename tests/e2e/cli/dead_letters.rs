@@ -116,7 +116,7 @@ async fn dead_letters_survive_a_restart_and_a_command_replays_or_drops_them() {
         (replayed.status, replayed.stdout.as_str()),
         (
             Some(0),
-            "fussy v1/configmaps default/a: told again as add; the letter goes once it is acknowledged\n"
+            "fussy v1/configmaps default/a: replayed as add; the letter is deleted once the plugin acknowledges it\n"
         )
     );
     let replayed_line = host.running.logged("add default/a ").await;
@@ -126,7 +126,7 @@ async fn dead_letters_survive_a_restart_and_a_command_replays_or_drops_them() {
 
     // The replay of a deleted object delivers the deletion.
     let replayed = host.dead_letters(&["replay", "--plugin", "fussy", "--key", "default/b"]).await;
-    assert!(replayed.stdout.contains("told again as delete"), "{}{}", replayed.stdout, replayed.stderr);
+    assert!(replayed.stdout.contains("replayed as delete"), "{}{}", replayed.stdout, replayed.stderr);
     let replayed_line = host.running.logged("delete default/b ").await;
     assert!(replayed_line.contains(" unknown 1 "), "{replayed_line}");
     host.listed("one letter", |list| letters(list) == 1).await;
@@ -305,7 +305,7 @@ async fn keys_that_were_given_up_survive_a_restart_and_a_command_replays_or_drop
     host.listed("the keys of the run before", |list| keys(list) == 2).await;
     let replayed = host.dead_letters(&["replay", "--key", "default/bad-1"]).await;
     let replayed_line =
-        "fussy key default/bad-1: told again as reconcile; the letter goes once it is acknowledged\n";
+        "fussy key default/bad-1: replayed as reconcile; the letter is deleted once the plugin acknowledges it\n";
     assert_eq!((replayed.status, replayed.stdout.as_str()), (Some(0), replayed_line), "{}", replayed.stderr);
     host.running.logged("reconcile default/bad-1 attempt 1").await;
     host.listed("one key", |list| keys(list) == 1).await;

@@ -39,7 +39,7 @@ async fn the_demo_prints_its_story_and_succeeds() {
             finished.stdout
         );
     }
-    assert!(finished.stdout.ends_with("the story went as told\n"), "{}", finished.stdout);
+    assert!(finished.stdout.ends_with("every step of the demo succeeded\n"), "{}", finished.stdout);
     // A late line on a busy machine is a warning only.
     assert!(finished.stderr.lines().all(|line| line.contains(" WARN ")), "{}", finished.stderr);
 }
@@ -52,11 +52,11 @@ async fn a_component_that_prints_other_lines_fails_the_demo() {
 
     assert_eq!(finished.status, Some(1), "{}", finished.stdout);
     assert!(
-        finished.stderr.contains("informer: the component said `start {}`, the story wants `"),
+        finished.stderr.contains("informer: the component printed `start {}` instead of `"),
         "{}",
         finished.stderr
     );
-    assert!(!finished.stdout.contains("the story went as told"), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("every step of the demo succeeded"), "{}", finished.stdout);
 }
 
 #[tokio::test]

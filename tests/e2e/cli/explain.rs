@@ -130,9 +130,9 @@ async fn explain_reports_the_verdict_of_each_stage_for_each_plugin() {
     assert_eq!(answer["version"], answer["steps"][0]["version"]);
     assert_eq!(
         stands(&answer, "picky"),
-        "not selected: its `labels` excludes the object as it is; nothing waits for it"
+        "not selected: its `labels` excludes the object in its present state; nothing is pending"
     );
-    assert_eq!(stands(&answer, "echo"), "selected; nothing waits for it");
+    assert_eq!(stands(&answer, "echo"), "selected; nothing is pending");
 
     let text = host.explain(&[GVR, "default/web"]).await;
     let first = format!("{GVR} default/web: in the cache at version {}", answer["version"].as_str().unwrap());
@@ -162,7 +162,7 @@ async fn an_object_outside_the_namespaces_of_a_subscription_is_explained_by_that
 
     assert_eq!(
         stands(&answer, "system"),
-        "not selected: its `namespaces` excludes the object as it is; nothing waits for it"
+        "not selected: its `namespaces` excludes the object in its present state; nothing is pending"
     );
     assert_eq!(answer["plugins"][0]["excluded-by"], "namespaces");
     assert!(steps.is_empty(), "{steps:?}");
@@ -195,7 +195,7 @@ async fn explain_reports_the_key_of_the_object_in_the_workqueue_of_a_plugin() {
     assert_eq!(failures, [(&1.into(), &failure(1)), (&2.into(), &failure(2))]);
     assert_eq!(
         stands(&answer, "controller"),
-        "selected; nothing waits for it; its key is a dead letter (2 calls): handler: failure 2 of default/web"
+        "selected; nothing is pending; its key is a dead letter (2 calls): handler: failure 2 of default/web"
     );
     let text = host.explain(&[GVR, "default/web"]).await.stdout;
     for words in [
@@ -276,8 +276,8 @@ async fn a_dead_letter_explains_its_object_even_without_recorded_steps() {
     let text =
         until("a dead letter", &arguments, |answer| answer.stdout.contains("dead letter")).await.stdout;
 
-    assert!(text.contains("  flaky: selected; nothing waits for it; dead letter of add (1 calls): handler: failure 1 for default/web\n"), "{text}");
-    assert!(text.ends_with("no steps are remembered: [host] trace = 0 switches it off\n"), "{text}");
+    assert!(text.contains("  flaky: selected; nothing is pending; dead letter of add (1 calls): handler: failure 1 for default/web\n"), "{text}");
+    assert!(text.ends_with("no steps are kept: [host] trace = 0 switches them off\n"), "{text}");
     host.stop().await;
 }
 
@@ -291,7 +291,7 @@ async fn an_unknown_name_is_reported_with_a_suggestion() {
     let expected = "v1/configmaps web: not in the cache of v1/configmaps; did you mean `default/web`?\n";
     assert_eq!(unknown.status, Some(1));
     assert!(unknown.stdout.starts_with(expected), "{}", unknown.stdout);
-    assert!(unknown.stdout.ends_with("\nno stage saw it of late\n"), "{}", unknown.stdout);
+    assert!(unknown.stdout.ends_with("\nno stage has seen it lately\n"), "{}", unknown.stdout);
 
     for (arguments, expected) in [
         (

@@ -72,7 +72,7 @@ async fn reload_prints_its_result_and_returns_it_as_exit_status() {
         "{}",
         refused.stdout
     );
-    assert!(refused.stdout.ends_with("nothing was changed: the configuration in force goes on\n"));
+    assert!(refused.stdout.ends_with("nothing was changed: the configuration in force stays\n"));
     host.stop().await;
 }
 

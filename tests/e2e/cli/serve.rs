@@ -29,7 +29,7 @@ async fn run_serves_until_sigterm_and_then_succeeds() {
 
     host.signal("TERM").await;
 
-    host.logged("stopping: the calls in hand are finished").await;
+    host.logged("stopping: the calls in flight finish").await;
     // The host calls the component's `stop` before its last log line.
     host.logged(": stop ").await;
     host.logged("informer::app: stopped").await;
@@ -89,7 +89,7 @@ async fn sighup_reloads_all_files_and_ends_nothing() {
     fs::write(&source, "not wasm").unwrap();
     fs::write(&path, configuration(&server, &source, "off")).unwrap();
     let mut host = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
-    let refused = "the plugin cannot be loaded; mend its file and it is tried again";
+    let refused = "the plugin cannot be loaded; correct its file and it is tried again";
     host.logged(refused).await;
 
     // The host tries a file that failed again only if the file changed or a reload is requested.

@@ -168,7 +168,7 @@ async fn a_bad_file_changes_nothing_and_is_reported_until_it_is_repaired() {
         "{report:?}"
     );
     let degraded = stage.host.degraded();
-    assert!(degraded[0].starts_with("the configuration in force goes on: "), "{degraded:?}");
+    assert!(degraded[0].starts_with("the configuration in force stays: "), "{degraded:?}");
     assert!(stage.host.unready().is_empty());
     stage.receives("a", "three").await;
 

@@ -1,4 +1,4 @@
-//! One informer that takes over from another, or does not.
+//! An informer that replaces another one, or does not.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::{
     connect::connect,
 };
 
-/// What must happen happens within this; a busy machine gets time.
+/// Time for something that must happen, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One plugin without a component that hears of ConfigMaps: its queue takes in what it is told.
+/// One plugin without a component that subscribes to ConfigMaps: its queue receives notifications.
 pub(in crate::app) fn config(watch: &str) -> Config {
     let text = format!(
         "[host]\nadmin = \"off\"\nstate-dir = \"off\"\n[[watch]]\ngvr = \"v1/configmaps\"\n{watch}\n\
@@ -35,7 +35,7 @@ pub(in crate::app) async fn start(server: &DevServer, config: Config) -> App {
     app
 }
 
-/// A host whose informer is to give way to another one, and nobody has begun it.
+/// A host with an informer that is to replace another one, before the succession begins.
 struct Stage {
     server: DevServer,
     app: App,
@@ -71,39 +71,39 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn a_changed_watch_takes_over_once_it_has_synced() {
+async fn the_informer_of_a_changed_watch_replaces_the_one_before_once_it_has_synced() {
     let stage = Stage::new().await;
 
     timeout(PATIENCE, stage.succeed()).await.unwrap();
 
     assert!(stage.old.has_ended() && stage.new.has_synced());
-    let unit = stage.app.applier.units().find("a").unwrap();
-    assert!(unit.other_than(&stage.new).is_none());
+    let plugin = stage.app.applier.plugins().find("a").unwrap();
+    assert!(plugin.other_than(&stage.new).is_none());
     assert!(stage.app.applier.hold().await.successions.is_empty());
     stage.end().await;
 }
 
 #[tokio::test]
-async fn one_that_failed_before_it_took_over_leaves_the_one_before_in_service() {
+async fn an_informer_that_fails_before_it_has_synced_leaves_the_one_before_in_service() {
     let stage = Stage::new().await;
-    // As a bug would end it.
+    // A bug of the host would end it in this way.
     stage.app.factory.stop(&stage.new).await;
 
     timeout(PATIENCE, stage.succeed()).await.unwrap();
 
     assert!(!stage.old.has_ended());
-    let unit = stage.app.applier.units().find("a").unwrap();
-    assert!(unit.other_than(&stage.new).is_some(), "it hears through the one before");
+    let plugin = stage.app.applier.plugins().find("a").unwrap();
+    assert!(plugin.other_than(&stage.new).is_some(), "it still uses the informer before");
     stage.end().await;
 }
 
 #[tokio::test]
-async fn a_stop_ends_the_wait_for_its_turn() {
+async fn cancelling_a_succession_ends_its_wait() {
     let stage = Stage::new().await;
     let turn = stage.app.applier.hold().await;
     let succeeding = tokio::spawn(stage.succeed());
     assert!(stage.new.wait_synced().await);
-    // As far as it comes.
+    // It runs as far as it can.
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
     }
@@ -118,7 +118,7 @@ async fn a_stop_ends_the_wait_for_its_turn() {
 }
 
 #[tokio::test]
-async fn what_is_being_applied_goes_on_though_nobody_waits_for_it() {
+async fn a_configuration_is_applied_to_its_end_even_if_the_future_is_dropped() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let app = start(&server, config("")).await;
     let mut new = config("");
@@ -131,21 +131,21 @@ async fn what_is_being_applied_goes_on_though_nobody_waits_for_it() {
 
     let applied = timeout(PATIENCE, app.applier.hold()).await.unwrap();
 
-    assert_eq!(applied.config.as_ref().unwrap().plugins.len(), 2, "it had ended before its turn was over");
-    assert!(app.applier.units().find("b").is_some());
+    assert_eq!(applied.config.as_ref().unwrap().plugins.len(), 2, "it was applied before the next turn");
+    assert!(app.applier.plugins().find("b").is_some());
     drop(applied);
     app.stop().await;
     server.shutdown().await;
 }
 
-/// Its key is another one than that of the informer it replaces: the selector is part of it.
+/// The two informers have different keys, because the selector is part of the key.
 #[tokio::test]
-async fn until_it_takes_over_the_cache_of_the_one_before_is_what_is_read() {
+async fn until_the_new_informer_has_synced_the_cache_of_the_one_before_is_read() {
     let stage = Stage::new().await;
 
     let gvr = &stage.old.key().gvr;
     assert!(matches!(&*stage.app.factory.superseded(), [one] if one.is(&stage.old)));
     assert!(matches!(&*stage.app.factory.informers(), [one] if one.is(&stage.new)));
-    assert!(stage.app.lister(gvr).unwrap().has_synced(), "the new one has only begun");
+    assert!(stage.app.lister(gvr).unwrap().has_synced(), "the new informer has only begun");
     stage.end().await;
 }

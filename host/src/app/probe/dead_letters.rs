@@ -1,99 +1,115 @@
-//! What plugins gave up.
+//! Dead letters: listed, replayed and dropped.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
-use informer_dispatch::{DeadLetter, ObjectRef, workqueue::DroppedKey};
+use informer_dispatch::{DeadLetter, workqueue::DroppedKey};
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
-use super::RunningPlugin;
-use crate::commands::dead_letters::Chosen;
+use crate::{
+    admin::types::{
+        self, Chosen, DeadLetters, Dropped, DroppedLetter, LostNotification, Refused, Replayed, Replays,
+    },
+    app::running_plugin::RunningPlugin,
+};
 
-/// What is called with a key.
+/// The verb of a call with a key.
 const RECONCILE: &str = "reconcile";
 
-/// Why letters are in memory only, a sentence for each plugin.
-pub(super) fn problems(units: &[Arc<RunningPlugin>]) -> Vec<String> {
-    let why = |unit: &Arc<RunningPlugin>| {
-        let why = unit.letters_problem()?;
-        Some(format!("plugin {}: its dead letters are in memory only: {why}", unit.name()))
+/// Returns why letters are in memory only, one sentence for each plugin.
+pub(super) fn problems(plugins: &[Arc<RunningPlugin>]) -> Vec<String> {
+    let why = |plugin: &Arc<RunningPlugin>| {
+        let why = plugin.letters().problem()?;
+        Some(format!("plugin {}: its dead letters are in memory only: {why}", plugin.name()))
     };
-    units.iter().filter_map(why).collect()
+    plugins.iter().filter_map(why).collect()
 }
 
-pub(in crate::app) fn dead_letter(letter: &DeadLetter) -> Value {
-    json!({
-        "object": letter.object.to_string(), "verb": letter.verb, "cause": letter.cause.as_str(),
-        "uid": letter.uid, "resource-version": letter.resource_version,
-        "attempts": letter.attempts, "failure": letter.failure.to_string(),
-        "at": Timestamp::try_from(letter.at).ok().map(|at| at.to_string()),
-    })
+pub(super) fn dead_letter(letter: &DeadLetter) -> types::DeadLetter {
+    types::DeadLetter {
+        plugin: None,
+        object: letter.object.to_string(),
+        verb: letter.verb.to_owned(),
+        notification: Some(LostNotification {
+            cause: letter.cause.as_str().to_owned(),
+            uid: (*letter.uid).to_owned(),
+            resource_version: (*letter.resource_version).to_owned(),
+        }),
+        attempts: letter.attempts,
+        failure: letter.failure.to_string(),
+        at: shown(letter.at),
+    }
 }
 
-/// A key that was given up, as a letter.
-pub(in crate::app) fn dropped_key(dropped: &DroppedKey) -> Value {
-    json!({
-        "object": named(&dropped.key), "verb": RECONCILE,
-        "attempts": dropped.attempts, "failure": dropped.failure.to_string(),
-        "at": Timestamp::try_from(dropped.at).ok().map(|at| at.to_string()),
-    })
+/// The dead letter of a key.
+pub(super) fn dropped_key(dropped: &DroppedKey) -> types::DeadLetter {
+    types::DeadLetter {
+        plugin: None,
+        object: named(&dropped.key),
+        verb: RECONCILE.to_owned(),
+        notification: None,
+        attempts: dropped.attempts,
+        failure: dropped.failure.to_string(),
+        at: shown(dropped.at),
+    }
 }
 
-/// A key is what the plugin says it is: it may be no object's.
+fn shown(at: SystemTime) -> Option<String> {
+    Timestamp::try_from(at).ok().map(|at| at.to_string())
+}
+
+/// The plugin chooses its keys: a key need not be the name of an object.
 fn named(key: &str) -> String {
     format!("key {key}")
 }
 
-/// The oldest first, whosesoever it is.
-pub(super) fn list(units: &[Arc<RunningPlugin>], chosen: &Chosen) -> Value {
-    let letters = units.iter().flat_map(|unit| {
-        let events = unit.dead_letters(chosen).into_iter().map(|letter| (letter.at, dead_letter(&letter)));
-        let keys = unit.dropped_keys(chosen).into_iter().map(|dropped| (dropped.at, dropped_key(&dropped)));
-        events.chain(keys).map(|(at, letter)| (at, of(unit, letter))).collect::<Vec<_>>()
+/// The chosen letters of all plugins, the oldest first.
+pub(super) fn list(plugins: &[Arc<RunningPlugin>], chosen: &Chosen) -> DeadLetters {
+    let letters = plugins.iter().flat_map(|plugin| {
+        let name = Some(plugin.name().to_owned());
+        let letters = plugin.letters();
+        let events = letters.events(chosen).into_iter().map(|letter| (letter.at, dead_letter(&letter)));
+        let keys = letters.keys(chosen).into_iter().map(|dropped| (dropped.at, dropped_key(&dropped)));
+        let all = events.chain(keys);
+        all.map(|(at, letter)| (at, types::DeadLetter { plugin: name.clone(), ..letter })).collect::<Vec<_>>()
     });
     let mut letters: Vec<_> = letters.collect();
     letters.sort_by_key(|(at, _)| *at);
-    let letters: Vec<Value> = letters.into_iter().map(|(_, letter)| letter).collect();
-    json!({ "dead-letters": letters, "problems": problems(units) })
+    let dead_letters = letters.into_iter().map(|(_, letter)| letter).collect();
+    DeadLetters { dead_letters, problems: problems(plugins) }
 }
 
-pub(super) fn replay(units: &[Arc<RunningPlugin>], chosen: &Chosen) -> Value {
-    let (mut replayed, mut refused) = (Vec::new(), Vec::new());
-    for unit in units {
-        for letter in unit.dead_letters(chosen) {
-            let object = letter.object.to_string();
-            match unit.replay(&letter) {
-                Ok(verb) => replayed.push(of(unit, json!({ "object": object, "as": verb }))),
-                Err(why) => refused.push(of(unit, json!({ "object": object, "why": why.to_string() }))),
+pub(super) fn replay(plugins: &[Arc<RunningPlugin>], chosen: &Chosen) -> Replays {
+    let mut replays = Replays::default();
+    for plugin in plugins {
+        let name = plugin.name();
+        let mut note = |object: String, replayed: Result<&str, String>| match replayed {
+            Ok(verb) => {
+                let (plugin, verb) = (name.to_owned(), verb.to_owned());
+                replays.replayed.push(Replayed { plugin, object, verb });
             }
+            Err(why) => replays.refused.push(Refused { plugin: name.to_owned(), object, why }),
+        };
+        for letter in plugin.letters().events(chosen) {
+            note(letter.object.to_string(), plugin.replay(&letter).map_err(|why| why.to_string()));
         }
-        for dropped in unit.dropped_keys(chosen) {
-            let object = named(&dropped.key);
-            match unit.replay_key(&dropped) {
-                Ok(()) => replayed.push(of(unit, json!({ "object": object, "as": RECONCILE }))),
-                Err(why) => refused.push(of(unit, json!({ "object": object, "why": why.to_string() }))),
-            }
+        for dropped in plugin.letters().keys(chosen) {
+            let replayed = plugin.replay_key(&dropped).map_err(|why| why.to_string());
+            note(named(&dropped.key), replayed.map(|()| RECONCILE));
         }
     }
-    tracing::info!(replayed = replayed.len(), refused = refused.len(), "dead letters are told again");
-    json!({ "replayed": replayed, "refused": refused })
+    let Replays { replayed, refused } = &replays;
+    tracing::info!(replayed = replayed.len(), refused = refused.len(), "dead letters are replayed");
+    replays
 }
 
-pub(super) fn drop_chosen(units: &[Arc<RunningPlugin>], chosen: &Chosen) -> Value {
-    let dropped = units.iter().flat_map(|unit| {
-        let objects = unit.drop_dead_letters(chosen).into_iter().map(|object: ObjectRef| object.to_string());
-        let keys = unit.forget_dropped_keys(chosen).into_iter().map(|key| named(&key));
-        objects.chain(keys).map(|object| of(unit, json!({ "object": object }))).collect::<Vec<_>>()
+pub(super) fn drop_chosen(plugins: &[Arc<RunningPlugin>], chosen: &Chosen) -> Dropped {
+    let dropped = plugins.iter().flat_map(|plugin| {
+        let objects = plugin.letters().drop_events(chosen).into_iter().map(|object| object.to_string());
+        let keys = plugin.letters().drop_keys(chosen).into_iter().map(|key| named(&key));
+        let dropped = |object| DroppedLetter { plugin: plugin.name().to_owned(), object };
+        objects.chain(keys).map(dropped).collect::<Vec<_>>()
     });
-    let dropped: Vec<Value> = dropped.collect();
-    tracing::info!(dropped = dropped.len(), "dead letters are dropped as asked for");
-    json!({ "dropped": dropped })
-}
-
-/// With the name of its plugin.
-fn of(unit: &RunningPlugin, mut value: Value) -> Value {
-    if let Value::Object(value) = &mut value {
-        value.insert("plugin".to_owned(), unit.name().into());
-    }
-    value
+    let dropped: Vec<DroppedLetter> = dropped.collect();
+    tracing::info!(dropped = dropped.len(), "dead letters are dropped on request");
+    Dropped { dropped }
 }

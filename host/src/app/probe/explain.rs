@@ -1,4 +1,4 @@
-//! What is known of one object: where it stands now, and the last steps of each stage.
+//! The place of one object, and the newest steps of each stage.
 
 mod plugin;
 mod step;
@@ -7,74 +7,74 @@ use std::sync::Arc;
 
 use informer_cache::{InformerStatus, SharedInformer};
 use informer_types::{ObjectKey, Traced};
-use serde_json::{Value, json};
 
-use crate::app::running_plugin::RunningPlugin;
-use crate::{app::trace::Trace, commands::explain::Asked, config::nearest};
+use crate::{
+    admin::types::{ExplainRequest, Explanation, Standing, Step},
+    app::{running_plugin::RunningPlugin, trace::Trace},
+    config::nearest,
+};
 
-/// Objects that are looked at for a name like the one that was asked for.
-const LIKE: usize = 5_000;
+/// Most objects that are searched for a name like the requested one.
+const MOST_SEARCHED: usize = 5_000;
 
-/// The answer, or why there is none. Of several informers of a resource the first serves.
+/// Returns the explanation, or why there is none. If there are several informers of the resource, the first one serves.
 pub(super) fn explain(
     informers: &[SharedInformer],
-    units: &[Arc<RunningPlugin>],
+    plugins: &[Arc<RunningPlugin>],
     trace: Option<&Trace>,
-    asked: &Asked,
-) -> Result<Value, String> {
-    let Asked { gvr, key, plugin } = asked;
+    request: &ExplainRequest,
+) -> Result<Explanation, String> {
+    let ExplainRequest { gvr, key, plugin } = request;
     let informer = informers.iter().find(|informer| informer.key().gvr == *gvr);
-    let informer = informer.ok_or_else(|| unwatched(informers, asked))?;
+    let informer = informer.ok_or_else(|| unwatched(informers, request))?;
     if let Some(name) = plugin
-        && units.iter().all(|unit| unit.name() != name)
+        && plugins.iter().all(|plugin| plugin.name() != name)
     {
-        return Err(unknown_plugin(units, name));
+        return Err(unknown_plugin(plugins, name));
     }
-    let is_asked = |name: &str| plugin.as_deref().is_none_or(|plugin| plugin == name);
-    let units: Vec<&Arc<RunningPlugin>> = units.iter().filter(|unit| is_asked(unit.name())).collect();
+    let requested = |name: &str| plugin.as_deref().is_none_or(|plugin| plugin == name);
+    let plugins: Vec<&Arc<RunningPlugin>> =
+        plugins.iter().filter(|plugin| requested(plugin.name())).collect();
     let steps = trace.map(|trace| trace.of(gvr, key)).unwrap_or_default();
-    let steps: Vec<Value> =
-        steps.iter().filter(|step| is_about(&step.traced, &units, asked)).map(step::step).collect();
+    let steps: Vec<Step> =
+        steps.iter().filter(|step| is_about(&step.traced, &plugins, request)).map(step::step).collect();
     let status = informer.status();
     let cached = informer.lister().get(key);
-    let (plugins, stands): (Vec<Value>, Vec<bool>) = units
+    let (standings, known): (Vec<Standing>, Vec<bool>) = plugins
         .iter()
-        .filter_map(|unit| plugin::plugin(unit, asked, cached.is_some(), plugin.is_some()))
+        .filter_map(|one| plugin::standing(one, request, cached.is_some(), plugin.is_some()))
         .unzip();
     let undecodable = undecodable(&status, key);
-    let known = cached.is_some()
-        || undecodable.is_some()
-        || !steps.is_empty()
-        || stands.into_iter().any(|stands| stands);
+    let known = cached.is_some() || undecodable.is_some() || !steps.is_empty() || known.contains(&true);
     let version = cached.as_ref().map(|object| object.resource_version());
-    Ok(json!({
-        "gvr": gvr.to_string(),
-        "key": key.to_string(),
-        "known": known,
-        "watch": status.key.to_string(),
-        "synced": status.synced,
-        "version": version,
-        "uid": cached.as_ref().map(|object| object.uid()),
-        "undecodable": undecodable,
-        "cache": cache(informer, &status, version, key, known),
-        "plugins": plugins,
-        "no-steps": steps.is_empty().then(|| no_steps(trace, cached.is_some())),
-        "steps": steps,
-    }))
+    Ok(Explanation {
+        gvr: gvr.to_string(),
+        key: key.to_string(),
+        known,
+        watch: status.key.to_string(),
+        synced: status.synced,
+        version: version.map(str::to_owned),
+        uid: cached.as_ref().map(|object| object.uid().to_owned()),
+        undecodable: undecodable.map(str::to_owned),
+        cache: cache(informer, &status, version, key, known),
+        plugins: standings,
+        no_steps: steps.is_empty().then(|| no_steps(trace, cached.is_some()).to_owned()),
+        steps,
+    })
 }
 
-/// Whether the step is for one of these plugins, or for everybody. A key of a plugin's own is taken for that of the object
-/// where the plugin hears of the resource, or may read it.
-fn is_about(traced: &Traced, units: &[&Arc<RunningPlugin>], asked: &Asked) -> bool {
-    let Some(plugin) = &traced.plugin else { return true };
-    match units.iter().find(|unit| unit.name() == &**plugin) {
-        Some(unit) => traced.source.is_some() || unit.claims(&asked.gvr),
-        // It is gone.
-        None => traced.source.is_some() && asked.plugin.is_none(),
+/// Returns true if the step is about one of these plugins or about no plugin. A step about a plugin's own key counts if the
+/// plugin subscribes to the resource or may read it.
+fn is_about(traced: &Traced, plugins: &[&Arc<RunningPlugin>], request: &ExplainRequest) -> bool {
+    let Some(name) = &traced.plugin else { return true };
+    match plugins.iter().find(|plugin| plugin.name() == &**name) {
+        Some(plugin) => traced.source.is_some() || plugin.uses(&request.gvr),
+        // The plugin was removed since.
+        None => traced.source.is_some() && request.plugin.is_none(),
     }
 }
 
-/// Where it stands in the cache, in words.
+/// The place in the cache, in words.
 fn cache(
     informer: &SharedInformer,
     status: &InformerStatus,
@@ -87,7 +87,7 @@ fn cache(
         None => format!("not in the cache of {}", status.key),
     };
     if let Some(why) = undecodable(status, key) {
-        text += &format!("; what the server sent last cannot be decoded: {why}");
+        text += &format!("; the last state that the server sent cannot be decoded: {why}");
     }
     if !status.synced {
         text += &format!("; the cache is not complete: {status}");
@@ -102,44 +102,45 @@ fn cache(
     text
 }
 
-/// Why the last state of the object cannot be read (D-2).
+/// Returns why the last state of the object cannot be decoded (D-2).
 fn undecodable<'a>(status: &'a InformerStatus, key: &ObjectKey) -> Option<&'a str> {
     status.reflectors.iter().find_map(|reflector| reflector.quarantined.get(key)).map(String::as_str)
 }
 
 fn no_steps(trace: Option<&Trace>, cached: bool) -> &'static str {
     match (trace, cached) {
-        (None, _) => "no steps are remembered: [host] trace = 0 switches it off",
+        (None, _) => "no steps are kept: [host] trace = 0 switches them off",
         (Some(_), true) => {
-            "nothing happened to it of late: newer steps of others have taken the place of its last ones"
+            "nothing happened to it lately: newer steps of other objects have replaced its own"
         }
-        (Some(_), false) => "no stage saw it of late",
+        (Some(_), false) => "no stage has seen it lately",
     }
 }
 
-/// The same name in another namespace, or one that looks alike.
+/// Returns the same name in another namespace, or a similar key.
 fn like(informer: &SharedInformer, key: &ObjectKey) -> Option<String> {
     let cached = informer.cached();
     if let Some(same) = cached.iter().find(|object| object.name() == &*key.name) {
         return Some(same.key().to_string());
     }
-    let keys: Vec<String> = cached.iter().take(LIKE).map(|object| object.key().to_string()).collect();
+    let keys: Vec<String> =
+        cached.iter().take(MOST_SEARCHED).map(|object| object.key().to_string()).collect();
     nearest(&key.to_string(), keys.iter().map(String::as_str)).map(str::to_owned)
 }
 
-fn unwatched(informers: &[SharedInformer], asked: &Asked) -> String {
-    let gvr = asked.gvr.to_string();
+fn unwatched(informers: &[SharedInformer], request: &ExplainRequest) -> String {
+    let gvr = request.gvr.to_string();
     let watched: Vec<String> = informers.iter().map(|informer| informer.key().gvr.to_string()).collect();
     let remedy = match nearest(&gvr, watched.iter().map(String::as_str)) {
         Some(like) => format!("did you mean `{like}`?"),
-        None if watched.is_empty() => "nothing is".to_owned(),
+        None if watched.is_empty() => "there are no watches".to_owned(),
         None => format!("watched are `{}`", watched.join("`, `")),
     };
     format!("`{gvr}` is not watched for any plugin; {remedy}")
 }
 
-fn unknown_plugin(units: &[Arc<RunningPlugin>], name: &str) -> String {
-    match nearest(name, units.iter().map(|unit| unit.name())) {
+fn unknown_plugin(plugins: &[Arc<RunningPlugin>], name: &str) -> String {
+    match nearest(name, plugins.iter().map(|plugin| plugin.name())) {
         Some(like) => format!("there is no plugin `{name}`; did you mean `{like}`?"),
         None => format!("there is no plugin `{name}`"),
     }

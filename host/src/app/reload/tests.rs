@@ -1,4 +1,4 @@
-//! Who asks for a reload is told what came of it, whoever noticed the file first.
+//! A request gets the report of its reload, even if the host noticed the file first.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::app::{
     applier::tests::{config, start},
 };
 
-/// A host in which another watch is to be read from a file.
+/// A host with a changed watch in its file, which is not read yet.
 struct Stage {
     server: DevServer,
     app: App,
@@ -41,42 +41,42 @@ impl Stage {
     }
 }
 
-fn says_that_the_watch_changed(report: &Report) -> bool {
+fn has_the_changed_watch(report: &Report) -> bool {
     report.changes.iter().any(|change| change.name == "v1/configmaps" && change.verdict == Verdict::Changed)
 }
 
 #[tokio::test]
-async fn who_asked_before_the_host_applied_what_it_noticed_is_told_what_that_did() {
+async fn a_request_before_a_noticed_file_is_applied_gets_the_report_of_the_file() {
     let mut stage = Stage::new().await;
 
-    let asking = timeout(PATIENCE, stage.reload.ask(None));
-    let (report, ()) = tokio::join!(biased; asking, stage.reloader.noticed());
+    let requesting = timeout(PATIENCE, stage.reload.request(None));
+    let (report, ()) = tokio::join!(biased; requesting, stage.reloader.noticed());
 
-    assert!(says_that_the_watch_changed(&report.unwrap().unwrap()));
+    assert!(has_the_changed_watch(&report.unwrap().unwrap()));
     stage.end().await;
 }
 
 #[tokio::test]
-async fn who_asks_while_the_host_applies_what_it_noticed_is_told_what_that_did() {
+async fn a_request_while_a_noticed_file_is_applied_gets_the_report_of_the_file() {
     let mut stage = Stage::new().await;
 
-    let asking = timeout(PATIENCE, stage.reload.ask(None));
-    let ((), report) = tokio::join!(biased; stage.reloader.noticed(), asking);
+    let requesting = timeout(PATIENCE, stage.reload.request(None));
+    let ((), report) = tokio::join!(biased; stage.reloader.noticed(), requesting);
 
-    assert!(says_that_the_watch_changed(&report.unwrap().unwrap()));
+    assert!(has_the_changed_watch(&report.unwrap().unwrap()));
     stage.end().await;
 }
 
 #[tokio::test]
-async fn who_asked_for_one_plugin_is_told_of_it_alone_and_the_file_waits_for_its_turn() {
+async fn a_request_for_one_plugin_gets_its_report_alone_and_leaves_the_file_unread() {
     let mut stage = Stage::new().await;
 
-    let asking = timeout(PATIENCE, stage.reload.ask(Some("b".to_owned())));
-    let (report, ()) = tokio::join!(biased; asking, stage.reloader.noticed());
+    let requesting = timeout(PATIENCE, stage.reload.request(Some("b".to_owned())));
+    let (report, ()) = tokio::join!(biased; requesting, stage.reloader.noticed());
 
     let report = report.unwrap().unwrap();
     assert_eq!(report.changes.len(), 1, "{report:?}");
     assert!(report.changes[0].detail.starts_with("there is no plugin of this name"), "{report:?}");
-    assert!(stage.reloader.file.as_ref().is_some_and(|(_, read)| read.is_none()), "it is still to be read");
+    assert!(stage.reloader.file.as_ref().is_some_and(|(_, read)| read.is_none()), "the file is still unread");
     stage.end().await;
 }

@@ -1,18 +1,18 @@
-//! When calls may be made.
+//! The gate between the queues of a plugin and its workers.
 
 use informer_dispatch::{Queue, workqueue::RateLimitingQueue};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Lets the queues of a plugin hand out only while what it reads is complete (W-1). It is closed at first.
+/// Pauses the queues of a plugin while a cache that the plugin reads is incomplete (W-1). The gate is closed at first.
 pub(super) struct Gate {
     queue: Queue,
     workqueue: RateLimitingQueue,
-    /// One who opens and one who closes agree on who was last.
+    /// Orders openings and closings.
     state: Mutex<()>,
-    /// Counts the times it was closed.
+    /// Number of closings.
     round: watch::Sender<u64>,
-    /// True once it was open; it stays so.
+    /// True once the gate was open; it stays true.
     opened: watch::Sender<bool>,
 }
 
@@ -26,7 +26,7 @@ impl Gate {
         Self { queue, workqueue, state: Mutex::new(()), round, opened }
     }
 
-    /// No call begins until it is opened for a later round than this one.
+    /// Closes the gate: no call begins until it is opened for the round that begins now.
     pub(super) fn close(&self) {
         let _state = self.state.lock();
         self.queue.pause();
@@ -34,12 +34,12 @@ impl Gate {
         self.round.send_modify(|round| *round += 1);
     }
 
-    /// Which round it is: ask before looking at what decides.
+    /// The present round. Read it before you check the caches.
     pub(super) fn round(&self) -> u64 {
         *self.round.borrow()
     }
 
-    /// Opens it, unless it was closed again since this round.
+    /// Opens the gate, unless it was closed since this round.
     pub(super) fn open(&self, round: u64) {
         let _state = self.state.lock();
         if self.round() == round {
@@ -49,14 +49,15 @@ impl Gate {
         }
     }
 
-    /// Returns once it was closed after this round.
+    /// Returns once the gate was closed after this round.
     pub(super) async fn closed_since(&self, round: u64) {
-        // The sender lives as long as `self`: it cannot be gone. So below.
+        // The sender lives as long as `self`.
         self.round.subscribe().wait_for(|now| *now > round).await.ok();
     }
 
-    /// Returns once it was open.
+    /// Returns once the gate was open.
     pub(super) async fn opened(&self) {
+        // The sender lives as long as `self`.
         self.opened.subscribe().wait_for(|opened| *opened).await.ok();
     }
 }
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_handed_out_before_it_is_open() {
+    fn nothing_is_handed_out_before_the_gate_is_open() {
         let (gate, queue, workqueue) = gate();
         assert!(queue.take().is_none() && workqueue.take().is_none());
 
@@ -102,21 +103,18 @@ mod tests {
     }
 
     #[test]
-    fn who_looked_before_it_was_closed_again_does_not_open_it() {
+    fn an_opening_for_an_earlier_round_has_no_effect() {
         let (gate, queue, workqueue) = gate();
         let round = gate.round();
 
         gate.close();
         gate.open(round);
-        assert!(
-            queue.take().is_none() && workqueue.take().is_none(),
-            "something became incomplete meanwhile"
-        );
+        assert!(queue.take().is_none() && workqueue.take().is_none(), "a cache became incomplete meanwhile");
 
         gate.open(gate.round());
         assert!(queue.take().is_some() && workqueue.take().is_some());
 
-        // Both were put back.
+        // Both were dropped, and so put back.
         gate.close();
         assert!(queue.take().is_none() && workqueue.take().is_none());
     }

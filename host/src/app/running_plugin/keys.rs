@@ -1,4 +1,4 @@
-//! The plugin's own keys: the workqueue, and who reconciles what is in it.
+//! The workqueue of a plugin, with its workers.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::{
     wiring::Calls,
 };
 
-/// A workqueue with its workers.
-pub(super) struct OwnKeys {
+/// The workqueue of a plugin, and the workers that call its reconciler.
+pub(super) struct Keys {
     queue: RateLimitingQueue,
-    /// Taken at the stop.
+    /// `None` once the plugin is stopped.
     workers: Mutex<Option<ReconcileHandle>>,
 }
 
-// === impl OwnKeys ===
+// === impl Keys ===
 
-impl OwnKeys {
+impl Keys {
     /// Must be called within a tokio runtime.
     pub(super) fn spawn(
         config: &config::Plugin,
@@ -39,14 +39,14 @@ impl OwnKeys {
         &self.queue
     }
 
-    /// Takes on another configuration: what is in the queue stays, with its failures. Where the rate or the backoff is
-    /// another one, `burst` may come again at once.
+    /// Applies another configuration. The keys stay, with their failures. If the rate or the backoff changes, `burst` is
+    /// available again at once.
     pub(super) fn configure(&self, old: &config::Plugin, new: &config::Plugin) {
         let (before, now) = (&old.workqueue, &new.workqueue);
         self.queue.set_capacity(now.capacity);
         self.queue.set_quarantine(settings::queue(new).quarantine);
-        let waits = |queue: &Workqueue| (queue.min, queue.max, queue.qps, queue.burst);
-        if waits(before) != waits(now) {
+        let delays = |queue: &Workqueue| (queue.min, queue.max, queue.qps, queue.burst);
+        if delays(before) != delays(now) {
             self.queue.set_limiter(settings::limiter(now));
         }
         if let Some(workers) = &*self.workers.lock() {
@@ -54,7 +54,7 @@ impl OwnKeys {
         }
     }
 
-    /// Reconciles what waits, until the deadline. Gives how many keys were left, delayed ones included.
+    /// Reconciles the keys that wait, until the deadline. Returns the number of keys that are left, delayed keys included.
     pub(super) async fn stop(&self, deadline: Instant) -> usize {
         let workers = self.workers.lock().take();
         match workers {
@@ -63,12 +63,12 @@ impl OwnKeys {
         }
     }
 
-    /// Discards what waits. Nobody waits for room any more.
+    /// Discards the keys that wait, and ends every wait for room. Returns the number of keys discarded.
     pub(super) fn close(&self) -> usize {
         self.queue.close()
     }
 
-    /// Discards what waits, and returns once the calls in hand are finished.
+    /// Discards the keys that wait, and returns once the calls in flight have ended.
     pub(super) async fn remove(&self) {
         let workers = self.workers.lock().take();
         if let Some(workers) = workers {

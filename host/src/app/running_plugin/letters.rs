@@ -1,4 +1,4 @@
-//! The dead letters of one plugin: kept, told again, dropped.
+//! The dead letters of one plugin.
 
 use std::sync::Arc;
 
@@ -6,47 +6,99 @@ use informer_dispatch::{
     DeadLetter, DeadLetterKeeper, ObjectRef, Queue,
     workqueue::{DroppedKey, RateLimitingQueue},
 };
-use informer_types::{Change, Workqueue};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{Instrument, info_span};
 
-use super::RunningPlugin;
 use crate::{
-    commands::dead_letters::{Chosen, Refused},
+    admin::types::Chosen,
     state::{DeadLetters, DroppedKeys, State},
 };
 
-/// Keeps them on disk for as long as it runs.
-pub(super) struct Letters {
-    events: Arc<DeadLetterKeeper<DeadLetters>>,
-    keys: Arc<DeadLetterKeeper<DroppedKeys, RateLimitingQueue>>,
+/// The dead letters of notifications and of keys. They are in the queues; a task for each kind writes them to disk.
+pub(in crate::app) struct Letters {
+    plugin: Arc<str>,
+    queue: Queue,
+    workqueue: RateLimitingQueue,
+    kept_events: Arc<DeadLetterKeeper<DeadLetters>>,
+    kept_keys: Arc<DeadLetterKeeper<DroppedKeys, RateLimitingQueue>>,
     tasks: TaskTracker,
     stop: CancellationToken,
+}
+
+/// Why a dead letter is not replayed. The letter stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::app) enum NotReplayed {
+    /// The configuration changed since.
+    #[error("the plugin no longer subscribes to the resource; drop the letter")]
+    NotSubscribed,
+    /// It is not certain yet that the object is gone.
+    #[error("the list of the resource is not complete yet; try again when it is")]
+    NotSynced,
+    /// A version without a reconciler replaced the one that gave up the key.
+    #[error("the version in service has no reconciler; drop the letter")]
+    NotReconciling,
+    /// The workqueue is full.
+    #[error("the plugin's workqueue is full; try again later")]
+    Full,
+    /// The informer has stopped.
+    #[error("the informer of the resource has stopped")]
+    Stopping,
 }
 
 // === impl Letters ===
 
 impl Letters {
     pub(super) fn keep(queue: Queue, workqueue: RateLimitingQueue, state: State, plugin: &str) -> Self {
-        let events = DeadLetterKeeper::new(queue, DeadLetters::new(state.clone(), plugin));
-        let keys = DeadLetterKeeper::new(workqueue, DroppedKeys::new(state, plugin));
+        let kept_events = DeadLetterKeeper::new(queue.clone(), DeadLetters::new(state.clone(), plugin));
+        let kept_keys = DeadLetterKeeper::new(workqueue.clone(), DroppedKeys::new(state, plugin));
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let span = info_span!("dead letters", plugin);
-        let (running, token) = (Arc::clone(&events), stop.clone());
+        let (running, token) = (Arc::clone(&kept_events), stop.clone());
         tasks.spawn(async move { running.run(token).await }.instrument(span.clone()));
-        let (running, token) = (Arc::clone(&keys), stop.clone());
+        let (running, token) = (Arc::clone(&kept_keys), stop.clone());
         tasks.spawn(async move { running.run(token).await }.instrument(span));
         tasks.close();
-        Self { events, keys, tasks, stop }
+        Self { plugin: plugin.into(), queue, workqueue, kept_events, kept_keys, tasks, stop }
     }
 
-    /// After the last call: writes what is not written yet.
+    /// Writes what is not written yet, and ends. Call it after the last call of the plugin.
     pub(super) async fn stop(&self, deadline: Instant) {
         self.stop.cancel();
         if timeout_at(deadline, self.tasks.wait()).await.is_err() {
-            tracing::error!("the last dead letters were not written in time");
+            tracing::error!(plugin = &*self.plugin, "the last dead letters were not written in time");
         }
+    }
+
+    /// Returns why dead letters are in memory only, if they are.
+    pub(in crate::app) fn problem(&self) -> Option<String> {
+        self.kept_events.problem().or_else(|| self.kept_keys.problem())
+    }
+
+    /// The chosen letters of notifications, the oldest first.
+    pub(in crate::app) fn events(&self, chosen: &Chosen) -> Vec<DeadLetter> {
+        let letters = self.queue.dead_letters().into_iter();
+        letters.filter(|letter| self.has(chosen, &letter.object)).collect()
+    }
+
+    /// The chosen letters of keys, the oldest first.
+    pub(in crate::app) fn keys(&self, chosen: &Chosen) -> Vec<DroppedKey> {
+        let dropped = self.workqueue.dropped().into_iter();
+        dropped.filter(|dropped| chosen.has_key(&self.plugin, &dropped.key)).collect()
+    }
+
+    /// Drops the chosen letters of notifications. Returns their objects.
+    pub(in crate::app) fn drop_events(&self, chosen: &Chosen) -> Vec<ObjectRef> {
+        self.queue.drop_dead_letters(|object| self.has(chosen, object))
+    }
+
+    /// Drops the chosen letters of keys. Returns the keys.
+    pub(in crate::app) fn drop_keys(&self, chosen: &Chosen) -> Vec<Arc<str>> {
+        self.workqueue.forget_dropped(|key| chosen.has_key(&self.plugin, key))
+    }
+
+    fn has(&self, chosen: &Chosen, object: &ObjectRef) -> bool {
+        chosen.has(&self.plugin, &object.source.to_string(), &object.key.to_string())
     }
 }
 
@@ -54,75 +106,4 @@ impl Drop for Letters {
     fn drop(&mut self) {
         self.stop.cancel();
     }
-}
-
-// === impl RunningPlugin ===
-
-impl RunningPlugin {
-    /// Why dead letters are in memory only, if they are.
-    pub(in crate::app) fn letters_problem(&self) -> Option<String> {
-        self.letters.events.problem().or_else(|| self.letters.keys.problem())
-    }
-
-    /// The chosen ones, the oldest first.
-    pub(in crate::app) fn dead_letters(&self, chosen: &Chosen) -> Vec<DeadLetter> {
-        let letters = self.queue.dead_letters().into_iter();
-        letters.filter(|letter| chosen.has(self.name(), &letter.object)).collect()
-    }
-
-    /// Forgets the chosen ones.
-    pub(in crate::app) fn drop_dead_letters(&self, chosen: &Chosen) -> Vec<ObjectRef> {
-        self.queue.drop_dead_letters(|object| chosen.has(self.name(), object))
-    }
-
-    /// The chosen keys that were given up, the oldest first.
-    pub(in crate::app) fn dropped_keys(&self, chosen: &Chosen) -> Vec<DroppedKey> {
-        let dropped = self.workqueue().dropped().into_iter();
-        dropped.filter(|dropped| chosen.has_key(self.name(), &dropped.key)).collect()
-    }
-
-    /// Forgets the chosen keys.
-    pub(in crate::app) fn forget_dropped_keys(&self, chosen: &Chosen) -> Vec<Arc<str>> {
-        self.workqueue().forget_dropped(|key| chosen.has_key(self.name(), key))
-    }
-
-    /// Adds a key again that was given up. The letter goes once it is reconciled.
-    pub(in crate::app) fn replay_key(&self, dropped: &DroppedKey) -> Result<(), Refused> {
-        if !self.plugin.reconciles() {
-            return Err(Refused::NotReconciling);
-        }
-        self.workqueue().add(&dropped.key).map_err(|_| Refused::Full)
-    }
-
-    /// Tells the plugin again what it gave up: the object as it is in the cache, as an addition or an update as the letter
-    /// has it, with the cause `replay`; or, where it is gone, its deletion, with what the letter has of it. The letter
-    /// goes once that is acknowledged. Gives the verb.
-    pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, Refused> {
-        let ObjectRef { source, key } = &letter.object;
-        let gvr = source.gvr();
-        let (heard, behind) = {
-            let claims = self.claims.lock();
-            (claims.heard(gvr), claims.is_behind(gvr, key))
-        };
-        let Some((informer, registration)) = heard else { return Err(Refused::NotSubscribed) };
-        // What is not in its cache is not gone for that.
-        if behind || !informer.has_synced() {
-            return Err(Refused::NotSynced);
-        }
-        let mut verb = None;
-        let told = informer.replay_object(&registration, key, |cached| {
-            let change = again(letter, cached)?;
-            verb = Some(change.verb());
-            Some(change)
-        });
-        verb.filter(|_| told).ok_or(Refused::Stopping)
-    }
-}
-
-fn again(letter: &DeadLetter, cached: Option<Arc<informer_types::Object>>) -> Option<Change> {
-    Some(match cached {
-        Some(object) if letter.verb == "update" => Change::Updated { old: Arc::clone(&object), new: object },
-        Some(object) => Change::Added { object },
-        None => Change::Deleted { object: letter.last_known()?, final_state_known: false },
-    })
 }

@@ -1,262 +1,223 @@
-//! What a plugin hears of, and what it may read.
+//! The subscriptions of a plugin, and the caches that it may read.
 
-use std::{collections::BTreeMap, sync::Arc};
+mod claims;
 
+use std::{collections::BTreeSet, sync::Arc};
+
+use futures::future::join_all;
 use informer_cache::{InformerFactory, Registration, ResourceVersion, SharedInformer, Subscription};
-use informer_dispatch::{Filter, FilterStats, Queue};
-use informer_types::{Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Source, Tracer};
+use informer_dispatch::{DeadLetter, FilterStats, ObjectRef, Queue};
+use informer_types::{Change, Gvr, Object, ObjectKey, ReadGrants, Tracer};
+use parking_lot::Mutex;
 
-use super::{SubscribeError, Watches};
-use crate::{
-    app::{
-        settings,
-        successor::{Successor, Told},
-    },
-    config,
-};
+use super::letters::NotReplayed;
+use crate::{config, wiring::CacheLister};
+use claims::Claims;
+pub use claims::SubscribeError;
+pub(super) use claims::Target;
+pub(in crate::app) use claims::{Interest, Watches};
 
-/// One claim on each informer that the plugin hears of or may read.
-#[derive(Default)]
-pub(super) struct Claims(BTreeMap<Gvr, Claim>);
-
-struct Claim {
-    subscription: Subscription,
-    listening: Option<Listening>,
+/// The subscriptions and reads of one plugin. An informer runs while some plugin has a claim on it (D-12).
+pub(super) struct Subscriptions {
+    plugin: Arc<str>,
+    factory: Arc<InformerFactory>,
+    queue: Queue,
+    tracer: Tracer,
+    /// The caches that the plugin may read.
+    lister: Arc<CacheLister>,
+    claims: Mutex<Claims>,
+    /// Resources that the plugin may read now, while their informer holds only what the plugins before needed: they
+    /// are incomplete until a wider informer replaces it.
+    narrow: Mutex<BTreeSet<Gvr>>,
 }
 
-/// Where a plugin takes in what it hears, and where its filters write what they decide.
-#[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
-    pub(super) queue: &'a Queue,
-    pub(super) tracer: &'a Tracer,
-}
+// === impl Subscriptions ===
 
-/// One `[[plugin.on]]`.
-struct Listening {
-    on: config::Subscription,
-    registration: Registration,
-    /// It remembers which objects the plugin was told of.
-    filter: Arc<Filter<Queue>>,
-    /// Stands before the filter until the informer has seen what the one before it told.
-    successor: Option<Arc<Successor>>,
-}
-
-// === impl Claims ===
-
-impl Claims {
-    /// Makes the claims those of this configuration. What is claimed already stays as it is: nothing is told again. A
-    /// subscription that changed is another one from now on; what its listener was told it was told. True where an
-    /// informer was added.
-    pub(super) fn set(
-        &mut self,
+impl Subscriptions {
+    /// Subscribes: the queue receives notifications from now on.
+    pub(super) fn new(
         config: &config::Plugin,
         watches: &Watches,
-        factory: &InformerFactory,
+        factory: &Arc<InformerFactory>,
         target: Target<'_>,
+    ) -> Result<Self, SubscribeError> {
+        let subscriptions = Self {
+            plugin: config.name.as_str().into(),
+            factory: Arc::clone(factory),
+            queue: target.queue.clone(),
+            tracer: target.tracer.clone(),
+            lister: Arc::default(),
+            claims: Mutex::default(),
+            narrow: Mutex::default(),
+        };
+        subscriptions.set(config, watches)?;
+        Ok(subscriptions)
+    }
+
+    /// The caches that the plugin may read.
+    pub(super) fn lister(&self) -> &Arc<CacheLister> {
+        &self.lister
+    }
+
+    /// Makes the subscriptions those of another configuration. Returns true if a cache that the plugin reads may be
+    /// incomplete now. Informers that are to be replaced must be superseded before.
+    ///
+    /// # Blocking
+    /// It blocks as [`SharedInformer::add_listener`] does.
+    pub(super) fn change(
+        &self,
+        old: &config::Plugin,
+        new: &config::Plugin,
+        watches: &Watches,
     ) -> Result<bool, SubscribeError> {
-        let heard = config.subscriptions.iter().map(|on| &on.watch);
-        let wanted: Vec<&Gvr> = heard.chain(config.grants.read.iter().flat_map(ReadGrants::gvrs)).collect();
-        let mut added = false;
-        for &gvr in &wanted {
-            if let Some(watch) = watches.get(gvr).filter(|_| !self.0.contains_key(gvr)) {
-                let claim = Claim { subscription: factory.subscribe(watch.clone())?, listening: None };
-                self.0.insert(gvr.clone(), claim);
-                added = true;
-            }
-        }
-        for on in &config.subscriptions {
-            if let Some(claim) = self.0.get_mut(&on.watch) {
-                claim.listen(&config.name, on, target)?;
-            }
-        }
-        for (gvr, claim) in &mut self.0 {
-            if config.subscriptions.iter().all(|on| on.watch != *gvr) {
-                claim.listening.take().inspect(|listening| listening.registration.remove());
-            }
-        }
-        self.0.retain(|gvr, _| wanted.contains(&gvr));
+        let narrow = self.reads_too_early(old, new);
+        Ok(self.set(new, watches)? || narrow)
+    }
+
+    fn set(&self, config: &config::Plugin, watches: &Watches) -> Result<bool, SubscribeError> {
+        let mut claims = self.claims.lock();
+        let target = Target { queue: &self.queue, tracer: &self.tracer };
+        let added = claims.set(config, watches, &self.factory, target)?;
+        self.lister.set(claims.informers());
         Ok(added)
     }
 
-    /// Another informer takes over a watch; the one before has ended, its cache is still there. It may be behind what the
-    /// one before told: [`caught_up`](Self::caught_up) says when it is not any more.
-    pub(super) fn succeed(
-        &mut self,
-        plugin: &str,
-        subscription: Subscription,
-        tracer: &Tracer,
-    ) -> Result<(), SubscribeError> {
-        let Some(claim) = self.0.get_mut(&subscription.informer().key().gvr) else { return Ok(()) };
-        if let Some(listening) = &mut claim.listening {
-            listening.succeed(plugin, claim.subscription.informer(), &subscription, tracer)?;
-        }
-        claim.subscription = subscription;
-        Ok(())
-    }
-
-    /// The informer has seen whatever the one before it had seen: what it does not have is gone.
-    pub(super) fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
-        let claim = self.0.get_mut(&informer.key().gvr);
-        if let Some(claim) = claim.filter(|claim| claim.subscription.informer().is(informer))
-            && let Some(listening) = &mut claim.listening
-        {
-            listening.caught_up(plugin, informer);
-        }
-    }
-
-    /// The newest version that this informer has to come to before [`caught_up`](Self::caught_up) can be said of it.
-    pub(super) fn awaits(&self, informer: &SharedInformer) -> Option<ResourceVersion> {
-        let claim = self.0.get(&informer.key().gvr)?;
-        let listening = claim.listening.as_ref().filter(|_| claim.subscription.informer().is(informer))?;
-        listening.successor.as_ref()?.awaits()
-    }
-
-    /// Has a claim on this resource.
-    pub(super) fn contains(&self, gvr: &Gvr) -> bool {
-        self.0.contains_key(gvr)
-    }
-
-    /// Has a claim on this resource, and on another informer than this one.
-    pub(super) fn other_than(&self, informer: &SharedInformer) -> Option<SharedInformer> {
-        let own = self.0.get(&informer.key().gvr)?.subscription.informer();
-        (!own.is(informer)).then(|| own.clone())
-    }
-
-    pub(super) fn informers(&self) -> Vec<(Gvr, SharedInformer)> {
-        self.0.iter().map(|(gvr, claim)| (gvr.clone(), claim.subscription.informer().clone())).collect()
-    }
-
-    pub(super) fn registrations(&self) -> Vec<Registration> {
-        let listening = self.0.values().filter_map(|claim| claim.listening.as_ref());
-        listening.map(|listening| listening.registration.clone()).collect()
-    }
-
-    /// Where it hears of this resource, if it does.
-    pub(super) fn heard(&self, gvr: &Gvr) -> Option<(SharedInformer, Registration)> {
-        let claim = self.0.get(gvr)?;
-        let registration = claim.listening.as_ref()?.registration.clone();
-        Some((claim.subscription.informer().clone(), registration))
-    }
-
-    /// The informer of this resource has not come yet to what the plugin knows of the object by the one before.
-    pub(super) fn is_behind(&self, gvr: &Gvr, key: &ObjectKey) -> bool {
-        let listening = self.0.get(gvr).and_then(|claim| claim.listening.as_ref());
-        let successor = listening.and_then(|listening| listening.successor.as_ref());
-        successor.is_some_and(|successor| successor.knows(key))
-    }
-
-    /// Whether it hears of this resource, and the condition that excludes the object as it is in the cache.
-    pub(super) fn hears(&self, gvr: &Gvr, key: &ObjectKey) -> Option<Option<&'static str>> {
-        let claim = self.0.get(gvr)?;
-        let listening = claim.listening.as_ref()?;
-        let cached = claim.subscription.informer().lister().get(key);
-        let by_name = listening.filter.excludes_key(key);
-        Some(by_name.or_else(|| cached.and_then(|object| listening.filter.excludes(&object))))
-    }
-
-    /// By the resource that each is about.
-    pub(super) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
-        let filter = |claim: &Claim| claim.listening.as_ref().map(|listening| listening.filter.stats());
-        self.0.iter().filter_map(|(gvr, claim)| Some((gvr.clone(), filter(claim)?))).collect()
-    }
-
-    /// Everything the plugin subscribes to is told again, with cause `replay`.
-    pub(super) fn replay(&self) {
-        for claim in self.0.values() {
-            if let Some(listening) = &claim.listening {
-                claim.subscription.informer().replay(&listening.registration);
-            }
-        }
-    }
-}
-
-// === impl Claim ===
-
-impl Claim {
-    fn listen(
-        &mut self,
-        plugin: &str,
-        on: &config::Subscription,
-        target: Target<'_>,
-    ) -> Result<(), SubscribeError> {
-        let config = settings::listener(plugin, on);
-        let Target { queue, tracer } = target;
-        let filter = || Arc::new(Filter::traced(settings::filter(on), queue.clone(), tracer.clone()));
-        match &mut self.listening {
-            Some(listening) if listening.on == *on => {}
-            Some(listening) => {
-                let informer = self.subscription.informer();
-                let (before, filter) = (Arc::clone(&listening.filter), filter());
-                let difference = |object: &Arc<Object>| filter.succeed(&before, object);
-                let sink = || -> Arc<dyn NotificationSink> {
-                    match &listening.successor {
-                        Some(successor) => {
-                            // What it still holds back is in no cache any more.
-                            successor.retarget(Arc::clone(&filter) as _, difference);
-                            Arc::clone(successor) as _
-                        }
-                        None => Arc::clone(&filter) as _,
-                    }
-                };
-                informer.retarget_listener(&listening.registration, config, sink, difference);
-                (listening.on, listening.filter) = (on.clone(), filter);
-            }
-            None => {
-                let filter = filter();
-                let registration = self.subscription.add_listener(config, Arc::clone(&filter) as _)?;
-                self.listening = Some(Listening { on: on.clone(), registration, filter, successor: None });
-            }
-        }
-        Ok(())
-    }
-}
-
-// === impl Listening ===
-
-impl Listening {
-    fn succeed(
-        &mut self,
-        plugin: &str,
-        old: &SharedInformer,
-        subscription: &Subscription,
-        tracer: &Tracer,
-    ) -> Result<(), SubscribeError> {
-        let new = subscription.informer();
-        // One that had not caught up itself knows better than its cache what the plugin was told.
-        let (untold, before) = self.successor.take().map(|successor| successor.take()).unwrap_or_default();
-        // The same filter: it is the same story that goes on.
-        let sink = Arc::clone(&self.filter) as _;
-        let until = old.last_synced_version().unwrap_or_else(|_| Some(String::new())).or(before);
-        let told = Told { cached: old.cached(), untold, until, alike: old.keeps_as(new) };
-        let source = Source::new(new.key().gvr.clone());
-        let successor = Arc::new(Successor::new(source, told, sink, tracer.clone()));
-        // Asked first: the cache holds at least this when it is told of.
-        let reached = new.last_synced_version().ok().flatten();
-        let config = settings::listener(plugin, &self.on);
-        let registration = subscription.add_listener(config, Arc::clone(&successor) as _);
-        if registration.is_ok() {
-            successor.reached(reached.as_deref());
-        }
-        // Else whoever takes over next goes on with what it was not told.
-        self.successor = Some(successor);
-        self.registration = registration?;
-        Ok(())
-    }
-
-    fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
-        let Some(successor) = self.successor.take() else { return };
-        let config = settings::listener(plugin, &self.on);
-        let sink = || -> Arc<dyn NotificationSink> {
-            // Whatever waited for the listener was offered before.
-            successor.finish();
-            // There is nothing between any more.
-            Arc::clone(&self.filter) as _
+    /// Tracks the resources that the plugin may read only since this change, if their informer is about to be replaced by a
+    /// wider one. Returns true if there are any, or if there are fewer than before.
+    fn reads_too_early(&self, old: &config::Plugin, new: &config::Plugin) -> bool {
+        let reads = |config: &config::Plugin, gvr: &Gvr| {
+            config.grants.read.iter().flat_map(ReadGrants::gvrs).any(|read| read == gvr)
         };
-        if !informer.retarget_listener(&self.registration, config, sink, |_| None) {
-            // It has ended meanwhile: whoever takes over next goes on with what was not told.
-            self.successor = Some(successor);
-        }
+        let superseded = self.factory.superseded();
+        // A plugin without a claim, or with a claim on the successor, gets no other informer later.
+        let is_superseded = |informer: &SharedInformer| superseded.iter().any(|one| one.is(informer));
+        let claimed = self.claims.lock().informers();
+        let mut narrow = self.narrow.lock();
+        let before = narrow.len();
+        narrow.retain(|gvr| reads(new, gvr));
+        let fewer = narrow.len() < before;
+        let early = claimed
+            .into_iter()
+            .filter(|(gvr, informer)| is_superseded(informer) && !reads(old, gvr) && reads(new, gvr));
+        narrow.extend(early.map(|(gvr, _)| gvr));
+        fewer || !narrow.is_empty()
     }
+
+    /// Releases every claim: the queue receives nothing any more.
+    pub(super) fn release(&self) {
+        *self.claims.lock() = Claims::default();
+    }
+
+    /// Takes the caches from the plugin.
+    pub(super) fn close_lister(&self) {
+        self.lister.set([]);
+    }
+
+    /// Replaces the informer of a watch; the informer before has ended.
+    ///
+    /// # Errors
+    /// [`SubscribeError`], only while the host stops.
+    ///
+    /// # Blocking
+    /// It blocks as [`SharedInformer::add_listener`] does.
+    pub(super) fn succeed(&self, subscription: Subscription) -> Result<(), SubscribeError> {
+        let gvr = subscription.informer().key().gvr.clone();
+        let mut claims = self.claims.lock();
+        claims.succeed(&self.plugin, subscription, &self.tracer)?;
+        self.lister.set(claims.informers());
+        drop(claims);
+        self.narrow.lock().remove(&gvr);
+        Ok(())
+    }
+
+    /// The informer that replaced another one has seen everything that the one before had seen.
+    ///
+    /// # Blocking
+    /// It blocks as [`SharedInformer::retarget_listener`] does.
+    pub(super) fn caught_up(&self, informer: &SharedInformer) {
+        self.claims.lock().caught_up(&self.plugin, informer);
+    }
+
+    /// The version that an informer must reach before [`caught_up`](Self::caught_up) may be called.
+    pub(super) fn awaits(&self, informer: &SharedInformer) -> Option<ResourceVersion> {
+        self.claims.lock().awaits(informer)
+    }
+
+    /// Returns the informer that the plugin uses for the resource of this one, if it is another one.
+    pub(super) fn other_than(&self, informer: &SharedInformer) -> Option<SharedInformer> {
+        self.claims.lock().other_than(informer)
+    }
+
+    /// Returns true if the plugin subscribes to this resource or may read it.
+    pub(super) fn contains(&self, gvr: &Gvr) -> bool {
+        self.claims.lock().contains(gvr)
+    }
+
+    pub(super) fn interest(&self, gvr: &Gvr, key: &ObjectKey) -> Interest {
+        self.claims.lock().interest(gvr, key)
+    }
+
+    /// The statistics of each filter, by resource.
+    pub(super) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
+        self.claims.lock().filters()
+    }
+
+    /// Waits until every initial notification is settled.
+    pub(super) async fn synced(&self) {
+        let registrations = self.claims.lock().registrations();
+        join_all(registrations.iter().map(Registration::wait_synced)).await;
+    }
+
+    /// Waits until the caches that the plugin reads are complete. A resource that the server does not serve is complete.
+    /// Returns false if an informer that was waited for is to be replaced.
+    pub(super) async fn complete(&self) -> bool {
+        if !self.narrow.lock().is_empty() {
+            return false;
+        }
+        let informers = self.claims.lock().informers();
+        let synced = informers.iter().map(|(_, informer)| informer.wait_synced_or_unserved());
+        join_all(synced).await;
+        informers.iter().all(|(_, informer)| informer.has_synced() || !informer.has_ended())
+    }
+
+    /// Delivers every object that the plugin subscribes to again, with the cause `replay`.
+    ///
+    /// # Blocking
+    /// It visits every cached object under the lock of its informer.
+    pub(super) fn replay_all(&self) {
+        self.claims.lock().replay();
+    }
+
+    /// Delivers the object of a dead letter again, with the cause `replay`: as an addition or an update in its present
+    /// state, or as a deletion if it is gone. Returns the verb.
+    pub(super) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
+        let ObjectRef { source, key } = &letter.object;
+        let gvr = source.gvr();
+        let (registered, behind) = {
+            let claims = self.claims.lock();
+            (claims.registration(gvr), claims.is_behind(gvr, key))
+        };
+        let Some((informer, registration)) = registered else { return Err(NotReplayed::NotSubscribed) };
+        // An object that is not in an incomplete cache may exist all the same.
+        if behind || !informer.has_synced() {
+            return Err(NotReplayed::NotSynced);
+        }
+        let mut verb = None;
+        let offered = informer.replay_object(&registration, key, |cached| {
+            let change = again(letter, cached)?;
+            verb = Some(change.verb());
+            Some(change)
+        });
+        verb.filter(|_| offered).ok_or(NotReplayed::Stopping)
+    }
+}
+
+fn again(letter: &DeadLetter, cached: Option<Arc<Object>>) -> Option<Change> {
+    Some(match cached {
+        Some(object) if letter.verb == "update" => Change::Updated { old: Arc::clone(&object), new: object },
+        Some(object) => Change::Added { object },
+        None => Change::Deleted { object: letter.last_known()?, final_state_known: false },
+    })
 }
 
 #[cfg(test)]

@@ -1,44 +1,119 @@
-//! The plugin's component: loaded, and followed as its file changes.
+//! The versions of a plugin's component: loaded, and loaded again when the file changes.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
-use informer_runtime::{Component, LoadError, VersionInfo};
+use informer_runtime::{Component, Engine, LoadError, Plugin, PluginConfig, VersionInfo};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
 
-use super::{RunningPlugin, off_the_workers};
-use crate::app::directories::{Directories, look};
+use crate::{
+    app::directories::{Directories, look},
+    wiring::Calls,
+};
 
-/// Why the component's file is looked at.
+/// Why the component is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::app) enum Look {
-    /// It changed, or may have. A version that was tried and failed is not tried again.
+    /// The file may have changed. A version that was tried and failed is not tried again.
     Changed,
-    /// Somebody asks for it: what failed is tried again.
-    Asked,
+    /// A request. A version that was tried and failed is tried again.
+    Requested,
 }
 
-// === impl RunningPlugin ===
+/// The component of one plugin.
+pub(super) struct Versions {
+    name: Arc<str>,
+    engine: Engine,
+    plugin: Arc<Plugin>,
+    calls: Arc<Calls>,
+    /// The file of the component.
+    source: Mutex<PathBuf>,
+    /// Notified if the file must be loaded although it looks as before: the configuration names another file, or the
+    /// component may be loaded now.
+    source_changed: Notify,
+    /// True once a version is in service; it stays true.
+    loaded: watch::Sender<bool>,
+    /// Why the last load failed; `None` if it succeeded.
+    refused: Mutex<Option<String>>,
+    /// Held during a load: the last requested load decides which version is in service.
+    loading: tokio::sync::Mutex<()>,
+}
 
-impl RunningPlugin {
-    /// Why the component that the plugin should have is not in service, if so.
-    pub(in crate::app) fn refused(&self) -> Option<String> {
+// === impl Versions ===
+
+impl Versions {
+    pub(super) fn new(
+        name: Arc<str>,
+        engine: Engine,
+        plugin: Arc<Plugin>,
+        calls: Arc<Calls>,
+        source: PathBuf,
+    ) -> Self {
+        Self {
+            name,
+            engine,
+            plugin,
+            calls,
+            source: Mutex::new(source),
+            source_changed: Notify::new(),
+            loaded: watch::Sender::new(false),
+            refused: Mutex::new(None),
+            loading: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(super) fn plugin(&self) -> &Arc<Plugin> {
+        &self.plugin
+    }
+
+    pub(super) fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
+    /// The file of the component.
+    pub(super) fn source(&self) -> PathBuf {
+        self.source.lock().clone()
+    }
+
+    /// Loads from this file from now on. Returns true if it is another file.
+    pub(super) fn set_source(&self, source: PathBuf) -> bool {
+        let mut own = self.source.lock();
+        let other = *own != source;
+        *own = source;
+        other
+    }
+
+    /// Lets [`follow`](Self::follow) load the file even if it looks as before.
+    pub(super) fn load_again(&self) {
+        self.source_changed.notify_one();
+    }
+
+    /// Returns why the component that the plugin should have is not in service, if it is not.
+    pub(super) fn refused(&self) -> Option<String> {
         let refused = self.refused.lock().clone();
         refused.or_else(|| {
             let rejected = self.plugin.rejected()?;
             let digest = rejected.digest.get(..12).unwrap_or(&rejected.digest);
             let why = rejected.why;
-            Some(format!("version {digest} was taken out of service: {why}; the one before it is back. It is tried again once its file changes, or by `informer reload`"))
+            Some(format!("version {digest} was taken out of service: {why}; the version before is back. It is tried again when its file changes, or by `informer reload`"))
         })
     }
 
-    /// Loads the component once, and again whenever its file changes.
-    pub(super) async fn follow(&self) {
+    /// Waits until a version is in service.
+    pub(super) async fn loaded(&self) {
+        // The sender lives as long as `self`.
+        self.loaded.subscribe().wait_for(|loaded| *loaded).await.ok();
+    }
+
+    /// Loads the component once, and again whenever its file changes. Never returns.
+    pub(super) async fn follow(&self, directories: &Directories) {
         let mut last = None;
         loop {
-            let changed = self.parts.directories.changed();
+            let changed = directories.changed();
             let path = self.source();
             let seen = Some((look(&path), path.clone()));
             if last != seen {
-                // What is wrong is kept for whoever asks.
+                // An error stays in `refused`.
                 self.load(Look::Changed).await.ok();
                 last = seen;
             }
@@ -50,12 +125,9 @@ impl RunningPlugin {
         }
     }
 
-    /// Puts the file's present content into service, unless it is in service already. On any failure the version
-    /// in service goes on.
-    ///
-    /// # Errors
-    /// Why it does not.
-    pub(in crate::app) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
+    /// Puts the present content of the file into service, unless it is in service already. If that fails, the version in
+    /// service stays.
+    pub(super) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
         let loaded = self.try_load(look).await;
         self.note(&loaded);
@@ -73,23 +145,35 @@ impl RunningPlugin {
             }
             serves || rejected.as_ref().is_some_and(|rejected| *rejected.digest == *digest)
         };
-        match Component::from_file_unless(&self.parts.engine, &self.source(), has).await? {
+        match Component::from_file_unless(&self.engine, &self.source(), has).await? {
             Some(component) => plugin.load(&component).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// Says what came of a load, and keeps it.
-    pub(super) fn note(&self, loaded: &Result<Option<VersionInfo>, LoadError>) {
-        let plugin = self.name();
+    /// Applies another configuration of the sandbox, which starts a new version of the component if an instance could notice
+    /// the difference. It does not wait for a load: a load may take long, and a revoked grant must not wait.
+    pub(super) async fn configure(&self, sandbox: PluginConfig) {
+        let configured = self.plugin.configure(sandbox).await;
+        if !matches!(configured, Ok(None)) {
+            self.note(&configured);
+        }
+        if self.plugin.version().is_none() {
+            self.load_again();
+        }
+    }
+
+    /// Logs and keeps the result of a load.
+    fn note(&self, loaded: &Result<Option<VersionInfo>, LoadError>) {
+        let plugin = &*self.name;
         let first = !*self.loaded.borrow();
         match loaded {
-            // It was refused a configuration meanwhile.
+            // The plugin refused a configuration meanwhile: that stays.
             Ok(None) if self.plugin.is_outdated() && self.plugin.rejected().is_none() => {}
             Ok(None) => *self.refused.lock() = None,
             Ok(Some(VersionInfo { name, version, sdk, digest, prepared_in, .. })) => {
                 *self.refused.lock() = None;
-                // Before its first call, which is its own.
+                // Before the first call of the version, which belongs to the version.
                 self.calls.note_swaps();
                 self.loaded.send_replace(true);
                 let what = if first { "plugin loaded" } else { "plugin reloaded" };
@@ -97,11 +181,11 @@ impl RunningPlugin {
             }
             Err(error) => {
                 let what = if first {
-                    "the plugin cannot be loaded; mend its file and it is tried again"
+                    "the plugin cannot be loaded; correct its file and it is tried again"
                 } else if self.plugin.version().is_some() {
-                    "the new version is refused; the one in service goes on"
+                    "the new version is refused; the version in service stays"
                 } else {
-                    "the plugin is out of service: it does not work with what is left of its grants; mend its file or grant it that again"
+                    "the plugin is out of service: it does not work without a grant that was revoked; correct its file or grant it again"
                 };
                 tracing::error!(plugin, source = %self.source().display(), %error, "{what}");
                 *self.refused.lock() = Some(error.to_string());
@@ -109,23 +193,12 @@ impl RunningPlugin {
         }
     }
 
-    /// A version that takes over is tried at once, whatever the one before did: also one that comes back.
+    /// Ends the quarantine whenever a version is put into service, also one that comes back: a version is not judged by the
+    /// one before. Never returns.
     pub(super) async fn try_after_swaps(&self) {
         let mut swaps = self.plugin.swaps();
         while swaps.changed().await.is_ok() {
             self.calls.note_swaps();
-        }
-    }
-
-    /// Where the configuration asks for it, tells a version that takes over from another about everything again.
-    pub(super) async fn replay_after_swaps(self: &Arc<Self>) {
-        let mut swaps = self.plugin.swaps();
-        // The first version hears of everything anyway.
-        while swaps.changed().await.is_ok() {
-            if *swaps.borrow_and_update() > 1 && self.config().on_reload == crate::config::OnReload::Replay {
-                let unit = Arc::clone(self);
-                off_the_workers(move || unit.claims.lock().replay()).await;
-            }
         }
     }
 }

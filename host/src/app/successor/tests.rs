@@ -1,4 +1,4 @@
-//! What a plugin is told where one cache follows on another.
+//! What a plugin receives when one cache replaces another.
 
 use std::time::Instant;
 
@@ -8,11 +8,16 @@ use informer_types::{Body, Header, TraceSink, Traced};
 use super::*;
 
 #[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
+struct Notified(Mutex<Vec<String>>);
 
-impl NotificationSink for Heard {
-    fn offer(&self, told: Notification) {
-        let line = format!("{} {} {}", told.change.verb(), told.change.object().name(), told.cause);
+impl NotificationSink for Notified {
+    fn offer(&self, notification: Notification) {
+        let line = format!(
+            "{} {} {}",
+            notification.change.verb(),
+            notification.change.object().name(),
+            notification.cause
+        );
         self.0.lock().push(line);
     }
 }
@@ -37,87 +42,92 @@ fn offer(sink: &Successor, change: Change, cause: Cause) {
     sink.offer(Notification { source: source(), change, cause, initial: None, observed: Instant::now() });
 }
 
-/// The one before had come to version 5.
-fn successor(cached: Vec<Arc<Object>>) -> (Successor, Arc<Heard>) {
-    let heard = Arc::new(Heard::default());
-    let told = Told { cached, untold: HashMap::new(), until: Some("5".to_owned()), alike: false };
-    (Successor::new(source(), told, Arc::clone(&heard) as _, Tracer::default()), heard)
+/// The informer before had reached version 5.
+fn successor(cached: Vec<Arc<Object>>) -> (Successor, Arc<Notified>) {
+    let notified = Arc::new(Notified::default());
+    let received = Received { cached, newer: HashMap::new(), until: Some("5".to_owned()), alike: false };
+    (Successor::new(source(), received, Arc::clone(&notified) as _, Tracer::default()), notified)
 }
 
-/// What is told where one cache follows on another.
-fn told(before: Vec<Arc<Object>>, after: Vec<Arc<Object>>) -> Vec<String> {
-    let (sink, told) = successor(before);
+/// The notifications when the second cache replaces the first.
+fn delivered(before: Vec<Arc<Object>>, after: Vec<Arc<Object>>) -> Vec<String> {
+    let (sink, notified) = successor(before);
     for object in after {
         offer(&sink, Change::Added { object }, Cause::Initial);
     }
     sink.finish();
-    let mut lines = told.0.lock().clone();
+    let mut lines = notified.0.lock().clone();
     lines.sort();
     lines
 }
 
 #[test]
-fn what_did_not_change_is_not_told_again() {
-    assert!(told(vec![object("a", "1", "5", "{}")], vec![object("a", "1", "5", "{}")]).is_empty());
+fn an_unchanged_object_is_not_delivered_again() {
+    assert!(delivered(vec![object("a", "1", "5", "{}")], vec![object("a", "1", "5", "{}")]).is_empty());
 }
 
 #[test]
-fn what_changed_or_is_kept_otherwise_is_an_update() {
+fn a_changed_object_or_another_kept_part_is_an_update() {
     let before = || vec![object("a", "1", "5", "{}")];
 
-    assert_eq!(told(before(), vec![object("a", "1", "6", "{}")]), ["update a relist"]);
-    assert_eq!(told(before(), vec![object("a", "1", "5", r#"{"spec":1}"#)]), ["update a relist"]);
+    assert_eq!(delivered(before(), vec![object("a", "1", "6", "{}")]), ["update a relist"]);
+    assert_eq!(delivered(before(), vec![object("a", "1", "5", r#"{"spec":1}"#)]), ["update a relist"]);
 }
 
 #[test]
-fn what_is_not_selected_any_more_is_deleted_and_what_is_new_is_added() {
-    let lines = told(vec![object("a", "1", "5", "{}")], vec![object("b", "2", "5", "{}")]);
+fn an_object_that_is_no_longer_selected_is_deleted_and_a_new_one_is_added() {
+    let lines = delivered(vec![object("a", "1", "5", "{}")], vec![object("b", "2", "5", "{}")]);
 
     assert_eq!(lines, ["add b initial", "delete a relist"]);
 }
 
 #[test]
 fn another_object_of_the_same_name_is_a_deletion_and_an_addition() {
-    let lines = told(vec![object("a", "1", "5", "{}")], vec![object("a", "2", "6", "{}")]);
+    let lines = delivered(vec![object("a", "1", "5", "{}")], vec![object("a", "2", "6", "{}")]);
 
-    assert_eq!(lines, ["add a relist", "delete a relist"], "it is no part of the first state");
+    assert_eq!(lines, ["add a relist", "delete a relist"], "it is not initial");
+}
+
+/// An object that the informer before cannot have seen is not initial (C-11).
+#[test]
+fn an_object_newer_than_the_informer_before_is_not_initial() {
+    assert_eq!(delivered(Vec::new(), vec![object("a", "1", "5", "{}")]), ["add a initial"]);
+    assert_eq!(delivered(Vec::new(), vec![object("a", "1", "6", "{}")]), ["add a relist"]);
+    assert_eq!(
+        delivered(Vec::new(), vec![object("a", "1", "x", "{}")]),
+        ["add a relist"],
+        "a version without an order counts as newer"
+    );
 }
 
 #[test]
-fn what_the_one_before_cannot_have_seen_is_no_part_of_the_first_state_c11() {
-    assert_eq!(told(Vec::new(), vec![object("a", "1", "5", "{}")]), ["add a initial"]);
-    assert_eq!(told(Vec::new(), vec![object("a", "1", "6", "{}")]), ["add a relist"]);
-    assert_eq!(told(Vec::new(), vec![object("a", "1", "x", "{}")]), ["add a relist"], "nobody can say");
-}
-
-#[test]
-fn where_the_one_before_had_not_synced_everything_is_the_first_state() {
-    let heard = Arc::new(Heard::default());
-    let told = Told { cached: Vec::new(), untold: HashMap::new(), until: None, alike: false };
-    let sink = Successor::new(source(), told, Arc::clone(&heard) as _, Tracer::default());
+fn every_object_is_initial_if_the_informer_before_had_not_synced() {
+    let notified = Arc::new(Notified::default());
+    let received = Received { cached: Vec::new(), newer: HashMap::new(), until: None, alike: false };
+    let sink = Successor::new(source(), received, Arc::clone(&notified) as _, Tracer::default());
 
     offer(&sink, Change::Added { object: object("a", "1", "6", "{}") }, Cause::Initial);
 
-    assert_eq!(*heard.0.lock(), ["add a initial"]);
+    assert_eq!(*notified.0.lock(), ["add a initial"]);
 }
 
-struct Forward(Arc<Heard>);
+struct Forward(Arc<Notified>);
 
 impl NotificationSink for Forward {
-    fn offer(&self, told: Notification) {
-        self.0.offer(told);
+    fn offer(&self, notification: Notification) {
+        self.0.offer(notification);
     }
 }
 
-fn labelled(labels: &str, heard: &Arc<Heard>) -> Arc<Filter<Forward>> {
+fn labelled(labels: &str, notified: &Arc<Notified>) -> Arc<Filter<Forward>> {
     let config = FilterConfig { labels: labels.parse().unwrap(), ..FilterConfig::default() };
-    Arc::new(Filter::new(config, Forward(Arc::clone(heard))))
+    Arc::new(Filter::new(config, Forward(Arc::clone(notified))))
 }
 
 #[test]
-fn whom_a_filter_let_in_it_tells_that_it_left_though_the_new_informer_never_came_to_it() {
-    let heard = Arc::new(Heard::default());
-    let (before, after) = (labelled("app=web", &heard), labelled("app=db", &heard));
+fn an_object_that_a_changed_filter_excludes_is_deleted_even_if_the_new_informer_never_reaches_it() {
+    let notified = Arc::new(Notified::default());
+    let (before, after) = (labelled("app=web", &notified), labelled("app=db", &notified));
     let added = |name, label| Change::Added { object: with_label(name, label) };
     for change in [added("a", "web"), added("b", "db")] {
         before.offer(Notification {
@@ -129,21 +139,21 @@ fn whom_a_filter_let_in_it_tells_that_it_left_though_the_new_informer_never_came
         });
     }
     let cached = vec![with_label("a", "web"), with_label("b", "db")];
-    let told = Told { cached, untold: HashMap::new(), until: Some("5".to_owned()), alike: true };
-    let successor = Successor::new(source(), told, Arc::clone(&before) as _, Tracer::default());
-    assert_eq!(*heard.0.lock(), ["add a live"]);
+    let received = Received { cached, newer: HashMap::new(), until: Some("5".to_owned()), alike: true };
+    let successor = Successor::new(source(), received, Arc::clone(&before) as _, Tracer::default());
+    assert_eq!(*notified.0.lock(), ["add a live"]);
 
     successor.retarget(Arc::clone(&after) as _, |object| after.succeed(&before, object));
-    let mut swapped = heard.0.lock().split_off(1);
+    let mut swapped = notified.0.lock().split_off(1);
     swapped.sort();
     assert_eq!(swapped, ["add b replay", "delete a replay"]);
 
     successor.finish();
-    assert_eq!(heard.0.lock()[1..], ["delete b relist"], "the other one left before");
+    assert_eq!(notified.0.lock()[1..], ["delete b relist"], "the other object left before");
 }
 
 #[test]
-fn what_is_gone_can_be_asked_once_the_newest_that_is_known_was_reached() {
+fn the_newest_received_version_is_awaited() {
     let (sink, _) = successor(vec![object("a", "1", "4", "{}"), object("b", "1", "9", "{}")]);
     assert_eq!(sink.awaits(), Some("9".parse().unwrap()));
 
@@ -152,54 +162,58 @@ fn what_is_gone_can_be_asked_once_the_newest_that_is_known_was_reached() {
 }
 
 #[test]
-fn after_the_end_everything_passes() {
-    let (sink, told) = successor(Vec::new());
+fn every_notification_passes_after_the_end() {
+    let (sink, notified) = successor(Vec::new());
     sink.finish();
 
     let web = object("web", "1", "1", "{}");
     offer(&sink, Change::Deleted { object: web, final_state_known: true }, Cause::Live);
 
-    assert_eq!(*told.0.lock(), ["delete web live"]);
+    assert_eq!(*notified.0.lock(), ["delete web live"]);
 }
 
 #[test]
-fn what_is_older_than_what_is_known_is_not_told_and_what_follows_is_an_update() {
-    let (sink, told) = successor(vec![object("a", "1", "9", "{}"), object("b", "1", "3", "{}")]);
+fn an_older_state_is_withheld_and_the_next_newer_one_is_an_update() {
+    let (sink, notified) = successor(vec![object("a", "1", "9", "{}"), object("b", "1", "3", "{}")]);
     let added = |rv| Change::Added { object: object("a", "1", rv, "{}") };
 
     offer(&sink, added("5"), Cause::Initial);
     sink.reached(Some("5"));
-    assert_eq!(*told.0.lock(), ["delete b relist"], "it was known before that, and is not there");
+    assert_eq!(
+        *notified.0.lock(),
+        ["delete b relist"],
+        "it was received in an earlier version, and is not there"
+    );
 
     let update =
         |old, new| Change::Updated { old: object("a", "1", old, "{}"), new: object("a", "1", new, "{}") };
     offer(&sink, update("5", "7"), Cause::Live);
     offer(&sink, update("7", "9"), Cause::Live);
     offer(&sink, update("9", "11"), Cause::Live);
-    assert_eq!(told.0.lock()[1..], ["update a live"]);
+    assert_eq!(notified.0.lock()[1..], ["update a live"]);
 }
 
 #[test]
-fn what_is_newer_than_the_new_cache_is_kept_until_it_has_caught_up() {
-    let (sink, told) = successor(vec![object("a", "1", "9", "{}"), object("b", "1", "9", "{}")]);
+fn objects_newer_than_the_new_cache_are_kept_until_the_informer_has_caught_up() {
+    let (sink, notified) = successor(vec![object("a", "1", "9", "{}"), object("b", "1", "9", "{}")]);
 
     sink.reached(Some("5"));
-    assert!(told.0.lock().is_empty(), "it may not have heard of them yet");
+    assert!(notified.0.lock().is_empty(), "the informer may not have reached them yet");
     offer(&sink, Change::Added { object: object("a", "1", "9", "{}") }, Cause::Live);
     sink.finish();
-    assert_eq!(*told.0.lock(), ["delete b relist"]);
+    assert_eq!(*notified.0.lock(), ["delete b relist"]);
 }
 
 #[test]
-fn a_deletion_of_what_is_known_is_told_however_old_its_state_and_one_of_another_before_it_is_not() {
-    let (sink, told) = successor(vec![object("a", "2", "9", "{}"), object("b", "1", "9", "{}")]);
+fn a_deletion_of_a_received_object_is_delivered_however_old_its_state_but_not_that_of_an_earlier_object() {
+    let (sink, notified) = successor(vec![object("a", "2", "9", "{}"), object("b", "1", "9", "{}")]);
     let gone =
         |name, uid, rv| Change::Deleted { object: object(name, uid, rv, "{}"), final_state_known: false };
 
     offer(&sink, gone("a", "1", "4"), Cause::Live);
     offer(&sink, gone("b", "1", "4"), Cause::Relist);
 
-    assert_eq!(*told.0.lock(), ["delete b relist"]);
+    assert_eq!(*notified.0.lock(), ["delete b relist"]);
 }
 
 #[derive(Default)]
@@ -212,34 +226,33 @@ impl TraceSink for Steps {
     }
 }
 
-/// Issue 4, point 7.
 #[test]
-fn what_is_older_than_what_is_known_is_written_down() {
+fn a_withheld_state_is_a_step_of_the_trace() {
     let steps = Arc::new(Steps::default());
     let cached = vec![object("a", "1", "9", "{}")];
-    let told = Told { cached, untold: HashMap::new(), until: Some("9".to_owned()), alike: false };
+    let received = Received { cached, newer: HashMap::new(), until: Some("9".to_owned()), alike: false };
     let tracer = Tracer::new(Arc::clone(&steps) as _).of_plugin("ttl");
-    let sink = Successor::new(source(), told, Arc::new(Heard::default()), tracer);
+    let sink = Successor::new(source(), received, Arc::new(Notified::default()), tracer);
 
     offer(&sink, Change::Added { object: object("a", "1", "5", "{}") }, Cause::Initial);
     offer(&sink, Change::Added { object: object("a", "1", "9", "{}") }, Cause::Initial);
 
     let withheld = Step::Withheld { verb: "add", version: "5".into(), known: "9".into() };
-    assert_eq!(*steps.0.lock(), [withheld], "what it knows is no step, as in a list");
+    assert_eq!(*steps.0.lock(), [withheld], "an unchanged object is no step");
 }
 
 #[test]
-fn a_third_one_knows_what_the_second_did_not_get_to_say() {
+fn a_third_informer_continues_with_the_states_that_the_second_did_not_reach() {
     let (second, _) = successor(vec![object("a", "1", "9", "{}")]);
     second.reached(Some("5"));
-    let heard = Arc::new(Heard::default());
-    let (untold, until) = second.take();
-    let told = Told { cached: vec![object("a", "1", "5", "{}")], untold, until, alike: true };
-    let third = Successor::new(source(), told, Arc::clone(&heard) as _, Tracer::default());
+    let notified = Arc::new(Notified::default());
+    let (newer, until) = second.take();
+    let received = Received { cached: vec![object("a", "1", "5", "{}")], newer, until, alike: true };
+    let third = Successor::new(source(), received, Arc::clone(&notified) as _, Tracer::default());
 
     offer(&third, Change::Added { object: object("a", "1", "7", "{}") }, Cause::Initial);
     offer(&third, Change::Added { object: object("a", "1", "9", "{}") }, Cause::Initial);
     third.finish();
 
-    assert!(heard.0.lock().is_empty());
+    assert!(notified.0.lock().is_empty());
 }

@@ -18,7 +18,7 @@ fn step(gvr: &str, key: &str, version: usize) -> Traced {
     Traced { source: Some(source(gvr)), key: key.parse().unwrap(), plugin: None, step }
 }
 
-/// The versions that are kept of an object.
+/// The versions in the steps of an object.
 fn kept(trace: &Trace, gvr: &str, key: &str) -> Vec<usize> {
     let steps = trace.of(&gvr.parse().unwrap(), &key.parse().unwrap());
     let version = |step: Recorded| match step.traced.step {
@@ -29,7 +29,7 @@ fn kept(trace: &Trace, gvr: &str, key: &str) -> Vec<usize> {
 }
 
 #[test]
-fn an_object_is_told_in_order_and_its_oldest_steps_make_room() {
+fn the_steps_of_an_object_are_in_order_and_newer_steps_replace_the_oldest() {
     let trace = trace(1);
 
     (0..BUCKET + 3).for_each(|version| trace.record(step("v1/pods", "shop/web", version)));
@@ -38,8 +38,8 @@ fn an_object_is_told_in_order_and_its_oldest_steps_make_room() {
 }
 
 #[test]
-fn objects_of_one_bucket_are_not_mixed_up() {
-    // There is one bucket, so everything collides.
+fn objects_of_one_bucket_have_their_own_steps() {
+    // There is one bucket, so that all objects share it.
     let trace = trace(1);
     let objects = [
         ("v1/pods", "shop/web"),
@@ -58,7 +58,7 @@ fn objects_of_one_bucket_are_not_mixed_up() {
 }
 
 #[test]
-fn it_never_holds_more_than_it_was_made_for_whatever_comes() {
+fn the_number_of_steps_is_bounded() {
     let trace = trace(4 * BUCKET);
 
     for object in 0..20 * BUCKET {
@@ -70,7 +70,7 @@ fn it_never_holds_more_than_it_was_made_for_whatever_comes() {
 }
 
 #[test]
-fn an_object_that_never_rests_leaves_those_of_other_buckets_alone() {
+fn an_object_that_changes_all_the_time_does_not_replace_steps_of_other_buckets() {
     let trace = trace(64 * BUCKET);
     (0..640).for_each(|object| trace.record(step("v1/pods", &format!("shop/web-{object}"), object)));
 

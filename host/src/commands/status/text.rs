@@ -1,188 +1,145 @@
-//! The answer of the admin endpoint, for a person.
+//! The state of a host as text.
 
 use std::{fmt::Write, net::SocketAddr};
 
-use serde_json::Value;
+use crate::admin::types::{Client, Informer, Plugin, Status, Subscription, Workqueue};
 
-use crate::commands::output::{entries, word};
-
-/// The entries of a list of sentences.
-pub(super) fn sentences<'a>(status: &'a Value, list: &str) -> impl Iterator<Item = &'a str> {
-    entries(status, list).filter_map(Value::as_str)
-}
-
-/// The host, its watches and its plugins, one line each; below each what is wrong with it.
-pub(super) fn text(status: &Value, address: SocketAddr) -> String {
-    let well = ["unready", "degraded"].map(|list| sentences(status, list).next().is_none());
-    let verdict = match well {
-        [true, true] => "all is well",
-        [true, false] => "ready, but not everything works",
-        [false, _] => "not ready",
+/// A line for the host, one for each watch and one for each plugin, each with its troubles below.
+pub(super) fn text(status: &Status, address: SocketAddr) -> String {
+    let verdict = match (status.unready.is_empty(), status.degraded.is_empty()) {
+        (true, true) => "all is well",
+        (true, false) => "ready, but not everything works",
+        (false, _) => "not ready",
     };
-    let mut text = String::new();
+    let mut text = format!("informer {} at {address}: {verdict}\n", status.version);
     // Writing to a string does not fail.
-    let _ = writeln!(text, "informer {} at {address}: {verdict}", word(status, "version"));
-    for informer in entries(status, "informers") {
+    for informer in &status.informers {
         let _ = writeln!(text, "watch {}", watch(informer));
-        for trouble in entries(informer, "troubles") {
-            let _ = writeln!(text, "  {}", word(trouble, "text"));
+        for trouble in &informer.troubles {
+            let _ = writeln!(text, "  {}", trouble.text);
         }
-        let silent = entries(informer, "troubles").next().is_none();
-        if let Some(reason) = informer.get("unsynced-because").and_then(Value::as_str).filter(|_| silent) {
+        if let Some(reason) = informer.unsynced_because.as_ref().filter(|_| informer.troubles.is_empty()) {
             let _ = writeln!(text, "  {reason}");
         }
     }
-    for one in entries(status, "plugins") {
+    for one in &status.plugins {
         let _ = writeln!(text, "plugin {}", plugin(one));
+        for trouble in troubles(one) {
+            let _ = writeln!(text, "  {trouble}");
+        }
     }
     text
 }
 
 /// `v1/pods: watching, synced, 12 objects, resource version 345, last event 7 s ago`
-fn watch(informer: &Value) -> String {
-    let synced = informer.get("synced") == Some(&Value::Bool(true));
+fn watch(informer: &Informer) -> String {
     let mut text = format!(
         "{}: {}, {}, {}",
-        word(informer, "watch"),
-        word(informer, "phase"),
-        if synced { "synced" } else { "not synced" },
-        counted(number(informer, "objects"), "object"),
+        informer.watch,
+        informer.phase,
+        if informer.synced { "synced" } else { "not synced" },
+        counted(informer.objects as u64, "object"),
     );
-    if informer.get("superseded") == Some(&Value::Bool(true)) {
-        text.push_str(", serves until the changed watch takes over");
+    if informer.superseded {
+        text.push_str(", serves until the changed watch has synced");
     }
-    if let Some(version) = informer.get("last-synced-version").and_then(Value::as_str) {
+    if let Some(version) = &informer.last_synced_version {
         let _ = write!(text, ", resource version {version}");
     }
-    let ages =
-        entries(informer, "reflectors").filter_map(|reflector| reflector.get("last-event-age-ms")?.as_u64());
-    if let Some(age) = ages.min() {
+    if let Some(age) = informer.reflectors.iter().filter_map(|one| one.last_event_age_ms).min() {
         let _ = write!(text, ", last event {} s ago", age / 1_000);
     }
     text
 }
 
 /// `ttl: ttl 1.2.0 in service, 12 calls acknowledged, 3 notifications pending, 0 dead letters`
-fn plugin(plugin: &Value) -> String {
-    let null = Value::Null;
-    let at = |key: &str| plugin.get(key).unwrap_or(&null);
-    let mut text = format!("{}: ", word(plugin, "name"));
-    let version = at("version");
-    if version.is_null() {
-        text.push_str("no version in service");
-    } else {
-        let _ = write!(text, "{} {} in service", word(version, "guest"), word(version, "version"));
-    }
-    let queue = at("queue");
-    let _ = write!(
-        text,
-        ", {} acknowledged, {} pending, {}",
-        counted(number(at("calls"), "acknowledged"), "call"),
-        counted(number(queue, "pending"), "notification"),
-        counted(
-            number(queue, "dead-letters") + entries(at("workqueue"), "dropped-keys").count() as u64,
-            "dead letter"
-        ),
-    );
-    if let Some(quarantine) = queue.get("quarantine").and_then(|quarantine| quarantine.get("text")?.as_str())
-    {
-        let _ = write!(text, "\n  {quarantine}");
-    }
-    if queue.get("behind") == Some(&Value::Bool(true)) {
-        text.push_str("\n  more changes wait than its capacity: they merge for a while");
-    }
-    let keys = at("workqueue");
-    if !keys.is_null() {
-        let _ = write!(
-            text,
-            "\n  its workqueue: {} waiting, {} delayed, {} in hand, {} reconciled, {} failed, {} given up",
-            counted(number(keys, "waiting"), "key"),
-            number(keys, "delayed"),
-            number(keys, "in-hand"),
-            number(keys, "succeeded") + number(keys, "requeued"),
-            number(keys, "failed"),
-            number(keys, "dropped"),
-        );
-        if let Some(quarantine) =
-            keys.get("quarantine").and_then(|quarantine| quarantine.get("text")?.as_str())
-        {
-            let _ = write!(text, "\n  its reconciler is {quarantine}");
-        }
-    }
-    if let Some(refused) = at("refused").as_str() {
-        let _ = write!(text, "\n  its file is refused: {refused}");
-    }
-    if let Some(failure) = at("calls").get("last-failure").and_then(Value::as_str) {
-        let _ = write!(text, "\n  its last failed call: {failure}");
-    }
-    text.push_str(&requests(at("calls").get("client").unwrap_or(&null)));
-    for subscription in entries(plugin, "subscriptions") {
-        text.push_str(&filtered(subscription));
-    }
-    text
+fn plugin(plugin: &Plugin) -> String {
+    let version = match &plugin.version {
+        Some(version) => format!("{} {} in service", version.guest, version.version),
+        None => "no version in service".to_owned(),
+    };
+    let keys = plugin.workqueue.as_ref().map_or(0, |keys| keys.dropped_keys.len());
+    format!(
+        "{}: {version}, {} acknowledged, {} pending, {}",
+        plugin.name,
+        counted(plugin.calls.acknowledged, "call"),
+        counted(plugin.queue.pending as u64, "notification"),
+        counted((plugin.queue.dead_letters + keys) as u64, "dead letter"),
+    )
 }
 
-/// What became of its requests to the API server; nothing where all is well.
-fn requests(client: &Value) -> String {
-    let count = |key: &str| number(client, key);
-    let (failed, refused, limited) = (count("failed"), count("refused"), count("limited"));
-    let mut text = String::new();
+/// The lines below that of the plugin.
+fn troubles(plugin: &Plugin) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(plugin.queue.quarantine.as_ref().map(|quarantine| quarantine.text.clone()));
+    if plugin.queue.behind {
+        lines
+            .push("more changes are pending than its capacity: they merge until it has caught up".to_owned());
+    }
+    lines.extend(plugin.workqueue.iter().flat_map(workqueue));
+    lines.extend(plugin.refused.as_ref().map(|why| format!("its file is refused: {why}")));
+    lines
+        .extend(plugin.calls.last_failure.as_ref().map(|failure| format!("its last failed call: {failure}")));
+    lines.extend(requests(&plugin.calls.client));
+    lines.extend(plugin.subscriptions.iter().flat_map(filtered));
+    lines
+}
+
+fn workqueue(keys: &Workqueue) -> Vec<String> {
+    let mut lines = vec![format!(
+        "its workqueue: {} waiting, {} delayed, {} in flight, {} reconciled, {} failed, {} given up",
+        counted(keys.waiting as u64, "key"),
+        keys.delayed,
+        keys.in_hand,
+        keys.succeeded + keys.requeued,
+        keys.failed,
+        keys.dropped,
+    )];
+    lines.extend(keys.quarantine.as_ref().map(|quarantine| format!("its reconciler is {}", quarantine.text)));
+    lines
+}
+
+/// Requests to the API server that did not succeed. Empty if all is well.
+fn requests(client: &Client) -> Vec<String> {
+    let Client { requests, failed, refused, limited, events_suppressed } = *client;
+    let mut lines = Vec::new();
     if (failed, refused, limited) != (0, 0, 0) {
-        let _ = write!(
-            text,
-            "\n  of {} to the API server {failed} failed; {refused} not granted and {limited} beyond its limit were not sent",
-            counted(count("requests"), "request"),
-        );
+        lines.push(format!(
+            "its requests to the API server: {requests} sent, {failed} failed; not sent: {refused} without a grant, {limited} above its limit",
+        ));
     }
-    match count("events-suppressed") {
-        0 => {}
-        left_out => {
-            let _ = write!(text, "\n  left out {}: too many about one object", counted(left_out, "Event"));
-        }
+    if events_suppressed > 0 {
+        lines.push(format!(
+            "{} left out: there were too many about one object",
+            counted(events_suppressed, "Event")
+        ));
     }
-    text
+    lines
 }
 
-/// `on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when`; nothing of a subscription to
-/// everything.
-fn filtered(subscription: &Value) -> String {
-    let null = Value::Null;
-    let suppressed = subscription.get("suppressed").and_then(Value::as_object);
-    let by: Vec<(&str, u64)> = suppressed
-        .into_iter()
-        .flatten()
-        .filter_map(|(condition, count)| {
-            Some((condition.as_str(), count.as_u64().filter(|count| *count > 0)?))
-        })
-        .collect();
-    let mut text = String::new();
+/// `on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when`. Empty if nothing was suppressed and
+/// nothing failed.
+fn filtered(subscription: &Subscription) -> Vec<String> {
+    let Subscription { watch, passed, suppressed, when, .. } = subscription;
+    let by: Vec<_> = suppressed.by_condition().into_iter().filter(|(_, count)| *count > 0).collect();
+    let mut lines = Vec::new();
     if !by.is_empty() {
-        let passed = number(subscription, "passed");
         let all = passed + by.iter().map(|(_, count)| count).sum::<u64>();
         let by: Vec<String> = by.iter().map(|(condition, count)| format!("{count} by {condition}")).collect();
-        let _ = write!(
-            text,
-            "\n  on {}: {passed} of {} passed; suppressed {}",
-            word(subscription, "watch"),
+        lines.push(format!(
+            "on {watch}: {passed} of {} passed; suppressed {}",
             counted(all, "notification"),
             by.join(", ")
-        );
+        ));
     }
-    let when = subscription.get("when").unwrap_or(&null);
-    if let Some(error) = when.get("last-error").and_then(Value::as_str) {
-        let _ = write!(
-            text,
-            "\n  on {}: `when` had no answer {} of {}, and what it was asked about passed: {error}",
-            word(subscription, "watch"),
-            counted(number(when, "errors"), "time"),
-            number(when, "evaluations"),
-        );
+    if let Some(error) = &when.last_error {
+        lines.push(format!(
+            "on {watch}: `when` failed in {} of {}; those notifications passed: {error}",
+            when.errors,
+            counted(when.evaluations, "evaluation"),
+        ));
     }
-    text
-}
-
-fn number(of: &Value, key: &str) -> u64 {
-    of.get(key).and_then(Value::as_u64).unwrap_or_default()
+    lines
 }
 
 fn counted(count: u64, noun: &str) -> String {
@@ -196,12 +153,8 @@ mod tests {
 
     use super::*;
 
-    fn told(status: &Value) -> Vec<String> {
-        text(status, ([127, 0, 0, 1], 8080).into()).lines().map(str::to_owned).collect()
-    }
-
     #[test]
-    fn what_is_wrong_stands_below_what_it_is_wrong_with() {
+    fn the_troubles_of_each_watch_and_plugin_stand_below_its_line() {
         let status = json!({
             "version": "0.1.0", "unready": ["v1/pods: ..."], "degraded": [],
             "informers": [
@@ -227,8 +180,10 @@ mod tests {
             ],
         });
 
+        let text = text(&serde_json::from_value(status).unwrap(), ([127, 0, 0, 1], 8080).into());
+
         assert_eq!(
-            told(&status),
+            text.lines().collect::<Vec<_>>(),
             [
                 "informer 0.1.0 at 127.0.0.1:8080: not ready",
                 "watch v1/pods: backing-off, not synced, 0 objects",
@@ -238,23 +193,17 @@ mod tests {
                 "watch v1/secrets: watching, synced, 3 objects, resource version 77, last event 7 s ago",
                 "plugin echo: no version in service, 0 calls acknowledged, 2 notifications pending, 0 dead letters",
                 "  in quarantine for 7 s",
-                "  more changes wait than its capacity: they merge for a while",
+                "  more changes are pending than its capacity: they merge until it has caught up",
                 "  its file is refused: not a component",
                 "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 3 dead letters",
-                "  its workqueue: 1 key waiting, 2 delayed, 3 in hand, 42 reconciled, 5 failed, 6 given up",
+                "  its workqueue: 1 key waiting, 2 delayed, 3 in flight, 42 reconciled, 5 failed, 6 given up",
                 "  its reconciler is in quarantine for 8 s",
                 "  its last failed call: trap: unreachable",
-                "  of 9 requests to the API server 2 failed; 3 not granted and 0 beyond its limit were not sent",
-                "  left out 15 Events: too many about one object",
+                "  its requests to the API server: 9 sent, 2 failed; not sent: 3 without a grant, 0 above its limit",
+                "  15 Events left out: there were too many about one object",
                 "  on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when",
-                "  on v1/pods: `when` had no answer 1 time of 8, and what it was asked about passed: there is no `spec`",
+                "  on v1/pods: `when` failed in 1 of 8 evaluations; those notifications passed: there is no `spec`",
             ]
         );
-    }
-
-    #[test]
-    fn an_answer_of_another_version_is_told_as_far_as_it_is_understood() {
-        assert_eq!(told(&json!({})), ["informer ? at 127.0.0.1:8080: all is well"]);
-        assert_eq!(told(&json!({"informers": [7], "plugins": "none"})).len(), 2);
     }
 }

@@ -1,57 +1,58 @@
-//! Where an object stands with one plugin.
+//! The place of an object in one plugin.
 
 use informer_dispatch::{
     DeadLetter, ObjectRef, Standing, Stands,
     workqueue::{DroppedKey, KeyStanding},
 };
 use informer_types::{Failure, Source};
-use serde_json::{Value, json};
 
 use crate::{
+    admin::types::{self, Chosen, ExplainRequest, Place, millis},
     app::{
-        probe::{dead_letter, dropped_key, millis, queue::because, workqueue::quarantined},
-        running_plugin::RunningPlugin,
+        probe::{
+            dead_letters::{dead_letter, dropped_key},
+            queue::quarantine,
+            workqueue::stats,
+        },
+        running_plugin::{Interest, RunningPlugin},
     },
-    commands::dead_letters::Chosen,
-    commands::explain::Asked,
 };
 
-/// What is known of the key of the plugin's own that is taken for that of the object.
+/// The plugin's own key with the name of the object.
 #[derive(Default)]
 struct OwnKey {
     standing: Option<KeyStanding>,
     letter: Option<DroppedKey>,
-    /// Of the reconciler.
+    /// The quarantine of the reconciler, in words.
     quarantine: Option<String>,
 }
 
-/// Where it stands, and whether there is anything of it. None where the plugin has nothing to do with the resource, unless
-/// it was asked for by name.
-pub(super) fn plugin(
-    unit: &RunningPlugin,
-    asked: &Asked,
+/// Returns the place of the object, and whether the plugin has anything about it. Returns `None` if the plugin has nothing to
+/// do with the resource, unless the request names the plugin.
+pub(super) fn standing(
+    plugin: &RunningPlugin,
+    request: &ExplainRequest,
     cached: bool,
     by_name: bool,
-) -> Option<(Value, bool)> {
-    let Asked { gvr, key, .. } = asked;
+) -> Option<(types::Standing, bool)> {
+    let ExplainRequest { gvr, key, .. } = request;
     let object = ObjectRef { source: Source::new(gvr.clone()), key: key.clone() };
-    let hears = unit.hears(gvr, key);
-    let standing = unit.queue().standing(&object);
+    let interest = plugin.interest(gvr, key);
+    let standing = plugin.queue().standing(&object);
     let chosen = Chosen { gvr: Some(gvr.to_string()), key: Some(key.to_string()), ..Chosen::default() };
-    let letter = unit.dead_letters(&chosen).pop();
-    let own = if unit.claims(gvr) { OwnKey::of(unit, &key.to_string()) } else { OwnKey::default() };
+    let letter = plugin.letters().events(&chosen).pop();
+    let own = if plugin.uses(gvr) { OwnKey::of(plugin, &key.to_string()) } else { OwnKey::default() };
     let known = standing.is_some() || letter.is_some() || own.is_known();
-    if hears.is_none() && !known && !by_name {
+    if interest == Interest::None && !known && !by_name {
         return None;
     }
-    let excluded_by = hears.flatten();
-    let stats = unit.queue().stats();
-    let quarantine = stats.quarantine.as_ref().map(because);
-    let mut words = vec![selected(hears, cached)];
-    words.extend(standing.as_ref().map(waits));
-    words.extend(own.standing.as_ref().map(key_waits));
+    let stats = plugin.queue().stats();
+    let quarantine = stats.quarantine.as_ref().map(|one| quarantine(one).text);
+    let mut words = vec![selected(interest, cached)];
+    words.extend(standing.as_ref().map(in_words));
+    words.extend(own.standing.as_ref().map(key_in_words));
     if standing.is_none() && own.standing.is_none() {
-        words.push("nothing waits for it".to_owned());
+        words.push("nothing is pending".to_owned());
     }
     words.extend(letter.as_ref().map(|DeadLetter { verb, attempts, failure, .. }| {
         format!("dead letter of {verb} ({attempts} calls): {}", first_line(failure))
@@ -62,44 +63,49 @@ pub(super) fn plugin(
     words.extend(quarantine.clone());
     words.extend(own.quarantine.as_ref().map(|text| format!("its reconciler is {text}")));
     if stats.paused {
-        words.push("no calls are made yet: the plugin or a cache it reads is not ready".to_owned());
+        words.push("no calls are made yet: the plugin or a cache that it reads is not ready".to_owned());
     }
-    let value = json!({
-        "plugin": unit.name(),
-        "subscribed": hears.is_some(),
-        "excluded-by": excluded_by,
-        "queue": standing.as_ref().map(queue),
-        "dead-letter": letter.as_ref().map(dead_letter),
-        "quarantine": quarantine,
-        "own-key": {
-            "workqueue": own.standing.as_ref().map(workqueue),
-            "dead-letter": own.letter.as_ref().map(dropped_key),
-            "quarantine": own.quarantine,
+    let standing = types::Standing {
+        plugin: plugin.name().to_owned(),
+        subscribed: interest != Interest::None,
+        excluded_by: match interest {
+            Interest::Excluded(condition) => Some(condition.to_owned()),
+            Interest::None | Interest::Selected => None,
         },
-        "paused": stats.paused,
-        "stands": words.join("; "),
-    });
-    Some((value, known))
+        queue: standing.as_ref().map(place),
+        dead_letter: letter.as_ref().map(dead_letter),
+        quarantine,
+        own_key: types::OwnKey {
+            workqueue: own.standing.as_ref().map(key_place),
+            dead_letter: own.letter.as_ref().map(dropped_key),
+            quarantine: own.quarantine,
+        },
+        paused: stats.paused,
+        stands: words.join("; "),
+    };
+    Some((standing, known))
 }
 
-fn selected(hears: Option<Option<&str>>, cached: bool) -> String {
-    match hears {
-        None => "does not subscribe to the resource".to_owned(),
-        Some(Some(condition)) => format!("not selected: its `{condition}` excludes the object as it is"),
-        Some(None) if cached => "selected".to_owned(),
-        Some(None) => "subscribed".to_owned(),
+fn selected(interest: Interest, cached: bool) -> String {
+    match interest {
+        Interest::None => "does not subscribe to the resource".to_owned(),
+        Interest::Excluded(condition) => {
+            format!("not selected: its `{condition}` excludes the object in its present state")
+        }
+        Interest::Selected if cached => "selected".to_owned(),
+        Interest::Selected => "subscribed".to_owned(),
     }
 }
 
 // === impl OwnKey ===
 
 impl OwnKey {
-    fn of(unit: &RunningPlugin, key: &str) -> Self {
+    fn of(plugin: &RunningPlugin, key: &str) -> Self {
         let chosen = Chosen { key: Some(key.to_owned()), ..Chosen::default() };
         Self {
-            standing: unit.workqueue().standing(key),
-            letter: unit.dropped_keys(&chosen).pop(),
-            quarantine: quarantined(unit).as_ref().map(because),
+            standing: plugin.workqueue().standing(key),
+            letter: plugin.letters().keys(&chosen).pop(),
+            quarantine: stats(plugin).quarantine.as_ref().map(|one| quarantine(one).text),
         }
     }
 
@@ -108,23 +114,29 @@ impl OwnKey {
     }
 }
 
-fn place(stands: Stands) -> (&'static str, Option<u64>, Option<u64>) {
-    match stands {
+fn common_place(stands: Stands) -> Place {
+    let (place, retry_in_ms, in_hand_ms) = match stands {
         Stands::Ready => ("ready", None, None),
         Stands::Waiting { retry_in } => ("waiting", Some(millis(retry_in)), None),
         Stands::InHand { lasting } => ("in-hand", None, Some(millis(lasting))),
+    };
+    Place { place: place.to_owned(), retry_in_ms, in_hand_ms, ..Place::default() }
+}
+
+fn key_place(standing: &KeyStanding) -> Place {
+    Place { again: Some(standing.again), failed: Some(standing.failed), ..common_place(standing.stands) }
+}
+
+fn place(standing: &Standing) -> Place {
+    Place {
+        pending: Some(standing.pending.iter().map(|verb| (*verb).to_owned()).collect()),
+        attempts: Some(standing.attempts),
+        since_ms: Some(millis(standing.since)),
+        ..common_place(standing.stands)
     }
 }
 
-fn workqueue(standing: &KeyStanding) -> Value {
-    let (place, retry_in, in_hand) = place(standing.stands);
-    json!({
-        "place": place, "again": standing.again, "failed": standing.failed,
-        "retry-in-ms": retry_in, "in-hand-ms": in_hand,
-    })
-}
-
-fn key_waits(standing: &KeyStanding) -> String {
+fn key_in_words(standing: &KeyStanding) -> String {
     let KeyStanding { stands, again, failed } = standing;
     let failed = match failed {
         0 => String::new(),
@@ -134,36 +146,24 @@ fn key_waits(standing: &KeyStanding) -> String {
         Stands::Ready => format!("its key waits for a worker{failed}"),
         Stands::Waiting { retry_in } => format!("its key is due in {retry_in:.1?}{failed}"),
         Stands::InHand { lasting } => {
-            let again = if *again { ", and comes again afterwards" } else { "" };
-            format!("its key is in hand, for {lasting:.1?}{failed}{again}")
+            let again = if *again { ", and will wait again" } else { "" };
+            format!("its key is in flight for {lasting:.1?}{failed}{again}")
         }
     }
 }
 
-fn queue(standing: &Standing) -> Value {
-    let (place, retry_in, in_hand) = place(standing.stands);
-    json!({
-        "place": place, "pending": standing.pending, "attempts": standing.attempts,
-        "since-ms": millis(standing.since), "retry-in-ms": retry_in, "in-hand-ms": in_hand,
-    })
-}
-
-fn waits(standing: &Standing) -> String {
+fn in_words(standing: &Standing) -> String {
     let Standing { stands, pending, attempts, since } = standing;
     let pending = pending.join(", ");
     match stands {
-        Stands::Ready => format!("{pending} waits for a worker, since {since:.1?}"),
+        Stands::Ready => format!("{pending} waits for a worker, for {since:.1?}"),
         Stands::Waiting { retry_in } => {
             format!(
-                "{pending} failed {attempts} times and is tried again in {retry_in:.1?}, {since:.1?} after it came"
+                "{pending} failed {attempts} times and is repeated in {retry_in:.1?}; it is pending for {since:.1?}"
             )
         }
-        Stands::InHand { lasting } if pending.is_empty() => {
-            format!("a worker has it in hand, for {lasting:.1?}")
-        }
-        Stands::InHand { lasting } => {
-            format!("a worker has it in hand, for {lasting:.1?}, and {pending} waits behind")
-        }
+        Stands::InHand { lasting } if pending.is_empty() => format!("in flight for {lasting:.1?}"),
+        Stands::InHand { lasting } => format!("in flight for {lasting:.1?}, and {pending} is pending"),
     }
 }
 

@@ -1,32 +1,26 @@
-//! A step, in words and in fields.
+//! One step, in words and as values.
 
-use informer_types::{Enqueued, Failure, KeyThen, Step, Then, Version};
+use informer_types::{Cause, Enqueued, Failure, KeyThen, Step, Then};
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::{
-    app::probe::{micros, millis},
+    admin::types::{self, StepFields, micros, millis},
     app::trace::Recorded,
 };
 
-/// `at`, `stage`, `plugin`, `verdict` and `detail` of every step, and its own fields.
-pub(super) fn step(recorded: &Recorded) -> Value {
+pub(super) fn step(recorded: &Recorded) -> types::Step {
     let Recorded { at, traced } = recorded;
-    let at = Timestamp::try_from(*at).ok().map(|at| at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string());
-    let mut value = json!({
-        "at": at,
-        "stage": traced.step.stage(),
-        "plugin": traced.plugin.as_deref(),
-        "verdict": verdict(&traced.step),
-        "detail": detail(&traced.step),
-    });
-    if let (Value::Object(value), Value::Object(fields)) = (&mut value, fields(&traced.step)) {
-        value.extend(fields);
+    types::Step {
+        at: Timestamp::try_from(*at).ok().map(|at| at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()),
+        stage: traced.step.stage().to_owned(),
+        plugin: traced.plugin.as_deref().map(str::to_owned),
+        verdict: verdict(&traced.step).to_owned(),
+        detail: detail(&traced.step),
+        fields: fields(&traced.step),
     }
-    value
 }
 
-/// In a word.
+/// The decision in a word.
 fn verdict(step: &Step) -> &'static str {
     match step {
         Step::Seen { event, .. } => event.as_str(),
@@ -74,16 +68,16 @@ fn verdict(step: &Step) -> &'static str {
     }
 }
 
-/// In a sentence.
+/// The decision in a sentence.
 fn detail(step: &Step) -> String {
     match step {
         Step::Seen { version, .. } => format!("version {version}"),
-        Step::Undecodable { version } => format!("version {version}: what the cache has stays"),
-        Step::Stored { cause, old: None, new } => format!("version {new} ({cause}): there was none"),
+        Step::Undecodable { version } => format!("version {version}: the state in the cache stays"),
+        Step::Stored { cause, old: None, new } => format!("version {new} ({cause}), as a new object"),
         Step::Stored { cause, old: Some(old), new } => format!("version {old} by {new} ({cause})"),
         Step::Unchanged { version } => format!("version {version} is in the cache already"),
         Step::Removed { cause, last: None } => {
-            format!("({cause}): it was not in the cache; its deletion is told all the same")
+            format!("({cause}): it was not in the cache; its deletion is delivered all the same")
         }
         Step::Removed { cause, last: Some(last) } => format!("version {last} ({cause})"),
         Step::Distributed { verb, cause, listeners } => {
@@ -91,21 +85,23 @@ fn detail(step: &Step) -> String {
         }
         Step::Told { verb, cause } => format!("{verb} ({cause}) to this listener alone"),
         Step::Withheld { verb, version, known } => {
-            format!("{verb} of version {version}: the plugin knows {known} by the watch before this one")
+            format!(
+                "{verb} of version {version}: the plugin has received {known} from the watch before this one"
+            )
         }
         Step::Passed { offered, verb, cause } => match (*offered, *verb) {
-            ("update", "add") => format!("update, told as add ({cause}): it came to match"),
+            ("update", "add") => format!("update, delivered as add ({cause}): it came to match"),
             (_, "delete") if *offered != "delete" => {
-                format!("{offered}, told as delete ({cause}): it matches no longer")
+                format!("{offered}, delivered as delete ({cause}): it matches no longer")
             }
             _ => format!("{verb} ({cause})"),
         },
         Step::Suppressed { verb, cause, by } => format!("{verb} ({cause}) by `{by}`"),
         Step::Undecided { why } => format!("{why}; it counts as satisfied"),
         Step::Queued { verb, cause } => format!("{verb} ({cause})"),
-        Step::Merged { verb, cause, into } => format!("{verb} ({cause}) into what waits: {into}"),
+        Step::Merged { verb, cause, into } => format!("{verb} ({cause}) into the pending {into}"),
         Step::Cancelled { verb } => {
-            format!("{verb}: what waited goes too, the plugin never has to know of the object")
+            format!("{verb}: it cancels the pending notification; the plugin never saw the object")
         }
         Step::Discarded { verb } => format!("{verb}: the queue is closed"),
         Step::Called { verb, cause, attempt, queued, took, failure, then } => format!(
@@ -115,14 +111,14 @@ fn detail(step: &Step) -> String {
         ),
         Step::KeyAdded { led_to } => added(led_to),
         Step::KeyRefused { capacity } => {
-            format!("the workqueue holds {capacity} keys, which is `capacity` of [plugin.workqueue]")
+            format!("the workqueue holds {capacity} keys, its `capacity` under [plugin.workqueue]")
         }
         Step::KeyTaken { attempt, waited } => format!("the key, for call {attempt}, after {waited:.1?}"),
         Step::KeyDone { attempt, took, failure, then } => {
             format!("call {attempt} took {took:.1?}{}{}", because(failure), after_call(then))
         }
         Step::KeyNotCalled { again_in } => {
-            format!("the version in service takes no keys; tried again in {again_in:.1?}")
+            format!("the version in service has no reconciler; the next try is in {again_in:.1?}")
         }
         Step::KeyDiscarded => "the workqueue is closed".to_owned(),
     }
@@ -136,9 +132,9 @@ fn added(led_to: &Enqueued) -> String {
     match led_to {
         Enqueued::Waits => "the key waits for a worker".to_owned(),
         Enqueued::WaitsAlready => "the key waits already".to_owned(),
-        Enqueued::WaitsAfterCall => "the key is in hand, and waits again afterwards".to_owned(),
-        Enqueued::Delayed { by } => format!("the key waits in {by:.1?}"),
-        Enqueued::DueAlready => "the key is due no later already".to_owned(),
+        Enqueued::WaitsAfterCall => "the key is in flight, and waits again afterwards".to_owned(),
+        Enqueued::Delayed { by } => format!("the key is due in {by:.1?}"),
+        Enqueued::DueAlready => "the key is due at the same time or earlier already".to_owned(),
     }
 }
 
@@ -160,58 +156,83 @@ fn afterwards(then: &Then) -> String {
         Then::Retry { after, superseded: false } => format!("; again in {after:.1?}"),
         Then::Retry { after, superseded: true } => format!("; again in {after:.1?}, in its newer state"),
         Then::Quarantined { probe_in } => {
-            format!("; it does not count, the plugin is in quarantine and tried in {probe_in:.1?}")
+            format!(
+                "; the failure does not count: the plugin is in quarantine, with the next probe in {probe_in:.1?}"
+            )
         }
-        Then::GivenBack => "; it waits as before".to_owned(),
+        Then::GivenBack => "; it is pending again".to_owned(),
         Then::Discarded => "; the queue is closed".to_owned(),
     }
 }
 
-/// What the words say, for a program.
-fn fields(step: &Step) -> Value {
-    let text = |version: &Option<Version>| version.map(|version| version.to_string());
+/// The values of the step, for a program.
+fn fields(step: &Step) -> StepFields {
+    let none = StepFields::default();
     match step {
         Step::Seen { version, .. } | Step::Undecodable { version } | Step::Unchanged { version } => {
-            json!({ "version": version.as_str() })
+            StepFields { version: text(version), ..none }
         }
         Step::Stored { cause, old, new } => {
-            json!({ "cause": cause.as_str(), "old-version": text(old), "version": new.as_str() })
+            StepFields { old_version: old.as_ref().and_then(text), version: text(new), ..caused(cause) }
         }
-        Step::Removed { cause, last } => json!({ "cause": cause.as_str(), "old-version": text(last) }),
+        Step::Removed { cause, last } => {
+            StepFields { old_version: last.as_ref().and_then(text), ..caused(cause) }
+        }
         Step::Distributed { verb, cause, listeners } => {
-            json!({ "verb": verb, "cause": cause.as_str(), "listeners": listeners })
+            StepFields { listeners: Some(*listeners), ..notification(verb, cause) }
         }
-        Step::Told { verb, cause } | Step::Queued { verb, cause } => {
-            json!({ "verb": verb, "cause": cause.as_str() })
-        }
+        Step::Told { verb, cause } | Step::Queued { verb, cause } => notification(verb, cause),
         Step::Withheld { verb, version, known } => {
-            json!({ "verb": verb, "version": version.as_str(), "known-version": known.as_str() })
+            StepFields { verb: text(verb), version: text(version), known_version: text(known), ..none }
         }
         Step::Passed { offered, verb, cause } => {
-            json!({ "offered": offered, "verb": verb, "cause": cause.as_str() })
+            StepFields { offered: text(offered), ..notification(verb, cause) }
         }
-        Step::Suppressed { verb, cause, by } => json!({ "verb": verb, "cause": cause.as_str(), "by": by }),
-        Step::Undecided { why } => json!({ "why": why }),
-        Step::Merged { verb, cause, into } => json!({ "verb": verb, "cause": cause.as_str(), "into": into }),
-        Step::Cancelled { verb } | Step::Discarded { verb } => json!({ "verb": verb }),
-        Step::Called { verb, cause, attempt, queued, took, failure, then } => json!({
-            "verb": verb, "cause": cause.as_str(), "attempt": attempt,
-            "queued-ms": millis(*queued), "took-us": micros(*took),
-            "failure": failure.as_deref().map(Failure::to_string),
-            "retry-in-ms": match then { Then::Retry { after, .. } => Some(millis(*after)), _ => None },
-        }),
-        Step::KeyAdded { led_to } => match led_to {
-            Enqueued::Delayed { by } => json!({ "delay-ms": millis(*by) }),
-            _ => json!({}),
+        Step::Suppressed { verb, cause, by } => StepFields { by: text(by), ..notification(verb, cause) },
+        Step::Undecided { why } => StepFields { why: text(why), ..none },
+        Step::Merged { verb, cause, into } => StepFields { into: text(into), ..notification(verb, cause) },
+        Step::Cancelled { verb } | Step::Discarded { verb } => StepFields { verb: text(verb), ..none },
+        Step::Called { verb, cause, attempt, queued, took, failure, then } => StepFields {
+            attempt: Some(*attempt),
+            queued_ms: Some(millis(*queued)),
+            took_us: Some(micros(*took)),
+            failure: failure.as_deref().map(Failure::to_string),
+            retry_in_ms: match then {
+                Then::Retry { after, .. } => Some(millis(*after)),
+                _ => None,
+            },
+            ..notification(verb, cause)
         },
-        Step::KeyRefused { capacity } => json!({ "capacity": capacity }),
-        Step::KeyTaken { attempt, waited } => json!({ "attempt": attempt, "queued-ms": millis(*waited) }),
-        Step::KeyDone { attempt, took, failure, then } => json!({
-            "attempt": attempt, "took-us": micros(*took),
-            "failure": failure.as_deref().map(Failure::to_string),
-            "retry-in-ms": match then { KeyThen::Again { after } => Some(millis(*after)), _ => None },
-        }),
-        Step::KeyNotCalled { again_in } => json!({ "retry-in-ms": millis(*again_in) }),
-        Step::KeyDiscarded => json!({}),
+        Step::KeyAdded { led_to: Enqueued::Delayed { by } } => {
+            StepFields { delay_ms: Some(millis(*by)), ..none }
+        }
+        Step::KeyAdded { .. } | Step::KeyDiscarded => none,
+        Step::KeyRefused { capacity } => StepFields { capacity: Some(*capacity), ..none },
+        Step::KeyTaken { attempt, waited } => {
+            StepFields { attempt: Some(*attempt), queued_ms: Some(millis(*waited)), ..none }
+        }
+        Step::KeyDone { attempt, took, failure, then } => StepFields {
+            attempt: Some(*attempt),
+            took_us: Some(micros(*took)),
+            failure: failure.as_deref().map(Failure::to_string),
+            retry_in_ms: match then {
+                KeyThen::Again { after } => Some(millis(*after)),
+                _ => None,
+            },
+            ..none
+        },
+        Step::KeyNotCalled { again_in } => StepFields { retry_in_ms: Some(millis(*again_in)), ..none },
     }
+}
+
+fn notification(verb: &str, cause: &Cause) -> StepFields {
+    StepFields { verb: text(verb), ..caused(cause) }
+}
+
+fn caused(cause: &Cause) -> StepFields {
+    StepFields { cause: text(cause.as_str()), ..StepFields::default() }
+}
+
+fn text(value: &(impl ToString + ?Sized)) -> Option<String> {
+    Some(value.to_string())
 }

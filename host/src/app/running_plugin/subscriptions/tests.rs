@@ -1,28 +1,26 @@
-//! A watch that is taken over by an informer that is behind the one before, or fails.
+//! A watch whose new informer is behind the one before, or fails.
 
 use std::{collections::HashMap, time::SystemTime};
 
 use informer_devserver::DevServer;
-use informer_dispatch::{DeadLetter, ObjectRef};
-use informer_types::{Body, Cause, Failure, FailureKind, Header};
+use informer_types::{Body, Cause, Failure, FailureKind, Header, Source};
 
 use super::*;
-use crate::{
-    app::{
-        App,
-        applier::tests::{config, start},
-        running_plugin::RunningPlugin,
-    },
-    commands::dead_letters::Refused,
+use crate::app::{
+    App,
+    applier::tests::{config, start},
+    running_plugin::RunningPlugin,
+    settings,
+    successor::{Received, Successor},
 };
 
 const KEY: &str = "default/web";
 
-/// A host whose plugin knows an object that is in no cache: the informer before this one had told of it.
+/// A host whose plugin has received an object that is in no cache: the informer before this one delivered it.
 struct Stage {
     server: DevServer,
     app: App,
-    unit: Arc<RunningPlugin>,
+    plugin: Arc<RunningPlugin>,
     informer: SharedInformer,
 }
 
@@ -30,29 +28,29 @@ impl Stage {
     async fn new() -> Self {
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
         let app = start(&server, config("")).await;
-        let unit = app.applier.units().find("a").unwrap();
+        let plugin = app.applier.plugins().find("a").unwrap();
         let informer = app.factory.informers().remove(0);
         let header = Header {
             namespace: "default".into(),
             name: "web".into(),
             uid: "u".into(),
-            // Far beyond whatever this one has come to.
+            // Far above every version that this informer reaches.
             resource_version: "1000000".into(),
             ..Header::default()
         };
         let web = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
-        let told = Told { cached: vec![web], untold: HashMap::new(), until: None, alike: true };
+        let received = Received { cached: vec![web], newer: HashMap::new(), until: None, alike: true };
         let source = Source::new(informer.key().gvr.clone());
-        let mut claims = unit.claims.lock();
-        let listening = claims.0.get_mut(&informer.key().gvr).unwrap().listening.as_mut().unwrap();
-        let sink = Arc::clone(&listening.filter) as _;
-        listening.successor = Some(Arc::new(Successor::new(source, told, sink, Tracer::default())));
+        let mut claims = plugin.subscriptions.claims.lock();
+        claims.insert_successor(&informer.key().gvr, |sink| {
+            Arc::new(Successor::new(source, received, sink, Tracer::default()))
+        });
         drop(claims);
-        Self { server, app, unit, informer }
+        Self { server, app, plugin, informer }
     }
 
     fn is_behind(&self) -> bool {
-        self.unit.claims.lock().is_behind(&self.informer.key().gvr, &KEY.parse().unwrap())
+        self.plugin.subscriptions.claims.lock().is_behind(&self.informer.key().gvr, &KEY.parse().unwrap())
     }
 
     async fn end(self) {
@@ -62,7 +60,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn a_dead_letter_waits_until_it_is_known_whether_its_object_is_there() {
+async fn a_dead_letter_is_not_replayed_before_the_informer_has_caught_up() {
     let stage = Stage::new().await;
     let source = Source::new(stage.informer.key().gvr.clone());
     let letter = DeadLetter {
@@ -76,23 +74,23 @@ async fn a_dead_letter_waits_until_it_is_known_whether_its_object_is_there() {
         failure: Failure::new(FailureKind::Handler, "no"),
         at: SystemTime::UNIX_EPOCH,
     };
-    assert_eq!(stage.unit.replay(&letter), Err(Refused::NotSynced), "its deletion would be told");
+    assert_eq!(stage.plugin.replay(&letter), Err(NotReplayed::NotSynced), "a deletion would be delivered");
 
-    // It is gone.
-    stage.unit.caught_up(&stage.informer);
+    // The object is gone.
+    stage.plugin.caught_up(&stage.informer);
 
-    assert_eq!(stage.unit.replay(&letter), Ok("delete"));
+    assert_eq!(stage.plugin.replay(&letter), Ok("delete"));
     stage.end().await;
 }
 
 #[tokio::test]
-async fn what_is_not_told_yet_is_kept_where_the_next_informer_fails_too() {
+async fn objects_not_delivered_yet_are_kept_if_the_next_informer_fails_too() {
     let stage = Stage::new().await;
     let watch = settings::watches(&config("fields = \"metadata.name!=x\"")).into_values().next().unwrap();
     let next = stage.app.factory.supersede(watch, std::slice::from_ref(&stage.informer)).unwrap();
     stage.app.factory.stop(next.informer()).await;
 
-    assert!(stage.unit.succeed(next).is_err());
+    assert!(stage.plugin.succeed(next).is_err());
 
     assert!(stage.is_behind());
     stage.end().await;

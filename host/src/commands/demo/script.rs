@@ -1,4 +1,4 @@
-//! The demo's script: what is done to the cluster, and what the component must say to it.
+//! The script of the demo: changes of the cluster, and the lines that the component must print.
 
 use std::time::Duration;
 
@@ -9,41 +9,42 @@ use serde_json::json;
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-/// How long the component may take to say its line. A person would call a second slow; a busy build machine
-/// is given more.
+use crate::commands::output::print;
+
+/// Time for the component to print a line. It takes milliseconds; a busy build machine gets more.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Tells the story against one cluster and listens to one component.
-pub(super) struct Story {
+/// Runs the script against one cluster and one component.
+pub(super) struct Script {
     deployments: Api<Deployment>,
-    /// What the component printed, line by line.
+    /// The lines that the component prints.
     lines: mpsc::UnboundedReceiver<String>,
 }
 
-/// A line of the component, where `*` stands for a resource version that nobody can know beforehand.
+/// A line of the component. `*` stands for a resource version that the script cannot know.
 struct Expected(String);
 
-impl Story {
+impl Script {
     pub(super) fn new(client: kube::Client, lines: mpsc::UnboundedReceiver<String>) -> Self {
         Self { deployments: Api::namespaced(client, "default"), lines }
     }
 
-    /// What is there before the host starts.
+    /// Creates the objects that exist before the host starts.
     pub(super) async fn prologue(&self) -> anyhow::Result<()> {
         for name in ["nginx", "web"] {
             self.create(name).await?;
         }
-        // Told now: once the host runs, its lines may come first.
+        // Printed now: once the host runs, its lines may come first.
         narrate("the host starts; the deployments nginx and web are there already");
         Ok(())
     }
 
-    /// Does one thing after the other, and after each waits for what the component says to it.
+    /// Makes one change after the other, and waits for the lines of the component after each.
     ///
     /// # Errors
-    /// The cluster refused something, or the component said something else, or nothing.
-    pub(super) async fn tell(&mut self) -> anyhow::Result<()> {
-        self.hear(&[
+    /// The cluster refuses a change, or the component prints another line or none.
+    pub(super) async fn run(&mut self) -> anyhow::Result<()> {
+        self.expect(&[
             "added default/nginx (rv *, initial)",
             "deployments in default: 2",
             "1 -> nginx",
@@ -54,7 +55,7 @@ impl Story {
 
         narrate("create deployment api");
         let mut version = self.create("api").await?;
-        self.hear(&[format!("added default/api (rv {version}, live)")]).await?;
+        self.expect(&[format!("added default/api (rv {version}, live)")]).await?;
 
         for (what, patch) in [
             ("scale api to 3", json!({"spec": {"replicas": 3}})),
@@ -64,19 +65,19 @@ impl Story {
             let patch = Patch::Merge(patch);
             let new = self.deployments.patch("api", &PatchParams::default(), &patch).await.context(what)?;
             let old = std::mem::replace(&mut version, resource_version(&new));
-            self.hear(&[format!("updated default/api (rv {old} -> {version}, live)")]).await?;
+            self.expect(&[format!("updated default/api (rv {old} -> {version}, live)")]).await?;
         }
 
         narrate("delete deployment api");
         self.deployments.delete("api", &DeleteParams::default()).await.context("delete api")?;
-        self.hear(&["deleted default/api (rv *)"]).await?;
+        self.expect(&["deleted default/api (rv *)"]).await?;
 
         narrate("create deployment api again");
         let version = self.create("api").await?;
-        self.hear(&[format!("added default/api (rv {version}, live)")]).await
+        self.expect(&[format!("added default/api (rv {version}, live)")]).await
     }
 
-    /// Lets the component talk on, until the token is cancelled.
+    /// Discards the lines of the component until the token is cancelled.
     pub(super) async fn listen_until(&mut self, token: &CancellationToken) {
         token.run_until_cancelled(async { while self.lines.recv().await.is_some() {} }).await;
     }
@@ -97,15 +98,15 @@ impl Story {
         Ok(resource_version(&created.with_context(|| format!("create deployment {name}"))?))
     }
 
-    /// The next lines of the component must be these, in this order.
-    async fn hear(&mut self, expected: &[impl AsRef<str>]) -> anyhow::Result<()> {
+    /// Waits for these lines of the component, in this order.
+    async fn expect(&mut self, expected: &[impl AsRef<str>]) -> anyhow::Result<()> {
         for expected in expected.iter().map(|line| Expected(line.as_ref().to_owned())) {
             let wanted = &expected.0;
             match timeout(PATIENCE, self.lines.recv()).await {
                 Ok(Some(line)) if expected.is(&line) => {}
-                Ok(Some(line)) => bail!("the component said `{line}`, the story wants `{wanted}`"),
-                Ok(None) => bail!("the host stopped before the component said `{wanted}`"),
-                Err(_) => bail!("the component did not say `{wanted}` within {PATIENCE:?}"),
+                Ok(Some(line)) => bail!("the component printed `{line}` instead of `{wanted}`"),
+                Ok(None) => bail!("the host stopped before the component printed `{wanted}`"),
+                Err(_) => bail!("the component did not print `{wanted}` within {PATIENCE:?}"),
             }
         }
         Ok(())
@@ -124,7 +125,7 @@ impl Expected {
 }
 
 fn narrate(what: &str) {
-    super::say(&format!("--- {what}"));
+    print(&format!("--- {what}\n"));
 }
 
 fn resource_version(deployment: &Deployment) -> String {
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_digits_and_nothing_else() {
+    fn a_star_stands_for_digits_only() {
         let expected = Expected("added default/web (rv *, initial)".to_owned());
 
         assert!(expected.is("added default/web (rv 12, initial)"));
