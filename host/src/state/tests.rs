@@ -210,7 +210,7 @@ fn a_directory_that_cannot_be_created_is_reported_with_the_remedy() {
     let refused = put(&state, "a", 1).unwrap_err();
 
     assert!(matches!(refused, StateError::Unwritable { .. }), "{refused}");
-    assert!(refused.to_string().contains("under [host] state-dir, or write \"off\" there"), "{refused}");
+    assert!(refused.to_string().contains("under [host] state-dir, or set it to \"off\""), "{refused}");
 }
 
 #[test]
