@@ -7,7 +7,10 @@ use clap::Parser;
 use informer::{
     app::{App, Options},
     cli::{Cli, Command, GlobalArgs},
-    commands::{check, config as config_command, dead_letters, demo, dev, explain, log_level, queues, rbac, reload, status},
+    commands::{
+        check, config as config_command, dead_letters, demo, dev, explain, log_level, queues, rbac, reload,
+        status,
+    },
     config::{self, Components, Config},
     logging::{self, LogFormat, Precedence},
     shutdown,

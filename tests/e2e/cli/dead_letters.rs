@@ -304,8 +304,7 @@ async fn keys_that_were_given_up_survive_a_restart_and_a_command_replays_or_drop
     let mut host = Host::start(&server.url(), directory.path(), &mended).await;
     host.listed("the keys of the run before", |list| keys(list) == 2).await;
     let replayed = host.dead_letters(&["replay", "--key", "default/bad-1"]).await;
-    let replayed_line =
-        "fussy key default/bad-1: replayed as reconcile; the letter is deleted once the plugin acknowledges it\n";
+    let replayed_line = "fussy key default/bad-1: replayed as reconcile; the letter is deleted once the plugin acknowledges it\n";
     assert_eq!((replayed.status, replayed.stdout.as_str()), (Some(0), replayed_line), "{}", replayed.stderr);
     host.running.logged("reconcile default/bad-1 attempt 1").await;
     host.listed("one key", |list| keys(list) == 1).await;
