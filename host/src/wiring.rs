@@ -1,4 +1,4 @@
-//! Adapters: what `runtime` asks for, answered by `cache`.
+//! Adapters between the crates: the listers of the cache for `runtime`, and the calls of `runtime` for `dispatch`.
 
 mod calls;
 
@@ -25,7 +25,7 @@ struct Cache {
 // === impl CacheLister ===
 
 impl CacheLister {
-    /// Reads these from now on.
+    /// Replaces the caches that the plugin can read.
     pub(crate) fn set(&self, informers: impl IntoIterator<Item = (Gvr, SharedInformer)>) {
         let cache = |informer: SharedInformer| Arc::new(Cache { lister: informer.lister(), informer });
         *self.0.write() = informers.into_iter().map(|(gvr, informer)| (gvr, cache(informer))).collect();

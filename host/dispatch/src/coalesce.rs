@@ -1,13 +1,13 @@
-//! The merging rule (`design.md` section 4, point 4), written once.
+//! The merging rule: what two pending notifications of one object become.
 //!
-//! Only entries of one object that are still pending meet here; what a worker has in hand never does. An entry
-//! whose attempt failed is pending again, and merges like any other.
+//! Only pending entries of one object merge. An entry in flight never does. An entry whose attempt failed is pending again
+//! and merges like any other.
 //!
 //! | pending | then | becomes |
 //! |---|---|---|
 //! | added(a) | updated(_, b) | added(b) |
 //! | added(a), unseen | deleted | nothing |
-//! | added(a), perhaps seen | deleted | deleted |
+//! | added(a), possibly seen | deleted | deleted |
 //! | updated(a, b) | updated(_, c) | updated(a, c) |
 //! | updated(a, b) | updated(c, d) of another UID | updated(c, d) |
 //! | updated | deleted | deleted |
@@ -18,37 +18,31 @@
 //! | deleted | deleted | the earlier, unless only the later knows the final state of that object (Q-12, D-6) |
 //! | deleted | a resync of the same UID | deleted: a cached copy never follows newer news (Q-17) |
 //!
-//! So at most two entries of an object are ever pending: a deletion and, behind it, an addition or an update. That one is
-//! always unseen, so a second deletion takes it away and leaves the first.
+//! Therefore at most two entries of an object are pending: a deletion and, behind it, an addition or an update. The second
+//! one is always unseen, so a second deletion cancels it and leaves the first deletion.
 //!
-//! Nothing becomes a call that the subscription left out (`events`): an addition is one of the two that merge, or there is
-//! none. Where additions are left out, what follows a deletion is an update of an object that the handler hears of for
-//! the first time: another one of the name, or the same one that left the subscription and came back.
+//! Merging never produces a call that the subscription excludes (`events`): a merge results in an addition only if one of
+//! the two entries is an addition. If the subscription excludes additions, an update that follows a deletion is the first
+//! notification of its object: another object of the same name, or the same object after it left the filter and came back.
 //!
-//! **Unseen** means that no attempt was ever made: an addition whose attempt failed may have been seen by the
-//! handler, and its deletion is told. A replay is never taken as unseen, but behind a deletion everything is: of what
-//! exists now the handler cannot know while it was not told what is gone.
+//! **Unseen** means that no attempt was ever made. The handler may have seen an addition whose attempt failed, so its
+//! deletion is delivered. A replay is never unseen. Behind a deletion everything is unseen: the handler cannot know what
+//! exists now before it has received the deletion.
 //!
-//! **Cause.** An addition keeps its own cause, so that an object that was there from the start is not announced
-//! as new because it changed while it waited. A deletion has the cause of the deletion. Updates, and additions
-//! told twice, have the stronger cause of the two: live, initial, relist, replay, resync. A resync of an object
-//! with a pending update thus disappears in it.
+//! **Cause.** An addition keeps its cause, so that an object from the first list is not announced as new because it changed
+//! while it was pending. A deletion has the cause of the deletion. Updates, and repeated additions, have the stronger of
+//! both causes: live, initial, relist, replay, resync. A resync therefore disappears in a pending update.
 //!
-//! **Attempts.** Newer state ends the wait of the older one, but not its count: a handler that fails on every
-//! state of an object that changes all the time runs out of attempts like any other. A deletion starts at zero,
-//! because it is another call, and the last one of its object.
+//! **Attempts.** Newer state ends the wait of older state but keeps its number of attempts: a handler that fails on every
+//! state of an object that keeps changing runs out of attempts like any other. A deletion starts at zero, because it is
+//! another call, and the last one of its object.
 //!
-//! **Every.** Where each change is to be delivered ([`DeliveryMode::Every`](crate::DeliveryMode::Every)) two entries
-//! become one only where the later one is no change: a resync, or the same deletion told twice. So many entries of an
-//! object may be pending then, each unseen only if it is an addition or an update behind a deletion. Once the queue fell behind, the
-//! table above holds, and what is missing something has the cause `replay`.
+//! **Every.** If each change is to be delivered ([`DeliveryMode::Every`](crate::DeliveryMode::Every)), two entries merge only
+//! if the later one is no change: a resync, or a repetition of the same deletion. Any number of entries of an object may be
+//! pending then, and an entry is unseen only if it is an addition, or an update behind a deletion. After the queue fell
+//! behind, the table above applies, and an entry that merged changes has the cause `replay`.
 //!
-//! **Controllers.** Where they are asked for, the entry keeps the controllers of all states that merged into it, up to a
-//! thousand (beyond that they are counted), and what is nothing in the table above is the deletion if either of the two has
-//! any, or disappears in the deletion before it: whoever reconciles them is to hear of each. A handler is not: such a
-//! deletion is marked as unseen.
-//!
-//! **The rest.** The times are those of the oldest, and every sync token survives until the result is settled.
+//! **The rest.** The times are those of the oldest entry, and every sync token is held until the result is settled.
 
 use std::sync::Arc;
 
@@ -56,23 +50,23 @@ use informer_types::{Cause, Change};
 
 use crate::entry::{Entry, Tokens};
 
-/// What two entries that follow one another become.
+/// What two consecutive entries become.
 #[derive(Debug)]
 pub(crate) enum Coalesced {
     /// One entry.
     One {
         entry: Entry,
         merge: Merge,
-        /// The later one brought newer state, rather than telling the same again.
+        /// The later entry has newer state; it does not just repeat the earlier one.
         newer: bool,
     },
     /// They stay two, in this order.
     Both(Entry, Entry),
-    /// They cancel out: the handler never has to know. The sync tokens of both.
+    /// The entries cancel each other, because the handler never saw the object. Contains the sync tokens of both.
     Neither(Tokens),
 }
 
-/// How a notification disappeared in a pending one of the same object.
+/// How a notification merged with a pending one of the same object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Merge {
     /// The result is an addition.
@@ -81,18 +75,18 @@ pub enum Merge {
     Update,
     /// The result is a deletion.
     Delete,
-    /// It was a resync, and what was pending is at least as new.
+    /// The notification was a resync, and the pending one is at least as new.
     Resync,
 }
 
 /// Which entries of an object merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// All that can.
+    /// All pending entries that can merge.
     Latest,
-    /// None that is a change.
+    /// Only entries that are no change.
     Every,
-    /// All that can, although each was asked for: what it did is told by the cause.
+    /// All pending entries that can merge, although each change was requested; the cause `replay` shows it.
     Behind,
 }
 
@@ -108,17 +102,17 @@ impl Rule {
         }
     }
 
-    /// True where `later` takes the place of `earlier`, which failed.
+    /// Returns true if `later` replaces `earlier`, which failed.
     pub(crate) fn supersedes(self, earlier: &Entry, later: &Entry) -> bool {
         self != Self::Every && supersedes(earlier, later)
     }
 }
 
-/// Keeps both entries wherever the later one is a change.
+/// Keeps both entries if the later one is a change.
 fn follow(earlier: Entry, later: Entry) -> Coalesced {
     let same = earlier.change.object().uid() == later.change.object().uid();
     match (earlier.is_deletion(), later.is_deletion()) {
-        // Another object of the name, whose addition the subscription left out.
+        // The second deletion is of another object of the same name, whose addition the subscription excludes.
         (true, true) if !same => Coalesced::Both(earlier, later),
         (true, _) => coalesce(earlier, later),
         (false, _) if later.cause == Cause::Resync => coalesce(earlier, later),
@@ -126,7 +120,7 @@ fn follow(earlier: Entry, later: Entry) -> Coalesced {
     }
 }
 
-/// Says of an entry that took in a change that it did.
+/// Marks an entry that merged with a change.
 fn behind(coalesced: Coalesced) -> Coalesced {
     match coalesced {
         Coalesced::One { mut entry, merge, newer: true } if !entry.is_deletion() => {
@@ -138,18 +132,10 @@ fn behind(coalesced: Coalesced) -> Coalesced {
 }
 
 /// Applies the merging rule to two pending entries of one object; `later` follows `earlier` without a gap.
-fn coalesce(mut earlier: Entry, mut later: Entry) -> Coalesced {
-    // Whether they are asked for may have changed in between.
-    if earlier.controllers.is_some() || later.controllers.is_some() {
-        earlier.keep_controllers();
-        later.keep_controllers();
-    }
+fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
     let resync = later.cause == Cause::Resync;
-    let controlled = earlier.is_controlled() || later.is_controlled();
     match (&earlier.change, &later.change) {
-        (_, Change::Deleted { .. }) if earlier.unseen && !controlled => {
-            Coalesced::Neither(earlier.tokens.and(later.tokens))
-        }
+        (_, Change::Deleted { .. }) if earlier.unseen => Coalesced::Neither(earlier.tokens.and(later.tokens)),
         (Change::Deleted { .. }, Change::Added { .. }) => Coalesced::Both(earlier, unseen(later)),
         (Change::Deleted { object: gone, .. }, Change::Updated { new, .. })
             if !resync || gone.uid() != new.uid() =>
@@ -165,7 +151,7 @@ fn coalesce(mut earlier: Entry, mut later: Entry) -> Coalesced {
     }
 }
 
-/// True where `later` merges into `earlier` and brings newer state: then nobody needs `earlier` any more.
+/// Returns true if `later` merges with `earlier` and has newer state, so that `earlier` is no longer needed.
 fn supersedes(earlier: &Entry, later: &Entry) -> bool {
     match (&earlier.change, &later.change) {
         (Change::Deleted { .. }, _) => false,
@@ -193,8 +179,8 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
         (Change::Added { .. }, Change::Updated { new, .. }) => (Change::Added { object: new }, earlier.cause),
         (Change::Updated { .. }, added @ Change::Added { .. }) => (added, later.cause),
         (Change::Updated { old, new: between }, Change::Updated { old: since, new }) => {
-            // Where a subscription leaves out additions and deletions, another object may have taken the name
-            // in between; what is told of it starts with itself (D-6).
+            // If a subscription excludes additions and deletions, another object may have the same name now. Its updates
+            // start with its own state (D-6).
             let old = if between.uid() == new.uid() { old } else { since };
             (Change::Updated { old, new }, stronger)
         }
@@ -208,7 +194,6 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
         attempts,
         live: earlier.live || later.live,
         tokens: earlier.tokens.and(later.tokens),
-        controllers: earlier.controllers.zip(later.controllers).map(|(earlier, later)| earlier.and(later)),
     }
 }
 

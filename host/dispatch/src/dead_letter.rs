@@ -1,45 +1,39 @@
 //! Notifications that were given up.
 
-mod letters;
-mod store;
-
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
 use informer_types::{Body, Cause, Failure, Header, Object};
 
-pub use letters::Letter;
-pub(crate) use letters::Letters;
-pub use store::{DeadLetterKeeper, DeadLetterStore, LetterBox};
+use crate::{
+    ObjectRef,
+    entry::Entry,
+    letters::{Letter, cut},
+};
 
-use crate::{ObjectRef, entry::Entry};
-
-/// Dead letters are bounded in number, so what each may hold is bounded too. A stack trace fits.
-const MAX_MESSAGE_BYTES: usize = 4096;
-
-/// Labels of a letter, keys and values; more are left out, all of them.
+/// The longest labels of a letter, keys and values together. If an object has more, all its labels are left out.
 const MAX_LABEL_BYTES: usize = 16 << 10;
 
-/// What is known of a notification that was given up. The object itself is not kept: it may be large, it may be
-/// a Secret, and the cache has a newer one. Nor are its annotations: `kubectl apply` writes whole objects there.
+/// A notification that was given up. The letter does not keep the object itself: it may be large, it may be a Secret, and
+/// the cache has a newer state. It does not keep annotations either: `kubectl apply` writes whole objects there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// The object it was about.
+    /// The object.
     pub object: ObjectRef,
     /// `add`, `update` or `delete`.
     pub verb: &'static str,
-    /// Why it was told.
+    /// The cause of the notification.
     pub cause: Cause,
-    /// Of the object.
+    /// UID of the object.
     pub uid: Box<str>,
-    /// Of the newest state in it, verbatim.
+    /// Resource version of the newest state in the notification, verbatim.
     pub resource_version: Box<str>,
-    /// Of the object.
+    /// Labels of the object.
     pub labels: Vec<(Box<str>, Box<str>)>,
-    /// Calls made for it.
+    /// Number of calls made.
     pub attempts: u32,
-    /// Why the last one failed; the message is cut at 4 KiB.
+    /// Why the last call failed; the message is cut at 4 KiB.
     pub failure: Failure,
-    /// When it was given up.
+    /// When the notification was given up.
     pub at: SystemTime,
 }
 
@@ -61,8 +55,8 @@ impl DeadLetter {
         }
     }
 
-    /// What is left of the object, for telling its deletion again: what identifies it, and its labels. The JSON has no
-    /// `kind`, which nobody kept.
+    /// Rebuilds what the letter keeps of the object, so that its deletion can be delivered again: identity and labels. The JSON
+    /// has no `kind`, because the letter has none.
     pub fn last_known(&self) -> Option<Arc<Object>> {
         let key = &self.object.key;
         let labels = || self.labels.iter().map(|(key, value)| (&**key, &**value));
@@ -85,7 +79,7 @@ impl DeadLetter {
                 "labels": labels().collect::<BTreeMap<_, _>>(),
             },
         });
-        // It fits: it was the header of an object before.
+        // The header fits: it was the header of an object before.
         Object::new(&header, Body::Raw(json.to_string().into())).ok().map(Arc::new)
     }
 }
@@ -102,18 +96,11 @@ impl Letter for DeadLetter {
     }
 }
 
-/// None of them where they are too many.
+/// All labels, or none if they are too long.
 fn labels(object: &Object) -> Vec<(Box<str>, Box<str>)> {
     let bytes: usize = object.labels().map(|(key, value)| key.len() + value.len()).sum();
     let labels = object.labels().filter(|_| bytes <= MAX_LABEL_BYTES);
     labels.map(|(key, value)| (key.into(), value.into())).collect()
-}
-
-/// Cuts the message of a failure that is kept.
-pub(crate) fn cut(mut failure: Failure) -> Failure {
-    let end = failure.message.floor_char_boundary(MAX_MESSAGE_BYTES);
-    failure.message.truncate(end);
-    failure
 }
 
 #[cfg(test)]

@@ -1,49 +1,38 @@
 //! The workers of one plugin.
 
-pub(crate) mod failure_log;
+mod config;
 mod handle;
-pub(crate) mod supervisor;
 mod worker;
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::sync::Arc;
 
 use informer_types::EventHandler;
-use tokio::sync::watch;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tracing::{Instrument, info_span};
+use tokio_util::sync::CancellationToken;
+use tracing::info_span;
 
+pub use config::DispatchConfig;
 pub use handle::DispatcherHandle;
 
-use crate::{Queue, RetryConfig};
-use failure_log::FailureLog;
-use supervisor::{Supervisor, Target};
+use crate::{
+    Queue,
+    workers::{FailureLog, Workers},
+};
 use worker::Worker;
-
-/// How the notifications of one plugin are delivered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DispatchConfig {
-    /// The plugin's name, for logs.
-    pub plugin: Arc<str>,
-    /// Calls at a time, each for another object.
-    pub workers: NonZeroUsize,
-    /// What a failure leads to.
-    pub retry: RetryConfig,
-}
 
 /// Takes deliveries from a [`Queue`], makes the calls, and settles them.
 ///
 /// # Promises
-/// A call counts as delivered when the handler acknowledged it. One that failed is tried again as
-/// [`RetryConfig`] says, or as part of newer state of its object; then it is a dead letter. A handler that
-/// panics has failed that call ([`FailureKind::Host`](informer_types::FailureKind::Host)) and nothing else.
+/// A notification is delivered once the handler acknowledged it. A failed call is retried as [`RetryConfig`] defines, or as part
+/// of newer state of its object; then the notification becomes a dead letter. A panic of the handler fails its own call
+/// ([`FailureKind::Host`](informer_types::FailureKind::Host)) and has no other effect.
 #[derive(Debug)]
 pub struct Dispatcher;
 
 // === impl Dispatcher ===
 
 impl Dispatcher {
-    /// Starts the workers. They run until the handle is dropped or consumed, or `shutdown` is cancelled; then
-    /// calls in hand are dropped and what they were about stays in the queue.
+    /// Starts the workers. They run until the handle is dropped or consumed, or `shutdown` is cancelled. Then calls in flight
+    /// are dropped, and their notifications stay in the queue.
     ///
     /// Must be called within a tokio runtime.
     pub fn spawn(
@@ -53,24 +42,11 @@ impl Dispatcher {
         shutdown: &CancellationToken,
     ) -> DispatcherHandle {
         let span = info_span!("dispatcher", plugin = %config.plugin);
-        let (config, target) = watch::channel(config);
-        let shutdown = shutdown.child_token();
-        let tasks = TaskTracker::new();
-        let taken = queue.clone();
-        let log = Arc::new(FailureLog::new());
+        let (taken, log) = (queue.clone(), Arc::new(FailureLog::new()));
         let hire = move |config: &DispatchConfig| {
             Worker::new(config, taken.clone(), Arc::clone(&handler), Arc::clone(&log))
         };
-        let supervisor = Supervisor::new(target, shutdown.clone(), hire);
-        tasks.spawn(supervisor.run().instrument(span));
-        tasks.close();
-        DispatcherHandle::new(queue, config, tasks, shutdown.drop_guard())
-    }
-}
-
-impl Target for DispatchConfig {
-    fn workers(&mut self) -> &mut NonZeroUsize {
-        &mut self.workers
+        DispatcherHandle::new(queue, Workers::spawn(config, span, shutdown, hire))
     }
 }
 

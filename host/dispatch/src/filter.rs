@@ -1,33 +1,33 @@
-//! What a subscription hears: everything its watch tells, less what it did not ask for.
+//! What a subscription receives: every notification of its listener, minus what its conditions exclude.
 //!
 //! A [`Filter`] stands between a listener and the plugin's queue and judges each notification in this order:
 //!
-//! 1. **Which objects.** `namespaces`, `labels`, `fields` and a `when` about the object alone say of a *state* whether it belongs
-//!    to the subscription. The filter remembers which objects are in, and an update maps as P-21 says: in before and
-//!    after is an update; only after, an addition (which is never initial, C-11); only before, a deletion of the old
-//!    state, which is its final one; neither, nothing.
+//! 1. **Which objects.** `namespaces`, `labels`, `fields`, and a `when` that names only the object decide whether a *state* belongs to the
+//!    subscription. The filter remembers which objects are inside. It maps an update by the old and the new state (P-21): inside
+//!    before and after is an update; only after is an addition, which is never initial (C-11); only before is a deletion of the
+//!    old state, whose final state is known; neither is nothing.
 //! 2. `initial`: the additions of the first list.
-//! 3. `events`: which calls are made at all, after that mapping.
-//! 4. `changed`: an update counts only if the value at one of the pointers differs. It is not asked of an update that
-//!    brings no new state, because that was asked for (a resync, a relist with `relist = "all"`).
-//! 5. **Which changes.** A `when` that looks at the change itself (`old`, `event` or `cause`) judges what the handler
-//!    would be told. See [`When`] for what it may say of deletions.
+//! 3. `events`: which calls are made, after that mapping.
+//! 4. `changed`: an update passes only if the value at one of the pointers differs. An update without a newer state always
+//!    passes, because it was requested (a resync, or a relist with `relist = "all"`).
+//! 5. **Which changes.** A `when` that names the change itself (`old`, `event` or `cause`) judges the notification as the handler
+//!    would receive it. See [`When`] for deletions.
 //!
 //! # Promises
-//! Whoever was let in is told when it leaves: a deletion passes steps 1, 4 and 5 whatever the last state looks like, if
-//! the object was in; one that is told again, because it was a dead letter, was let in once and is not asked anything but
-//! `events`. client-go's filter (P-21) judges the last state alone and loses the deletion of an object whose
-//! last state, never seen before, does not match any more. The only ways not to hear of a leaving are `events` without
-//! `delete` and a `when` that names `event`.
+//! A subscriber that saw an object enter its filter always receives the deletion when the object leaves it: if the object was
+//! inside, a deletion passes steps 1, 4 and 5 whatever the last state is. A deletion that is replayed from a dead letter was
+//! inside before, and only `events` applies to it. client-go's filter (P-21) judges only the last state, and loses the deletion
+//! of an object whose last state was never seen and no longer matches. Only two conditions can suppress a deletion: `events`
+//! without `delete`, and a `when` that names `event`.
 //!
-//! A condition that cannot be decided withholds nothing (D-9): an object whose `when` or fields fail counts as
-//! selected, a change as told, and the failure is counted and shown. It is decided of one state, so that the mapping
-//! above stays whole: an error on the new state lets it in, a later good verdict takes it out.
+//! A condition that has no answer excludes nothing (D-9): if `when` or a field fails, the object counts as selected and the
+//! change as wanted. The failure is counted and shown. It counts for one state, so the mapping above stays consistent: after an
+//! error on the new state the object is inside, and a later answer can take it out.
 //!
 //! # Cost
-//! Without a condition nothing is looked at. `labels`, and `fields` of name and namespace, read the object's header;
-//! other fields and `changed` scan its text; only `when` builds values of it, one state once. What is remembered is one
-//! key for each object that is in, and only where there is a condition on objects.
+//! A filter without conditions reads nothing. `labels`, and `fields` of name and namespace, read the object's header. Other fields
+//! and `changed` scan its text. Only `when` builds values from the text, once for each state. The filter remembers one key for
+//! each object inside, and only if it has a condition on objects.
 
 mod config;
 mod explain;
@@ -53,18 +53,18 @@ use explain::Before;
 use stats::Condition;
 use when::{Occasion, Subject};
 
-/// The filter of one subscription, around the sink that takes what passes.
+/// The filter of one subscription, around the sink that receives what passes.
 ///
 /// # Bound
-/// It remembers at most one key for each object of the informer. It never waits.
+/// A filter remembers at most one key for each object of the informer, and never waits.
 #[derive(Debug)]
 pub struct Filter<S> {
     config: FilterConfig,
-    /// There is a condition on objects.
+    /// The filter has a condition on objects.
     selects: bool,
-    /// Everything passes.
+    /// The filter has no condition: everything passes.
     open: bool,
-    /// Apart from the rest, so that an open filter takes no lock.
+    /// Number of notifications that passed. It is outside the lock, so that a filter without conditions takes no lock.
     passed: AtomicU64,
     state: Mutex<State>,
     tracer: Tracer,
@@ -81,12 +81,28 @@ struct State {
 // === impl Filter ===
 
 impl<S: NotificationSink> Filter<S> {
-    /// What passes goes to `sink`. It serves one listener: what another told it would be taken for the same story.
+    /// The first condition on objects that this object does not satisfy, by its key in `[[plugin.on]]`. Returns `None` if the
+    /// object matches the subscription. Nothing is counted or remembered.
+    pub fn excludes(&self, object: &Object) -> Option<&'static str> {
+        // With an error counted already, another one is not logged.
+        let when = WhenStats { errors: 1, ..WhenStats::default() };
+        let mut stats = FilterStats { when, ..FilterStats::default() };
+        self.selects(object, &mut stats).err().map(Condition::as_str)
+    }
+
+    /// The condition that excludes every object of this name, whatever its state, by its key in `[[plugin.on]]`. Returns
+    /// `None` if there is none.
+    pub fn excludes_key(&self, key: &ObjectKey) -> Option<&'static str> {
+        (!self.config.selects_namespace(&key.namespace)).then(|| Condition::Namespaces.as_str())
+    }
+
+    /// A filter that passes notifications on to `sink`. It serves exactly one listener, because it tracks the history of each
+    /// object.
     pub fn new(config: FilterConfig, sink: S) -> Self {
         Self::traced(config, sink, Tracer::default())
     }
 
-    /// As [`Filter::new`]; what it decides is written to `tracer`, unless it has no condition.
+    /// Like [`Filter::new`]; the filter writes its decisions to `tracer`, unless it has no condition.
     pub fn traced(config: FilterConfig, sink: S, tracer: Tracer) -> Self {
         Self {
             selects: config.selects_objects(),
@@ -99,15 +115,15 @@ impl<S: NotificationSink> Filter<S> {
         }
     }
 
-    /// What it did so far. It waits while a notification is judged.
+    /// What was counted so far. It waits while a notification is judged.
     pub fn stats(&self) -> FilterStats {
         let stats = self.state.lock().stats.clone();
         FilterStats { passed: self.passed.load(Ordering::Relaxed), ..stats }
     }
 
-    /// Takes over from the filter that a listener had before, one cached object after the other, before anything else
-    /// is offered. What both select the handler knows. What is returned is to be offered: it tells of an object that
-    /// only this one selects, or that only the one before did.
+    /// Replaces the earlier filter of a listener. It has to be called for each cached object before anything else is offered, and
+    /// what it returns has to be offered. Returns `None` if both filters select the object or neither does, because the handler
+    /// is up to date then.
     pub fn succeed<T: NotificationSink>(&self, before: &Filter<T>, object: &Arc<Object>) -> Option<Change> {
         let was_in = !before.selects || before.state.lock().inside.contains(&object.key());
         if !self.selects {
@@ -118,15 +134,15 @@ impl<S: NotificationSink> Filter<S> {
             state.inside.insert(object.key());
         }
         let is_in = self.selects(object, &mut state.stats).is_ok();
-        // One that leaves is told as an addition which is not selected: the filter makes a deletion of it.
+        // An object that leaves is offered as an addition that is not selected: the filter maps it to a deletion.
         (was_in != is_in).then(|| Change::Added { object: Arc::clone(object) })
     }
 
-    /// Judges a notification, and turns it into what the handler is to be told.
+    /// Judges a notification and maps it to what the handler is to receive. Returns true if it passes.
     fn passes(&self, state: &mut State, notification: &mut Notification) -> bool {
         let before = Before::of(notification, &state.stats);
         let judged = self.judge(state, notification);
-        self.note(&before, notification, &state.stats, judged);
+        before.note(&self.tracer, notification, &state.stats, judged);
         match judged {
             Ok(()) => {
                 self.passed.fetch_add(1, Ordering::Relaxed);
@@ -159,17 +175,17 @@ impl<S: NotificationSink> Filter<S> {
         }
     }
 
-    /// P-21, by what is remembered of the object.
+    /// Maps a notification by whether the object was inside and is inside (P-21).
     fn map(&self, state: &mut State, notification: &mut Notification) -> Result<(), Condition> {
         let State { inside, stats } = state;
         let key = notification.key();
         let was_in = inside.contains(&key);
         match &notification.change {
             Change::Deleted { object, .. } => {
-                // D-11: one that was never seen is told, if it would have been let in.
+                // The deletion of an object that was never seen passes if its last state matches (D-11).
                 if inside.remove(&key) || again(notification) { Ok(()) } else { self.selects(object, stats) }
             }
-            // A resync looks at the same state again.
+            // A resync repeats the same state.
             Change::Updated { old, new } if Arc::ptr_eq(old, new) && was_in => Ok(()),
             Change::Added { object: new } | Change::Updated { new, .. } => match self.selects(new, stats) {
                 Ok(()) if was_in => Ok(()),
@@ -188,7 +204,7 @@ impl<S: NotificationSink> Filter<S> {
         }
     }
 
-    /// Whether a state belongs to the subscription; the error is the first condition that it does not satisfy.
+    /// Checks that a state belongs to the subscription. The error is the first condition that the state does not satisfy.
     fn selects(&self, object: &Object, stats: &mut FilterStats) -> Result<(), Condition> {
         if !self.config.selects_namespace(object.namespace()) {
             return Err(Condition::Namespaces);
@@ -250,9 +266,7 @@ impl<S: NotificationSink> NotificationSink for Filter<S> {
     }
 }
 
-// === impl Subject ===
-
-/// What a `when` about changes says of this one.
+/// Returns true if a `when` about changes accepts this one.
 fn wants(when: &When, notification: &Notification, stats: &mut FilterStats) -> bool {
     let asked = match when.subject() {
         Subject::Object => false,
@@ -262,29 +276,28 @@ fn wants(when: &When, notification: &Notification, stats: &mut FilterStats) -> b
     !asked || stats.when.decide(when, &Occasion::change(notification))
 }
 
-/// A deletion or an update that was let through before, refused by the handler, and is told again. All that is left of it
-/// is the last metadata, or the present state, so nothing can be asked about the change. Whatever else is replayed is an
-/// addition.
+/// Returns true for a deletion or an update that is replayed from a dead letter: it passed before. Only its last metadata or the
+/// present state is left, so no condition about the change can be decided. All other replays are additions.
 fn again(notification: &Notification) -> bool {
     notification.cause == Cause::Replay && !matches!(notification.change, Change::Added { .. })
 }
 
-/// An update that lets the object in is the handler's first news of it.
+/// An update that brings the object inside becomes an addition, because the handler does not know the object.
 fn enter(notification: &mut Notification, stats: &mut FilterStats) {
     let Change::Updated { new, .. } = &notification.change else { return };
     notification.change = Change::Added { object: Arc::clone(new) };
     stats.entered += 1;
     if notification.cause == Cause::Initial {
-        // C-11: a list brought it, but it is not part of the first state.
+        // A list contained the object, but the object is not part of the first state (C-11).
         notification.cause = Cause::Relist;
     }
 }
 
-/// The object goes on without the subscription.
+/// The object left the subscription: the notification becomes a deletion.
 fn leave(notification: &mut Notification) {
     notification.change = match &notification.change {
         Change::Updated { old, .. } => Change::Deleted { object: Arc::clone(old), final_state_known: true },
-        // It was told as an addition again, and is not what it was: its last state as a member went unseen.
+        // A repeated addition whose state no longer matches: the last state that matched was not seen.
         Change::Added { object } => Change::Deleted { object: Arc::clone(object), final_state_known: false },
         deleted @ Change::Deleted { .. } => deleted.clone(),
     };

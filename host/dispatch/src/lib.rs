@@ -1,19 +1,19 @@
 //! One queue and one dispatcher per plugin, between the listeners and the handler.
 //!
-//! In the order an event meets it:
+//! The way of a notification:
 //!
-//! 1. A listener offers a notification to the subscription's [`Filter`]; what passes goes to the plugin's [`Queue`].
-//!    That never blocks.
-//! 2. `coalesce` merges it with what is still pending for the same object: the merging rule, written once.
-//! 3. The queue hands objects to workers, live ones before initial, relisted, resynced and replayed ones in a
-//!    fair ratio, and never one object to two workers; no faster than its rate, no more retries than its budget, and
-//!    none but a probe to a plugin in quarantine.
-//! 4. A [`Dispatcher`] runs the workers: each makes one [`Delivery`](informer_types::Delivery) at a time.
-//! 5. [`RetryConfig`] is the one place that decides what a failure leads to: another attempt, or a
-//!    [`DeadLetter`]; a [`DeadLetterKeeper`] keeps those beyond the end of the process.
+//! 1. A listener offers the notification to the subscription's [`Filter`]. If it passes, it goes to the plugin's [`Queue`]. That
+//!    never blocks.
+//! 2. `coalesce` merges it with the pending notifications of the same object: the merging rule.
+//! 3. The queue hands objects to workers: objects with live changes before listed, relisted, resynced and replayed ones, in a
+//!    fair ratio, and never one object to two workers. A rate limits the calls, a budget limits the retries, and a plugin in
+//!    quarantine gets no calls except probes.
+//! 4. A [`Dispatcher`] runs the workers. Each makes one [`Delivery`](informer_types::Delivery) at a time.
+//! 5. [`RetryConfig`] decides what happens after a failure: another attempt, or a [`DeadLetter`]. A [`DeadLetterKeeper`] keeps dead
+//!    letters beyond the end of the process.
 //!
-//! What is promised to handlers is the contract of `design.md` section 4: eventually consistent, in order per
-//! object, at least once, merged only while pending, nothing dropped without a counter.
+//! The contract for handlers: eventually consistent, in order per object, at least once, merged only while pending, and nothing
+//! dropped without a counter.
 //!
 //! ```
 //! use std::{sync::Arc, time::Instant};
@@ -23,7 +23,7 @@
 //!
 //! let header = Header { namespace: "shop".into(), name: "web".into(), ..Header::default() };
 //! let object = Arc::new(Object::new(&header, Body::Raw("{}".into()))?);
-//! let told = |change| Notification {
+//! let notification = |change| Notification {
 //!     source: Source::new("v1/pods".parse().unwrap()),
 //!     change,
 //!     cause: Cause::Live,
@@ -32,10 +32,10 @@
 //! };
 //!
 //! let queue = Queue::new(&QueueConfig::default());
-//! queue.offer(told(Change::Updated { old: object.clone(), new: object.clone() }));
-//! queue.offer(told(Change::Deleted { object, final_state_known: true }));
+//! queue.offer(notification(Change::Updated { old: object.clone(), new: object.clone() }));
+//! queue.offer(notification(Change::Deleted { object, final_state_known: true }));
 //!
-//! // The update was not told yet and nobody needs it any more.
+//! // The update was still pending, so the deletion replaced it.
 //! let (lease, delivery) = queue.take().unwrap();
 //! assert_eq!(delivery.notification.change.verb(), "delete");
 //! lease.settle(Settlement::Acknowledged);
@@ -43,7 +43,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Beside it stands the plugin's own [`workqueue`] of keys, with the workers that reconcile them.
+//! The plugin's own [`workqueue`] holds keys, with the workers that reconcile them. If a plugin has only a reconciler, its
+//! notifications become keys. Both queues share their core, `keyed`.
 #![forbid(unsafe_code)]
 
 mod coalesce;
@@ -51,25 +52,26 @@ mod dead_letter;
 mod dispatcher;
 mod entry;
 mod filter;
-mod idle;
+mod keyed;
+mod letters;
 mod object_ref;
 mod pending;
 mod queue;
 mod retry;
 #[cfg(test)]
 mod testing;
+mod workers;
 pub mod workqueue;
 
 pub use coalesce::Merge;
-pub use dead_letter::{DeadLetter, DeadLetterKeeper, DeadLetterStore, Letter, LetterBox};
+pub use dead_letter::DeadLetter;
 pub use dispatcher::{DispatchConfig, Dispatcher, DispatcherHandle};
 pub use filter::{
     Events, Filter, FilterConfig, FilterStats, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, Suppressed, When,
     WhenError, WhenStats,
 };
+pub use keyed::{Quarantine, QuarantineConfig, Stands};
+pub use letters::{DeadLetterKeeper, DeadLetterStore, Letter, LetterBox};
 pub use object_ref::ObjectRef;
-pub use queue::{
-    Backlog, DeliveryMode, Lease, MergeCounts, Quarantine, QuarantineConfig, Queue, QueueConfig, QueueStats,
-    Rate, Standing, Stands,
-};
+pub use queue::{Backlog, DeliveryMode, Lease, MergeCounts, Queue, QueueConfig, QueueStats, Rate, Standing};
 pub use retry::{Fate, RetryConfig, Settled, Settlement};

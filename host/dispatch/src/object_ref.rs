@@ -1,16 +1,16 @@
-//! The identity of an object within a plugin's queue.
+//! The identity of an object in a plugin's queue.
 
 use std::fmt;
 
 use informer_types::{ObjectKey, Source};
 
-/// One object of one shared informer. An object that was deleted and created again is the same one here:
-/// order is kept per name, not per UID. Cheap to clone.
+/// An object of a shared informer. An object that was deleted and created again under the same name has the same reference,
+/// because order is kept per name, not per UID. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectRef {
-    /// The shared informer that serves it.
+    /// The shared informer that serves the object.
     pub source: Source,
-    /// Its key there.
+    /// The key of the object.
     pub key: ObjectKey,
 }
 

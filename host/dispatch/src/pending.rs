@@ -1,4 +1,4 @@
-//! What is pending for one object.
+//! The pending notifications of one object.
 
 use std::collections::VecDeque;
 
@@ -7,27 +7,27 @@ use crate::{
     entry::{Entry, Tokens},
 };
 
-/// The pending entries of one object, in order, already merged. Where changes merge they are two at most: a deletion and
+/// The pending entries of one object, in order and merged. If changes merge, there are at most two entries: a deletion and
 /// what follows it.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     first: Option<Entry>,
-    /// Almost always empty, and then without memory of its own.
+    /// Almost always empty, and then without an allocation.
     rest: VecDeque<Entry>,
 }
 
-/// What a new entry did.
+/// The effect of a new entry.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// There is one more.
+    /// There is one more entry.
     Grew,
-    /// It disappeared in another.
+    /// The new entry merged with another.
     Merged {
         merge: Merge,
-        /// The oldest entry, the one that may be waiting for its retry, now tells of newer state.
+        /// The oldest entry, which may be waiting for its retry, now has newer state.
         newer: bool,
     },
-    /// It disappeared and took the one before it along; the sync tokens of both are to be released.
+    /// The new entry and the one before it cancelled each other. The sync tokens of both have to be released.
     Cancelled(Tokens),
 }
 
@@ -42,15 +42,6 @@ impl Pending {
         };
         match rule.apply(last, entry) {
             Coalesced::One { entry, merge, newer } => {
-                if entry.unseen
-                    && entry.is_deletion()
-                    && let Some(before) = self.rest.back_mut().or(self.first.as_mut())
-                {
-                    before.keep_controllers();
-                    let controllers = before.controllers.take().zip(entry.controllers);
-                    before.controllers = controllers.map(|(before, gone)| before.and(gone));
-                    return Effect::Cancelled(entry.tokens);
-                }
                 self.append(entry);
                 Effect::Merged { merge, newer: newer && self.rest.is_empty() }
             }
@@ -63,7 +54,7 @@ impl Pending {
         }
     }
 
-    /// Puts an entry back that a worker had in hand: it is older than all others.
+    /// Puts back an entry that was in flight. It is older than all others.
     pub(crate) fn put_back(&mut self, rule: Rule, entry: Entry) -> Effect {
         let Some(next) = self.first.take() else {
             self.first = Some(entry);
@@ -93,12 +84,12 @@ impl Pending {
         Some(entry)
     }
 
-    /// True where newer state than that of `entry`, which a worker has in hand, would take its place.
+    /// Returns true if newer state is pending that would replace `entry`, which is in flight.
     pub(crate) fn supersedes(&self, rule: Rule, entry: &Entry) -> bool {
         self.first.as_ref().is_some_and(|next| rule.supersedes(entry, next))
     }
 
-    /// True where any of it belongs to the live lane.
+    /// Returns true if any entry belongs in the live lane.
     pub(crate) fn is_live(&self) -> bool {
         self.iter().any(|entry| entry.live)
     }

@@ -1,4 +1,4 @@
-//! What a failure leads to: the one place where it is decided.
+//! What happens after a failure.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -6,123 +6,124 @@ use informer_types::{Backoff, Failure, Outcome};
 
 use crate::DeadLetter;
 
-/// A handler may ask to be called again later than any backoff, but not so late that the wait looks like a
-/// loss. It also keeps the sum of a time and a delay far from overflow.
+/// The longest wait before a retry. A handler may request a longer wait than any backoff, but not one that looks like a loss.
+/// It also keeps the sum of an instant and a delay far from overflow.
 pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often a notification is tried, how far apart, and what becomes of it then.
+/// How often a notification is attempted, how long the waits are, and what happens after the last attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryConfig {
     /// The waits between attempts.
     pub backoff: Backoff,
-    /// Calls in all, the first included; none: until it succeeds or is superseded.
+    /// Number of calls, the first included. `None` means no limit: until a call succeeds or newer state replaces it.
     pub attempts: Option<NonZeroU32>,
-    /// What becomes of a notification whose attempts are spent.
+    /// What happens to a notification whose attempts are spent.
     pub on_exhausted: Fate,
 }
 
-/// What becomes of a notification whose attempts are spent. All are counted and logged; the first two release its sync
+/// What happens to a notification whose attempts are spent. It is always counted and logged; the first two release its sync
 /// tokens (D-8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is kept as a [`DeadLetter`].
+    /// The notification is kept as a [`DeadLetter`].
     DeadLetter,
-    /// It is only counted and logged.
+    /// The notification is only counted and logged.
     Drop,
-    /// It is not given up: the plugin is put in quarantine, and its attempts start anew after it.
+    /// The notification is not given up. The plugin is quarantined, and the attempts start over afterwards.
     Quarantine,
 }
 
-/// What is to be done with a notification after an attempt.
+/// What is to happen to a notification after an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settlement {
-    /// It is delivered.
+    /// The notification is delivered.
     Acknowledged,
-    /// It is tried again.
+    /// The attempt is repeated.
     Retry {
-        /// After this long, where nothing newer comes.
+        /// The wait, if there is no newer state.
         delay: Duration,
-        /// After this long, where newer state of the object takes its place.
+        /// The wait, if newer state of the object replaces the notification.
         floor: Duration,
-        /// Why.
+        /// Why the attempt failed.
         failure: Failure,
     },
-    /// Its attempts are spent: it is tried again only as part of newer state, which is its own reason.
+    /// The attempts are spent. Newer state of the object is still delivered.
     Spent {
-        /// After this long, where newer state of the object is pending already.
+        /// The wait, if newer state of the object is pending.
         floor: Duration,
-        /// Else.
+        /// What happens if there is no newer state.
         fate: Fate,
         /// Why the last attempt failed.
         failure: Failure,
     },
-    /// It cannot succeed; it is a dead letter at once.
+    /// The notification cannot succeed. It becomes a dead letter at once.
     Permanent {
-        /// Why.
+        /// Why the attempt failed.
         failure: Failure,
     },
-    /// No call was made: it is taken back as it was.
-    NotCalled,
-    /// Nobody is to be told of it: it is done with, and nothing is known of the plugin by that.
-    Untold,
 }
 
-/// What was done with it.
+/// What happened to a notification after an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settled {
-    /// It is delivered; a dead letter of the same object is withdrawn.
+    /// The notification is delivered. A dead letter of the same object is withdrawn.
     Acknowledged,
-    /// It is delivered, and that ended the quarantine of the plugin.
+    /// The notification is delivered, and that ended the quarantine of the plugin.
     Recovered,
-    /// There was nobody to tell. A dead letter of the object stays.
-    Untold,
-    /// It waits, alone or merged with newer state.
+    /// The version in service takes keys: the keys of the notification are in the workqueue.
+    Enqueued,
+    /// The notification waits, alone or merged with newer state.
     Retrying {
-        /// For how long from now.
+        /// Time until the retry.
         delay: Duration,
-        /// It is now part of newer state.
+        /// The notification is now part of newer state.
         superseded: bool,
     },
-    /// The plugin is in quarantine, since now or before: it waits for the end of that, or to be the probe, and the
-    /// attempt does not count.
+    /// The plugin is in quarantine. The notification waits for the end of the quarantine, or to be the probe. The attempt does
+    /// not count.
     Quarantined {
-        /// The quarantine begins with it.
+        /// The quarantine begins with this attempt.
         begins: bool,
-        /// What went wrong.
+        /// Why the attempt failed.
         failure: Failure,
-        /// Until the next probe.
+        /// Time until the next probe.
         probe_in: Duration,
     },
-    /// It was given up.
+    /// The notification was given up.
     GaveUp {
-        /// What became of it.
+        /// What happens to the letter.
         fate: Fate,
-        /// What is known of it; kept in the queue's list if that is its fate.
+        /// The dead letter.
         letter: DeadLetter,
     },
-    /// The queue was closed, and it would have been tried again.
+    /// The attempt failed, and the queue is closed.
     Discarded,
 }
 
 // === impl Settlement ===
 
 impl Settlement {
-    /// Why the attempt failed, if it did.
+    /// Why the attempt failed. Returns `None` if it succeeded.
     pub(crate) fn failure(&self) -> Option<&Failure> {
         match self {
-            Self::Acknowledged | Self::NotCalled | Self::Untold => None,
+            Self::Acknowledged => None,
             Self::Permanent { failure } | Self::Retry { failure, .. } | Self::Spent { failure, .. } => {
                 Some(failure)
             }
         }
+    }
+
+    /// Returns true if the notification may be delivered again.
+    pub(crate) fn is_retry(&self) -> bool {
+        matches!(self, Self::Retry { .. } | Self::Spent { .. })
     }
 }
 
 // === impl RetryConfig ===
 
 impl Default for RetryConfig {
-    /// Ten attempts, which take about two minutes: long enough for a downstream to restart, short enough that a
-    /// poisonous object is noticed.
+    /// Ten attempts, which take about two minutes: long enough for a downstream to restart, and short enough that an operator
+    /// notices an object that always fails.
     fn default() -> Self {
         let (min, max) = (Duration::from_millis(200), Duration::from_secs(60));
         let backoff = Backoff { min, max, factor: 2.0, jitter: 0.2 };
@@ -131,15 +132,14 @@ impl Default for RetryConfig {
 }
 
 impl RetryConfig {
-    /// Decides what an outcome leads to. `attempt` is 1 for the first call; `random` is in `[0, 1)`.
+    /// Decides what happens after an outcome. `attempt` is 1 for the first call; `random` is in `[0, 1)`.
     ///
-    /// A handler's own wish replaces the backoff, at least [`Backoff::min`] and at most a day. No object is
-    /// tried again sooner than [`Backoff::min`], not even in a newer state: that is the floor.
+    /// A delay that the handler requests replaces the backoff, bounded by [`Backoff::min`] and a day. No object is attempted
+    /// again sooner than after [`Backoff::min`], not even in a newer state: that is the floor.
     pub fn settle(&self, outcome: Outcome, attempt: u32, random: f64) -> Settlement {
         let floor = self.backoff.min.min(MAX_RETRY_DELAY);
         match outcome {
             Outcome::Acknowledged => Settlement::Acknowledged,
-            Outcome::NotCalled => Settlement::NotCalled,
             Outcome::Permanent { failure } => Settlement::Permanent { failure },
             Outcome::Retry { failure, .. } if self.attempts.is_some_and(|most| attempt >= most.get()) => {
                 Settlement::Spent { floor, fate: self.on_exhausted, failure }

@@ -13,8 +13,8 @@ use informer_types::{
 };
 use parking_lot::Mutex;
 
-/// Version `rv` of `shop/<name>`, with a UID that is the first letter of `rv`: `a1`, `a2`, `b1` are two states
-/// of one object and the first of another of the same name.
+/// Version `rv` of `shop/<name>`. Its UID is the first letter of `rv`: `a1` and `a2` are two states of one object, and `b1` is
+/// the first state of another object of the same name.
 pub(crate) fn object(name: &str, rv: &str) -> Arc<Object> {
     let header = Header {
         namespace: Arc::from("shop"),
@@ -43,7 +43,7 @@ pub(crate) fn deleted(name: &str, rv: &str, final_state_known: bool) -> Notifica
     notification(Change::Deleted { object: object(name, rv), final_state_known }, Cause::Live)
 }
 
-/// `+a1`, `a1>a2`, `-a2`, and `-a2?` for a deletion whose final state is unknown.
+/// Short forms: `+a1`, `a1>a2`, `-a2`, and `-a2?` for a deletion whose final state is unknown.
 pub(crate) fn text(change: &Change) -> String {
     match change {
         Change::Added { object } => format!("+{}", object.resource_version()),
@@ -54,7 +54,7 @@ pub(crate) fn text(change: &Change) -> String {
     }
 }
 
-/// Tokens that count how many of them are still held.
+/// Sync tokens that count how many of them are still held.
 #[derive(Clone, Default)]
 pub(crate) struct Held(Arc<AtomicUsize>);
 
@@ -72,7 +72,7 @@ impl Held {
     }
 }
 
-/// What is written about `shop/web`.
+/// The steps of `shop/web`.
 #[derive(Clone, Default)]
 pub(crate) struct Steps(Arc<Mutex<Vec<Step>>>);
 
@@ -81,7 +81,7 @@ impl Steps {
         Tracer::new(Arc::new(self.clone()))
     }
 
-    /// What was written since the last time.
+    /// The steps since the last call.
     pub(crate) fn take(&self) -> Vec<Step> {
         std::mem::take(&mut *self.0.lock())
     }

@@ -1,253 +1,249 @@
 //! client-go's rate-limited workqueue, and the workers that reconcile its keys.
 //!
-//! `Keys` is the queue itself, without a clock, threads or tasks of its own; [`RateLimitingQueue`] puts a lock around it
-//! and lets workers wait; [`ReconcileLoop`] is the loop of W-1 around a [`Reconciler`](informer_types::Reconciler).
+//! `Keys` is the queue itself; it reads no clock and never waits. [`RateLimitingQueue`] puts a lock around it and lets workers
+//! wait. [`ReconcileLoop`] calls a [`Reconciler`](informer_types::Reconciler) for each key (W-1).
 //!
-//! Where it does something else than client-go's:
+//! Differences from client-go:
 //!
-//! - Delayed keys go straight into the heap, under the lock, and who waits is woken when the earliest is due. There is no
-//!   intake buffer that could be full and no ticker (W-8).
-//! - It is bounded by distinct keys: at the bound [`AddError::Full`](informer_types::AddError) is counted and returned.
-//! - A key in hand is a value, [`Work`]: `Done` cannot be forgotten, and work that is dropped puts its key back.
-//! - A reconciler that traps again and again is left alone ([`RateLimitingQueue::set_quarantine`]): keys wait, but for a probe
-//!   now and then. A call that fails in a quarantine, or leads to it, is not held against its key.
-//! - What W-14 measures is computed when it is asked for, so nothing has to be refreshed, or stopped.
+//! - Delayed keys go straight into the heap, under the lock, and a worker sleeps until the earliest one is due. There is no
+//!   intake channel that could fill up, and no ticker (W-8).
+//! - There are two lanes: keys of live changes, and keys that the guest adds, go before keys of the first list, of relists,
+//!   resyncs and replays. The ratio is four to one, as for notifications.
+//! - The number of distinct keys that the guest may add is bounded; beyond it [`AddError::Full`] is counted and returned.
+//! - A key in flight is a value, [`Work`]: `Done` cannot be forgotten, and dropping the work puts the key back.
+//! - A reconciler that keeps failing is quarantined ([`RateLimitingQueue::set_quarantine`]): it gets no calls except a probe
+//!   from time to time. A call that fails in a quarantine, or triggers it, does not count against its key.
+//! - The gauges of W-14 are computed when they are read.
 
 mod counts;
 mod dropped;
-mod get;
 mod keys;
 mod rate_limiter;
 mod reconcile_loop;
-mod standing;
 mod work;
 
-use std::{
-    num::NonZeroUsize,
-    pin::pin,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{num::NonZeroUsize, pin::pin, time::Duration};
 
 use informer_types::{AddError, Tracer, Workqueue};
-use parking_lot::Mutex;
-use tokio::{sync::Notify, time};
 
-pub use counts::WorkqueueStats;
+pub use counts::{KeyStanding, WorkqueueStats};
 pub use dropped::DroppedKey;
+pub use keys::Failed;
 pub use rate_limiter::{
     BucketRateLimiter, ItemExponentialFailureRateLimiter, ItemFastSlowRateLimiter, MaxOfRateLimiter,
     MaxWaitRateLimiter, RateLimiter, default_controller_rate_limiter,
 };
 pub use reconcile_loop::{ReconcileConfig, ReconcileHandle, ReconcileLoop};
-pub use standing::KeyStanding;
-pub use work::{Failed, Work};
+pub use work::Work;
 
-use crate::QuarantineConfig;
-use keys::Keys;
+use crate::{
+    keyed::{Handle, Lane, QuarantineConfig},
+    letters::LetterBox,
+};
+use keys::{Delay, Keys};
 
-/// A key is `namespace/name` as a rule, of 253 bytes each at most.
+/// The longest key in bytes. A key usually is `namespace/name`, of 253 bytes each at most.
 pub const MAX_KEY_BYTES: usize = 1024;
 
-/// A queue of distinct keys with a rate limiter for those that come again.
+/// A queue of distinct keys, with a rate limiter for keys that are retried.
 ///
 /// # Promises
-/// A key that waits is not added twice; one that is in hand and added again is handed out once more after it is done
-/// (W-2), never to two at once (W-3). No key that was added is lost but at the shutdown, and then it is counted.
+/// - A key is in the queue at most once: adding a key that is dirty does nothing. A key that is added while it is in flight is
+///   handed out once more after its call (W-2), and never to two workers at once (W-3).
+/// - No key is lost before the shutdown. Keys discarded by the shutdown are counted.
 ///
 /// # Ordering
-/// First in, first out by the first add. A key whose delay is over comes behind those that were added before that moment.
+/// First in, first out by the first add, within each of the two lanes. A key whose delay is over comes after all keys added
+/// before that moment.
 ///
 /// # Bound
-/// So many distinct keys as it was made for: waiting, delayed and in hand together. The memory of a key goes back when it
-/// is done, and its failures when it is forgotten (W-12, W-15).
+/// The guest may add at most `capacity` distinct keys, ready, delayed and in flight together. Keys of notifications are bounded
+/// by the distinct objects or controllers that they name. The memory of a key is released when the key is done, and its
+/// failures when it is forgotten (W-12, W-15).
 ///
-/// Cheap to clone; all clones are the same queue.
+/// Clones are handles of the same queue.
 #[derive(Clone, Debug)]
-pub struct RateLimitingQueue(Arc<Shared>);
-
-#[derive(Debug)]
-struct Shared {
-    keys: Mutex<Keys>,
-    /// One permit for each key that became ready, and for each change of the earliest delay.
-    ready: Notify,
-    /// Something was done, or the queue was shut down or paused.
-    changed: Notify,
-    /// The list of dropped keys changed.
-    letters: Notify,
-}
+pub struct RateLimitingQueue(Handle<Keys>);
 
 // === impl RateLimitingQueue ===
 
 impl RateLimitingQueue {
-    /// An empty queue of at most so many distinct keys.
+    /// An empty queue to which the guest may add at most `capacity` distinct keys.
     pub fn new(capacity: NonZeroUsize, limiter: impl RateLimiter) -> Self {
         Self::traced(capacity, limiter, Tracer::default())
     }
 
-    /// As [`RateLimitingQueue::new`]; what becomes of each key is written to `tracer`.
+    /// Like [`RateLimitingQueue::new`]; the steps of each key are written to `tracer`.
     pub fn traced(capacity: NonZeroUsize, limiter: impl RateLimiter, tracer: Tracer) -> Self {
-        Self(Arc::new(Shared {
-            keys: Mutex::new(Keys::new(capacity, Box::new(limiter), tracer)),
-            ready: Notify::new(),
-            changed: Notify::new(),
-            letters: Notify::new(),
-        }))
+        Self(Handle::new(Keys::new(capacity, Box::new(limiter), tracer)))
     }
 
-    /// As [`Workqueue::add`], but waits for room instead of failing at the bound. False where the queue was shut down, so
-    /// that the key was ignored.
-    ///
-    /// # Errors
-    /// [`AddError::TooLong`].
+    /// The next key, if one is ready now.
+    pub fn take(&self) -> Option<Work> {
+        Work::new(self.0.take().ok()?)
+    }
+
+    /// Waits for the next key. Returns `None` once the queue was shut down and its ready keys were handed out (W-4).
     ///
     /// # Cancel safety
-    /// A dropped future has added nothing.
-    pub async fn add_when_room(&self, key: &str) -> Result<bool, AddError> {
-        loop {
-            let mut changed = pin!(self.0.changed.notified());
-            changed.as_mut().enable();
-            let mut open = true;
-            let added = self.try_add(key, |keys, key, now| {
-                open = keys.is_open();
-                keys.add_if_room(key, now)
-            });
-            match added {
-                Err(AddError::Full { .. }) => changed.await,
-                added => return added.map(|()| open),
-            }
-        }
+    /// A dropped future has taken nothing.
+    pub async fn get(&self) -> Option<Work> {
+        Work::new(self.0.next().await?)
     }
 
-    /// From now on nothing is handed out; keys are still taken in. What is in hand is not touched.
+    /// Adds a key that a notification concerns, in the lane of the notification's cause. The capacity does not apply.
+    ///
+    /// # Errors
+    /// [`AddError::TooLong`]: nothing was added.
+    pub(crate) fn enqueue(&self, key: &str, lane: Lane) -> Result<(), AddError> {
+        check_length(key)?;
+        self.0.change(|keys, now| {
+            keys.enqueue(key, lane, now);
+            ((), keys.wake())
+        });
+        Ok(())
+    }
+
+    /// Hands out no key until [`resume`](Self::resume). Keys can still be added, and keys in flight are not affected.
     pub fn pause(&self) {
-        self.0.keys.lock().set_paused(true);
-        self.0.changed.notify_waiters();
+        self.0.with(|keys, _| keys.set_paused(true));
+        self.0.notify_settled();
     }
 
     /// Ends a pause.
     pub fn resume(&self) {
-        self.0.keys.lock().set_paused(false);
-        self.0.ready.notify_waiters();
+        self.0.with(|keys, _| keys.set_paused(false));
+        self.0.wake_workers();
     }
 
-    /// Ends the queue (W-4, W-5): what is added from now on is ignored, what is delayed is dropped (W-8), what waits is
-    /// still handed out, then [`get`](Self::get) tells that it is over. Who waits for a drain is released.
+    /// While the keys are held, no key is handed out: no reconciler is in service.
+    pub(crate) fn set_held(&self, held: bool) {
+        self.0.with(|keys, _| keys.set_held(held));
+        if held {
+            self.0.notify_settled();
+        }
+        self.0.wake_workers();
+    }
+
+    /// Shuts the queue down (W-4, W-5): keys added from now on are ignored, delayed keys are dropped (W-8), and ready keys are
+    /// still handed out. Then [`get`](Self::get) returns `None`. A caller that waits for a drain is released.
     pub fn shut_down(&self) {
-        self.0.keys.lock().shut_down(false, now());
-        self.0.ready.notify_waiters();
-        self.0.changed.notify_waiters();
+        self.0.with(|keys, now| keys.shut_down(false, now));
+        self.0.wake_workers();
+        self.0.notify_settled();
     }
 
-    /// As [`shut_down`](Self::shut_down), but what waits is discarded too: only what is in hand is still ended. Gives how
-    /// many keys that were.
+    /// Like [`shut_down`](Self::shut_down), but ready keys are discarded too. Returns the number of keys that were ready or
+    /// delayed.
     pub fn close(&self) -> usize {
-        let discarded = self.0.keys.lock().close(now());
-        self.0.ready.notify_waiters();
-        self.0.changed.notify_waiters();
+        let discarded = self.0.with(|keys, now| keys.close(now));
+        self.0.wake_workers();
+        self.0.notify_settled();
         discarded
     }
 
-    /// Holds so many keys from now on. What is in it beyond that stays; nothing is added until there is room.
+    /// Changes how many keys the guest may add. Keys beyond the new capacity stay.
     pub fn set_capacity(&self, capacity: NonZeroUsize) {
-        self.0.keys.lock().set_capacity(capacity);
-        self.0.changed.notify_waiters();
+        self.0.with(|keys, _| keys.set_capacity(capacity));
     }
 
-    /// Waits as this limiter says from now on, which takes over the failures that are not forgotten. What is delayed stays
-    /// so long as it was to.
+    /// Replaces the limiter. The new one starts with the failures of all keys. Delays under way do not change.
     pub fn set_limiter(&self, limiter: impl RateLimiter) {
-        self.0.keys.lock().set_limiter(Box::new(limiter));
+        self.0.with(|keys, _| keys.set_limiter(Box::new(limiter)));
     }
 
-    /// When the reconciler is left alone, from the next failure on; at first: never. It is not W's but ours: see
-    /// [`QuarantineConfig`].
+    /// Sets when the reconciler is quarantined, from the next failure on. At first it never is. client-go has no quarantine.
     pub fn set_quarantine(&self, config: QuarantineConfig) {
-        self.0.keys.lock().set_quarantine(config);
+        self.0.with(|keys, _| keys.set_quarantine(config));
     }
 
-    /// A new version is in service, from now on: it is judged by its own calls, and where the reconciler is in quarantine, the
-    /// next probe is due now.
+    /// A new version is in service: it is judged by its own calls, and if there is a quarantine, the next probe is due now.
     pub fn new_version(&self) {
-        let due = self.0.keys.lock().new_version(now());
-        if due {
-            self.0.ready.notify_waiters();
+        if self.0.with(|keys, now| keys.new_version(now)) {
+            self.0.wake_workers();
         }
     }
 
-    /// As [`shut_down`](Self::shut_down), and waits until nothing is in hand; a key that was added again meanwhile is
-    /// handed out too (W-5).
+    /// Like [`shut_down`](Self::shut_down), and waits until no key is in flight. A key that was added again while it was in flight
+    /// is handed out too (W-5).
     ///
     /// # Cancel safety
-    /// The queue is shut down as soon as the future was first polled, whatever becomes of it.
+    /// The queue is shut down once the future was polled, even if it is dropped.
     pub async fn shut_down_with_drain(&self) {
-        self.0.keys.lock().shut_down(true, now());
-        self.0.ready.notify_waiters();
+        self.0.with(|keys, now| keys.shut_down(true, now));
+        self.0.wake_workers();
         loop {
-            let mut changed = pin!(self.0.changed.notified());
-            changed.as_mut().enable();
-            if !self.0.keys.lock().is_draining() {
+            let mut settled = pin!(self.0.settled());
+            settled.as_mut().enable();
+            if !self.0.with(|keys, _| keys.is_draining()) {
                 return;
             }
-            changed.await;
+            settled.await;
         }
     }
 
-    /// Keys that are waiting, delayed or in hand.
+    /// The number of distinct keys that are ready, delayed or in flight.
     pub fn keys(&self) -> usize {
-        self.0.keys.lock().distinct()
+        self.0.with(|keys, _| keys.distinct())
     }
 
-    /// Counters and gauges, all of the same moment (W-14).
+    /// Counters and gauges of one moment (W-14).
     pub fn stats(&self) -> WorkqueueStats {
-        self.0.keys.lock().stats(now())
+        self.0.with(Keys::stats)
     }
 
-    fn try_add(
-        &self,
-        key: &str,
-        add: impl FnOnce(&mut Keys, &str, Instant) -> Result<bool, AddError>,
-    ) -> Result<(), AddError> {
-        if key.len() > MAX_KEY_BYTES {
-            return Err(AddError::TooLong { bytes: key.len(), limit: MAX_KEY_BYTES });
-        }
-        let wake = add(&mut self.0.keys.lock(), key, now())?;
-        if wake {
-            self.0.ready.notify_one();
-        }
-        Ok(())
+    /// The place of a key. Returns `None` if it is not in the queue.
+    pub fn standing(&self, key: &str) -> Option<KeyStanding> {
+        self.0.with(|keys, now| keys.standing(key, now))
+    }
+
+    /// Keys that were given up and have not succeeded since, at most a thousand.
+    pub fn dropped(&self) -> LetterBox<DroppedKey> {
+        self.0.with(|keys, _| keys.dropped().clone())
+    }
+
+    fn try_add(&self, key: &str, delay: Delay) -> Result<(), AddError> {
+        check_length(key)?;
+        self.0.change(|keys, now| {
+            let added = keys.add(key, now, delay);
+            (added, keys.wake())
+        })
     }
 }
 
 impl Workqueue for RateLimitingQueue {
     fn add(&self, key: &str) -> Result<(), AddError> {
-        self.try_add(key, Keys::add)
+        self.try_add(key, Delay::None)
     }
 
     fn add_after(&self, key: &str, delay: Duration) -> Result<(), AddError> {
-        self.try_add(key, |keys, key, now| keys.add_after(key, delay, now))
+        self.try_add(key, Delay::After(delay))
     }
 
     fn add_rate_limited(&self, key: &str) -> Result<(), AddError> {
-        self.try_add(key, Keys::add_rate_limited)
+        self.try_add(key, Delay::RateLimited)
     }
 
     fn forget(&self, key: &str) {
-        self.0.keys.lock().forget(key);
+        self.0.with(|keys, _| keys.forget(key));
     }
 
     fn num_requeues(&self, key: &str) -> u32 {
-        self.0.keys.lock().num_requeues(key)
+        self.0.with(|keys, _| keys.num_requeues(key))
     }
 
     fn waiting(&self) -> usize {
-        self.0.keys.lock().waiting(now())
+        self.0.with(Keys::ready)
     }
 }
 
-/// The runtime's clock, so that tests can pause it.
-fn now() -> Instant {
-    time::Instant::now().into_std()
+/// # Errors
+/// [`AddError::TooLong`].
+pub(crate) fn check_length(key: &str) -> Result<(), AddError> {
+    match key.len() {
+        bytes if bytes > MAX_KEY_BYTES => Err(AddError::TooLong { bytes, limit: MAX_KEY_BYTES }),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

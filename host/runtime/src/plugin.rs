@@ -299,18 +299,14 @@ async fn call_instance<W: Work>(
 }
 
 impl EventHandler for Plugin {
-    async fn handle(&self, delivery: Delivery) -> Outcome {
-        let without = || Failure::new(FailureKind::Host, "a notification for a component without `handler`");
-        let outcome = self.handle_if_exported(&delivery).await;
-        outcome.unwrap_or_else(|| Delivery::retry(without()))
+    async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
+        self.handle_if_exported(&delivery).await
     }
 }
 
 impl Reconciler for Plugin {
-    async fn reconcile(&self, request: Request) -> Reconciled {
-        let without = || Failure::new(FailureKind::Host, "a key for a component without `reconciler`");
-        let reconciled = self.reconcile_if_exported(&request).await;
-        reconciled.unwrap_or_else(|| Request::retry(without()))
+    async fn reconcile(&self, request: Request) -> Option<Reconciled> {
+        self.reconcile_if_exported(&request).await
     }
 }
 

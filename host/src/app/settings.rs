@@ -11,9 +11,7 @@ use informer_runtime::{EngineConfig, PluginConfig};
 use informer_types::Gvr;
 
 use super::narrowing::Narrowing;
-use crate::config::{
-    Cluster, Config, Enqueue, Host, Initial, Plugin, Relist, Subscription, Watch, Workqueue,
-};
+use crate::config::{Cluster, Config, Host, Initial, Plugin, Relist, Subscription, Watch, Workqueue};
 
 /// client-go's name of a test mode: each streaming list is compared with a plain one.
 const CHECK_CONSISTENCY: &str = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR";
@@ -114,7 +112,6 @@ pub(super) fn queue(plugin: &Plugin) -> QueueConfig {
         rate: plugin.queue.rate,
         retry_budget: plugin.retry.budget,
         quarantine: plugin.quarantine.clone(),
-        controllers: plugin.subscriptions.iter().any(|on| on.enqueue == Enqueue::Controller),
         ..QueueConfig::default()
     }
 }

@@ -25,7 +25,7 @@ pub(super) const FAMILIES: &[Family<QueueStats>] = &[
     ),
     Family::counter(
         "informer_queue_cancelled",
-        "Additions and deletions that cancelled each other, and deletions of objects that no handler saw",
+        "Additions and deletions that cancelled each other",
         |queue| queue.cancelled,
     ),
     Family::counter("informer_queue_dead", "Notifications that became dead letters", |queue| queue.dead),
@@ -48,11 +48,6 @@ pub(super) const FAMILIES: &[Family<QueueStats>] = &[
     Family::counter("informer_queue_over_budget", "Retries that waited for the retry budget", |queue| {
         queue.over_budget
     }),
-    Family::counter(
-        "informer_queue_controllers_given_up",
-        "Controllers that miss a change because the object had too many controllers",
-        |queue| queue.controllers_given_up,
-    ),
     Family::counter(
         "informer_queue_overflows",
         "Times that changes began to merge that are kept apart",

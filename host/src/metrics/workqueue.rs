@@ -52,7 +52,7 @@ pub(super) const FAMILIES: &[Family<WorkqueueStats>] = &[
     Family::gauge("informer_workqueue_quarantined", "1 while the reconciler is in quarantine", |keys| {
         keys.quarantine.is_some().into()
     }),
-    Family::gauge("informer_workqueue_in_hand", "Keys in flight", |keys| keys.in_hand),
+    Family::gauge("informer_workqueue_in_hand", "Keys in flight", |keys| keys.in_flight),
     Family::seconds(
         "informer_workqueue_unfinished_work_seconds",
         "Time of all present calls together",

@@ -1,56 +1,48 @@
-//! What the dispatcher asks of a plugin, and what it hears back.
+//! The interface between the dispatcher and a handler.
 
 use std::{fmt, future::Future, time::Duration};
 
-use crate::{Notification, ObjectKey};
+use crate::Notification;
 
 /// One attempt to deliver a notification.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// What is delivered; several pending notifications of one object may have been merged into it.
+    /// The notification. Several pending notifications of one object may have merged into it.
     pub notification: Notification,
-    /// 1 for the first attempt.
+    /// The number of the attempt, 1 for the first.
     pub attempt: u32,
-    /// Since the oldest notification merged into this one entered the queue.
+    /// Time since the notification entered the queue; the oldest one if several merged.
     pub queued: Duration,
-    /// The controlling owners of the object in all states merged into this one, where the queue was told to keep them:
-    /// by name, in the object's namespace.
-    pub controllers: Vec<ObjectKey>,
-    /// A deletion of an object of which no handler was ever told: it is only for whoever reconciles the controllers.
-    pub unseen: bool,
 }
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The handler returned ok: the notification counts as delivered.
+    /// The handler returned ok. The notification is delivered.
     Acknowledged,
-    /// Try again: after `after` where the handler said when, else after the backoff.
+    /// The attempt failed and is to be repeated.
     Retry {
-        /// The handler's own wish; it replaces the backoff.
+        /// The delay that the handler requested. `None` means the backoff.
         after: Option<Duration>,
-        /// Why.
+        /// Why the attempt failed.
         failure: Failure,
     },
-    /// Trying again cannot help; the notification becomes a dead letter at once.
+    /// The attempt failed and repeating it cannot help. The notification becomes a dead letter at once.
     Permanent {
-        /// Why.
+        /// Why the attempt failed.
         failure: Failure,
     },
-    /// No call was made. The notification is given back, as one whose future was dropped, and the attempt does not count;
-    /// unless the queue is closed it is handed out again at once.
-    NotCalled,
 }
 
-/// Of a failure in a few words.
+/// The longest brief message of a failure, in bytes.
 const MAX_BRIEF_BYTES: usize = 256;
 
 /// Why an attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Who failed, for counters and for deciding on quarantine.
+    /// The class of the failure, for counters and for the quarantine.
     pub kind: FailureKind,
-    /// For a person: the guest's own words where it has any.
+    /// A message for a person, in the guest's own words if it has any.
     pub message: String,
 }
 
@@ -61,33 +53,29 @@ pub enum FailureKind {
     Handler,
     /// The guest trapped: a panic, `unreachable`, an access out of bounds, a stack overflow.
     Trap,
-    /// The call outlived its deadline.
+    /// The call exceeded its deadline.
     Deadline,
-    /// The guest wanted more memory than it may have.
+    /// The guest exceeded its memory limit.
     Memory,
-    /// The call made more calls to the host than it may.
+    /// The call made more host calls than it may.
     HostCalls,
-    /// No instance could be made: instantiation or `start` failed.
+    /// No instance could be started: instantiation or `start` failed.
     Start,
-    /// The host's own fault.
+    /// A fault of the host.
     Host,
 }
 
-/// Takes deliveries, one call each. `runtime` implements it with a plugin; tests with closures.
+/// Handles deliveries, one call each. `runtime` implements it with a plugin.
 pub trait EventHandler: Send + Sync + 'static {
-    /// False where nobody is to be told of it: then no call is made, the notification is done with, and nothing is known
-    /// about whether calls succeed.
-    fn concerns(&self, delivery: &Delivery) -> bool {
-        let _ = delivery;
-        true
-    }
-
-    /// Delivers once and says how it ended. The dispatcher never makes two overlapping calls for one
-    /// object, but may make overlapping calls for different ones, as many as the plugin has workers.
+    /// Makes one attempt and returns how it ended. Returns `None` if no call was made, because a version without a handler was
+    /// put into service meanwhile. The attempt does not count then, and the queue takes the notification back.
+    ///
+    /// The dispatcher never makes overlapping calls for one object. Calls for different objects may overlap, at most one for
+    /// each worker.
     ///
     /// # Cancel safety
-    /// A dropped future ends the call: the guest may have seen all, some or nothing of it.
-    fn handle(&self, delivery: Delivery) -> impl Future<Output = Outcome> + Send;
+    /// A dropped future ends the call: the guest may have seen all, some or nothing of the delivery.
+    fn handle(&self, delivery: Delivery) -> impl Future<Output = Option<Outcome>> + Send;
 }
 
 impl Failure {
@@ -96,7 +84,7 @@ impl Failure {
         Self { kind, message: message.into() }
     }
 
-    /// The first line of it, cut at 256 bytes: for a line of a log or of a trace.
+    /// The failure with the first line of its message, cut at 256 bytes, for a line of a log or a trace.
     #[must_use]
     pub fn brief(&self) -> Self {
         let line = self.message.lines().next().unwrap_or_default();
@@ -106,16 +94,16 @@ impl Failure {
 }
 
 impl FailureKind {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Self; 7] =
         [Self::Handler, Self::Trap, Self::Deadline, Self::Memory, Self::HostCalls, Self::Start, Self::Host];
 
-    /// The one with this word.
+    /// The class with this word. Returns `None` if there is none.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// The word used in logs and metrics.
+    /// The word for the class in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Handler => "handler",
@@ -146,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_kinds_of_failure_are_listed_each_under_a_word_of_its_own() {
+    fn every_kind_of_failure_is_listed_and_has_its_own_word() {
         // Without a wildcard, so that a new kind is not forgotten here, nor in `ALL`.
         let place = |kind| match kind {
             FailureKind::Handler => 0,

@@ -1,50 +1,49 @@
-//! What the workers of a workqueue ask of a plugin, and what they hear back.
+//! The interface between the workers of a workqueue and a reconciler.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
 use crate::Failure;
 
-/// One key whose turn has come.
+/// One call for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// As it was added.
+    /// The key, as it was added.
     pub key: Arc<str>,
-    /// 1 for the first call, and again after a call that did not fail.
+    /// The number of the attempt: 1, and one more for each failed call in a row.
     pub attempt: u32,
-    /// Since the key was first added to those that wait.
+    /// Time since the first add of the key.
     pub queued: Duration,
 }
 
-/// How one call of the sync function ended.
+/// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reconciled {
-    /// Nothing more: the backoff of the key starts over.
+    /// The call succeeded. The backoff of the key starts over.
     Done,
-    /// Once more after the backoff of the key, which grows.
+    /// The call succeeded, and the key is to be reconciled again after its backoff, which grows.
     Requeue,
-    /// Once more after this long; the backoff of the key starts over.
+    /// The call succeeded, and the key is to be reconciled again after this delay. The backoff of the key starts over.
     RequeueAfter(Duration),
-    /// No call was made, because there is nothing to call now: once more after this long. Neither a success nor a failure:
-    /// the backoff of the key stays what it is, and so does its dead letter.
-    NotCalled(Duration),
-    /// It failed: once more after the backoff of the key, until its attempts are spent.
+    /// The call failed. The key is retried after its backoff until its attempts are spent.
     Retry {
-        /// Why.
+        /// Why the call failed.
         failure: Failure,
     },
-    /// It failed, and trying again cannot help.
+    /// The call failed, and repeating it cannot help. The key is given up.
     Terminal {
-        /// Why.
+        /// Why the call failed.
         failure: Failure,
     },
 }
 
-/// The sync function of a controller (W-1). `runtime` implements it with a plugin; tests with closures.
+/// The sync function of a controller (W-1). `runtime` implements it with a plugin.
 pub trait Reconciler: Send + Sync + 'static {
-    /// Brings the world into the state that the key's object asks for. The workers never make two overlapping calls for
-    /// one key (W-3), but may make overlapping calls for different ones.
+    /// Brings the actual state closer to the state that the key's object describes. Returns `None` if no call was made, because
+    /// a version without a reconciler was put into service meanwhile. The key is put back then.
+    ///
+    /// The workers never make overlapping calls for one key (W-3). Calls for different keys may overlap.
     ///
     /// # Cancel safety
-    /// A dropped future ends the call: the guest may have done all, some or nothing of it.
-    fn reconcile(&self, request: Request) -> impl Future<Output = Reconciled> + Send;
+    /// A dropped future ends the call: the guest may have done all, some or none of its work.
+    fn reconcile(&self, request: Request) -> impl Future<Output = Option<Reconciled>> + Send;
 }

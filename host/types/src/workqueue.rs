@@ -1,56 +1,57 @@
-//! The queue of keys of one plugin, as the plugin itself sees it.
+//! The workqueue of a plugin, as the plugin sees it.
 
 use std::time::Duration;
 
-/// client-go's rate-limited workqueue, but for `Get` and `Done`, which the workers keep to themselves. `dispatch`
-/// implements it; `runtime` hands it to the guest.
+/// client-go's rate-limited workqueue without `Get` and `Done`, which only the workers call. `dispatch` implements it, and
+/// `runtime` passes it to the guest.
 ///
-/// After the shutdown of the queue what is added is ignored silently (W-5).
+/// After the shutdown of the queue, keys that are added are ignored silently (W-5).
 pub trait Workqueue: Send + Sync + 'static {
-    /// Adds a key. One that waits already is not added twice; one that is being reconciled is reconciled once more
-    /// afterwards, however often it is added meanwhile (W-2).
+    /// Adds a key. Does nothing if the key is ready already. A key that is being reconciled is reconciled once more afterwards,
+    /// however often it is added meanwhile (W-2).
     ///
     /// # Errors
     /// [`AddError`]: nothing was added.
     fn add(&self, key: &str) -> Result<(), AddError>;
 
-    /// Adds a key after this long, at once where it is zero. Of several times for one key the earliest counts (W-7).
+    /// Adds a key after a delay, or at once if the delay is zero. If a key is added several times, the earliest deadline wins
+    /// (W-7).
     ///
     /// # Errors
     /// [`AddError`]: nothing was added.
     fn add_after(&self, key: &str, delay: Duration) -> Result<(), AddError>;
 
-    /// Adds a key after its backoff, which grows with each call until it is forgotten (W-9, W-10).
+    /// Adds a key after its backoff, which grows with each call until the key is forgotten (W-9, W-10).
     ///
     /// # Errors
     /// [`AddError`]: nothing was added, and the backoff did not grow.
     fn add_rate_limited(&self, key: &str) -> Result<(), AddError>;
 
-    /// Starts the backoff of a key over; the key itself stays where it is (W-12).
+    /// Starts the backoff of a key over. The key itself stays in the queue (W-12).
     fn forget(&self, key: &str);
 
-    /// How often a key was added by [`add_rate_limited`](Self::add_rate_limited) since it was forgotten (W-10).
+    /// The number of calls of [`add_rate_limited`](Self::add_rate_limited) for a key since it was forgotten (W-10).
     fn num_requeues(&self, key: &str) -> u32;
 
-    /// Keys that wait for a worker: neither those in hand nor those whose time has not come (W-6).
+    /// The number of ready keys, without keys in flight and delayed keys (W-6).
     fn waiting(&self) -> usize;
 }
 
 /// Why a key was not added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddError {
-    /// The queue is full.
+    /// The guest has added as many distinct keys as it may.
     #[error("the workqueue holds {capacity} keys, which is `capacity` of [plugin.workqueue]")]
     Full {
-        /// Distinct keys it may hold.
+        /// The number of distinct keys that the guest may add.
         capacity: usize,
     },
-    /// Keys are names, not places to keep things.
+    /// The key is too long: keys are names, not storage.
     #[error("a key of {bytes} bytes; at most {limit}")]
     TooLong {
-        /// Its length.
+        /// The length of the key.
         bytes: usize,
-        /// The longest allowed.
+        /// The longest key allowed.
         limit: usize,
     },
 }

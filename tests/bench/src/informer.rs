@@ -127,14 +127,14 @@ async fn open(informer: SharedInformer, queue: Queue, counter: Counter) {
 // === impl Counting ===
 
 impl<H: EventHandler> EventHandler for Counting<H> {
-    async fn handle(&self, delivery: Delivery) -> Outcome {
+    async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
         let outcome = self.handler.handle(delivery).await;
         match &outcome {
-            Outcome::Acknowledged => self.counter.add(),
-            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => {
+            Some(Outcome::Acknowledged) => self.counter.add(),
+            Some(Outcome::Retry { failure, .. } | Outcome::Permanent { failure }) => {
                 self.counter.fail(failure.to_string());
             }
-            Outcome::NotCalled => {}
+            None => {}
         }
         outcome
     }

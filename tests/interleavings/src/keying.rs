@@ -1,4 +1,4 @@
-//! A plugin's workqueue between those who add keys, the workers, and whoever shuts it down.
+//! A workqueue with producers, workers, and a shutdown at any time.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ const VERSIONS: usize = 3;
 
 type Thread = thread::JoinHandle<()>;
 
-/// What the keys stand for, as a cache would have it, and what the workers saw of it.
+/// The versions of the objects behind the keys, as in a cache, and the versions that the workers read.
 #[derive(Default)]
 struct World {
     state: Mutex<State>,
@@ -30,24 +30,24 @@ struct World {
 #[derive(Default)]
 struct State {
     versions: BTreeMap<&'static str, usize>,
-    in_hand: BTreeSet<String>,
+    in_flight: BTreeSet<String>,
     seen: BTreeMap<String, usize>,
     calls: usize,
 }
 
 impl World {
-    /// Looks at what the key stands for, while it is in hand; true for the first call of all.
+    /// Reads the version of a key in flight. Returns true for the very first call.
     fn call(&self, work: &Work) -> bool {
         let key = work.key().to_string();
         let version = {
             let mut state = self.state.lock();
-            assert!(state.in_hand.insert(key.clone()), "{key} is in two hands (W-3)");
+            assert!(state.in_flight.insert(key.clone()), "{key} is in flight twice (W-3)");
             state.calls += 1;
             state.versions.get(&*key).copied().unwrap_or_default()
         };
         thread::yield_now();
         let mut state = self.state.lock();
-        state.in_hand.remove(&key);
+        state.in_flight.remove(&key);
         let first = state.calls == 1;
         if !first {
             state.seen.insert(key, version);
@@ -60,7 +60,7 @@ impl World {
         KEYS.iter().all(|key| state.seen.get(*key) == Some(&VERSIONS))
     }
 
-    /// Where a wake-up or a key is lost this waits for ever, and shuttle says so.
+    /// If a wake-up or a key is lost, this waits for ever and shuttle reports a deadlock.
     fn wait(&self) {
         block_on(async {
             while !self.all_seen() {
@@ -75,21 +75,23 @@ fn queue(capacity: usize) -> RateLimitingQueue {
     RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)
 }
 
-/// Changes each key's object and adds the key, as handlers do; one thread for each.
+/// Changes the object of each key and adds the key, as handlers do, in one thread for each key.
 fn produce(queue: &RateLimitingQueue, world: &Arc<World>) -> Vec<Thread> {
     let producer = |key: &'static str| {
         let (queue, world) = (queue.clone(), Arc::clone(world));
         move || {
             for version in 1..=VERSIONS {
                 world.state.lock().versions.insert(key, version);
-                block_on(queue.add_when_room(key)).unwrap();
+                while queue.add(key).is_err() {
+                    thread::yield_now();
+                }
             }
         }
     };
     KEYS.map(|key| thread::spawn(producer(key))).into_iter().collect()
 }
 
-/// Works until the queue is over; the first call of all ends as `first` says, without having seen anything.
+/// A worker that runs until the queue has ended. The very first call ends with `first` and does not count as a read.
 fn work(queue: &RateLimitingQueue, world: &Arc<World>, first: fn(Work)) -> Thread {
     let (queue, world) = (queue.clone(), Arc::clone(world));
     thread::spawn(move || {
@@ -125,15 +127,15 @@ fn retry(work: Work) {
     work.retry(&Failure::new(FailureKind::Handler, "no"));
 }
 
-/// Whenever a key is added, somebody looks at what it stands for after that, and never two at once (W-2, W-3); where a
-/// call fails, or is cut short, it is made again.
+/// After each add of a key a worker reads its version, and never two workers at once (W-2, W-3). A call that fails or is cut
+/// short is repeated.
 pub fn every_last_state_is_seen() {
     run(KEYS.len(), retry);
     run(KEYS.len(), drop);
 }
 
-/// The same where there is room for one key only, so that producers wait for the workers.
-pub fn who_waits_for_room_gets_it() {
+/// The same in a queue with room for one key, so that producers retry until the workers are done.
+pub fn a_full_queue_has_room_again_once_a_key_is_done() {
     run(1, retry);
 }
 

@@ -1,4 +1,4 @@
-//! Listeners that join and leave while the controller tells what happens, and the waits for their sync.
+//! Listeners that join and leave while the controller distributes changes, and the waits for their sync.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -76,7 +76,7 @@ pub fn who_joins_hears_everything_once_and_who_left_nothing() {
 }
 
 /// Whenever the informer syncs and tokens are let go of, a listener syncs once and for all, and not before
-/// (C-12, P-16); whoever waits for it wakes up.
+/// (C-12, P-16), and every caller that waits for it wakes up.
 pub fn a_listener_syncs_when_the_informer_did_and_its_tokens_are_gone() {
     let store = Arc::new(Store::default());
     let writer = Arc::clone(&store);
@@ -91,7 +91,7 @@ pub fn a_listener_syncs_when_the_informer_did_and_its_tokens_are_gone() {
     let waiter = spawn(async move { waiting.wait_synced().await });
     let (worker, watched) = (Arc::clone(&recorder), registration.clone());
     let worker = thread::spawn(move || {
-        // As a dispatcher does: once there is something it is settled, in any order with what else happens.
+        // Like a dispatcher: a notification is settled at any time after it was offered.
         while worker.tokens.lock().is_empty() {
             thread::yield_now();
         }
@@ -106,8 +106,8 @@ pub fn a_listener_syncs_when_the_informer_did_and_its_tokens_are_gone() {
     assert!(registration.has_synced());
 }
 
-/// Whenever the informer stops, or the listener leaves, whoever waits for its sync wakes up and hears the
-/// truth; nobody joins afterwards (P-13).
+/// Whenever the informer stops, or the listener leaves, every caller that waits for its sync wakes up with the
+/// right result, and no listener can join afterwards (P-13).
 pub fn a_stop_wakes_whoever_waits_for_a_sync() {
     let store = Arc::new(Store::default());
     let recorder = Arc::new(Recorder::default());
@@ -123,7 +123,7 @@ pub fn a_stop_wakes_whoever_waits_for_a_sync() {
 
     let _ = block_on(waiter).unwrap();
     assert!(join(&store, &recorder).is_none(), "joined a stopped informer");
-    assert_eq!(Arc::strong_count(&recorder), 1, "somebody still has the sink");
+    assert_eq!(Arc::strong_count(&recorder), 1, "the sink is still referenced");
 }
 
 /// A listener with a period that joins while the timer looks for one is found (P-10).

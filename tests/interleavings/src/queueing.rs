@@ -1,4 +1,4 @@
-//! A plugin's queue between those who offer, the workers, and whoever pauses or closes it.
+//! A notification queue with producers, workers, and a pause or a close at any time.
 
 use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::objects::{object, told, update, version};
 const OBJECTS: usize = 2;
 const VERSIONS: usize = 3;
 
-/// What the workers did.
+/// What the workers delivered.
 #[derive(Default)]
 struct Record {
     state: Mutex<State>,
@@ -24,8 +24,8 @@ struct Record {
 
 #[derive(Default)]
 struct State {
-    /// In hand right now.
-    in_hand: BTreeMap<String, usize>,
+    /// In flight at present.
+    in_flight: BTreeMap<String, usize>,
     /// The newest version acknowledged.
     done: BTreeMap<String, usize>,
 }
@@ -86,15 +86,15 @@ enum End {
 impl Record {
     fn begin(&self, name: &str, version: usize) {
         let mut state = self.state.lock();
-        let other = state.in_hand.insert(name.to_owned(), version);
-        assert_eq!(other, None, "{name} is in two hands (W-3)");
+        let other = state.in_flight.insert(name.to_owned(), version);
+        assert_eq!(other, None, "{name} is in flight twice (W-3)");
         let done = state.done.get(name).copied().unwrap_or_default();
         assert!(version > done, "{name} goes from {done} back to {version}");
     }
 
     fn end(&self, name: &str, version: usize, done: bool) {
         let mut state = self.state.lock();
-        state.in_hand.remove(name);
+        state.in_flight.remove(name);
         if done {
             state.done.insert(name.to_owned(), version);
         }
@@ -102,8 +102,8 @@ impl Record {
         self.changed.notify_one();
     }
 
-    /// Waits until the last version of everything is done. Where a wake-up is lost this waits for ever, and
-    /// shuttle says so.
+    /// Waits until the last version of everything is done. If a wake-up is lost, this waits for ever and
+    /// shuttle reports a deadlock.
     fn wait(&self) {
         let all_done = || {
             let state = self.state.lock();
@@ -121,7 +121,7 @@ fn finish(threads: impl IntoIterator<Item = Thread>) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Everything offered, settled in one way or another, is counted once.
+/// Every offered notification is counted exactly once.
 fn check_counters(queue: &Queue, offered: usize) {
     let stats = queue.stats();
     assert_eq!((stats.pending, stats.in_flight, stats.objects), (0, 0, 0));
@@ -141,13 +141,13 @@ fn run(end: fn(u32) -> End) {
     check_counters(&queue, OBJECTS * VERSIONS);
 }
 
-/// Whatever is offered while workers fall asleep and wake up, its final state is delivered; no object is ever
-/// in two hands, and none goes back in time (W-2 to W-4).
+/// While workers fall asleep and wake up, the final state of every object is delivered, no object is in flight twice, and none
+/// goes back in time (W-2 to W-4).
 pub fn every_final_state_is_delivered() {
     run(|_| End::Acknowledge);
 }
 
-/// The same where the first attempts fail or are cut short.
+/// The same if the first attempts fail or are cut short.
 pub fn failed_and_dropped_attempts_come_back() {
     run(|attempt| match attempt {
         1 => End::Drop,
@@ -156,8 +156,8 @@ pub fn failed_and_dropped_attempts_come_back() {
     });
 }
 
-/// A worker that goes after its call leaves what it gave back to the others, who may be asleep.
-pub fn who_goes_wakes_who_stays() {
+/// A worker that ends after its call wakes another one for the notification that it gave back.
+pub fn a_worker_that_ends_wakes_one_that_stays() {
     let (queue, record) = (Queue::new(&QueueConfig::default()), Arc::<Record>::default());
     let goes = work_at_most(1, &queue, &record, |_| End::Retry);
     let stays = work(&queue, &record, |_| End::Acknowledge);
@@ -169,7 +169,7 @@ pub fn who_goes_wakes_who_stays() {
     check_counters(&queue, OBJECTS * VERSIONS);
 }
 
-/// A pause keeps everything, whenever it comes, and its end wakes the workers.
+/// A pause at any time loses nothing, and its end wakes the workers.
 pub fn a_pause_loses_nothing() {
     let (queue, record) = (Queue::new(&QueueConfig::default()), Arc::<Record>::default());
     let workers = [work(&queue, &record, |_| End::Acknowledge), work(&queue, &record, |_| End::Acknowledge)];
@@ -191,8 +191,8 @@ pub fn a_pause_loses_nothing() {
     check_counters(&queue, OBJECTS * VERSIONS);
 }
 
-/// A quarantine, whenever it begins, keeps everything, lets one call at a time through, and its end wakes whoever
-/// waited for it.
+/// A quarantine, whenever it begins, keeps everything, lets one call at a time through, and its end wakes
+/// every worker that waits for it.
 pub fn a_quarantine_loses_nothing() {
     let backoff = Backoff { min: Duration::ZERO, max: Duration::ZERO, factor: 1.0, jitter: 0.0 };
     let quarantine = QuarantineConfig { after: NonZeroU32::new(1), backoff };
@@ -214,7 +214,7 @@ pub fn a_quarantine_loses_nothing() {
     check_counters(&queue, OBJECTS * VERSIONS);
 }
 
-/// Takes until the queue is closed; so many of the first calls trap, whoever makes them.
+/// Takes until the queue is closed. The first calls trap, as many as `traps` is, in any worker.
 async fn work_and_trap(queue: &Queue, record: &Record, traps: &Mutex<u32>) {
     while let Some((lease, delivery)) = queue.next().await {
         let object = delivery.notification.change.object();
@@ -235,7 +235,7 @@ async fn work_and_trap(queue: &Queue, record: &Record, traps: &Mutex<u32>) {
     }
 }
 
-/// A close, whenever it comes, ends every worker and lets go of every sync token.
+/// A close at any time ends every worker and releases every sync token.
 pub fn a_close_ends_every_worker_and_releases_every_token() {
     let (queue, record) = (Queue::new(&QueueConfig::default()), Arc::<Record>::default());
     let retry = |attempt| if attempt < 3 { End::Retry } else { End::Acknowledge };
@@ -254,6 +254,6 @@ pub fn a_close_ends_every_worker_and_releases_every_token() {
     let _ = queue.close();
     finish([producer]);
     finish(workers);
-    assert_eq!(*released.lock(), 1, "the token is released once nobody holds it");
+    assert_eq!(*released.lock(), 1, "the token is released once it is no longer held");
     check_counters(&queue, VERSIONS);
 }

@@ -55,7 +55,7 @@ fn one(earlier: Entry, later: Entry) -> (Entry, Merge, bool) {
 }
 
 #[test]
-fn every_pair_of_pending_entries_becomes_what_the_contract_says() {
+fn every_pair_of_pending_entries_merges_as_the_table_defines() {
     for (earlier, later, expected) in [
         // An addition.
         ("+a1", "a1>a2", "+a2"),
@@ -113,8 +113,9 @@ fn the_cause_is_the_additions_own_or_the_deletions_own_or_the_stronger_one() {
     }
 }
 
+/// A resync merges into any pending notification.
 #[test]
-fn a_resync_disappears_in_whatever_is_pending_q_17() {
+fn a_resync_merges_into_any_pending_notification() {
     for (earlier, resync, expected) in [
         ("+a1 initial", "a1>a1 resync", "+a1 initial"),
         ("a1>a2", "a2>a2 resync", "a1>a2"),
@@ -127,7 +128,7 @@ fn a_resync_disappears_in_whatever_is_pending_q_17() {
 }
 
 #[test]
-fn what_is_behind_a_deletion_is_unseen_even_where_it_is_a_replay() {
+fn a_notification_behind_a_deletion_is_unseen_even_if_it_is_a_replay() {
     for later in ["+b1", "+b1 replay", "b1>b2", "b1>b1 resync"] {
         let Coalesced::Both(_, behind) = coalesce(parse("-a1"), parse(later)) else {
             panic!("a deletion and what follows it merged");
@@ -154,7 +155,7 @@ fn an_unseen_addition_stays_unseen_while_it_grows_and_a_seen_one_stays_seen() {
 }
 
 #[test]
-fn newer_means_another_state_or_a_deletion_and_not_the_same_told_again() {
+fn newer_means_another_state_or_a_deletion_and_not_a_repetition() {
     for (earlier, later, newer) in [
         ("+a1", "a1>a2", true),
         ("+a1!", "+a1 replay", false),

@@ -3,7 +3,7 @@ use std::{num::NonZeroUsize, time::Instant};
 use informer_types::FailureKind;
 
 use super::*;
-use crate::testing::updated;
+use crate::{letters::LetterBox, testing::updated};
 
 fn letter(name: &str, rv: &str, message: &str) -> DeadLetter {
     let notification = updated(name, "a0", rv, Cause::Relist);
@@ -13,11 +13,11 @@ fn letter(name: &str, rv: &str, message: &str) -> DeadLetter {
     DeadLetter::new(ObjectRef { source, key }, &entry, Failure::new(FailureKind::Trap, message))
 }
 
-fn letters(capacity: usize) -> Letters<DeadLetter> {
-    Letters::new(NonZeroUsize::new(capacity).unwrap())
+fn letters(capacity: usize) -> LetterBox<DeadLetter> {
+    LetterBox::new(NonZeroUsize::new(capacity).unwrap())
 }
 
-fn states(letters: &Letters<DeadLetter>) -> Vec<String> {
+fn states(letters: &LetterBox<DeadLetter>) -> Vec<String> {
     letters
         .list()
         .into_iter()
@@ -36,8 +36,8 @@ fn a_letter_names_the_object_its_state_and_the_failure() {
 }
 
 #[test]
-fn a_newer_letter_of_an_object_takes_the_place_of_the_older() {
-    let mut letters = letters(3);
+fn a_newer_letter_of_an_object_replaces_the_older_one() {
+    let letters = letters(3);
     for (name, rv) in [("web", "a1"), ("db", "a1"), ("web", "a2")] {
         letters.keep(letter(name, rv, ""));
     }
@@ -47,19 +47,19 @@ fn a_newer_letter_of_an_object_takes_the_place_of_the_older() {
 }
 
 #[test]
-fn at_the_bound_the_oldest_goes_and_is_counted() {
-    let mut letters = letters(2);
+fn a_full_list_evicts_the_oldest_letter_and_counts_it() {
+    let letters = letters(2);
     for name in ["a", "b", "c", "d"] {
         letters.keep(letter(name, "a1", ""));
     }
 
     assert_eq!(states(&letters), ["c@a1", "d@a1"]);
-    assert_eq!((letters.len(), letters.evicted()), (2, 2));
+    assert_eq!((letters.count(), letters.evicted()), (2, 2));
 }
 
 #[test]
-fn a_withdrawn_letter_is_gone_and_another_objects_stays() {
-    let mut letters = letters(2);
+fn withdrawing_a_letter_keeps_those_of_other_objects() {
+    let letters = letters(2);
     letters.keep(letter("web", "a1", ""));
     letters.keep(letter("db", "a1", ""));
 

@@ -3,7 +3,7 @@ mod ending;
 mod failures;
 mod workers;
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use informer_types::{
@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use crate::{
-    Fate, QueueConfig, QueueStats,
+    Fate, QueueConfig, QueueStats, RetryConfig,
     testing::{added, deleted, text, updated},
 };
 
@@ -43,11 +43,7 @@ impl<F> EventHandler for Handler<F>
 where
     F: Fn(Delivery) -> BoxFuture<'static, Outcome> + Send + Sync + 'static,
 {
-    fn concerns(&self, delivery: &Delivery) -> bool {
-        delivery.notification.change.object().name() != "nobody"
-    }
-
-    async fn handle(&self, delivery: Delivery) -> Outcome {
+    async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
         let Notification { change, .. } = &delivery.notification;
         let call = format!(
             "{}: {} #{} at {}",
@@ -57,7 +53,7 @@ where
             self.start.elapsed().as_millis()
         );
         self.log.lock().push(call);
-        (self.answer)(delivery).await
+        Some((self.answer)(delivery).await)
     }
 }
 

@@ -1,14 +1,17 @@
-//! One call at a time.
+//! Delivers one notification at a time.
 
 use std::sync::Arc;
 
 use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
 use tracing::{debug, error, info, trace, warn};
 
-use super::{DispatchConfig, failure_log::FailureLog, supervisor::Work};
-use crate::{DeadLetter, Fate, Lease, Queue, RetryConfig, Settled, Settlement};
+use super::config::DispatchConfig;
+use crate::{
+    DeadLetter, Fate, Lease, Queue, RetryConfig, Settled,
+    workers::{FailureLog, Work},
+};
 
-/// Takes a delivery, makes the call, settles it, and again.
+/// Takes a delivery, makes the call, settles it, and repeats.
 pub(super) struct Worker<H>(Arc<Shared<H>>);
 
 struct Shared<H> {
@@ -33,22 +36,19 @@ impl<H: EventHandler> Worker<H> {
         Self(Arc::new(Shared { plugin, retry, queue, handler, log }))
     }
 
-    fn settle(&self, lease: Lease, outcome: Option<Outcome>, attempt: u32) {
+    fn settle(&self, lease: Lease, outcome: Outcome, attempt: u32) {
         let plugin = &*self.0.plugin;
         let object = lease.object().clone();
-        if let Some(Outcome::Retry { failure, .. }) = &outcome {
-            debug!(plugin, resource = %object.source, key = %object.key, attempt, %failure, "an attempt failed");
+        let (resource, key) = (&object.source, &object.key);
+        if let Outcome::Retry { failure, .. } = &outcome {
+            debug!(plugin, %resource, %key, attempt, %failure, "an attempt failed");
         }
-        let settle = |outcome| self.0.retry.settle(outcome, attempt, fastrand::f64());
-        match lease.settle(outcome.map_or(Settlement::Untold, settle)) {
-            Settled::Acknowledged => {
-                trace!(plugin, resource = %object.source, key = %object.key, attempt, "delivered");
-            }
-            Settled::Untold => {
-                trace!(plugin, resource = %object.source, key = %object.key, "there was nobody to tell");
-            }
+        let settlement = self.0.retry.settle(outcome, attempt, fastrand::f64());
+        match lease.settle(settlement) {
+            Settled::Acknowledged => trace!(plugin, %resource, %key, attempt, "delivered"),
+            Settled::Enqueued => trace!(plugin, %resource, %key, attempt, "enqueued for the reconciler"),
             Settled::Retrying { delay, superseded } => {
-                debug!(plugin, resource = %object.source, key = %object.key, ?delay, superseded, "trying again");
+                debug!(plugin, %resource, %key, ?delay, superseded, "retrying");
             }
             Settled::Recovered => {
                 if let Some(left_out) = self.0.log.admits() {
@@ -57,29 +57,26 @@ impl<H: EventHandler> Worker<H> {
             }
             Settled::Quarantined { begins: true, failure, probe_in } => {
                 if let Some(left_out) = self.0.log.admits() {
-                    warn!(plugin, resource = %object.source, key = %object.key, %failure, ?probe_in, left_out, "the plugin is in quarantine: its events wait");
+                    warn!(plugin, %resource, %key, %failure, ?probe_in, left_out, "the plugin is in quarantine: its events wait");
                 }
             }
             Settled::Quarantined { begins: false, failure, probe_in } => {
-                debug!(plugin, resource = %object.source, key = %object.key, %failure, ?probe_in, "the quarantine goes on");
+                debug!(plugin, %resource, %key, %failure, ?probe_in, "the plugin is still in quarantine: a call failed");
             }
             Settled::GaveUp { fate, letter } => {
                 if let Some(left_out) = self.0.log.admits() {
                     log_given_up(plugin, fate, &letter, left_out);
                 }
             }
-            Settled::Discarded => {
-                debug!(plugin, resource = %object.source, key = %object.key, "discarded: the queue is closed");
-            }
+            Settled::Discarded => debug!(plugin, %resource, %key, "discarded: the queue is closed"),
         }
     }
 }
 
 impl<H: EventHandler> Work for Worker<H> {
-    /// With the number of the attempt.
+    /// The lease, with the number of the attempt.
     type Held = (Lease, u32);
     type Order = Delivery;
-    /// None: there was nobody to tell.
     type Outcome = Option<Outcome>;
 
     async fn next(&self) -> Option<((Lease, u32), Delivery)> {
@@ -88,17 +85,19 @@ impl<H: EventHandler> Work for Worker<H> {
     }
 
     async fn call(&self, delivery: Delivery) -> Option<Outcome> {
-        let handler = &self.0.handler;
-        if handler.concerns(&delivery) { Some(handler.handle(delivery).await) } else { None }
+        self.0.handler.handle(delivery).await
     }
 
-    fn panicked(&self, words: &str) -> Option<Outcome> {
-        let message = format!("the handler panicked: {words}");
+    fn panicked(&self, message: &str) -> Option<Outcome> {
+        let message = format!("the handler panicked: {message}");
         Some(Outcome::Retry { after: None, failure: Failure::new(FailureKind::Host, message) })
     }
 
     fn end(&self, (lease, attempt): (Lease, u32), outcome: Option<Outcome>) {
-        self.settle(lease, outcome, attempt);
+        match outcome {
+            Some(outcome) => self.settle(lease, outcome, attempt),
+            None => lease.put_back(),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a subscription asks for.
+//! The conditions of a subscription.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,23 @@ use informer_types::{Change, FieldSelector, LabelSelector, Pointer};
 
 use super::when::{Subject, When};
 
-/// What one subscription asks for; see the module for the order and the meaning.
+/// The conditions of one subscription. The documentation of the module `filter` defines their order and meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterConfig {
     /// Which calls are made.
     pub events: Events,
-    /// Whether the objects that are there at the start are told.
+    /// If false, additions of the first list do not pass.
     pub initial: bool,
-    /// The namespaces whose objects are delivered. Empty means all namespaces. An object without a namespace is in none
-    /// of a set that is not empty.
+    /// The namespaces whose objects are delivered. Empty means all namespaces. An object without a namespace is in none of a
+    /// set that is not empty.
     pub namespaces: BTreeSet<String>,
-    /// Which objects, by their labels; empty: all.
+    /// Selects objects by their labels. An empty selector selects all.
     pub labels: LabelSelector,
-    /// Which objects, by their fields; empty: all.
+    /// Selects objects by their fields. An empty selector selects all.
     pub fields: FieldSelector,
-    /// Which objects, or which changes, by an expression.
+    /// Selects objects or changes by an expression.
     pub when: Option<When>,
-    /// An update is told only if the value at one of these differs; empty: always.
+    /// An update passes only if the value at one of these pointers differs. If empty, every update passes.
     pub changed: Vec<Pointer>,
 }
 
@@ -40,7 +40,7 @@ pub struct Events {
 // === impl FilterConfig ===
 
 impl Default for FilterConfig {
-    /// Everything passes.
+    /// No conditions: everything passes.
     fn default() -> Self {
         Self {
             events: Events::ALL,
@@ -55,12 +55,12 @@ impl Default for FilterConfig {
 }
 
 impl FilterConfig {
-    /// The expression, if it is about this.
+    /// The expression. Returns `None` if it has another subject.
     pub(super) fn when_of(&self, subject: Subject) -> Option<&When> {
         self.when.as_ref().filter(|when| when.subject() == subject)
     }
 
-    /// There is a condition on objects.
+    /// Returns true if there is a condition on objects.
     pub(super) fn selects_objects(&self) -> bool {
         !self.namespaces.is_empty()
             || !self.labels.is_empty()
@@ -73,7 +73,7 @@ impl FilterConfig {
         self.namespaces.is_empty() || self.namespaces.contains(namespace)
     }
 
-    /// Everything passes.
+    /// Returns true if there is no condition.
     pub(super) fn is_open(&self) -> bool {
         self.events == Events::ALL
             && self.initial
@@ -86,7 +86,7 @@ impl FilterConfig {
 // === impl Events ===
 
 impl Events {
-    /// All of them: the default.
+    /// All calls, which is the default.
     pub const ALL: Self = Self { add: true, update: true, delete: true };
 
     pub(super) fn include(self, change: &Change) -> bool {

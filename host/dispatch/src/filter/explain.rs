@@ -1,10 +1,10 @@
-//! What a filter decided, for whoever asks why.
+//! The steps of a filter, for `informer explain`.
 
-use informer_types::{Cause, Notification, NotificationSink, Object, ObjectKey, Step};
+use informer_types::{Cause, Notification, Step, Tracer};
 
-use super::{Filter, FilterStats, WhenStats, stats::Condition};
+use super::stats::{Condition, FilterStats};
 
-/// What is needed of a notification, and of the counters, before it is judged.
+/// A notification and the error counters before the filter judged it.
 pub(super) struct Before {
     verb: &'static str,
     cause: Cause,
@@ -20,55 +20,36 @@ impl Before {
         Self { verb, cause, errors: stats.when.errors, unreadable: stats.unreadable }
     }
 
-    /// Why a condition had no answer since, if one had none.
+    /// Writes what the filter decided.
+    pub(super) fn note(
+        &self,
+        tracer: &Tracer,
+        notification: &Notification,
+        stats: &FilterStats,
+        judged: Result<(), Condition>,
+    ) {
+        if !tracer.is_on() {
+            return;
+        }
+        if let Some(why) = self.unanswered(stats) {
+            tracer.note(&notification.source, || (notification.key(), Step::Undecided { why }));
+        }
+        let step = match judged {
+            Ok(()) => {
+                let (verb, cause) = (notification.change.verb(), notification.cause);
+                Step::Passed { offered: self.verb, verb, cause }
+            }
+            Err(condition) => Step::Suppressed { verb: self.verb, cause: self.cause, by: condition.as_str() },
+        };
+        tracer.note(&notification.source, || (notification.key(), step));
+    }
+
+    /// Why a condition had no answer. Returns `None` if each had one.
     fn unanswered(&self, stats: &FilterStats) -> Option<Box<str>> {
         if stats.when.errors > self.errors {
             return Some(format!("when: {}", stats.when.last_error.as_deref().unwrap_or_default()).into());
         }
         (stats.unreadable > self.unreadable)
             .then(|| "fields or changed: the object's JSON cannot be read".into())
-    }
-}
-
-// === impl Filter ===
-
-impl<S: NotificationSink> Filter<S> {
-    /// The first condition on objects that this one does not satisfy, by its key in `[[plugin.on]]`; none: it belongs to
-    /// the subscription. Nothing is counted or remembered.
-    pub fn excludes(&self, object: &Object) -> Option<&'static str> {
-        // With an error counted already, another one is not logged.
-        let when = WhenStats { errors: 1, ..WhenStats::default() };
-        let mut stats = FilterStats { when, ..FilterStats::default() };
-        self.selects(object, &mut stats).err().map(Condition::as_str)
-    }
-
-    /// The condition that excludes every object of this name, whatever its state, by its key in `[[plugin.on]]`. Returns
-    /// `None` if there is none.
-    pub fn excludes_key(&self, key: &ObjectKey) -> Option<&'static str> {
-        (!self.config.selects_namespace(&key.namespace)).then(|| Condition::Namespaces.as_str())
-    }
-
-    pub(super) fn note(
-        &self,
-        before: &Before,
-        notification: &Notification,
-        stats: &FilterStats,
-        judged: Result<(), Condition>,
-    ) {
-        if !self.tracer.is_on() {
-            return;
-        }
-        if let Some(why) = before.unanswered(stats) {
-            self.tracer.note(&notification.source, || (notification.key(), Step::Undecided { why }));
-        }
-        let Before { verb, cause, .. } = *before;
-        let step = match judged {
-            Ok(()) => {
-                let (verb, cause) = (notification.change.verb(), notification.cause);
-                Step::Passed { offered: before.verb, verb, cause }
-            }
-            Err(condition) => Step::Suppressed { verb, cause, by: condition.as_str() },
-        };
-        self.tracer.note(&notification.source, || (notification.key(), step));
     }
 }

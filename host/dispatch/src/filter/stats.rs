@@ -1,29 +1,28 @@
-//! What a filter counts: every notification that it is offered ends in one counter.
+//! The counters of a filter. Every offered notification ends in exactly one of them.
 
 use std::time::{Duration, Instant};
 
 use super::when::{Occasion, When};
 
-/// What a filter did since it was made. Offered were `passed` and all of `suppressed` together.
+/// What a filter counted since it was made. The number of offered notifications is the sum of `passed` and `suppressed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilterStats {
-    /// Went on to the queue.
+    /// Notifications that passed.
     pub passed: u64,
-    /// Updates that became additions, because the object came to match (P-21); `events`, `changed` and `when` may have
-    /// suppressed them after that.
+    /// Updates that became additions because the object came to match (P-21). A later condition may have suppressed them.
     pub entered: u64,
-    /// Updates that became deletions, because the object matches no longer (P-21); as with `entered`, not all need have
-    /// been told.
+    /// Updates that became deletions because the object no longer matches (P-21). A later condition may have suppressed them.
     pub left: u64,
-    /// Did not go on, by the condition that was the first to say so.
+    /// Notifications that did not pass, by the first condition that excluded them.
     pub suppressed: Suppressed,
-    /// Bodies that could not be read for `fields` or `changed`: a bug of the host. The condition counted as satisfied.
+    /// Objects whose JSON could not be read for `fields` or `changed`, which is a bug of the host. The condition counted as
+    /// satisfied.
     pub unreadable: u64,
-    /// Of the expression.
+    /// Counters of the expression.
     pub when: WhenStats,
 }
 
-/// Notifications that did not go on, by condition.
+/// Notifications that did not pass, by condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Suppressed {
     /// `initial = "skip"`
@@ -42,22 +41,22 @@ pub struct Suppressed {
     pub when: u64,
 }
 
-/// What an expression cost, and how often it failed.
+/// The cost and the errors of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WhenStats {
-    /// How often it was asked.
+    /// Number of evaluations.
     pub evaluations: u64,
-    /// How often it had no answer; what it was asked about passed.
+    /// Number of evaluations without an answer. The object or change passed.
     pub errors: u64,
-    /// Why, the last time. It names types and keys of the expression, never values of an object.
+    /// The last error. It names types and keys of the expression, never values of an object.
     pub last_error: Option<String>,
-    /// All evaluations together, by the clock on the wall: they run on the informer's thread.
+    /// Total time of all evaluations. They run on the informer's thread.
     pub time: Duration,
-    /// The longest of them.
+    /// Time of the longest evaluation.
     pub longest: Duration,
 }
 
-/// Why a notification does not go on.
+/// The condition that excluded a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     Initial,
@@ -72,7 +71,7 @@ pub(super) enum Condition {
 // === impl Condition ===
 
 impl Condition {
-    /// Its key in `[[plugin.on]]`.
+    /// The key of the condition in `[[plugin.on]]`.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Initial => "initial",
@@ -89,7 +88,7 @@ impl Condition {
 // === impl Suppressed ===
 
 impl Suppressed {
-    /// All of them.
+    /// The sum.
     pub fn total(&self) -> u64 {
         let Self { initial, events, namespaces, labels, fields, changed, when } = self;
         initial + events + namespaces + labels + fields + changed + when
@@ -111,7 +110,7 @@ impl Suppressed {
 // === impl WhenStats ===
 
 impl WhenStats {
-    /// Asks the expression; where it has no answer, it is yes (D-9).
+    /// Evaluates the expression. Returns true if it has no answer (D-9).
     pub(super) fn decide(&mut self, when: &When, occasion: &Occasion<'_>) -> bool {
         let started = Instant::now();
         let answer = when.holds(occasion);
@@ -122,7 +121,7 @@ impl WhenStats {
         answer.unwrap_or_else(|error| {
             let error = error.to_string();
             if self.errors == 0 {
-                tracing::warn!(when = when.text(), %error, "an expression has no answer; what it was asked about passes");
+                tracing::warn!(when = when.text(), %error, "an expression has no answer, so the object or change passes");
             }
             self.errors += 1;
             self.last_error = Some(error);

@@ -195,7 +195,7 @@ fn a_body_that_cannot_be_read_withholds_nothing_and_is_counted() {
 }
 
 #[test]
-fn an_expression_about_a_change_judges_what_would_be_told() {
+fn an_expression_about_changes_judges_the_mapped_notification() {
     let grown = Subscription::when("old == null || object.spec.n > old.spec.n");
     let (one, two, three) = (state("a1", "web", "1"), state("a2", "web", "2"), state("a3", "web", "1"));
 
@@ -219,7 +219,7 @@ fn an_expression_that_names_the_event_is_taken_at_its_word() {
 }
 
 #[test]
-fn an_expression_about_changes_sees_what_the_selectors_made_of_one() {
+fn an_expression_about_changes_sees_the_verb_that_the_selectors_mapped() {
     let config = FilterConfig {
         labels: "app=web".parse().unwrap(),
         when: Some("event != 'update'".parse().unwrap()),
@@ -242,7 +242,11 @@ fn an_expression_without_an_answer_withholds_nothing_and_says_why() {
 
     assert_eq!(subscription.hears(add(&bad), Cause::Live), ["+a1"]);
     assert_eq!(subscription.hears(update(&bad, &good), Cause::Live), ["a1>a2"], "an error let it in");
-    assert_eq!(subscription.hears(update(&good, &bad), Cause::Live), ["a2>a1"], "an error puts nobody out");
+    assert_eq!(
+        subscription.hears(update(&good, &bad), Cause::Live),
+        ["a2>a1"],
+        "an error excludes no object"
+    );
     assert_eq!(
         subscription.hears(update(&bad, &low), Cause::Live),
         ["-a1"],

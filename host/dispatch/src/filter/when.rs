@@ -4,6 +4,7 @@ mod check;
 mod cost;
 mod error;
 mod value;
+mod vocabulary;
 
 use std::{
     fmt,
@@ -19,50 +20,44 @@ use cel::{
 use informer_types::{Cause, Change, JsonText, Notification, Object};
 
 pub use error::{InvalidWhen, WhenError};
+pub use vocabulary::{MAX_ENTRIES, MAX_WHEN_BYTES};
 
 use check::{Names, check};
 
-/// The longest expression, in bytes.
-pub const MAX_WHEN_BYTES: usize = 2048;
-
-/// The most entries that a list or map of an object may have for an expression with a loop in a loop to look at it:
-/// the loops then go round a million times at most.
-pub const MAX_ENTRIES: usize = 1000;
-
-/// The parser gives up at 96 levels, which take up to 16 MiB in a build without optimisation.
+/// The stack of the parser's thread. The parser stops at 96 levels, which take up to 16 MiB in a build without optimisation.
 const STACK_BYTES: usize = 32 << 20;
 
-/// The operators, functions and macros of CEL's standard library; made once, it holds no state.
+/// The operators, functions and macros of CEL's standard library. It has no state.
 static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
-/// A condition in the [Common Expression Language](https://cel.dev), compiled. It equals another of the same text.
+/// A compiled condition in the [Common Expression Language](https://cel.dev). Two conditions are equal if their texts are.
 ///
-/// It may name
-/// - `object`: the object, or its last state where it was deleted;
+/// Variables:
+/// - `object`: the object, or its last state if it was deleted;
 /// - `old`: the state before an update; null on an addition and a deletion;
 /// - `event`: `"add"`, `"update"` or `"delete"`;
 /// - `cause`: `"live"`, `"initial"`, `"relist"`, `"resync"` or `"replay"`.
 ///
-/// What it names says what it is about:
+/// The variables that an expression names define what it is evaluated for:
 ///
-/// | names | is asked of | deletions |
+/// | names | evaluated for | deletions |
 /// |---|---|---|
-/// | at most `object` | each state: which objects belong to the subscription (P-21) | told if the object belonged |
-/// | `old` or `cause`, not `event` | each addition and update, as it would be told | told, without asking |
-/// | `event` | everything, as it would be told | as it says |
+/// | at most `object` | each state: which objects belong to the subscription (P-21) | pass if the object belonged |
+/// | `old` or `cause`, not `event` | each addition and update, as the handler would receive it | pass |
+/// | `event` | every notification, as the handler would receive it | as the expression decides |
 ///
-/// A field that is not there is an error, and an error is a yes; `has(object.spec.replicas)` asks first, and so does
-/// `object.?spec.?replicas.orValue(1)`.
+/// A missing field is an error, and an error counts as true. `has(object.spec.replicas)` and
+/// `object.?spec.?replicas.orValue(1)` avoid the error.
 ///
 /// # Bound
-/// At most [`MAX_WHEN_BYTES`] long, 16 nested operations deep and two loops (`all`, `exists`, `map`, ...) within one
-/// another; those that have two look only at objects without a list or map of more than [`MAX_ENTRIES`]. In a loop, what
-/// looks at all of something that is the same in each round (`x in object.spec.names`, a `+`, a `contains`) counts as one
-/// more loop, and so does `matches`. So what one evaluation may cost is bounded by the size of the object; there is no
-/// clock in it, so the answer for one state is always the same.
+/// An expression has at most [`MAX_WHEN_BYTES`], 16 nested operations, and two nested loops (`all`, `exists`, `map`, ...). With two
+/// nested loops it fails for objects with a list or map of more than [`MAX_ENTRIES`]. Within a loop, an operation that reads all
+/// of a value that does not depend on the loop (`x in object.spec.names`, a `+`, a `contains`) counts as one more loop, and so does
+/// `matches`. The cost of an evaluation is therefore bounded by the size of the object. An expression cannot read a clock, so its
+/// answer for one state is always the same.
 ///
-/// The pattern of `matches` is part of the expression and not of the object. It is compiled each time it is asked, in
-/// a loop up to [`MAX_ENTRIES`] times, and so it is bounded: compiled it has 256 KiB at most. Where `startsWith`, `endsWith`, `contains` or `in` say the same, they cost far less.
+/// The pattern of `matches` is part of the expression, not of the object. It is compiled at each evaluation, in a loop up to
+/// [`MAX_ENTRIES`] times, so its compiled size is limited to 256 KiB. `startsWith`, `endsWith`, `contains` and `in` cost far less.
 #[derive(Clone)]
 pub struct When(Arc<Compiled>);
 
@@ -72,16 +67,16 @@ struct Compiled {
     names: Names,
 }
 
-/// What an expression is about.
+/// What an expression is evaluated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A state of an object.
     Object,
-    /// A change, as the handler would be told of it; of deletions too if it says so.
+    /// A change, as the handler would receive it. `deletions` includes deletions.
     Change { deletions: bool },
 }
 
-/// What an expression is asked about.
+/// The variables of an evaluation.
 pub(super) struct Occasion<'a> {
     object: &'a Object,
     old: Option<&'a Object>,
@@ -92,7 +87,7 @@ pub(super) struct Occasion<'a> {
 // === impl When ===
 
 impl When {
-    /// As it was written.
+    /// The text of the expression.
     pub fn text(&self) -> &str {
         &self.0.text
     }
@@ -102,12 +97,12 @@ impl When {
         if old || event || cause { Subject::Change { deletions: event } } else { Subject::Object }
     }
 
-    /// The answer.
+    /// Evaluates the expression.
     ///
     /// # Errors
-    /// [`WhenError`] where it has none.
+    /// [`WhenError`] if it has no answer.
     pub(super) fn holds(&self, occasion: &Occasion<'_>) -> Result<bool, WhenError> {
-        // D-9: a defect of the interpreter is contained like one of the expression.
+        // A panic of the interpreter is handled as an error of the expression (D-9).
         catch_unwind(AssertUnwindSafe(|| self.evaluate(occasion))).unwrap_or(Err(WhenError::Panicked))
     }
 
@@ -144,7 +139,7 @@ impl FromStr for When {
         if text.len() > MAX_WHEN_BYTES {
             return Err(InvalidWhen::TooLong(text.len()));
         }
-        // On a thread of its own: the parser is recursive, and its defects end there.
+        // The parser is recursive and may panic, so it has a thread of its own.
         std::thread::scope(|scope| {
             let parser = std::thread::Builder::new().name("cel".to_owned()).stack_size(STACK_BYTES);
             let parsed = parser.spawn_scoped(scope, || Compiled::parse(text));
@@ -183,12 +178,12 @@ impl Compiled {
 // === impl Occasion ===
 
 impl<'a> Occasion<'a> {
-    /// An expression that is about states sees nothing but the state.
+    /// The variables of an expression about states: only the state.
     pub(super) fn state(object: &'a Object) -> Self {
         Self { object, old: None, event: "", cause: Cause::Live }
     }
 
-    /// As the handler would be told.
+    /// The variables of an expression about changes, as the handler would receive the change.
     pub(super) fn change(notification: &'a Notification) -> Self {
         let Notification { change, cause, .. } = notification;
         let old = match change {

@@ -1,52 +1,49 @@
-//! What a worker has in hand.
+//! A notification in flight.
 
-use super::{Queue, keyed::Taken, slot::SlotId};
-use crate::{ObjectRef, Settled, Settlement, entry::Entry};
+use informer_types::Delivery;
 
-/// The duty to settle what was taken. While it exists, nobody else gets its object.
+use super::notifications::{Notifications, Outcome, Taken};
+use crate::{
+    ObjectRef,
+    keyed::Held,
+    retry::{Settled, Settlement},
+};
+
+/// A notification in flight, which has to be settled. While the lease exists, no other worker gets its object.
 ///
-/// A lease that is dropped unsettled puts its notification back, ready at once and before anything newer of the
-/// object: the handler may have seen it, so the attempt still counts.
+/// Dropping a lease puts its notification back, ready at once and before anything newer of the object. The handler may have
+/// seen the notification, so the attempt still counts.
 #[derive(Debug)]
 pub struct Lease {
-    queue: Queue,
-    id: SlotId,
+    held: Held<Notifications>,
     object: ObjectRef,
-    /// There until settled.
-    entry: Option<Entry>,
 }
 
 // === impl Lease ===
 
 impl Lease {
-    pub(super) fn new(queue: Queue, id: SlotId, object: ObjectRef, entry: Entry) -> Self {
-        Self { queue, id, object, entry: Some(entry) }
+    pub(super) fn new(held: Held<Notifications>) -> Option<(Self, Delivery)> {
+        let Taken { object, entry, since, .. } = held.get()?;
+        let (object, delivery) = (object.clone(), entry.delivery(object.source.clone(), *since));
+        Some((Self { held, object }, delivery))
     }
 
-    /// What it is about.
+    /// The object of the notification.
     pub fn object(&self) -> &ObjectRef {
         &self.object
     }
 
-    /// Ends it.
-    pub fn settle(mut self, settlement: Settlement) -> Settled {
-        match self.taken() {
-            Some(taken) => self.queue.settle(taken, settlement),
-            // Not reached: the entry leaves here only, and `self` with it.
-            None => Settled::Discarded,
-        }
+    /// Settles the notification.
+    pub fn settle(self, settlement: Settlement) -> Settled {
+        let outcome = self.held.end(|queue, taken, now| queue.settle(taken, settlement, now));
+        let Some(Outcome { settled, released }) = outcome else { return Settled::Discarded };
+        // Outside the lock: the last holder of a sync token runs code of the cache.
+        drop(released);
+        settled
     }
 
-    fn taken(&mut self) -> Option<Taken> {
-        let entry = self.entry.take()?;
-        Some(Taken { id: self.id, object: self.object.clone(), entry })
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        if let Some(taken) = self.taken() {
-            self.queue.give_back(taken);
-        }
+    /// Puts the notification back because no call was made: the attempt does not count.
+    pub(crate) fn put_back(self) {
+        drop(self.held.end(|queue, taken, now| queue.put_back_uncalled(taken, now)));
     }
 }

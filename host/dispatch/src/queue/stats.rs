@@ -1,75 +1,74 @@
-//! What a queue counts.
+//! The counters and gauges of a notification queue, and where one object stands.
 
 use std::time::Duration;
 
-use super::Quarantine;
-use crate::{Merge, ObjectRef};
+use crate::{
+    Merge, ObjectRef,
+    keyed::{Quarantine, Stands},
+};
 
-/// Names of a backlog that are worth showing; the count is always exact.
-pub(super) const NAMED: usize = 100;
+/// The number of objects that a backlog names. Its count is always exact.
+const NAMED: usize = 100;
 
-/// The state of a queue at one moment. Counters count notifications since the queue was made; each one offered
-/// is in exactly one place:
+/// The state of a queue at one moment. Counters count notifications since the queue was made. Each offered notification is in
+/// exactly one place:
 ///
 /// `offered = acknowledged + merged.total() + cancelled + dead + dropped + discarded + pending + in_flight`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Offered by listeners.
+    /// Notifications offered by listeners.
     pub offered: u64,
-    /// The handler returned ok.
+    /// Notifications that the handler acknowledged, or that became keys.
     pub acknowledged: u64,
-    /// Disappeared in another pending notification of the object.
+    /// Notifications that merged with another pending one of their object.
     pub merged: MergeCounts,
-    /// Additions and deletions that took each other away, two for each pair; and deletions that only controllers were to hear
-    /// of, where nobody reconciles those.
+    /// Additions and deletions that cancelled each other, two for each pair.
     pub cancelled: u64,
-    /// Given up and kept as dead letters.
+    /// Notifications given up and kept as dead letters.
     pub dead: u64,
-    /// Given up and not kept.
+    /// Notifications given up and not kept.
     pub dropped: u64,
-    /// Pending, offered or failing when the queue was closed.
+    /// Notifications that were pending when the queue was closed, or were offered or failed afterwards.
     pub discarded: u64,
 
-    /// Attempts: notifications handed to workers, each time they were.
+    /// Attempts: how often notifications were handed to workers.
     pub delivered: u64,
-    /// Attempts that failed and will be made again.
+    /// Attempts that failed and are retried.
     pub retried: u64,
-    /// Attempts cut short by the host.
+    /// Attempts that the host cut short.
     pub given_back: u64,
-    /// Deliveries that had to wait for the rate.
+    /// Deliveries that waited for the rate.
     pub rate_limited: u64,
-    /// Retries that were due and had to wait for the budget.
+    /// Retries that were due and waited for the budget.
     pub over_budget: u64,
-    /// Controllers of objects that changed hands too often while they waited: those do not hear of it.
-    pub controllers_given_up: u64,
-    /// How often each change was to be kept and there were too many.
+    /// How often the queue fell behind, because there were too many changes to keep each.
     pub overflows: u64,
-    /// How often the plugin was put in quarantine.
+    /// Number of quarantines of the plugin.
     pub quarantines: u64,
 
-    /// Notifications that no worker has in hand, those that wait for their retry included.
+    /// Notifications that are not in flight, those that wait for a retry included.
     pub pending: usize,
-    /// Objects that wait for their retry.
+    /// Objects that wait for a retry.
     pub waiting: usize,
-    /// Notifications that workers have in hand.
+    /// Notifications in flight.
     pub in_flight: usize,
-    /// Distinct objects with anything pending or in hand.
+    /// Distinct objects with a notification pending or in flight.
     pub objects: usize,
-    /// Since the oldest notification that is not settled was offered.
+    /// Age of the oldest notification that is not settled.
     pub oldest: Option<Duration>,
-    /// Nothing is handed out until the pause ends.
+    /// The queue is paused: nothing is handed out.
     pub paused: bool,
-    /// Each change was to be kept, but there are too many: they merge.
+    /// The queue is behind: changes merge although each was to be kept.
     pub behind: bool,
-    /// The plugin is in quarantine.
+    /// The quarantine of the plugin. `None` if there is none.
     pub quarantine: Option<Quarantine>,
-    /// Dead letters in the list.
+    /// Number of dead letters.
     pub dead_letters: usize,
-    /// Dead letters that had to leave the list to make room.
+    /// Number of dead letters that were evicted by newer ones.
     pub dead_letters_evicted: u64,
 }
 
-/// Merged notifications, by what they became part of.
+/// Merged notifications, by what they merged into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeCounts {
     /// See [`Merge::Add`].
@@ -82,19 +81,32 @@ pub struct MergeCounts {
     pub resync: u64,
 }
 
-/// What was left in a queue when it was closed.
+/// The place of an object that has a notification pending or in flight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The place of the object.
+    pub stands: Stands,
+    /// The verbs of its pending notifications in their order, `add`, `update` or `delete`. The one in flight is not included.
+    pub pending: Vec<&'static str>,
+    /// Calls made for the first pending notification.
+    pub attempts: u32,
+    /// Age of the oldest notification, pending or in flight.
+    pub since: Duration,
+}
+
+/// What was pending in a queue when it was closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Notifications discarded.
+    /// Number of discarded notifications.
     pub notifications: u64,
-    /// Up to a hundred of the objects they were about.
+    /// At most a hundred of their objects.
     pub objects: Vec<ObjectRef>,
 }
 
 // === impl MergeCounts ===
 
 impl MergeCounts {
-    /// All of them.
+    /// The sum.
     pub fn total(&self) -> u64 {
         self.add + self.update + self.delete + self.resync
     }

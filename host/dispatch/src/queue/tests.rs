@@ -2,6 +2,7 @@ mod budget;
 mod closing;
 mod every;
 mod explaining;
+mod keys;
 mod lanes;
 mod merging;
 mod quarantine;
@@ -11,16 +12,22 @@ mod waiting;
 
 use std::time::Duration;
 
-use informer_types::{Body, Cause, Change, Failure, FailureKind, Header, Object, Owner, Source};
+use informer_types::{Cause, Failure, FailureKind};
+use tokio::time;
 
 use super::*;
 use crate::{
-    Fate,
+    Fate, QuarantineConfig, Settled, Settlement, Stands,
     testing::{Held, added, deleted, text, updated},
 };
 
 fn queue() -> Queue {
     Queue::new(&QueueConfig::default())
+}
+
+/// The time of the paused clock.
+fn now() -> Instant {
+    time::Instant::now().into_std()
 }
 
 fn offer_all(queue: &Queue, notifications: impl IntoIterator<Item = Notification>) {
@@ -68,7 +75,7 @@ fn failure() -> Failure {
     Failure::new(FailureKind::Handler, "no")
 }
 
-/// Everything offered is in exactly one place.
+/// Every offered notification is in exactly one place.
 fn assert_balanced(queue: &Queue) {
     let QueueStats {
         offered,

@@ -45,7 +45,7 @@ fn the_handlers_own_wish_replaces_the_backoff_within_the_minimum_and_a_day() {
 }
 
 #[test]
-fn the_last_attempt_spends_the_budget_whatever_the_handler_wishes() {
+fn the_last_attempt_is_not_retried_whatever_delay_the_handler_requests() {
     for after in [None, Some(Duration::from_secs(1))] {
         let outcome = Outcome::Retry { after, failure: failure() };
         let spent =
@@ -69,9 +69,4 @@ fn a_permanent_failure_is_not_tried_again() {
     let settlement = config().settle(Outcome::Permanent { failure: failure() }, 1, 0.0);
 
     assert_eq!(settlement, Settlement::Permanent { failure: failure() });
-}
-
-#[test]
-fn what_was_not_called_is_no_failure_though_no_attempt_is_left() {
-    assert_eq!(config().settle(Outcome::NotCalled, 5, 0.0), Settlement::NotCalled);
 }

@@ -1,37 +1,37 @@
-//! What a workqueue counts (W-14).
+//! The counters and gauges of a workqueue (W-14), and where one key stands.
 
 use std::{ops::Deref, time::Duration};
 
 use informer_types::Histogram;
 
-use crate::Quarantine;
+use crate::keyed::{Quarantine, Stands};
 
-/// The state of a workqueue at one moment; the counters of `Counts` are its fields too.
+/// The state of a workqueue at one moment. The fields of [`Counts`] can be read from it directly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkqueueStats {
-    /// Keys that wait for a worker (W-6).
+    /// Keys that are ready for a worker (W-6).
     pub waiting: usize,
-    /// Keys whose time has not come.
+    /// Keys whose delay is not over.
     pub delayed: usize,
-    /// Keys that workers have in hand.
-    pub in_hand: usize,
-    /// Distinct keys, wherever they are.
+    /// Keys that workers have.
+    pub in_flight: usize,
+    /// Distinct keys that are ready, delayed or in flight.
     pub keys: usize,
-    /// Distinct keys it may hold.
+    /// Distinct keys that the guest may add.
     pub capacity: usize,
-    /// Nothing is handed out at present.
+    /// The queue is paused: no key is handed out.
     pub paused: bool,
-    /// The time that the work in hand has taken so far, all together.
+    /// Sum of the time that the calls in flight have taken so far.
     pub unfinished_work: Duration,
-    /// The time that the oldest work in hand has taken so far.
+    /// Time that the oldest call in flight has taken so far.
     pub longest_running: Duration,
-    /// The plugin's reconciler is left alone, but for a probe now and then.
+    /// The quarantine of the reconciler. `None` if there is none.
     pub quarantine: Option<Quarantine>,
-    /// How often that began.
+    /// Number of quarantines so far.
     pub quarantines: u64,
-    /// Keys that were given up and not reconciled since, as far as they are kept.
+    /// Keys that were given up and have not succeeded since, at most a thousand.
     pub dropped_keys: usize,
-    /// Of these, how many had to make room for newer ones.
+    /// Given up keys that were evicted by newer ones.
     pub dropped_keys_evicted: u64,
     /// What was counted since the queue was made.
     pub counts: Counts,
@@ -41,30 +41,41 @@ pub struct WorkqueueStats {
     pub work_duration: Histogram,
 }
 
-/// What was counted since the queue was made, and the depth that follows from it.
+/// What was counted since the queue was made, and the depth that results from it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// client-go's `depth`: keys that wait, and those in hand that will wait again.
+    /// client-go's `depth`: the number of dirty keys, ready or in flight.
     pub depth: usize,
-    /// Keys added, those not counted that waited already.
+    /// Keys added; a key that is dirty already does not count.
     pub adds: u64,
-    /// Times a key was added with a delay, the limiter's or another.
+    /// Keys added with a delay, by the limiter or otherwise.
     pub retries: u64,
-    /// Keys refused because the queue was full.
+    /// Keys of the guest refused because the queue was full.
     pub refused: u64,
-    /// Calls that ended well and asked for nothing more.
+    /// Calls that succeeded and did not requeue their key.
     pub succeeded: u64,
-    /// Calls that ended well and asked to be made again.
+    /// Calls that succeeded and requeued their key.
     pub requeued: u64,
     /// Calls that failed, whatever followed.
     pub failed: u64,
     /// Keys that were given up.
     pub dropped: u64,
-    /// Keys that were to be reconciled and are not, as the queue was shut down: delayed ones, those that would have come again,
-    /// those that came later, and, where it was closed, those that waited.
+    /// Keys that were to be reconciled when the queue was shut down and are not: delayed keys, keys whose call was to be
+    /// repeated, keys added later, and, if the queue was closed, ready keys.
     pub discarded: u64,
-    /// Calls cut short by the host, or not made as there was nothing to call; their keys were put back.
+    /// Calls that the host cut short or could not make; their keys were put back.
     pub put_back: u64,
+}
+
+/// The place of a key that is ready, delayed or in flight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyStanding {
+    /// The place of the key.
+    pub stands: Stands,
+    /// The key is in flight and will be handed out again.
+    pub again: bool,
+    /// Failed calls in a row.
+    pub failed: u32,
 }
 
 // === impl WorkqueueStats ===

@@ -1,82 +1,102 @@
-//! The queue as a data structure: the caller says what time it is.
+//! The workqueue as a data structure: the caller passes the time.
 
 mod ending;
-mod explain;
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
     num::NonZeroUsize,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use informer_types::{AddError, Enqueued, Histogram, KeyThen, Step, Tracer};
+use informer_types::{AddError, Enqueued, Histogram, Step, Tracer};
+
+pub use ending::Failed;
 
 use super::{
-    DroppedKey,
-    counts::{Counts, WorkqueueStats},
+    counts::{Counts, KeyStanding, WorkqueueStats},
+    dropped::DroppedKey,
     rate_limiter::RateLimiter,
-    work::Taken,
 };
-use crate::{QuarantineConfig, dead_letter::Letters, queue::quarantine::Circuit};
+use crate::{
+    keyed::{Face, Idle, Keyed, Lane, QuarantineConfig, SlotId, Wake},
+    letters::LetterBox,
+};
 
-/// Longer delays are cut, so that a sum of times cannot overflow; a guest cannot ask for more than seven weeks.
+/// The longest delay of a key. It keeps the sum of an instant and a delay far from overflow; a guest cannot request more than
+/// seven weeks.
 const MAX_ADD_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-/// Memory for so many keys is kept; what a burst took beyond that goes back once it is over.
-const KEPT: usize = 1024;
-
-/// Keys that were given up and are kept: as many as a queue has dead letters.
-const DROPPED: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 
 /// The bounds of client-go's workqueue histograms in seconds: ten times the one before, from 10 ns to 1000 s (W-14).
 const DURATION_BOUNDS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
 
-/// When a delayed key is due; the number keeps two of the same moment apart, and in order.
-type Due = (Instant, u64);
+/// At most this many given up keys are kept, as many as a notification queue keeps dead letters.
+const DROPPED: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 
-/// The keys and where each of them is.
+/// See [`RateLimitingQueue`](super::RateLimitingQueue).
 #[derive(Debug)]
 pub(super) struct Keys {
+    /// At most this many keys may be in the queue because the guest added them.
     capacity: NonZeroUsize,
+    /// Keys that are in the queue because the guest added them.
+    own: usize,
     limiter: Box<dyn RateLimiter>,
-    slots: HashMap<Arc<str>, Slot>,
-    /// Those with `added` that are not in hand.
-    waiting: VecDeque<Arc<str>>,
-    /// Those with `due`.
-    delayed: BTreeMap<Due, Arc<str>>,
-    in_hand: usize,
-    next: u64,
-    paused: bool,
+    keyed: Keyed<Arc<str>, Key>,
+    /// No reconciler is in service, so keys stay in the queue.
+    held: bool,
     phase: Phase,
     counts: Counts,
     latency: Histogram,
     work_duration: Histogram,
-    dropped: Letters<DroppedKey>,
-    circuit: Circuit<Arc<str>>,
+    dropped: LetterBox<DroppedKey>,
     tracer: Tracer,
 }
 
-/// Where a key is; a key that is nowhere has no slot.
+/// What the queue tracks about a key. A key that is neither dirty, nor delayed, nor in flight has no slot.
+///
+/// client-go's `processing` set are the keys in flight.
 #[derive(Debug, Default)]
-struct Slot {
-    /// client-go's `dirty`: it waits, or is in hand and waits again afterwards; since its first add (W-14).
-    added: Option<Instant>,
-    /// client-go's `processing`, and since when.
-    taken: Option<Instant>,
-    due: Option<Due>,
+struct Key {
+    /// client-go's `dirty` set: the key has to be reconciled. The time is that of its first add (W-14). A dirty key in flight
+    /// becomes ready when its call ends.
+    dirty: Option<Instant>,
+    /// The lane of the key.
+    lane: Lane,
+    /// The lane that the key enters when its delay is over.
+    due_lane: Lane,
     /// Failed calls in a row.
     failed: u32,
-    /// It was to come again, and the queue is shut down.
+    /// The key was to be reconciled again, but the queue is shut down.
     too_late: bool,
+    /// The guest added the key, so the key counts against the capacity.
+    own: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
     ShutDown,
-    /// Shut down, and somebody waits until nothing is in hand.
+    /// The queue is shut down, and a caller waits until no key is in flight.
     Draining,
+}
+
+/// The delay of a key that the guest adds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Delay {
+    None,
+    After(Duration),
+    /// The backoff of the key.
+    RateLimited,
+}
+
+/// A key in flight.
+#[derive(Debug)]
+pub(super) struct Taken {
+    id: SlotId,
+    pub(super) key: Arc<str>,
+    /// Calls in a row that failed before this one.
+    pub(super) failed: u32,
+    /// Time from the first add until the key was handed out.
+    pub(super) waited: Duration,
 }
 
 // === impl Keys ===
@@ -85,65 +105,50 @@ impl Keys {
     pub(super) fn new(capacity: NonZeroUsize, limiter: Box<dyn RateLimiter>, tracer: Tracer) -> Self {
         Self {
             capacity,
+            own: 0,
             limiter,
-            slots: HashMap::new(),
-            waiting: VecDeque::new(),
-            delayed: BTreeMap::new(),
-            in_hand: 0,
-            next: 0,
-            paused: false,
+            keyed: Keyed::new(QuarantineConfig { after: None, ..QuarantineConfig::default() }),
+            held: false,
             phase: Phase::Open,
             counts: Counts::default(),
-            latency: durations(),
-            work_duration: durations(),
-            dropped: Letters::new(DROPPED),
-            circuit: Circuit::new(QuarantineConfig { after: None, ..QuarantineConfig::default() }),
+            latency: Histogram::new(DURATION_BOUNDS),
+            work_duration: Histogram::new(DURATION_BOUNDS),
+            dropped: LetterBox::new(DROPPED),
             tracer,
         }
     }
 
-    /// True where somebody who waits should look; the same for the other ways to add.
-    pub(super) fn add(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
-        if self.phase != Phase::Open {
-            return Ok(self.ignored(key));
-        }
-        self.add_if_room(key, now).inspect_err(|_| self.refused(key))
-    }
+    // --- adding
 
-    /// As [`Keys::add`]; at the bound nothing is counted, for the caller will come again, nor after the shutdown, for the
-    /// caller knows of that.
-    pub(super) fn add_if_room(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
+    /// Adds a key of the guest.
+    pub(super) fn add(&mut self, key: &str, now: Instant, delay: Delay) -> Result<(), AddError> {
         self.promote(now);
         if self.phase != Phase::Open {
-            return Ok(false);
+            self.ignored(key);
+            return Ok(());
         }
-        let key = self.admit(key)?;
-        let led_to = self.mark(&key, now);
-        self.tracer.note_key(&key, || Step::KeyAdded { led_to });
-        Ok(self.wakes())
+        let id = self.admit(key)?;
+        let led_to = match delay {
+            Delay::None => self.mark(id, Lane::Live, now),
+            Delay::After(delay) => self.delay(id, delay, Lane::Live, now),
+            Delay::RateLimited => {
+                let delay = self.limit(id, now);
+                self.delay(id, delay, Lane::Live, now)
+            }
+        };
+        self.tracer.note_key(key, || Step::KeyAdded { led_to });
+        Ok(())
     }
 
-    pub(super) fn add_after(&mut self, key: &str, delay: Duration, now: Instant) -> Result<bool, AddError> {
+    /// Adds the key of a notification. The capacity does not apply.
+    pub(super) fn enqueue(&mut self, key: &str, lane: Lane, now: Instant) {
         self.promote(now);
         if self.phase != Phase::Open {
-            return Ok(self.ignored(key));
+            return self.ignored(key);
         }
-        let key = self.admit(key).inspect_err(|_| self.refused(key))?;
-        let led_to = self.delay(&key, delay, now);
-        self.tracer.note_key(&key, || Step::KeyAdded { led_to });
-        Ok(self.wakes())
-    }
-
-    pub(super) fn add_rate_limited(&mut self, key: &str, now: Instant) -> Result<bool, AddError> {
-        self.promote(now);
-        if self.phase != Phase::Open {
-            return Ok(self.ignored(key));
-        }
-        let key = self.admit(key).inspect_err(|_| self.refused(key))?;
-        let delay = self.limiter.when(&key, now);
-        let led_to = self.delay(&key, delay, now);
-        self.tracer.note_key(&key, || Step::KeyAdded { led_to });
-        Ok(self.wakes())
+        let id = self.keyed.find(key).unwrap_or_else(|| self.keyed.insert(key.into(), Key::default()));
+        let led_to = self.mark(id, lane, now);
+        self.tracer.note_key(key, || Step::KeyAdded { led_to });
     }
 
     pub(super) fn forget(&mut self, key: &str) {
@@ -154,91 +159,10 @@ impl Keys {
         self.limiter.num_requeues(key)
     }
 
-    /// The next key, if one waits; whoever takes it ends it.
-    pub(super) fn take(&mut self, now: Instant) -> Option<Taken> {
-        self.promote(now);
-        if self.paused || !self.circuit.admits(now) {
-            return None;
-        }
-        let key = self.waiting.pop_front()?;
-        let slot = self.slots.get_mut(&key)?;
-        let waited = slot.added.take().map_or(Duration::ZERO, |added| now.saturating_duration_since(added));
-        (slot.taken, slot.too_late) = (Some(now), false);
-        self.in_hand += 1;
-        self.counts.depth -= 1;
-        self.latency.observe_duration(waited);
-        self.circuit.begin(Arc::clone(&key));
-        let failed = slot.failed;
-        self.tracer.note_key(&key, || Step::KeyTaken { attempt: failed.saturating_add(1), waited });
-        Some(Taken { failed, key, waited })
-    }
+    // --- configuration and life cycle
 
-    pub(super) fn waiting(&mut self, now: Instant) -> usize {
-        self.promote(now);
-        self.waiting.len()
-    }
-
-    pub(super) fn distinct(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// When something could be handed out, where there is nothing now; none: not before something is added or ended, or a
-    /// pause ends.
-    pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
-        if self.paused {
-            return None;
-        }
-        let delayed = self.delayed.first_key_value().map(|((due, _), _)| *due);
-        if !self.circuit.is_open() {
-            return delayed;
-        }
-        let ready = if self.waiting.is_empty() { delayed } else { Some(now) };
-        Some(ready?.max(self.circuit.next(now)?))
-    }
-
-    /// From the next failure on.
     pub(super) fn set_quarantine(&mut self, config: QuarantineConfig) {
-        self.circuit.set_config(config);
-    }
-
-    /// True where there is a quarantine, whose next probe is due now.
-    pub(super) fn new_version(&mut self, now: Instant) -> bool {
-        self.circuit.new_version(now)
-    }
-
-    pub(super) fn set_paused(&mut self, paused: bool) {
-        self.paused = paused;
-    }
-
-    pub(super) fn shut_down(&mut self, drain: bool, now: Instant) {
-        self.promote(now);
-        self.phase = if drain { Phase::Draining } else { Phase::ShutDown };
-        for (_, key) in std::mem::take(&mut self.delayed) {
-            let Some(slot) = self.slots.get_mut(&key) else { continue };
-            slot.due = None;
-            // What waits is handed out all the same.
-            slot.too_late = slot.added.is_none();
-            if slot.too_late && slot.taken.is_none() {
-                self.tracer.note_key(&key, || Step::KeyDiscarded);
-            }
-            self.release(&key);
-        }
-    }
-
-    /// As [`Keys::shut_down`], and what waits is dropped too. Gives how many keys were neither in hand nor done.
-    pub(super) fn close(&mut self, now: Instant) -> usize {
-        let idle = self.slots.len() - self.in_hand;
-        self.shut_down(false, now);
-        self.counts.depth = 0;
-        for key in std::mem::take(&mut self.waiting) {
-            self.tracer.note_key(&key, || Step::KeyDiscarded);
-        }
-        self.slots.retain(|_, slot| {
-            slot.too_late |= slot.added.take().is_some();
-            self.counts.discarded += u64::from(slot.taken.is_none());
-            slot.taken.is_some()
-        });
-        idle
+        self.keyed.circuit.set_config(config);
     }
 
     pub(super) fn set_capacity(&mut self, capacity: NonZeroUsize) {
@@ -252,54 +176,96 @@ impl Keys {
         self.limiter = limiter;
     }
 
-    /// False once it was shut down: what is added is ignored.
-    pub(super) fn is_open(&self) -> bool {
-        self.phase == Phase::Open
+    /// Returns true if there is a quarantine, whose next probe is due now.
+    pub(super) fn new_version(&mut self, now: Instant) -> bool {
+        self.keyed.circuit.new_version(now)
     }
 
-    /// True while somebody who drains has to wait.
+    pub(super) fn set_paused(&mut self, paused: bool) {
+        self.keyed.set_paused(paused);
+    }
+
+    pub(super) fn set_held(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    pub(super) fn shut_down(&mut self, drain: bool, now: Instant) {
+        self.promote(now);
+        self.phase = if drain { Phase::Draining } else { Phase::ShutDown };
+        let delayed: Vec<SlotId> =
+            self.keyed.iter().filter(|(_, slot)| slot.due().is_some()).map(|(id, _)| id).collect();
+        for id in delayed {
+            self.keyed.stop_waiting(id);
+            let Some(slot) = self.keyed.get_mut(id) else { continue };
+            // A dirty key is still handed out.
+            slot.payload.too_late = slot.payload.dirty.is_none();
+            if slot.payload.too_late && slot.in_flight_since().is_none() {
+                self.tracer.note_key(&slot.key, || Step::KeyDiscarded);
+            }
+            self.release(id);
+        }
+    }
+
+    /// Shuts the queue down and discards ready keys too. Returns the number of keys that were ready or delayed.
+    pub(super) fn close(&mut self, now: Instant) -> usize {
+        let idle = self.keyed.len() - self.keyed.in_flight();
+        self.shut_down(false, now);
+        self.counts.depth = 0;
+        let all: Vec<SlotId> = self.keyed.iter().map(|(id, _)| id).collect();
+        for id in all {
+            let Some(slot) = self.keyed.get_mut(id) else { continue };
+            slot.payload.too_late |= slot.payload.dirty.take().is_some();
+            if slot.in_flight_since().is_none() {
+                self.tracer.note_key(&slot.key, || Step::KeyDiscarded);
+                self.release(id);
+            }
+        }
+        idle
+    }
+
     pub(super) fn is_draining(&self) -> bool {
-        self.phase == Phase::Draining && self.in_hand > 0
+        self.phase == Phase::Draining && self.keyed.in_flight() > 0
     }
 
-    /// True once nothing will be handed out any more, unless what is in hand comes back. Nobody waits for the probes of a
-    /// quarantine then.
-    pub(super) fn is_over(&self) -> bool {
-        let stuck = self.paused || self.circuit.is_open();
-        self.phase != Phase::Open && (stuck || self.waiting.is_empty())
+    /// Returns true if a worker that waits has a reason to look.
+    pub(super) fn wake(&self) -> Wake {
+        let held = self.keyed.is_paused() || self.held;
+        if !held && (self.keyed.has_ready() || self.keyed.waiting() > 0) { Wake::One } else { Wake::None }
     }
 
-    /// True where somebody who waits could have reason to look.
-    pub(super) fn wakes(&self) -> bool {
-        !self.paused && (!self.waiting.is_empty() || !self.delayed.is_empty())
+    // --- gauges
+
+    pub(super) fn ready(&mut self, now: Instant) -> usize {
+        self.promote(now);
+        self.keyed.ready()
     }
 
-    pub(super) fn dropped(&self) -> &Letters<DroppedKey> {
+    pub(super) fn distinct(&self) -> usize {
+        self.keyed.len()
+    }
+
+    pub(super) fn dropped(&self) -> &LetterBox<DroppedKey> {
         &self.dropped
-    }
-
-    pub(super) fn dropped_mut(&mut self) -> &mut Letters<DroppedKey> {
-        &mut self.dropped
     }
 
     pub(super) fn stats(&mut self, now: Instant) -> WorkqueueStats {
         self.promote(now);
-        let running = self.slots.values().filter_map(|slot| slot.taken);
-        let running = running.map(|taken| now.saturating_duration_since(taken));
+        let running = self.keyed.iter().filter_map(|(_, slot)| slot.in_flight_since());
+        let running = running.map(|since| now.saturating_duration_since(since));
         let (unfinished_work, longest_running) =
             running.fold((Duration::ZERO, Duration::ZERO), |(sum, most), age| (sum + age, most.max(age)));
         WorkqueueStats {
-            waiting: self.waiting.len(),
-            delayed: self.delayed.len(),
-            in_hand: self.in_hand,
-            keys: self.slots.len(),
+            waiting: self.keyed.ready(),
+            delayed: self.keyed.waiting(),
+            in_flight: self.keyed.in_flight(),
+            keys: self.keyed.len(),
             capacity: self.capacity.get(),
-            paused: self.paused,
+            paused: self.keyed.is_paused(),
             unfinished_work,
             longest_running,
-            quarantine: self.circuit.quarantine(now),
-            quarantines: self.circuit.opened(),
-            dropped_keys: self.dropped.len(),
+            quarantine: self.keyed.circuit.quarantine(now),
+            quarantines: self.keyed.circuit.opened(),
+            dropped_keys: self.dropped.count(),
             dropped_keys_evicted: self.dropped.evicted(),
             counts: self.counts.clone(),
             latency: self.latency.clone(),
@@ -307,116 +273,171 @@ impl Keys {
         }
     }
 
-    /// The key's own copy, with a slot; a new one if there is room.
-    fn admit(&mut self, key: &str) -> Result<Arc<str>, AddError> {
-        if let Some((known, _)) = self.slots.get_key_value(key) {
-            return Ok(Arc::clone(known));
-        }
-        if self.slots.len() >= self.capacity.get() {
-            return Err(AddError::Full { capacity: self.capacity.get() });
-        }
-        let key: Arc<str> = key.into();
-        self.slots.insert(Arc::clone(&key), Slot::default());
-        Ok(key)
+    pub(super) fn standing(&mut self, key: &str, now: Instant) -> Option<KeyStanding> {
+        self.promote(now);
+        let slot = self.keyed.get(self.keyed.find(key)?)?;
+        let again = slot.payload.dirty.is_some() || slot.due().is_some();
+        Some(KeyStanding {
+            stands: slot.stands(now),
+            again: slot.in_flight_since().is_some() && again,
+            failed: slot.payload.failed,
+        })
     }
 
-    /// The key waits, from `since` on unless it did before (W-2).
-    fn mark(&mut self, key: &Arc<str>, since: Instant) -> Enqueued {
-        let Some(slot) = self.slots.get_mut(key).filter(|slot| slot.added.is_none()) else {
-            return Enqueued::WaitsAlready;
-        };
-        slot.added = Some(since);
-        self.counts.adds += 1;
-        self.counts.depth += 1;
-        if slot.taken.is_some() {
-            return Enqueued::WaitsAfterCall;
+    // --- private
+
+    /// The slot of a key that the guest adds.
+    ///
+    /// # Errors
+    /// [`AddError::Full`] if the guest has no room for another key.
+    fn admit(&mut self, key: &str) -> Result<SlotId, AddError> {
+        let known = self.keyed.find(key);
+        let own = known.and_then(|id| self.keyed.get(id)).is_some_and(|slot| slot.payload.own);
+        let capacity = self.capacity.get();
+        if !own && self.own >= capacity {
+            self.counts.refused += 1;
+            self.tracer.note_key(key, || Step::KeyRefused { capacity });
+            return Err(AddError::Full { capacity });
         }
-        self.waiting.push_back(Arc::clone(key));
-        Enqueued::Waits
+        let id = known.unwrap_or_else(|| self.keyed.insert(key.into(), Key::default()));
+        self.own += usize::from(!own);
+        if let Some(slot) = self.keyed.get_mut(id) {
+            slot.payload.own = true;
+        }
+        Ok(id)
     }
 
-    fn delay(&mut self, key: &Arc<str>, delay: Duration, now: Instant) -> Enqueued {
-        self.counts.retries += 1;
-        self.wait(key, delay, now)
-    }
-
-    /// The earliest of several times for one key counts (W-7).
-    fn wait(&mut self, key: &Arc<str>, delay: Duration, now: Instant) -> Enqueued {
-        if delay.is_zero() {
-            return self.mark(key, now);
-        }
-        let Some(slot) = self.slots.get_mut(key) else { return Enqueued::DueAlready };
-        let by = delay.min(MAX_ADD_DELAY);
-        let at = now + by;
-        if let Some(due) = slot.due {
-            if due.0 <= at {
-                return Enqueued::DueAlready;
+    /// Makes a key dirty, unless it is dirty already (W-2). A live add moves a key out of the backlog lane.
+    fn mark(&mut self, id: SlotId, lane: Lane, since: Instant) -> Enqueued {
+        let Some(slot) = self.keyed.get_mut(id) else { return Enqueued::WaitsAlready };
+        let in_flight = slot.in_flight_since().is_some();
+        let key = &mut slot.payload;
+        if key.dirty.is_none() {
+            (key.dirty, key.lane) = (Some(since), lane);
+            self.counts.adds += 1;
+            self.counts.depth += 1;
+            if in_flight {
+                return Enqueued::WaitsAfterCall;
             }
-            self.delayed.remove(&due);
+            self.keyed.make_ready(id, lane);
+            return Enqueued::Waits;
         }
-        let due = (at, self.next);
-        self.next += 1;
-        slot.due = Some(due);
-        self.delayed.insert(due, Arc::clone(key));
+        if lane == Lane::Live {
+            key.lane = lane;
+            if !in_flight {
+                self.keyed.make_ready(id, lane);
+            }
+        }
+        Enqueued::WaitsAlready
+    }
+
+    /// The next backoff of a key.
+    fn limit(&mut self, id: SlotId, now: Instant) -> Duration {
+        self.keyed.get(id).map_or(Duration::ZERO, |slot| self.limiter.when(&slot.key, now))
+    }
+
+    /// Makes a key dirty after a delay, and counts that.
+    fn delay(&mut self, id: SlotId, delay: Duration, lane: Lane, now: Instant) -> Enqueued {
+        self.counts.retries += 1;
+        self.wait(id, delay, lane, now)
+    }
+
+    /// Makes a key dirty after a delay. If a key is delayed several times, the earliest deadline wins (W-7).
+    fn wait(&mut self, id: SlotId, delay: Duration, lane: Lane, now: Instant) -> Enqueued {
+        if delay.is_zero() {
+            return self.mark(id, lane, now);
+        }
+        let Some(slot) = self.keyed.get_mut(id) else { return Enqueued::DueAlready };
+        let by = delay.min(MAX_ADD_DELAY);
+        if slot.due().is_none() || lane == Lane::Live {
+            slot.payload.due_lane = lane;
+        }
+        if slot.due().is_some_and(|due| due <= now + by) {
+            return Enqueued::DueAlready;
+        }
+        self.keyed.wait_until(id, now + by);
         Enqueued::Delayed { by }
     }
 
-    fn limited(&mut self, key: &Arc<str>, now: Instant) -> KeyThen {
-        if self.phase != Phase::Open {
-            return self.too_late(key);
-        }
-        let after = self.limiter.when(key, now);
-        self.delay(key, after, now);
-        KeyThen::Again { after }
-    }
-
-    /// A key in hand is to come again, and the queue is shut down.
-    fn too_late(&mut self, key: &str) -> KeyThen {
-        let Some(slot) = self.slots.get_mut(key) else { return KeyThen::Discarded };
-        if slot.added.is_some() {
-            // It was added before.
-            return KeyThen::Again { after: Duration::ZERO };
-        }
-        slot.too_late = true;
-        KeyThen::Discarded
-    }
-
-    /// What is due waits from the moment on at which it was due.
+    /// Makes the keys dirty whose delay is over, as of the time at which it was over.
     fn promote(&mut self, now: Instant) {
-        while let Some(entry) = self.delayed.first_entry() {
-            let (due, _) = *entry.key();
-            if due > now {
-                return;
-            }
-            let key = entry.remove();
-            if let Some(slot) = self.slots.get_mut(&key) {
-                slot.due = None;
-            }
-            self.mark(&key, due);
+        while let Some((id, due)) = self.keyed.pop_due(now) {
+            let lane = self.keyed.get(id).map_or(Lane::Live, |slot| slot.payload.due_lane);
+            self.mark(id, lane, due);
         }
     }
 
-    fn set_failed(&mut self, key: &str, change: impl FnOnce(u32) -> u32) {
-        if let Some(slot) = self.slots.get_mut(key) {
-            slot.failed = change(slot.failed);
+    /// Counts a key that was added after the shutdown (W-5), unless the key is dirty.
+    fn ignored(&mut self, key: &str) {
+        match self.keyed.find(key).and_then(|id| self.keyed.get_mut(id)) {
+            Some(slot) if slot.payload.dirty.is_some() => {
+                self.tracer.note_key(key, || Step::KeyAdded { led_to: Enqueued::WaitsAlready });
+            }
+            // The key is in flight; the end of its call counts it.
+            Some(slot) => slot.payload.too_late = true,
+            None => {
+                self.counts.discarded += 1;
+                self.tracer.note_key(key, || Step::KeyDiscarded);
+            }
         }
     }
 
-    /// Forgets a key that is nowhere any more (W-15).
-    fn release(&mut self, key: &str) {
-        let idle = |slot: &Slot| slot.added.is_none() && slot.taken.is_none() && slot.due.is_none();
-        if self.slots.get(key).is_some_and(idle)
-            && let Some(slot) = self.slots.remove(key)
-        {
-            self.counts.discarded += u64::from(slot.too_late);
-        }
-        if self.slots.is_empty() && self.slots.capacity() > KEPT {
-            self.slots.shrink_to_fit();
-            self.waiting.shrink_to_fit();
+    /// Forgets a key that is neither dirty, nor delayed, nor in flight (W-15).
+    fn release(&mut self, id: SlotId) {
+        let Some(slot) = self.keyed.get(id) else { return };
+        if slot.payload.dirty.is_none() && slot.in_flight_since().is_none() && slot.due().is_none() {
+            let Some(key) = self.keyed.forget(id) else { return };
+            self.counts.discarded += u64::from(key.too_late);
+            self.own -= usize::from(key.own);
         }
     }
 }
 
-fn durations() -> Histogram {
-    Histogram::new(DURATION_BOUNDS)
+impl Face for Keys {
+    type Held = Taken;
+
+    fn take(&mut self, now: Instant) -> Option<Taken> {
+        self.promote(now);
+        if self.held || !self.keyed.may_hand_out(now) {
+            return None;
+        }
+        let id = self.keyed.begin(now)?;
+        let slot = self.keyed.get_mut(id)?;
+        let dirty = slot.payload.dirty.take();
+        slot.payload.too_late = false;
+        let waited = dirty.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        let (key, failed) = (Arc::clone(&slot.key), slot.payload.failed);
+        self.counts.depth -= 1;
+        self.latency.observe_duration(waited);
+        self.tracer.note_key(&key, || Step::KeyTaken { attempt: failed.saturating_add(1), waited });
+        Some(Taken { id, key, failed, waited })
+    }
+
+    /// The queue has ended if it is shut down and will hand out nothing more, unless a key in flight comes back. It does not
+    /// wait for the probes of a quarantine.
+    fn idle(&self, now: Instant) -> Idle {
+        let held = self.keyed.is_paused() || self.held;
+        let open = self.keyed.circuit.is_open();
+        if self.phase != Phase::Open && (held || open || !self.keyed.has_ready()) {
+            return Idle::Over;
+        }
+        let ready = self.keyed.has_ready().then_some(now);
+        let due = match (open, ready) {
+            _ if held => None,
+            (true, Some(ready)) => Some(ready),
+            _ => self.keyed.first_due(),
+        };
+        let probe = || if open { self.keyed.circuit.next(now) } else { Some(now) };
+        Idle::Until(due.and_then(|due| Some(due.max(probe()?))))
+    }
+
+    /// Several delays may have ended at once, and another worker may sleep until a later one.
+    fn wakes_another(&mut self, now: Instant) -> bool {
+        self.keyed.has_ready() || matches!(self.idle(now), Idle::Until(Some(_)))
+    }
+
+    fn give_back(&mut self, taken: Taken, now: Instant) -> (Box<dyn Send>, Wake) {
+        self.put_back(&taken, now);
+        (Box::new(()), self.wake())
+    }
 }

@@ -11,11 +11,12 @@ mod reconciling;
 use std::{num::NonZeroUsize, time::Duration};
 
 use informer_types::{Failure, FailureKind};
+use tokio::time;
 
 use super::*;
-use crate::LetterBox;
+use crate::keyed::{Face, Idle};
 
-/// A queue of at most so many keys whose limiter waits 10 ms, 20 ms, 40 ms ... 1 s.
+/// A queue of at most `capacity` keys of the guest, whose limiter waits 10 ms, 20 ms, 40 ms ... 1 s.
 fn queue(capacity: usize) -> RateLimitingQueue {
     let limiter = ItemExponentialFailureRateLimiter::new(Duration::from_millis(10), Duration::from_secs(1));
     RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)

@@ -24,7 +24,7 @@ enum Step {
         event: Event,
     },
     Take,
-    /// Ends the call at this place among those in hand.
+    /// Ends the call with this index among those in flight.
     Settle {
         call: usize,
         how: How,
@@ -55,7 +55,7 @@ struct Play {
     calls: Vec<(Lease, Delivery)>,
     collection: Collection,
     contract: Contract,
-    /// Of each object, whether its last call that is over made a dead letter.
+    /// For each object: its last finished call resulted in a dead letter.
     dead: [bool; OBJECTS],
 }
 
@@ -184,7 +184,7 @@ impl Play {
                 End::Over
             }
             Settled::Retrying { .. } | Settled::Quarantined { .. } => End::Again,
-            Settled::Untold => panic!("the handler is told of everything"),
+            Settled::Enqueued => panic!("the queue has no workqueue beside it"),
             Settled::Discarded => panic!("the queue is not closed"),
         };
         self.contract.end(&delivery, end);
@@ -229,8 +229,12 @@ impl Play {
         assert_eq!(self.collection.tokens_held(), 0, "a sync token is still held");
         self.contract.assert_up_to_date(&self.collection);
         for (object, dead) in self.dead.iter().enumerate() {
-            let listed =
-                self.queue.dead_letters().iter().any(|letter| *letter.object.key.name == *object.to_string());
+            let listed = self
+                .queue
+                .dead_letters()
+                .list()
+                .iter()
+                .any(|letter| *letter.object.key.name == *object.to_string());
             assert_eq!(listed, *dead, "the dead letter of {object}");
         }
     }

@@ -56,7 +56,10 @@ impl Contract {
                 assert_eq!(old.uid(), new.uid(), "{what}");
             }
             (Change::Deleted { .. }, known) => {
-                assert!(self.told.contains(&state.uid), "an object nobody was told of is gone: {what}");
+                assert!(
+                    self.told.contains(&state.uid),
+                    "the deletion of an object that the handler never saw: {what}"
+                );
                 assert!(known.is_none_or(|known| known.uid == state.uid), "another one is gone: {what}");
             }
         }

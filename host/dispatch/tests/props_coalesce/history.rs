@@ -98,7 +98,7 @@ impl Collection {
         self.deletions.iter().find(|(deleted, _)| *deleted == uid).map(|(_, known)| *known)
     }
 
-    /// Sync tokens that somebody still holds.
+    /// Sync tokens that are still held.
     pub(crate) fn tokens_held(&self) -> usize {
         self.tokens.load(Ordering::SeqCst)
     }

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 pub(crate) struct State {
     /// The label `app`: one of three.
     pub(crate) app: u8,
-    /// `/spec/n`; none: it is not there, and an expression that asks for it fails.
+    /// The value of `/spec/n`. `None` means that the field is missing, so that an expression that reads it fails.
     pub(crate) n: Option<u8>,
     /// `/status/n`
     pub(crate) status: u8,
@@ -25,7 +25,7 @@ pub(crate) struct State {
 pub(crate) enum Step {
     /// It is created, or changed.
     Put(u8, State),
-    /// It is deleted; the last state may be one that nobody saw.
+    /// The object is deleted. Its last state may not have been seen before.
     Delete(u8, Option<State>),
     /// It is deleted and created without being seen, and found by a list (D-6).
     Replace(u8, State),

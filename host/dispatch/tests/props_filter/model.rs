@@ -30,7 +30,7 @@ pub(crate) struct Belief {
 
 #[derive(Default)]
 struct Heard {
-    /// By name, the text of the last state told.
+    /// The last state delivered, by object name.
     known: BTreeMap<String, String>,
     wrong: Vec<String>,
 }

@@ -24,7 +24,7 @@ enum Step {
     AddRateLimited(u8),
     Forget(u8),
     Take,
-    /// Ends the work taken as many takes ago as are still in hand.
+    /// Ends the work with this index among those in flight.
     End(usize, End),
     Advance(u64),
 }
@@ -65,11 +65,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The queue, the model, and what is in hand of the queue.
+/// The queue, the model, and the work in flight.
 struct Pair {
     queue: RateLimitingQueue,
     model: Model,
-    in_hand: Vec<Work>,
+    in_flight: Vec<Work>,
 }
 
 impl Pair {
@@ -77,11 +77,11 @@ impl Pair {
         let limiter =
             ItemExponentialFailureRateLimiter::new(Duration::from_millis(MIN), Duration::from_millis(MAX));
         let queue = RateLimitingQueue::new(NonZeroUsize::new(CAPACITY).unwrap(), limiter);
-        Self { queue, model: Model::default(), in_hand: Vec::new() }
+        Self { queue, model: Model::default(), in_flight: Vec::new() }
     }
 
     async fn step(&mut self, step: Step) {
-        let Self { queue, model, in_hand } = self;
+        let Self { queue, model, in_flight } = self;
         let name = |key: u8| key.to_string();
         let millis = Duration::from_millis;
         match step {
@@ -99,10 +99,10 @@ impl Pair {
             Step::Take => {
                 let work = queue.take();
                 assert_eq!(work.as_ref().map(|work| work.key().to_string()), model.take().map(name));
-                in_hand.extend(work);
+                in_flight.extend(work);
             }
-            Step::End(which, how) if which < in_hand.len() => {
-                let work = in_hand.remove(which);
+            Step::End(which, how) if which < in_flight.len() => {
+                let work = in_flight.remove(which);
                 let key: u8 = work.key().parse().unwrap();
                 match how {
                     End::Done => work.done(),
@@ -137,7 +137,7 @@ impl Pair {
         let Self { queue, model, .. } = self;
         let stats = queue.stats();
         assert_eq!(stats.waiting, model.waiting.len());
-        assert_eq!(stats.in_hand, model.processing.len());
+        assert_eq!(stats.in_flight, model.processing.len());
         assert_eq!(stats.depth, model.dirty.len());
         assert_eq!(stats.delayed, model.delayed.len());
         assert_eq!(stats.keys, model.distinct());
@@ -159,7 +159,7 @@ proptest! {
             }
             // In the end every key comes out, in the model's order.
             pair.step(Step::Advance(10 * MAX)).await;
-            while !pair.in_hand.is_empty() {
+            while !pair.in_flight.is_empty() {
                 pair.step(Step::End(0, End::Succeed)).await;
             }
             while pair.model.distinct() > 0 {

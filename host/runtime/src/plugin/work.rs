@@ -67,7 +67,7 @@ impl Work for Delivery {
 
     fn failure(answer: &Outcome) -> Option<&Failure> {
         match answer {
-            Outcome::Acknowledged | Outcome::NotCalled => None,
+            Outcome::Acknowledged => None,
             Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
         }
     }
@@ -99,10 +99,7 @@ impl Work for Request {
     fn failure(answer: &Reconciled) -> Option<&Failure> {
         match answer {
             Reconciled::Retry { failure } | Reconciled::Terminal { failure } => Some(failure),
-            Reconciled::Done
-            | Reconciled::Requeue
-            | Reconciled::RequeueAfter(_)
-            | Reconciled::NotCalled(_) => None,
+            Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => None,
         }
     }
 }

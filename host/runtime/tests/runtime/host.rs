@@ -223,7 +223,7 @@ impl Running {
     }
 
     pub(crate) async fn deliver(&self, delivery: Delivery) -> Outcome {
-        self.plugin.handle(delivery).await
+        self.plugin.handle(delivery).await.unwrap()
     }
 
     /// Delivers the addition of an object of this name.
@@ -242,7 +242,7 @@ impl Running {
     /// Delivers in a task of its own.
     pub(crate) fn spawn_add(&self, name: &str) -> tokio::task::JoinHandle<Outcome> {
         let (plugin, delivery) = (Arc::clone(&self.plugin), added(pod(name, "1")));
-        tokio::spawn(async move { plugin.handle(delivery).await })
+        tokio::spawn(async move { plugin.handle(delivery).await.unwrap() })
     }
 }
 
@@ -331,7 +331,7 @@ pub(crate) fn delivery(change: Change, cause: Cause) -> Delivery {
 pub(crate) fn delivery_of(gvr: Gvr, change: Change, cause: Cause) -> Delivery {
     let source = Source::new(gvr);
     let notification = Notification { source, change, cause, initial: None, observed: Instant::now() };
-    Delivery { notification, attempt: 1, queued: Duration::ZERO, controllers: Vec::new(), unseen: false }
+    Delivery { notification, attempt: 1, queued: Duration::ZERO }
 }
 
 /// A log that keeps its lines.

@@ -196,7 +196,8 @@ async fn a_flood_of_lines_is_cut_and_counted_and_ends_at_the_deadline() {
     // One more call that runs to its end: the calls of the attack were dropped.
     running.set_deadline(LATER).await;
     let change = Change::Updated { old: pod("bad", "1"), new: pod("bad", "2") };
-    let Outcome::Retry { failure, .. } = running.plugin.handle(delivery(change, Cause::Live)).await else {
+    let Some(Outcome::Retry { failure, .. }) = running.plugin.handle(delivery(change, Cause::Live)).await
+    else {
         panic!("it never returns by itself")
     };
     assert_eq!(failure.kind, FailureKind::Deadline, "{failure}");

@@ -10,7 +10,11 @@ use informer_types::{FailureKind, Outcome, Reconciled, Reconciler, Request};
 use crate::host::{PATIENCE, Running, Setup, added, component, delivery, pod};
 
 async fn reconcile(running: &Running, key: &str, attempt: u32) -> Reconciled {
-    running.plugin.reconcile(Request { key: key.into(), attempt, queued: Duration::from_millis(7) }).await
+    running
+        .plugin
+        .reconcile(Request { key: key.into(), attempt, queued: Duration::from_millis(7) })
+        .await
+        .unwrap()
 }
 
 /// The kind and the message of a failure that is to be retried.

@@ -63,8 +63,6 @@ pub struct Queue {
     pub delivery: String,
     /// Changes that `every` keeps apart; `None` for `latest`.
     pub capacity: Option<usize>,
-    /// Controllers that miss a change because the object had too many controllers.
-    pub controllers_given_up: u64,
     /// True while changes merge that `every` would keep apart.
     pub behind: bool,
     /// Times that this began.

@@ -28,7 +28,7 @@ pub(super) fn plugin(plugin: &RunningPlugin) -> types::Plugin {
         subscriptions: plugin.filters().iter().map(|(gvr, stats)| subscription(gvr, stats)).collect(),
         queue: queue(&plugin.queue().stats(), &plugin.queue_config()),
         workqueue: workqueue(plugin),
-        dead_letters: plugin.queue().dead_letters().iter().map(dead_letter).collect(),
+        dead_letters: plugin.queue().dead_letters().list().iter().map(dead_letter).collect(),
     }
 }
 

@@ -33,7 +33,6 @@ pub(super) fn queue(stats: &QueueStats, config: &QueueConfig) -> types::Queue {
         oldest_ms: stats.oldest.map(millis),
         delivery: delivery.to_owned(),
         capacity,
-        controllers_given_up: stats.controllers_given_up,
         behind: stats.behind,
         overflows: stats.overflows,
         rate: config.rate.map(|rate| rate.per_second),

@@ -18,7 +18,7 @@ pub(super) fn workqueue(plugin: &RunningPlugin) -> Option<types::Workqueue> {
         depth: stats.depth,
         waiting: stats.waiting,
         delayed: stats.delayed,
-        in_hand: stats.in_hand,
+        in_hand: stats.in_flight,
         keys: stats.keys,
         capacity: stats.capacity,
         paused: stats.paused,
@@ -38,7 +38,7 @@ pub(super) fn workqueue(plugin: &RunningPlugin) -> Option<types::Workqueue> {
         work_duration: durations(&stats.work_duration),
         unfinished_work_ms: millis(stats.unfinished_work),
         longest_running_ms: millis(stats.longest_running),
-        dropped_keys: plugin.workqueue().dropped().iter().map(dropped).collect(),
+        dropped_keys: plugin.workqueue().dropped().list().iter().map(dropped).collect(),
     })
 }
 

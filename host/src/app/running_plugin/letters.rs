@@ -20,8 +20,8 @@ pub(in crate::app) struct Letters {
     plugin: Arc<str>,
     queue: Queue,
     workqueue: RateLimitingQueue,
-    kept_events: Arc<DeadLetterKeeper<DeadLetters>>,
-    kept_keys: Arc<DeadLetterKeeper<DroppedKeys, RateLimitingQueue>>,
+    kept_events: Arc<DeadLetterKeeper<DeadLetters, DeadLetter>>,
+    kept_keys: Arc<DeadLetterKeeper<DroppedKeys, DroppedKey>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -50,8 +50,9 @@ pub(in crate::app) enum NotReplayed {
 
 impl Letters {
     pub(super) fn keep(queue: Queue, workqueue: RateLimitingQueue, state: State, plugin: &str) -> Self {
-        let kept_events = DeadLetterKeeper::new(queue.clone(), DeadLetters::new(state.clone(), plugin));
-        let kept_keys = DeadLetterKeeper::new(workqueue.clone(), DroppedKeys::new(state, plugin));
+        let kept_events =
+            DeadLetterKeeper::new(queue.dead_letters(), DeadLetters::new(state.clone(), plugin));
+        let kept_keys = DeadLetterKeeper::new(workqueue.dropped(), DroppedKeys::new(state, plugin));
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let span = info_span!("dead letters", plugin);
         let (running, token) = (Arc::clone(&kept_events), stop.clone());
@@ -77,24 +78,24 @@ impl Letters {
 
     /// The chosen letters of notifications, the oldest first.
     pub(in crate::app) fn events(&self, chosen: &Chosen) -> Vec<DeadLetter> {
-        let letters = self.queue.dead_letters().into_iter();
+        let letters = self.queue.dead_letters().list().into_iter();
         letters.filter(|letter| self.has(chosen, &letter.object)).collect()
     }
 
     /// The chosen letters of keys, the oldest first.
     pub(in crate::app) fn keys(&self, chosen: &Chosen) -> Vec<DroppedKey> {
-        let dropped = self.workqueue.dropped().into_iter();
+        let dropped = self.workqueue.dropped().list().into_iter();
         dropped.filter(|dropped| chosen.has_key(&self.plugin, &dropped.key)).collect()
     }
 
     /// Drops the chosen letters of notifications. Returns their objects.
     pub(in crate::app) fn drop_events(&self, chosen: &Chosen) -> Vec<ObjectRef> {
-        self.queue.drop_dead_letters(|object| self.has(chosen, object))
+        self.queue.dead_letters().drop_if(|object| self.has(chosen, object))
     }
 
     /// Drops the chosen letters of keys. Returns the keys.
     pub(in crate::app) fn drop_keys(&self, chosen: &Chosen) -> Vec<Arc<str>> {
-        self.workqueue.forget_dropped(|key| chosen.has_key(&self.plugin, key))
+        self.workqueue.dropped().drop_if(|key| chosen.has_key(&self.plugin, key))
     }
 
     fn has(&self, chosen: &Chosen, object: &ObjectRef) -> bool {

@@ -165,11 +165,6 @@ pub enum Step {
         /// The consequence.
         then: KeyThen,
     },
-    /// The worker made no call, because the version in service does not take keys.
-    KeyNotCalled {
-        /// The time until a worker takes the key again.
-        again_in: Duration,
-    },
     /// The workqueue is closed (W-5, W-8).
     KeyDiscarded,
 }
@@ -271,7 +266,6 @@ impl Step {
             | Self::KeyRefused { .. }
             | Self::KeyTaken { .. }
             | Self::KeyDone { .. }
-            | Self::KeyNotCalled { .. }
             | Self::KeyDiscarded => "workqueue",
         }
     }

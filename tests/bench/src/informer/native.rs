@@ -16,11 +16,11 @@ pub struct Native;
 // === impl Native ===
 
 impl EventHandler for Native {
-    async fn handle(&self, delivery: Delivery) -> Outcome {
-        match read(&delivery) {
+    async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
+        Some(match read(&delivery) {
             Ok(()) => Outcome::Acknowledged,
             Err(message) => Outcome::Permanent { failure: Failure::new(FailureKind::Handler, message) },
-        }
+        })
     }
 }
 

@@ -15,21 +15,7 @@ async fn one_worker_calls_in_the_order_of_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_call_is_made_about_what_concerns_nobody() {
-    let handler = Handler::new(|_| ok());
-    let Running { queue, handle: _handle, .. } = run(1, &handler);
-    queue.offer(added("nobody", "a1", Cause::Live));
-    queue.offer(added("web", "a1", Cause::Live));
-
-    until_settled(&queue).await;
-
-    assert_eq!(handler.calls(), ["web: +a1 #1 at 0"]);
-    assert_eq!((queue.stats().acknowledged, queue.stats().cancelled), (1, 1));
-}
-
-/// Scenario 120.
-#[tokio::test(start_paused = true)]
-async fn what_arrives_during_a_call_is_told_after_it_merged() {
+async fn notifications_that_arrive_during_a_call_merge_and_are_delivered_after_it() {
     let handler = Handler::new(|_| slow(10));
     let Running { queue, handle: _handle, .. } = run(4, &handler);
     queue.offer(added("web", "a1", Cause::Live));

@@ -10,7 +10,7 @@ fn names(backlog: &crate::Backlog) -> Vec<String> {
 
 /// Scenario 121.
 #[tokio::test(start_paused = true)]
-async fn draining_delivers_what_is_left_retries_included_and_ends() {
+async fn draining_delivers_everything_pending_including_retries_and_ends() {
     let handler = Handler::new(|delivery| if delivery.attempt == 1 { answer(failed()) } else { slow(10) });
     let Running { queue, handle, .. } = run(1, &handler);
     for name in ["a", "b", "c"] {
@@ -26,7 +26,7 @@ async fn draining_delivers_what_is_left_retries_included_and_ends() {
 
 /// Scenario 121.
 #[tokio::test(start_paused = true)]
-async fn at_the_deadline_draining_drops_the_call_in_hand_and_names_what_was_left() {
+async fn at_the_deadline_draining_drops_the_call_in_flight_and_names_what_is_left() {
     let handler = Handler::new(|_| slow(10_000));
     let Running { queue, handle, .. } = run(1, &handler);
     for name in ["a", "b"] {
@@ -71,9 +71,11 @@ async fn draining_does_not_wait_for_a_plugin_that_is_paused() {
     assert_eq!(handler.calls(), Vec::<String>::new());
 }
 
+/// Removing finishes the call in flight and discards the backlog (D-10).
+///
 /// Scenario 94.
 #[tokio::test(start_paused = true)]
-async fn removing_finishes_the_call_in_hand_and_discards_the_backlog_d_10() {
+async fn removing_finishes_the_call_in_flight_and_discards_the_backlog() {
     let handler = Handler::new(|_| slow(1000));
     let Running { queue, handle, .. } = run(1, &handler);
     queue.offer(added("a", "a1", Cause::Live));

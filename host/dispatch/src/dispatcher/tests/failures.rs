@@ -63,14 +63,14 @@ async fn after_the_last_attempt_it_is_a_dead_letter_until_newer_state_succeeds()
     queue.offer(added("web", "a1", Cause::Live));
     until_settled(&queue).await;
 
-    let letters = queue.dead_letters();
+    let letters = queue.dead_letters().list();
     assert_eq!(letters.len(), 1);
     assert_eq!((letters[0].attempts, letters[0].failure.message.as_str()), (4, "no"));
     assert_eq!(handler.calls().last().unwrap(), "web: +a1 #4 at 700");
 
     queue.offer(updated("web", "a1", "a2", Cause::Live));
     until_settled(&queue).await;
-    assert_eq!(queue.dead_letters(), []);
+    assert_eq!(queue.dead_letters().list(), []);
     assert!(handler.calls().last().unwrap().starts_with("web: a1>a2 #1"));
 }
 
@@ -84,7 +84,7 @@ async fn a_permanent_failure_is_a_dead_letter_after_one_call() {
     until_settled(&queue).await;
 
     assert_eq!(handler.calls().len(), 1);
-    assert_eq!((queue.dead_letters()[0].verb, queue.stats().dead), ("delete", 1));
+    assert_eq!((queue.dead_letters().list()[0].verb, queue.stats().dead), ("delete", 1));
 }
 
 /// Scenario 93.
@@ -107,7 +107,7 @@ async fn a_handler_that_panics_fails_that_call_only() {
 
         until_settled(&queue).await;
 
-        let letter = &queue.dead_letters()[0];
+        let letter = &queue.dead_letters().list()[0];
         assert_eq!(letter.failure.kind, FailureKind::Host);
         assert_eq!(letter.failure.message, "the handler panicked: out of order");
         assert_eq!((letter.attempts, queue.stats().acknowledged), (4, 1));

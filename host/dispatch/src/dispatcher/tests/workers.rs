@@ -78,7 +78,7 @@ async fn a_worker_that_is_too_many_finishes_its_call() {
 /// Real threads: eight workers, twenty objects, and calls that end in any order.
 /// Scenario 119.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn calls_of_one_object_never_overlap_and_never_go_back_whatever_the_number_of_workers() {
+async fn calls_for_one_object_never_overlap_and_never_go_back_in_time() {
     let running = Arc::new(Mutex::new(HashMap::<String, bool>::new()));
     let states = Arc::new(Mutex::new(HashMap::<String, Vec<usize>>::new()));
     let (inside, seen) = (Arc::clone(&running), Arc::clone(&states));

@@ -29,8 +29,9 @@ fn dropped(verb: &'static str, by: &'static str) -> Step {
     Step::Suppressed { verb, cause: Cause::Live, by }
 }
 
+/// A step names the offered verb and the mapped one, or the condition that suppressed the notification (P-21).
 #[test]
-fn a_verdict_names_what_was_offered_and_what_is_told_or_the_condition_p21() {
+fn a_step_names_the_offered_and_the_mapped_verb_or_the_condition() {
     let (out, web, db) = (state("a1", "db", "1"), state("a2", "web", "1"), state("a3", "db", "1"));
     let update =
         |old: &Arc<Object>, new: &Arc<Object>| Change::Updated { old: old.clone(), new: new.clone() };
@@ -88,8 +89,9 @@ fn each_condition_is_named_by_its_key() {
     }
 }
 
+/// An expression without an answer records the reason and lets the notification pass (D-9).
 #[test]
-fn an_expression_without_an_answer_says_why_before_it_lets_through_d9() {
+fn an_expression_without_an_answer_records_the_reason_and_lets_the_notification_pass() {
     let when = FilterConfig { when: Some("object.spec.m > 1".parse().unwrap()), ..FilterConfig::default() };
 
     let steps = written(when, [(Change::Added { object: state("a1", "web", "1") }, Cause::Live)]);

@@ -21,7 +21,7 @@ fn story(subscription: &Subscription) {
 
 /// Scenario 96.
 #[test]
-fn an_update_is_told_by_whether_the_object_was_in_and_is() {
+fn an_update_is_mapped_by_whether_the_object_was_inside_and_is_inside() {
     let with = |config: FilterConfig| Subscription::new(config);
     let all = FilterConfig::default;
 
@@ -54,9 +54,9 @@ fn all_conditions_must_hold_and_the_first_that_does_not_is_counted() {
     assert_eq!(stats.when.evaluations, 2, "labels are asked first");
 }
 
-/// Where client-go's filter says nothing: the last state was never seen before, and does not match.
+/// client-go's filter suppresses this deletion: its last state was never seen before and does not match.
 #[test]
-fn a_deletion_is_told_to_whoever_was_told_of_the_object() {
+fn a_subscriber_that_saw_an_object_receives_its_deletion() {
     let subscription =
         Subscription::new(FilterConfig { labels: "app=web".parse().unwrap(), ..FilterConfig::default() });
     let (into, last) = (state("a1", "web", "1"), state("a2", "db", "1"));
@@ -68,7 +68,7 @@ fn a_deletion_is_told_to_whoever_was_told_of_the_object() {
 
 /// D-11: the cache tells it, and it would have been let in.
 #[test]
-fn the_deletion_of_an_object_that_was_never_seen_is_told_if_it_matches() {
+fn the_deletion_of_an_object_that_was_never_seen_passes_if_it_matches() {
     let subscription = Subscription::when("object.spec.n > 2");
 
     assert_eq!(subscription.hears(delete(&state("a1", "web", "3")), Cause::Live), ["-a1"]);
@@ -100,7 +100,7 @@ fn another_object_of_the_name_is_judged_anew() {
 }
 
 #[test]
-fn an_addition_told_again_says_what_became_of_the_object() {
+fn a_repeated_addition_is_mapped_by_the_present_state_of_the_object() {
     let subscription = Subscription::when("object.spec.n > 2");
     let (into, out) = (state("a1", "web", "3"), state("a2", "web", "1"));
 
@@ -144,7 +144,7 @@ fn events_are_those_that_the_handler_would_hear() {
 
 /// What is left of the object has neither the fields nor what the expression asks for.
 #[test]
-fn a_dead_lettered_deletion_that_is_told_again_is_asked_nothing_but_events() {
+fn only_events_applies_to_a_replayed_deletion_of_a_dead_letter() {
     let full = state("a2", "web", "3");
     let labels = Header {
         namespace: full.key().namespace,
@@ -180,7 +180,7 @@ fn a_dead_lettered_deletion_that_is_told_again_is_asked_nothing_but_events() {
 
 /// There is one state of it now, and what the expression asks about the change has no answer any more.
 #[test]
-fn a_dead_lettered_update_that_is_told_again_is_not_asked_about_its_change() {
+fn conditions_on_changes_do_not_apply_to_a_replayed_update_of_a_dead_letter() {
     let (one, two) = (state("a1", "web", "1"), state("a2", "web", "2"));
     let subscription = Subscription::when("event != 'update' || object.spec.n != old.spec.n");
     subscription.hears(add(&one), Cause::Live);

@@ -1,4 +1,4 @@
-//! What is judged of an expression before it is ever asked: its names, its depth, its loops, its patterns.
+//! Checks an expression before its first evaluation: its names, depth, loops and patterns.
 
 use cel::{
     Program,
@@ -6,54 +6,30 @@ use cel::{
 };
 use regex::RegexBuilder;
 
-use super::{cost::repeats, error::InvalidWhen};
+use super::{
+    cost::repeats,
+    error::InvalidWhen,
+    vocabulary::{FUNCTIONS, TYPES},
+};
 
-/// Operations within one another. The interpreter takes up to 60 KiB of the stack for each in a build without
-/// optimisation, of the 2 MiB that a thread of the informers has. Chains of `&&` and `||` are balanced by the parser.
+/// Nested operations. Each takes up to 60 KiB of stack in a build without optimisation, and a thread of the informers has 2 MiB.
+/// The parser balances chains of `&&` and `||`.
 const MAX_DEPTH: usize = 16;
 
-/// Loops within one another, and calls in them that cost as much as a loop: each multiplies what the others cost.
+/// Nested loops, including calls that cost as much as a loop. Each level multiplies the cost of the others.
 const MAX_LOOPS: usize = 2;
 
-/// Of a pattern, compiled: that is done at each evaluation.
+/// The largest compiled pattern in bytes. Patterns are compiled at each evaluation.
 const MAX_PATTERN_BYTES: usize = 256 << 10;
 
-/// CEL's own; operators, which have no name to write, left out.
-const FUNCTIONS: [&str; 17] = [
-    "bool",
-    "bytes",
-    "contains",
-    "double",
-    "dyn",
-    "endsWith",
-    "hasValue",
-    "int",
-    "matches",
-    "or",
-    "orValue",
-    "size",
-    "startsWith",
-    "string",
-    "type",
-    "uint",
-    "value",
-];
-
-/// What expands to something else.
-const MACROS: [&str; 6] = ["all", "exists", "exists_one", "filter", "has", "map"];
-
-/// The names of types, which are values.
-const TYPES: [&str; 10] =
-    ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
-
-/// What an expression names and does.
+/// The variables that an expression names, and whether it has nested loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     pub(super) object: bool,
     pub(super) old: bool,
     pub(super) event: bool,
     pub(super) cause: bool,
-    /// There is a loop in a loop, or what costs as much.
+    /// There is a loop in a loop, or an operation that costs as much.
     pub(super) nested_loops: bool,
 }
 
@@ -61,15 +37,15 @@ pub(super) struct Names {
 struct Walk<'p> {
     program: &'p Program,
     names: Names,
-    /// Variables of the loops around.
+    /// Variables of the enclosing loops.
     bound: Vec<&'p str>,
-    /// How many of them are not those of the innermost loop.
+    /// The number of variables in `bound` that do not belong to the innermost loop.
     outer: usize,
     loops: usize,
     depth: usize,
 }
 
-/// Judges a program.
+/// Checks a program.
 pub(super) fn check(program: &Program) -> Result<Names, InvalidWhen> {
     let mut walk = Walk { program, names: Names::default(), bound: Vec::new(), outer: 0, loops: 0, depth: 0 };
     walk.expression(program.expression())?;
@@ -77,13 +53,6 @@ pub(super) fn check(program: &Program) -> Result<Names, InvalidWhen> {
         Some(found) => Err(InvalidWhen::NotBool(found)),
         None => Ok(walk.names),
     }
-}
-
-/// The functions and macros there are, for a person.
-pub(super) fn functions() -> String {
-    let mut names: Vec<&str> = FUNCTIONS.into_iter().chain(MACROS).collect();
-    names.sort_unstable();
-    format!("`{}`", names.join("`, `"))
 }
 
 // === impl Walk ===
@@ -102,7 +71,7 @@ impl<'p> Walk<'p> {
             Expr::Call(call) => self.call(call, expression.id)?,
             Expr::Comprehension(comprehension) => self.comprehension(comprehension, expression.id)?,
             Expr::Map(map) => self.entries(map.entries.iter().map(|entry| &entry.expr))?,
-            // A message of a type: there are none.
+            // A message literal. No message types exist here.
             Expr::Struct(message) => {
                 let position = self.position(expression.id);
                 return Err(InvalidWhen::UnknownVariable { name: message.type_name.clone(), position });
@@ -127,7 +96,7 @@ impl<'p> Walk<'p> {
     }
 
     fn variable(&mut self, name: &'p str, id: u64) -> Result<(), InvalidWhen> {
-        // CEL's own variables start with what nobody can write; a leading dot skips the loops' own.
+        // CEL's internal variables start with a character that cannot be written; a leading dot skips loop variables.
         if name.starts_with('@') || self.bound.contains(&name) || TYPES.contains(&name) {
             return Ok(());
         }
@@ -171,7 +140,7 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    /// A pattern is compiled at each evaluation; one of the object's would let its author say what that costs.
+    /// A pattern is compiled at each evaluation. A pattern from the object would let its author decide the cost.
     fn pattern(&self, call: &CallExpr, id: u64) -> Result<(), InvalidWhen> {
         let refused = |problem: String, remedy| {
             Err(InvalidWhen::Pattern { position: self.position(id), problem, remedy })
@@ -188,7 +157,7 @@ impl<'p> Walk<'p> {
                 let remedy = "repeat less in it, or decide it in the plugin";
                 refused("is too large once it is compiled".to_owned(), remedy)
             }
-            // The last line of the regular expression's own error says what is wrong.
+            // The last line of the error of the regular expression contains the reason.
             Err(error) => {
                 let error = error.to_string();
                 let found = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
@@ -223,7 +192,7 @@ impl<'p> Walk<'p> {
     }
 }
 
-/// What an expression gives, where that is certainly not true or false.
+/// The type of the result if it is certainly not true or false, otherwise `None`.
 fn not_bool(expression: &Expr) -> Option<&'static str> {
     const ARITHMETIC: [&str; 6] = [
         operators::ADD,

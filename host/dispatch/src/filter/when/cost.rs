@@ -1,8 +1,8 @@
-//! What one call costs in a loop.
+//! The cost of a call within a loop.
 
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, operators};
 
-/// What they cost is the length of the shorter of two.
+/// Operations whose cost is the length of their shorter operand.
 const SHORTER: [&str; 8] = [
     operators::EQUALS,
     operators::NOT_EQUALS,
@@ -14,24 +14,24 @@ const SHORTER: [&str; 8] = [
     "endsWith",
 ];
 
-/// What they cost is the length of all they are given.
+/// Operations whose cost is the length of all their operands.
 const WHOLE: [&str; 9] =
     [operators::ADD, "contains", "size", "string", "bytes", "int", "uint", "double", "bool"];
 
-/// True where a call costs as much as one more loop: it looks at all of something that is the same in each round of the
-/// loop whose variables these are. What is another part of the object in each round costs no more than the object in all.
+/// Returns true if a call costs as much as one more loop, because it reads all of a value that does not depend on the loop
+/// variables `of_the_loop`. A value that is another part of the object in each round costs at most the object in total.
 pub(super) fn repeats(call: &CallExpr, of_the_loop: &[&str]) -> bool {
     let fixed = |operand: &IdedExpr| {
         let mut names = Vec::new();
         variables(operand, &mut names);
         let varies = names.iter().any(|name| of_the_loop.contains(name));
-        // Nobody makes these long.
+        // These are always short.
         names.retain(|name| !["event", "cause"].contains(name));
         !names.is_empty() && !varies
     };
     let mut operands = call.target.as_deref().into_iter().chain(&call.args);
     match call.func_name.as_str() {
-        // It walks through its text by a machine, of which the pattern says how slow it is.
+        // The cost for each character depends on the pattern.
         "matches" => true,
         operators::IN => operands.nth(1).is_some_and(fixed),
         name if SHORTER.contains(&name) => operands.all(fixed),

@@ -1,68 +1,68 @@
-//! What can be wrong with an expression: with its text, and when it is asked.
+//! Errors of an expression: in its text, and at an evaluation.
 
 use cel::{ExecutionError, parser::ParseErrors};
 
-use super::{MAX_ENTRIES, MAX_WHEN_BYTES};
+use super::vocabulary::{MAX_ENTRIES, MAX_WHEN_BYTES};
 
-/// A text that is no condition. Positions are line and column within the expression, from 1.
+/// A text that is not a valid condition. Positions are line and column within the expression, from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidWhen {
-    /// Nothing but white space.
+    /// The text is empty or white space.
     #[error("the expression is empty; write for example `object.spec.replicas > 2`, or leave the key out")]
     Empty,
-    /// Longer than [`MAX_WHEN_BYTES`]; how long.
+    /// The text is longer than [`MAX_WHEN_BYTES`]. Contains its length in bytes.
     #[error(
         "the expression has {0} bytes; write at most {MAX_WHEN_BYTES}, and decide the rest in the plugin"
     )]
     TooLong(usize),
-    /// The parser's own words.
+    /// The parser reports a syntax error.
     #[error(
         "not CEL, at {position} of the expression: {problem}; write for example `object.spec.replicas > 2`"
     )]
     Syntax {
         /// `line:column`
         position: String,
-        /// What the parser says.
+        /// The message of the parser.
         problem: String,
     },
-    /// The parser failed on it.
+    /// The parser failed.
     #[error("the CEL parser fails on this expression; write it in another way")]
     Unparsable,
-    /// A name that nothing has.
+    /// A variable does not exist.
     #[error(
         "unknown variable `{name}`, at {position} of the expression; known are `object`, `old`, `event` and `cause`"
     )]
     UnknownVariable {
-        /// As written.
+        /// The name, as written.
         name: String,
         /// `line:column`
         position: String,
     },
-    /// A function that CEL does not have.
+    /// A function does not exist in CEL.
     #[error(
         "unknown function `{name}`, at {position} of the expression; known are {}",
-        super::check::functions()
+        super::vocabulary::functions()
     )]
     UnknownFunction {
-        /// As written.
+        /// The name, as written.
         name: String,
         /// `line:column`
         position: String,
     },
-    /// A pattern that is not part of the expression, is none, or costs too much.
+    /// A pattern is not part of the expression, is invalid, or is too expensive.
     #[error("the pattern of `matches`, at {position} of the expression, {problem}; {remedy}")]
     Pattern {
         /// `line:column`
         position: String,
-        /// What is wrong with it.
+        /// What is wrong with the pattern.
         problem: String,
         /// What would be right.
         remedy: &'static str,
     },
-    /// Too deep.
+    /// The operations are nested too deep.
     #[error("the operations of the expression are nested too deep; shorten it, or decide in the plugin")]
     TooDeep,
-    /// Too many loops within one another.
+    /// There are too many nested loops.
     #[error(
         "there are more than two loops within one another, or calls that cost as much, at {position} of the expression; decide it in the plugin"
     )]
@@ -70,7 +70,7 @@ pub enum InvalidWhen {
         /// `line:column`
         position: String,
     },
-    /// It gives something else than true or false.
+    /// The result is not true or false. Contains the type of the result.
     #[error("the expression gives {0}, not true or false; compare it, as in `object.spec.replicas > 2`")]
     NotBool(&'static str),
 }
@@ -78,24 +78,24 @@ pub enum InvalidWhen {
 /// Why an expression has no answer. No value of an object is in it: the object may be a Secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhenError {
-    /// The object's text cannot be read: a bug of the host.
+    /// The object's text cannot be read, which is a bug of the host.
     #[error("the object cannot be read")]
     Unreadable,
-    /// For two loops within one another; how many entries.
+    /// A list or map is too long for nested loops. Contains the number of its entries.
     #[error(
         "the object has a list or map of {0} entries, and loops within one another, or calls in one that cost as much, look at {MAX_ENTRIES} at most"
     )]
     TooManyEntries(usize),
-    /// The type that it gave.
+    /// The result is not true or false. Contains the type of the result.
     #[error("the expression gives {0}, not true or false")]
     NotBool(String),
-    /// A field that is not there.
+    /// A field is missing.
     #[error("there is no `{0}`; ask with `has(...)` first")]
     NoSuchKey(String),
-    /// Anything else.
+    /// Any other error.
     #[error("{0}")]
     Failed(String),
-    /// A defect of the interpreter.
+    /// The interpreter panicked.
     #[error("the CEL interpreter failed")]
     Panicked,
 }
@@ -103,7 +103,7 @@ pub enum WhenError {
 // === impl InvalidWhen ===
 
 impl InvalidWhen {
-    /// The first error; those after it are often no more than its echo.
+    /// The first error. The errors after it often follow from it.
     pub(super) fn syntax(errors: &ParseErrors) -> Self {
         let Some(first) = errors.errors.first() else { return Self::Unparsable };
         if first.msg.contains("Recursion limit") {
@@ -117,8 +117,7 @@ impl InvalidWhen {
 // === impl WhenError ===
 
 impl WhenError {
-    /// The interpreter's error, with what it quotes of the object left out. A key is quoted where it is one that the
-    /// expression, `text`, writes.
+    /// The error of the interpreter, without values of the object. A key is quoted only if the expression `text` contains it.
     pub(super) fn of(error: &ExecutionError, text: &str) -> Self {
         match error {
             ExecutionError::NoSuchKey(key) if text.contains(key.as_str()) => Self::NoSuchKey(key.to_string()),

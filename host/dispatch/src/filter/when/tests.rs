@@ -54,7 +54,7 @@ fn it_sees_the_object_as_kubernetes_own_expressions_do() {
 }
 
 #[test]
-fn what_it_names_says_what_it_is_about() {
+fn the_variables_of_an_expression_define_its_subject() {
     for (text, subject) in [
         ("object.a", Subject::Object),
         ("true", Subject::Object),
@@ -104,7 +104,7 @@ fn a_text_that_is_no_condition_is_refused_with_its_place_and_a_remedy() {
 }
 
 #[test]
-fn what_certainly_is_neither_true_nor_false_is_refused() {
+fn an_expression_that_is_certainly_not_boolean_is_refused() {
     for (text, found) in [
         ("1", "a constant"),
         ("'true'", "a constant"),
@@ -125,7 +125,7 @@ fn what_certainly_is_neither_true_nor_false_is_refused() {
 }
 
 #[test]
-fn what_an_evaluation_costs_is_bounded_by_the_expression() {
+fn the_cost_of_an_evaluation_is_bounded() {
     assert!(
         refused(&format!("{} == 0", ["1"; 100].join("+")))
             .starts_with("the operations of the expression are nested too deep")
@@ -154,7 +154,7 @@ fn what_an_evaluation_costs_is_bounded_by_the_expression() {
 }
 
 #[test]
-fn what_looks_at_the_same_in_each_round_of_a_loop_counts_as_a_loop() {
+fn an_operation_on_a_value_that_the_loop_does_not_change_counts_as_a_loop() {
     let body = |entries: usize| {
         let list = vec!["\"x\""; entries].join(",");
         format!(r#"{{"a":[{list}],"b":[{list}],"t":"{}"}}"#, "t".repeat(9))
@@ -235,7 +235,7 @@ fn loops_in_loops_look_at_objects_of_a_thousand_entries_at_most() {
 
 /// D-9, and nothing of the object gets into the logs: it may be a Secret.
 #[test]
-fn an_error_names_what_the_expression_writes_and_no_value() {
+fn an_error_names_keys_of_the_expression_and_no_value_of_the_object() {
     let body = r#"{"data":{"secret":"hunter2","list":["hunter2"]}}"#;
     for (text, words) in [
         ("object.data.absent == 1", "there is no `absent`; ask with `has(...)` first"),
@@ -258,7 +258,7 @@ fn an_error_names_what_the_expression_writes_and_no_value() {
 }
 
 #[test]
-fn a_change_is_seen_as_it_would_be_told() {
+fn an_expression_sees_a_change_as_the_handler_would_receive_it() {
     let (old, new) = (Arc::new(object(r#"{"a":1}"#)), Arc::new(object(r#"{"a":2}"#)));
     let told = |change| Notification {
         source: informer_types::Source::new("v1/pods".parse().unwrap()),

@@ -1,4 +1,4 @@
-//! An object's JSON text as a value of CEL. Texts without escapes are borrowed from it.
+//! An object's JSON text as a value of CEL. Strings without escapes are borrowed from the text.
 
 use std::{borrow::Cow, cell::Cell, collections::HashMap, fmt};
 
@@ -8,22 +8,22 @@ use cel::common::{
 };
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::{MAX_ENTRIES, error::WhenError};
+use super::{error::WhenError, vocabulary::MAX_ENTRIES};
 
 /// Any value.
 type Tree<'t> = Box<dyn Val + 't>;
 
-/// Makes a value, and notes how long the longest list or map in it is.
+/// Builds a value and records the length of its longest list or map.
 #[derive(Clone, Copy)]
 struct Growing<'c> {
     longest: &'c Cell<usize>,
 }
 
-/// A text, borrowed where it has no escapes.
+/// A string, borrowed if it has no escapes.
 struct Text;
 
-/// The value of a text; at most [`MAX_ENTRIES`] in each list and map of it where it is `bounded`. Whole numbers are
-/// `int`, as Kubernetes' own expressions have them; only those beyond it are `uint`.
+/// Parses a JSON text. If `bounded`, a list or map of more than [`MAX_ENTRIES`] is an error. Integers are `int`, as in Kubernetes'
+/// own expressions; only larger ones are `uint`.
 pub(super) fn parse(json: &str, bounded: bool) -> Result<Tree<'_>, WhenError> {
     let longest = Cell::new(0);
     let mut deserializer = serde_json::Deserializer::from_str(json);

@@ -19,7 +19,7 @@ async fn failing_calls(queue: &Queue, objects: usize, within: Duration) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_broken_is_asked_no_more_than_the_budget() {
+async fn a_broken_downstream_gets_no_more_retries_than_the_budget() {
     let queue = with_budget(Some(0.2));
 
     // 200 first attempts, which fill a bucket that is full already, then a hundred at once and ten a second.
@@ -61,7 +61,7 @@ async fn first_attempts_never_wait_for_the_budget_and_earn_retries() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_recovered_is_caught_up_with_at_full_speed() {
+async fn a_recovered_downstream_is_caught_up_with_at_full_speed() {
     let queue = with_budget(Some(0.2));
     failing_calls(&queue, 500, Duration::from_secs(30)).await;
 

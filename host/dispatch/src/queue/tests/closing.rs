@@ -12,9 +12,11 @@ fn a_pause_holds_everything_back_but_goes_on_taking_in_and_merging() {
     assert_eq!(deliver_all(&queue), ["web: +a2"]);
 }
 
+/// Closing discards pending and later notifications and names their objects (D-10).
+///
 /// Scenario 121.
 #[test]
-fn closing_discards_what_is_pending_and_what_is_offered_later_and_names_it_d_10() {
+fn closing_discards_pending_and_later_notifications_and_names_their_objects() {
     let (queue, held) = (queue(), Held::default());
     let initial =
         |name: &str| Notification { initial: Some(held.token()), ..added(name, "a1", Cause::Initial) };
@@ -46,7 +48,7 @@ fn a_backlog_names_a_hundred_objects_and_counts_all() {
 }
 
 #[test]
-fn what_was_in_hand_at_closing_is_settled_but_not_tried_again() {
+fn a_notification_in_flight_at_closing_is_settled_but_not_retried() {
     for (settlement, acknowledged, dead, discarded) in [
         (Settlement::Acknowledged, 1, 0, 1),
         (permanent(), 0, 1, 1),
@@ -84,14 +86,16 @@ fn a_lease_dropped_after_closing_is_discarded() {
     assert_balanced(&queue);
 }
 
+/// The memory of many objects is released when they are done (W-15).
+///
 /// Scenario 122.
 #[test]
-fn the_memory_of_many_objects_is_given_back_when_they_are_done_w_15() {
+fn the_memory_of_many_objects_is_released_when_they_are_done() {
     let queue = queue();
     for name in 0..5000 {
         queue.offer(added(&name.to_string(), "a1", Cause::Initial));
     }
     assert_eq!(deliver_all(&queue).len(), 5000);
 
-    assert!(queue.0.keyed.lock().slot_capacity() <= 1024);
+    assert!(queue.0.with(|queue, _| queue.slot_capacity()) <= 1024);
 }

@@ -39,8 +39,9 @@ fn each_change_of_an_object_is_delivered_in_order() {
     assert_balanced(&queue);
 }
 
+/// A notification without a change still merges into a pending one.
 #[test]
-fn what_is_no_change_still_disappears_in_what_is_pending_q17() {
+fn a_notification_without_a_change_still_merges() {
     let queue = every(100);
     offer_all(
         &queue,
@@ -82,7 +83,7 @@ async fn newer_state_neither_replaces_nor_hurries_nor_overtakes_one_that_failed(
 }
 
 #[test]
-fn one_whose_attempts_are_spent_is_given_up_although_newer_state_waits() {
+fn an_exhausted_change_is_given_up_although_a_later_change_is_pending() {
     let queue = every(100);
     queue.offer(updated("web", "a1", "a2", Cause::Live));
     let (lease, _) = take(&queue);
@@ -118,7 +119,7 @@ fn at_the_bound_it_merges_all_that_waits_and_says_so_by_the_cause() {
 }
 
 #[test]
-fn a_deletion_is_told_however_many_changes_there_were() {
+fn a_deletion_is_delivered_after_any_number_of_changes() {
     let queue = every(3);
     queue.offer(updated("web", "a1", "a2", Cause::Live));
     for state in 3..50 {
@@ -153,7 +154,7 @@ fn it_keeps_each_change_again_once_half_of_the_bound_is_free() {
 }
 
 #[test]
-fn an_object_that_came_and_went_untold_is_forgotten_at_the_bound_and_its_tokens_released() {
+fn an_unseen_object_that_was_deleted_is_forgotten_at_the_bound_and_its_tokens_are_released() {
     let (queue, held) = (every(3), Held::default());
     let initial = Some(held.token());
     queue.offer(Notification { initial, ..added("web", "a1", Cause::Initial) });
@@ -184,7 +185,7 @@ async fn a_wait_ends_at_the_floor_where_the_bound_merged_newer_state_into_what_f
 }
 
 #[test]
-fn a_queue_that_is_told_to_merge_from_now_on_delivers_what_waits_in_order() {
+fn a_queue_that_is_configured_to_merge_delivers_what_is_pending_in_order() {
     let queue = every(100);
     queue.offer(updated("web", "a1", "a2", Cause::Live));
     queue.offer(updated("web", "a2", "a3", Cause::Live));

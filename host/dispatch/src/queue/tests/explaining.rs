@@ -32,7 +32,7 @@ fn calls(steps: &Steps) -> Vec<(u32, Option<String>, Then)> {
 }
 
 #[test]
-fn what_is_taken_in_is_queued_merged_or_cancelled() {
+fn each_offer_is_queued_merged_or_cancelled() {
     let (queue, steps) = traced(&QueueConfig::default());
 
     queue.offer(added("web", "a1", Cause::Initial));
@@ -58,7 +58,7 @@ fn what_is_taken_in_is_queued_merged_or_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_call_is_written_down_with_how_long_it_took_and_what_it_led_to() {
+async fn each_call_is_a_step_with_its_duration_and_result() {
     let (queue, steps) = traced(&QueueConfig::default());
     queue.offer(added("web", "a1", Cause::Live));
     time::advance(Duration::from_millis(20)).await;
@@ -112,7 +112,7 @@ fn every_end_of_a_call_has_its_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quarantine_is_told_by_the_call_that_began_it_and_the_one_that_ended_it() {
+async fn the_calls_that_begin_and_end_a_quarantine_record_it() {
     let mut config = QueueConfig::default();
     config.quarantine.after = NonZeroU32::new(1);
     let (queue, steps) = traced(&config);
@@ -144,7 +144,7 @@ fn what_a_plugin_says_of_its_failure_is_kept_in_a_few_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_an_object_stands_is_told_at_any_time() {
+async fn the_standing_of_an_object_shows_each_place() {
     let (queue, _) = traced(&QueueConfig::default());
     assert_eq!(queue.standing(&web()), None);
 
@@ -157,7 +157,7 @@ async fn where_an_object_stands_is_told_at_any_time() {
     let (lease, _) = take(&queue);
     queue.offer(updated("web", "a1", "a2", Cause::Live));
     time::advance(Duration::from_millis(5)).await;
-    let stands = Stands::InHand { lasting: Duration::from_millis(5) };
+    let stands = Stands::InFlight { lasting: Duration::from_millis(5) };
     let since = Duration::from_millis(25);
     let in_hand = Standing { stands, pending: vec!["update"], attempts: 0, since };
     assert_eq!(queue.standing(&web()), Some(in_hand));

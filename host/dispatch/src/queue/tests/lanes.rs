@@ -32,7 +32,7 @@ fn every_cause_but_live_waits_behind_live() {
 }
 
 #[test]
-fn live_turns_taken_while_nobody_else_waited_are_not_held_against_the_live_lane() {
+fn live_turns_taken_while_the_backlog_was_empty_do_not_count() {
     let queue = queue();
     for name in ["a", "b", "c", "d"] {
         queue.offer(added(name, "a1", Cause::Live));

@@ -198,31 +198,6 @@ async fn a_probe_that_proves_nothing_is_followed_by_another_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_is_told_of_proves_nothing_and_withdraws_no_letter() {
-    let queue = quarantining();
-    queue.offer(added("web", "a1", Cause::Live));
-    take(&queue).0.settle(permanent());
-    call_each(&queue, &["a", "b", "c"], &trap());
-    queue.offer(deleted("web", "a1", true));
-    let lease = loop {
-        let (lease, delivery) = queue.next().await.unwrap();
-        if seen(&delivery) == "web: -a1" {
-            break lease;
-        }
-        lease.settle(trap());
-    };
-
-    assert_eq!(lease.settle(Settlement::Untold), Settled::Untold);
-
-    let stats = queue.stats();
-    assert_eq!((stats.cancelled, stats.acknowledged), (1, 0));
-    assert_eq!((stats.dead_letters, stats.quarantine.is_some()), (1, true));
-    let (lease, _) = queue.take().expect("another probe at once");
-    assert_eq!(lease.settle(Settlement::Acknowledged), Settled::Recovered);
-    assert_balanced(&queue);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_new_version_is_probed_at_once_and_the_waits_start_anew() {
     let queue = quarantining();
     call_each(&queue, &["a", "b", "c"], &trap());
@@ -254,7 +229,11 @@ async fn a_new_version_waits_for_no_probe_of_the_one_before_and_is_not_judged_by
     advance(100).await;
     of_the_old.settle(trap());
     let quarantine = queue.stats().quarantine.unwrap();
-    assert_eq!((quarantine.failed_probes, quarantine.probe_in), (0, Duration::ZERO), "its own is in hand");
+    assert_eq!(
+        (quarantine.failed_probes, quarantine.probe_in),
+        (0, Duration::ZERO),
+        "its own probe is in flight"
+    );
     assert_eq!(probe.settle(Settlement::Acknowledged), Settled::Recovered);
 }
 
@@ -281,7 +260,7 @@ async fn calls_of_the_version_before_that_fail_late_begin_no_quarantine() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_worker_that_waits_hears_of_the_end() {
+async fn closing_wakes_every_waiting_worker() {
     let queue = quarantining();
     call_each(&queue, &["a", "b", "c"], &trap());
     let (mut one, mut two, mut three) = (pin!(queue.next()), pin!(queue.next()), pin!(queue.next()));
@@ -298,7 +277,7 @@ async fn every_worker_that_waits_hears_of_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn on_exhausted_it_takes_the_place_of_a_dead_letter_whatever_failed() {
+async fn on_exhausted_quarantine_replaces_the_dead_letter_for_any_failure() {
     let queue = quarantining();
     queue.offer(added("web", "a1", Cause::Live));
     let settled = take(&queue).0.settle(spent(10, Fate::Quarantine));

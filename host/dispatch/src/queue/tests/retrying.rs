@@ -87,7 +87,7 @@ async fn newer_state_that_came_while_the_older_was_in_hand_waits_for_the_floor_o
 
 /// Scenario 123.
 #[tokio::test(start_paused = true)]
-async fn the_same_state_told_again_does_not_shorten_the_wait() {
+async fn a_repetition_of_the_same_state_does_not_shorten_the_wait() {
     for again in [updated("web", "a2", "a2", Cause::Resync), added("web", "a2", Cause::Replay)] {
         let queue = queue();
         queue.offer(updated("web", "a1", "a2", Cause::Live));
@@ -151,7 +151,7 @@ async fn a_spent_notification_is_a_dead_letter_and_releases_its_object() {
 
     let Settled::GaveUp { fate: Fate::DeadLetter, letter } = settled else { panic!("{settled:?}") };
     assert_eq!((letter.verb, &*letter.resource_version, letter.attempts), ("update", "a2", 2));
-    assert_eq!(queue.dead_letters(), [letter]);
+    assert_eq!(queue.dead_letters().list(), [letter]);
     assert_eq!(queue.stats().objects, 0);
     assert_balanced(&queue);
 }
@@ -169,7 +169,7 @@ async fn a_spent_notification_with_newer_state_behind_it_is_tried_once_more_as_p
     assert_eq!((seen(&delivery).as_str(), delivery.attempt), ("web: a1>a3", 2));
     lease.settle(spent(10, Fate::DeadLetter));
 
-    assert_eq!(&*queue.dead_letters()[0].resource_version, "a3");
+    assert_eq!(&*queue.dead_letters().list()[0].resource_version, "a3");
     assert_balanced(&queue);
 }
 
@@ -183,7 +183,7 @@ async fn a_resync_is_no_newer_state_and_does_not_save_a_spent_notification() {
 
     assert_eq!(queue.stats().dead, 1);
     assert_eq!(deliver_all(&queue), ["web: a2>a2"]);
-    assert_eq!(queue.dead_letters(), [], "the state was delivered after all");
+    assert_eq!(queue.dead_letters().list(), [], "the state was delivered after all");
     assert_balanced(&queue);
 }
 
@@ -194,7 +194,7 @@ fn a_spent_notification_may_be_dropped_which_is_counted() {
     take(&queue).0.settle(spent(0, Fate::Drop));
 
     assert_eq!((queue.stats().dropped, queue.stats().dead), (1, 0));
-    assert_eq!(queue.dead_letters(), []);
+    assert_eq!(queue.dead_letters().list(), []);
     assert_balanced(&queue);
 }
 
@@ -206,14 +206,14 @@ fn a_permanent_failure_is_a_dead_letter_at_once_and_newer_state_goes_on() {
     queue.offer(updated("web", "a2", "a3", Cause::Live));
     lease.settle(permanent());
 
-    assert_eq!(&*queue.dead_letters()[0].resource_version, "a2");
+    assert_eq!(&*queue.dead_letters().list()[0].resource_version, "a2");
     assert_eq!(deliver_all(&queue), ["web: a2>a3"]);
-    assert_eq!(queue.dead_letters(), []);
+    assert_eq!(queue.dead_letters().list(), []);
     assert_balanced(&queue);
 }
 
 #[test]
-fn a_dropped_lease_puts_its_notification_back_before_what_came_since() {
+fn a_dropped_lease_puts_its_notification_back_before_newer_ones() {
     let queue = queue();
     queue.offer(deleted("web", "a1", true));
     let (lease, _) = take(&queue);
@@ -230,18 +230,19 @@ fn a_dropped_lease_puts_its_notification_back_before_what_came_since() {
 }
 
 #[test]
-fn what_was_not_called_is_given_back_and_the_attempt_does_not_count() {
+fn a_notification_for_which_no_call_was_made_comes_back_and_the_attempt_does_not_count() {
     let queue = queue();
     queue.offer(added("web", "a1", Cause::Live));
     let (lease, delivery) = queue.take().unwrap();
     assert_eq!(delivery.attempt, 1);
 
-    lease.settle(Settlement::NotCalled);
+    lease.put_back();
 
     let (lease, delivery) = queue.take().unwrap();
     assert_eq!((seen(&delivery).as_str(), delivery.attempt), ("web: +a1", 1));
     assert_eq!((queue.stats().given_back, queue.stats().retried), (1, 0));
     queue.close();
-    assert_eq!(lease.settle(Settlement::NotCalled), Settled::Discarded);
+    lease.put_back();
+    assert_eq!(queue.stats().discarded, 1);
     assert_balanced(&queue);
 }

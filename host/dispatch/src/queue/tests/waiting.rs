@@ -5,7 +5,7 @@ use futures::poll;
 use super::*;
 
 #[tokio::test]
-async fn a_waiting_worker_hears_of_an_offer() {
+async fn an_offer_wakes_a_waiting_worker() {
     let queue = queue();
     let mut next = pin!(queue.next());
     assert!(poll!(&mut next).is_pending());
@@ -17,7 +17,7 @@ async fn a_waiting_worker_hears_of_an_offer() {
 }
 
 #[tokio::test]
-async fn each_waiting_worker_hears_of_one_object() {
+async fn each_offer_wakes_one_waiting_worker() {
     let queue = queue();
     let (mut first, mut second) = (pin!(queue.next()), pin!(queue.next()));
     assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
@@ -33,7 +33,7 @@ async fn each_waiting_worker_hears_of_one_object() {
 }
 
 #[tokio::test]
-async fn each_waiting_worker_hears_of_one_of_many_offered_together() {
+async fn a_batch_of_offers_wakes_one_worker_for_each() {
     let queue = queue();
     let (mut first, mut second) = (pin!(queue.next()), pin!(queue.next()));
     assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
@@ -65,7 +65,7 @@ async fn a_worker_that_stops_waiting_leaves_the_object_and_its_call_to_another()
 }
 
 #[tokio::test]
-async fn a_waiting_worker_hears_that_an_object_it_could_not_have_is_free_again() {
+async fn a_settlement_wakes_a_worker_that_waits_for_the_object() {
     let queue = queue();
     queue.offer(added("web", "a1", Cause::Live));
     let (lease, _) = take(&queue);
@@ -92,7 +92,7 @@ async fn a_waiting_worker_wakes_when_a_retry_is_due() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiting_worker_hears_that_newer_state_made_a_retry_due_sooner() {
+async fn newer_state_that_shortens_a_wait_wakes_a_worker() {
     let queue = queue();
     queue.offer(updated("web", "a1", "a2", Cause::Live));
     take(&queue).0.settle(retry(60_000, 1000));
@@ -157,7 +157,7 @@ async fn it_is_quiet_when_nothing_is_in_hand_and_nothing_is_due_in_time() {
 
     let (lease, _) = take(&queue);
     let mut quiet = pin!(queue.quiet(later(9)));
-    assert!(poll!(&mut quiet).is_pending(), "one is in hand");
+    assert!(poll!(&mut quiet).is_pending(), "one is in flight");
 
     lease.settle(retry(10_000, 10_000));
     assert!(poll!(&mut quiet).is_ready(), "the retry is too late");

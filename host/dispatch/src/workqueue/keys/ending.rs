@@ -1,4 +1,4 @@
-//! What becomes of a key after a call.
+//! What becomes of a key after its call.
 
 use std::{
     sync::Arc,
@@ -7,161 +7,169 @@ use std::{
 
 use informer_types::{Failure, KeyThen, Step};
 
-use super::{Keys, Phase, explain::Call};
+use super::{Keys, Phase, Taken};
 use crate::{
-    queue::quarantine::Verdict,
-    workqueue::{DroppedKey, work::Failed},
+    keyed::{Lane, Spared, Verdict},
+    workqueue::dropped::DroppedKey,
 };
+
+/// What becomes of a key whose call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// The key is handed out again after its backoff.
+    Retrying,
+    /// The key is kept as a [`DroppedKey`](crate::workqueue::DroppedKey) until a later call for it succeeds, an operator drops
+    /// it, or newer ones evict it.
+    GivenUp,
+    /// The plugin is in quarantine. The key stays in the queue as if the call had not been made.
+    Quarantined {
+        /// The quarantine begins with this call.
+        begins: bool,
+        /// Time until the next probe.
+        probe_in: Duration,
+    },
+}
 
 // === impl Keys ===
 
 impl Keys {
-    pub(in crate::workqueue) fn done(&mut self, key: &Arc<str>, now: Instant) {
-        let call = self.call(key, now);
-        self.end(key, call, None, KeyThen::Done, now);
+    /// client-go's `Done`, and nothing else.
+    pub(in crate::workqueue) fn done(&mut self, taken: &Taken, now: Instant) {
+        self.end(taken, None, KeyThen::Done, now);
     }
 
-    fn end(&mut self, key: &Arc<str>, call: Call, failure: Option<&Failure>, then: KeyThen, now: Instant) {
-        let discarded = self.let_go(key, now);
-        let then = if discarded && then == KeyThen::Done { KeyThen::Discarded } else { then };
-        call.note(&self.tracer, key, failure, then);
-    }
-
-    /// True where the key was to come again, and the queue is shut down.
-    fn let_go(&mut self, key: &Arc<str>, now: Instant) -> bool {
-        self.promote(now);
-        // A probe that ends without having said whether the reconciler works is followed by another.
-        self.circuit.undecided(key, false);
-        let Some(slot) = self.slots.get_mut(key) else { return false };
-        let discarded = slot.too_late && slot.added.is_none();
-        if let Some(taken) = slot.taken.take() {
-            self.in_hand -= 1;
-            self.work_duration.observe_duration(now.saturating_duration_since(taken));
-            if slot.added.is_some() {
-                self.waiting.push_back(Arc::clone(key));
-            }
-        }
-        self.release(key);
-        discarded
-    }
-
-    /// True where that ended a quarantine; the same for the other two that went well.
-    pub(in crate::workqueue) fn succeed(&mut self, key: &Arc<str>, now: Instant) -> bool {
+    /// The call succeeded. Returns true if that ended a quarantine, as do the next two functions.
+    pub(in crate::workqueue) fn succeed(&mut self, taken: &Taken, now: Instant) -> bool {
         self.counts.succeeded += 1;
-        self.limiter.forget(key);
-        self.went_well(key, now, |_| KeyThen::Done)
+        self.limiter.forget(&taken.key);
+        self.succeeded(taken, now, |_| KeyThen::Done)
     }
 
     pub(in crate::workqueue) fn requeue_after(
         &mut self,
-        key: &Arc<str>,
+        taken: &Taken,
         delay: Duration,
         now: Instant,
     ) -> bool {
         self.counts.requeued += 1;
-        self.limiter.forget(key);
-        self.went_well(key, now, |keys| {
-            if keys.phase != Phase::Open {
-                return keys.too_late(key);
-            }
-            keys.delay(key, delay, now);
-            KeyThen::Again { after: delay }
-        })
+        self.limiter.forget(&taken.key);
+        self.succeeded(taken, now, |keys| keys.again(taken, now, |_| delay))
     }
 
-    pub(in crate::workqueue) fn requeue(&mut self, key: &Arc<str>, now: Instant) -> bool {
+    pub(in crate::workqueue) fn requeue(&mut self, taken: &Taken, now: Instant) -> bool {
         self.counts.requeued += 1;
-        self.went_well(key, now, |keys| keys.limited(key, now))
+        self.succeeded(taken, now, |keys| keys.again(taken, now, |keys| keys.limit(taken.id, now)))
     }
 
-    fn went_well(&mut self, key: &Arc<str>, now: Instant, then: impl FnOnce(&mut Self) -> KeyThen) -> bool {
-        let call = self.call(key, now);
-        self.dropped.withdraw(key);
-        self.set_failed(key, |_| 0);
-        let recovered = self.circuit.succeeded() == Verdict::Closed;
+    fn succeeded(&mut self, taken: &Taken, now: Instant, then: impl FnOnce(&mut Self) -> KeyThen) -> bool {
+        self.dropped.withdraw(&taken.key);
+        self.set_failed(taken, |_| 0);
+        let recovered = self.keyed.circuit.succeeded() == Verdict::Closed;
         let then = then(self);
-        self.end(key, call, None, then, now);
+        self.end(taken, None, then, now);
         recovered
     }
 
-    pub(in crate::workqueue) fn retry(&mut self, key: &Arc<str>, failure: &Failure, now: Instant) {
-        let call = self.call(key, now);
+    /// The call failed, and the key is retried after its backoff.
+    pub(in crate::workqueue) fn retry(&mut self, taken: &Taken, failure: &Failure, now: Instant) {
         self.counts.failed += 1;
-        self.set_failed(key, |failed| failed.saturating_add(1));
-        let then = self.limited(key, now);
-        self.end(key, call, Some(failure), then, now);
+        self.set_failed(taken, |failed| failed.saturating_add(1));
+        let then = self.again(taken, now, |keys| keys.limit(taken.id, now));
+        self.end(taken, Some(failure), then, now);
     }
 
-    /// As a failed call ends, by the circuit first: one that leads to a quarantine or is made in one is as if it had not
-    /// been made, and the key goes to the end of those that wait.
+    /// The call failed. In a quarantine, or if the quarantine begins with this call, the key goes to the end of its lane as if
+    /// the call had not been made. Otherwise it is given up if its attempts are `spent`, and retried if not.
     pub(in crate::workqueue) fn fail(
         &mut self,
-        key: &Arc<str>,
-        (attempts, spent): (u32, bool),
+        taken: &Taken,
         failure: &Failure,
+        spent: bool,
         now: Instant,
     ) -> Failed {
-        let was_open = self.circuit.is_open();
-        let began = self.slots.get(key).and_then(|slot| slot.taken).unwrap_or(now);
-        if self.circuit.failed(key, began, failure, now) == Verdict::Spared {
-            let call = self.call(key, now);
+        if let Some(Spared { begins, probe_in }) = self.keyed.failed(taken.id, failure, now) {
             self.counts.failed += 1;
-            self.mark(key, now);
-            self.end(key, call, Some(failure), KeyThen::Spared, now);
-            let next = self.circuit.next(now).unwrap_or(now);
-            return Failed::Quarantined { begins: !was_open, probe_in: next.saturating_duration_since(now) };
+            self.mark(taken.id, self.lane(taken), now);
+            self.end(taken, Some(failure), KeyThen::Spared, now);
+            return Failed::Quarantined { begins, probe_in };
         }
         if spent {
-            self.drop_key(key, attempts, failure.clone(), now);
+            self.drop_key(taken, failure.clone(), now);
             return Failed::GivenUp;
         }
-        self.retry(key, failure, now);
+        self.retry(taken, failure, now);
         Failed::Retrying
     }
 
-    /// The reconciler does not want it, now or ever.
-    pub(in crate::workqueue) fn give_up(
-        &mut self,
-        key: &Arc<str>,
-        attempts: u32,
-        failure: Failure,
-        now: Instant,
-    ) {
-        self.circuit.undecided(key, true);
-        self.drop_key(key, attempts, failure, now);
+    /// The reconciler refused the key for good.
+    pub(in crate::workqueue) fn give_up(&mut self, taken: &Taken, failure: Failure, now: Instant) {
+        self.keyed.circuit.undecided(taken.id, true);
+        self.drop_key(taken, failure, now);
     }
 
-    fn drop_key(&mut self, key: &Arc<str>, attempts: u32, failure: Failure, now: Instant) {
-        let call = self.call(key, now);
+    fn drop_key(&mut self, taken: &Taken, failure: Failure, now: Instant) {
         self.counts.failed += 1;
         self.counts.dropped += 1;
-        self.limiter.forget(key);
-        self.set_failed(key, |_| 0);
-        self.end(key, call, Some(&failure), KeyThen::GivenUp, now);
-        self.dropped.keep(DroppedKey::new(Arc::clone(key), attempts, failure));
+        self.limiter.forget(&taken.key);
+        self.set_failed(taken, |_| 0);
+        self.end(taken, Some(&failure), KeyThen::GivenUp, now);
+        let attempts = taken.failed.saturating_add(1);
+        self.dropped.keep(DroppedKey::new(Arc::clone(&taken.key), attempts, failure));
     }
 
-    /// No call was made.
-    pub(in crate::workqueue) fn put_back_after(&mut self, key: &Arc<str>, delay: Duration, now: Instant) {
+    /// The host cut the call short. The key becomes ready again even after the shutdown, so that it is counted as left.
+    pub(super) fn put_back(&mut self, taken: &Taken, now: Instant) {
         self.counts.put_back += 1;
-        let then = if self.phase == Phase::Open {
-            self.wait(key, delay, now);
-            KeyThen::Again { after: delay }
-        } else {
-            self.too_late(key)
-        };
-        self.let_go(key, now);
-        self.tracer.note_key(key, || match then {
-            KeyThen::Again { after } => Step::KeyNotCalled { again_in: after },
-            _ => Step::KeyDiscarded,
-        });
+        self.mark(taken.id, self.lane(taken), now);
+        self.end(taken, None, KeyThen::PutBack, now);
     }
 
-    /// The call was cut short: the key waits again, also where the queue was shut down, so that it is counted as left.
-    pub(in crate::workqueue) fn put_back(&mut self, key: &Arc<str>, now: Instant) {
-        let call = self.call(key, now);
-        self.counts.put_back += 1;
-        self.mark(key, now);
-        self.end(key, call, None, KeyThen::PutBack, now);
+    /// The key has to be reconciled again after a delay, unless the queue is shut down.
+    fn again(&mut self, taken: &Taken, now: Instant, delay: impl FnOnce(&mut Self) -> Duration) -> KeyThen {
+        if self.phase == Phase::Open {
+            let after = delay(self);
+            self.delay(taken.id, after, self.lane(taken), now);
+            return KeyThen::Again { after };
+        }
+        let Some(slot) = self.keyed.get_mut(taken.id) else { return KeyThen::Discarded };
+        if slot.payload.dirty.is_some() {
+            // The key was added before the shutdown.
+            return KeyThen::Again { after: Duration::ZERO };
+        }
+        slot.payload.too_late = true;
+        KeyThen::Discarded
+    }
+
+    /// client-go's `Done`: the key is no longer in flight, and becomes ready if it is dirty.
+    fn end(&mut self, taken: &Taken, failure: Option<&Failure>, then: KeyThen, now: Instant) {
+        self.promote(now);
+        // A probe without a verdict is followed by another one.
+        self.keyed.circuit.undecided(taken.id, false);
+        let Some(slot) = self.keyed.get(taken.id) else { return };
+        let (dirty, lane) = (slot.payload.dirty.is_some(), slot.payload.lane);
+        let discarded = slot.payload.too_late && !dirty;
+        let took = now.saturating_duration_since(slot.in_flight_since().unwrap_or(now));
+        if self.keyed.end(taken.id).is_some() {
+            self.work_duration.observe_duration(took);
+        }
+        if dirty {
+            self.keyed.make_ready(taken.id, lane);
+        }
+        self.release(taken.id);
+        let then = if discarded && then == KeyThen::Done { KeyThen::Discarded } else { then };
+        let attempt = taken.failed.saturating_add(1);
+        let failure = || failure.map(|failure| Box::new(failure.brief()));
+        self.tracer.note_key(&taken.key, || Step::KeyDone { attempt, took, failure: failure(), then });
+    }
+
+    /// The lane of a key that is retried: that of its last add.
+    fn lane(&self, taken: &Taken) -> Lane {
+        self.keyed.get(taken.id).map_or(Lane::Live, |slot| slot.payload.lane)
+    }
+
+    fn set_failed(&mut self, taken: &Taken, change: impl FnOnce(u32) -> u32) {
+        if let Some(slot) = self.keyed.get_mut(taken.id) {
+            slot.payload.failed = change(slot.payload.failed);
+        }
     }
 }

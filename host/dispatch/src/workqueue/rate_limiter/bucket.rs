@@ -8,7 +8,7 @@ use std::{
 
 use informer_types::TokenBucket;
 
-use super::RateLimiter;
+use super::limiter::RateLimiter;
 
 /// Limits the rate of all keys together. Each call reserves a token of one bucket and waits until the token has accrued.
 /// The limiter does not track single keys.

@@ -1,4 +1,4 @@
-//! Twice as long after each failure.
+//! A wait that doubles with each failure.
 
 use std::{
     sync::Arc,
@@ -7,9 +7,9 @@ use std::{
 
 use informer_types::Backoff;
 
-use super::{RateLimiter, failures::Failures};
+use super::{failures::Failures, limiter::RateLimiter};
 
-/// `min * 2^failures`, at most `max`, for each key by itself (W-9). A product that overflows is `max` (W-10).
+/// Waits `min * 2^failures`, at most `max`, for each key separately (W-9). A product that overflows is `max` (W-10).
 #[derive(Debug)]
 pub struct ItemExponentialFailureRateLimiter {
     backoff: Backoff,
@@ -19,7 +19,7 @@ pub struct ItemExponentialFailureRateLimiter {
 // === impl ItemExponentialFailureRateLimiter ===
 
 impl ItemExponentialFailureRateLimiter {
-    /// Without failures.
+    /// A limiter without failures.
     pub fn new(min: Duration, max: Duration) -> Self {
         let backoff = Backoff { min: min.min(max), max, factor: 2.0, jitter: 0.0 };
         Self { backoff, failures: Failures::default() }

@@ -1,15 +1,15 @@
-//! How often each key failed.
+//! The failures of each key.
 
 use std::{collections::HashMap, sync::Arc};
 
-/// Failures of each key since it was forgotten. Holds keys with failures only: as many as wait for another attempt.
+/// Failures of each key since it was forgotten. It holds only keys with failures.
 #[derive(Debug, Default)]
 pub(super) struct Failures(HashMap<Arc<str>, u32>);
 
 // === impl Failures ===
 
 impl Failures {
-    /// One more; how many there were before it.
+    /// Counts a failure and returns the number of earlier ones.
     pub(super) fn count(&mut self, key: &Arc<str>) -> u32 {
         let failures = self.0.entry(Arc::clone(key)).or_default();
         let before = *failures;
@@ -32,7 +32,7 @@ impl Failures {
         self.0.iter().map(|(key, failures)| (Arc::clone(key), *failures)).collect()
     }
 
-    /// At least so many.
+    /// Sets the failures of a key, unless it has more.
     pub(super) fn restore(&mut self, key: &Arc<str>, failures: u32) {
         let known = self.0.entry(Arc::clone(key)).or_default();
         *known = failures.max(*known);

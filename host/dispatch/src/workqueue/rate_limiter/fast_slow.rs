@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{RateLimiter, failures::Failures};
+use super::{failures::Failures, limiter::RateLimiter};
 
-/// `fast` for the first failures of a key, `slow` for each after them (W-11).
+/// Waits `fast` after each of the first failures of a key, and `slow` after each further one (W-11).
 #[derive(Debug)]
 pub struct ItemFastSlowRateLimiter {
     fast: Duration,
@@ -19,7 +19,7 @@ pub struct ItemFastSlowRateLimiter {
 // === impl ItemFastSlowRateLimiter ===
 
 impl ItemFastSlowRateLimiter {
-    /// Without failures.
+    /// A limiter without failures.
     pub fn new(fast: Duration, slow: Duration, fast_attempts: u32) -> Self {
         Self { fast, slow, fast_attempts, failures: Failures::default() }
     }

@@ -1,20 +1,20 @@
-//! Several limiters at once.
+//! Several limiters combined.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use super::RateLimiter;
+use super::limiter::RateLimiter;
 
-/// The longest wait that any of them asks for; each is asked, so each takes its token (W-11).
+/// Waits as long as the strictest of its limiters. Each limiter is called, so each takes its token (W-11).
 #[derive(Debug)]
 pub struct MaxOfRateLimiter(Vec<Box<dyn RateLimiter>>);
 
 // === impl MaxOfRateLimiter ===
 
 impl MaxOfRateLimiter {
-    /// Without any, nothing waits.
+    /// Combines limiters. Without any, there is no wait.
     pub fn new(limiters: Vec<Box<dyn RateLimiter>>) -> Self {
         Self(limiters)
     }

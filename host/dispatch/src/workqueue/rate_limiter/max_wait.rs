@@ -1,13 +1,13 @@
-//! No wait beyond a bound.
+//! A bound on the waits of another limiter.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use super::RateLimiter;
+use super::limiter::RateLimiter;
 
-/// What another limiter says, cut at a longest wait (W-11).
+/// Waits as another limiter, at most `longest` (W-11).
 #[derive(Debug)]
 pub struct MaxWaitRateLimiter<L> {
     limiter: L,
@@ -17,7 +17,7 @@ pub struct MaxWaitRateLimiter<L> {
 // === impl MaxWaitRateLimiter ===
 
 impl<L: RateLimiter> MaxWaitRateLimiter<L> {
-    /// Cuts the waits of this one.
+    /// Bounds the waits of `limiter`.
     pub fn new(limiter: L, longest: Duration) -> Self {
         Self { limiter, longest }
     }

@@ -1,3 +1,5 @@
+use std::{sync::Arc, time::Instant};
+
 use super::*;
 
 const MS: Duration = Duration::from_millis(1);
@@ -11,9 +13,11 @@ fn waits(limiter: &mut impl RateLimiter, name: &str, times: usize) -> Vec<u128> 
     (0..times).map(|_| limiter.when(&key(name), now).as_millis()).collect()
 }
 
+/// Each failure of a key doubles its wait, and forgetting the key resets it (W-9, W-10, W-12).
+///
 /// Scenario 124 (TestItemExponentialFailureRateLimiter).
 #[test]
-fn each_failure_of_a_key_doubles_its_wait_and_forgetting_starts_it_over_w9_w10_w12() {
+fn each_failure_of_a_key_doubles_its_wait_and_forgetting_resets_it() {
     let mut limiter = ItemExponentialFailureRateLimiter::new(MS, 1_000 * MS);
 
     assert_eq!(waits(&mut limiter, "one", 5), [1, 2, 4, 8, 16]);
@@ -26,9 +30,11 @@ fn each_failure_of_a_key_doubles_its_wait_and_forgetting_starts_it_over_w9_w10_w
     assert_eq!(limiter.num_requeues("two"), 2);
 }
 
+/// A wait that overflows is the longest one (W-10).
+///
 /// Scenario 124 (TestItemExponentialFailureRateLimiterOverFlow).
 #[test]
-fn a_wait_that_overflows_is_the_longest_one_and_never_none_w10() {
+fn a_wait_that_overflows_is_the_longest_one() {
     let mut limiter = ItemExponentialFailureRateLimiter::new(MS, 1_000_000 * MS);
 
     let waits = waits(&mut limiter, "one", 200);
@@ -41,9 +47,11 @@ fn a_wait_that_overflows_is_the_longest_one_and_never_none_w10() {
     (0..100).for_each(|_| assert!(long.when(&key("one"), now) > half));
 }
 
+/// The first failures of a key wait shortly, and further ones long (W-11).
+///
 /// Scenario 124 (TestItemFastSlowRateLimiter).
 #[test]
-fn the_first_failures_wait_shortly_and_the_others_long_w11() {
+fn the_first_failures_wait_shortly_and_further_ones_long() {
     let mut limiter = ItemFastSlowRateLimiter::new(5 * MS, 10_000 * MS, 3);
 
     assert_eq!(waits(&mut limiter, "one", 5), [5, 5, 5, 10_000, 10_000]);
@@ -53,9 +61,11 @@ fn the_first_failures_wait_shortly_and_the_others_long_w11() {
     assert_eq!(waits(&mut limiter, "one", 1), [5]);
 }
 
+/// Combined limiters wait as long as the strictest one, and each is called (W-11).
+///
 /// Scenario 124 (TestMaxOfRateLimiter).
 #[test]
-fn of_several_limiters_the_longest_wait_counts_and_each_is_asked_w11() {
+fn combined_limiters_wait_as_long_as_the_strictest_and_each_is_called() {
     let mut limiter = MaxOfRateLimiter::new(vec![
         Box::new(ItemFastSlowRateLimiter::new(5 * MS, 3_000 * MS, 3)),
         Box::new(ItemExponentialFailureRateLimiter::new(MS, 1_000 * MS)),
@@ -68,9 +78,11 @@ fn of_several_limiters_the_longest_wait_counts_and_each_is_asked_w11() {
     assert_eq!(waits(&mut limiter, "one", 1), [5]);
 }
 
+/// A bounded limiter never waits longer than its bound (W-11).
+///
 /// Scenario 124 (TestWithMaxWaitRateLimiter).
 #[test]
-fn no_wait_is_longer_than_the_longest_w11() {
+fn a_bounded_limiter_never_waits_longer_than_its_bound() {
     let inner = ItemExponentialFailureRateLimiter::new(MS, 1_000_000 * MS);
     let mut limiter = MaxWaitRateLimiter::new(inner, 100 * MS);
 
@@ -93,9 +105,11 @@ fn the_bucket_lets_a_burst_through_and_then_its_rate_and_is_full_again_after_a_w
     assert_eq!([at(100_000), at(100_000), at(100_000), at(100_000)], [0, 0, 0, 100]);
 }
 
+/// The default limiter combines a backoff for each key with one bucket for all keys (W-9).
+///
 /// Scenario 124, W-9: 5 ms doubled up to 1000 s, and 10 a second with 100 at once.
 #[test]
-fn the_default_is_the_longer_of_the_keys_own_wait_and_that_of_all_together_w9() {
+fn the_default_limiter_combines_a_backoff_per_key_with_one_bucket_for_all() {
     let burst = NonZeroU32::new(100).unwrap();
     let mut limiter = default_controller_rate_limiter(5 * MS, 1_000_000 * MS, 10.0, burst);
     let now = Instant::now();

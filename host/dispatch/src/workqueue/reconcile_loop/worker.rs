@@ -1,17 +1,17 @@
-//! client-go's `processNextWorkItem`, again and again.
+//! Reconciles one key at a time, as client-go's `processNextWorkItem` does.
 
 use std::sync::Arc;
 
 use informer_types::{Failure, FailureKind, Reconciled, Reconciler, Request};
 use tracing::{debug, error, info, trace, warn};
 
-use super::ReconcileConfig;
+use super::config::ReconcileConfig;
 use crate::{
-    dispatcher::{failure_log::FailureLog, supervisor},
+    workers::{self, FailureLog},
     workqueue::{Failed, RateLimitingQueue, Work},
 };
 
-/// Takes a key, makes the call, ends it, and again.
+/// Takes a key, makes the call, ends it, and repeats.
 pub(super) struct Worker<R>(Arc<Shared<R>>);
 
 struct Shared<R> {
@@ -49,10 +49,6 @@ impl<R: Reconciler> Worker<R> {
             }
             Reconciled::Requeue => work.requeue(),
             Reconciled::RequeueAfter(delay) => work.requeue_after(delay),
-            Reconciled::NotCalled(delay) => {
-                work.put_back_after(delay);
-                false
-            }
             Reconciled::Retry { failure } => {
                 let spent = attempts.is_some_and(|most| attempt >= most.get());
                 self.failed(&key, attempt, work.fail(&failure, spent), &failure);
@@ -82,16 +78,16 @@ impl<R: Reconciler> Worker<R> {
                 warn!(plugin, key, %failure, ?probe_in, left_out, "the reconciler is in quarantine: its keys wait");
             }
             Failed::Quarantined { begins: false, probe_in } => {
-                debug!(plugin, key, %failure, ?probe_in, "the quarantine goes on");
+                debug!(plugin, key, %failure, ?probe_in, "the reconciler is still in quarantine: a call failed");
             }
         }
     }
 }
 
-impl<R: Reconciler> supervisor::Work for Worker<R> {
+impl<R: Reconciler> workers::Work for Worker<R> {
     type Held = Work;
     type Order = Request;
-    type Outcome = Reconciled;
+    type Outcome = Option<Reconciled>;
 
     async fn next(&self) -> Option<(Work, Request)> {
         let work = self.0.queue.get().await?;
@@ -99,16 +95,20 @@ impl<R: Reconciler> supervisor::Work for Worker<R> {
         Some((work, request))
     }
 
-    async fn call(&self, request: Request) -> Reconciled {
+    async fn call(&self, request: Request) -> Option<Reconciled> {
         self.0.reconciler.reconcile(request).await
     }
 
-    fn panicked(&self, words: &str) -> Reconciled {
-        let message = format!("the reconciler panicked: {words}");
-        Reconciled::Retry { failure: Failure::new(FailureKind::Host, message) }
+    fn panicked(&self, message: &str) -> Option<Reconciled> {
+        let message = format!("the reconciler panicked: {message}");
+        Some(Reconciled::Retry { failure: Failure::new(FailureKind::Host, message) })
     }
 
-    fn end(&self, work: Work, reconciled: Reconciled) {
-        self.settle(work, reconciled);
+    fn end(&self, work: Work, reconciled: Option<Reconciled>) {
+        match reconciled {
+            Some(reconciled) => self.settle(work, reconciled),
+            // No call was made. Dropping the work puts the key back.
+            None => drop(work),
+        }
     }
 }

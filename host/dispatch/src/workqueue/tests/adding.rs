@@ -10,9 +10,11 @@ use tokio::task::{JoinSet, yield_now};
 
 use super::*;
 
+/// A ready key is not added twice, and keys come in the order of their first add (W-2, W-3).
+///
 /// Scenario 120 (TestCollapse).
 #[test]
-fn a_key_that_waits_is_not_added_twice_and_keys_come_in_the_order_of_their_first_add_w2_w3() {
+fn a_ready_key_is_not_added_twice_and_keys_come_in_the_order_of_their_first_add() {
     let queue = queue(10);
     for key in ["b", "a", "b", "c", "a"] {
         queue.add(key).unwrap();
@@ -23,9 +25,11 @@ fn a_key_that_waits_is_not_added_twice_and_keys_come_in_the_order_of_their_first
     assert_eq!(queue.keys(), 0);
 }
 
+/// A key that is added any number of times while it is in flight is handed out once more after its call (W-2, W-3).
+///
 /// Scenarios 119 (TestAddWhileProcessing) and 120 (TestCollapseWhileProcessing).
 #[test]
-fn a_key_in_hand_that_is_added_comes_once_more_after_done_however_often_it_was_added_w2_w3() {
+fn a_key_added_while_in_flight_is_handed_out_once_more_after_its_call() {
     let queue = queue(10);
     queue.add("a").unwrap();
     let work = queue.take().unwrap();
@@ -33,10 +37,10 @@ fn a_key_in_hand_that_is_added_comes_once_more_after_done_however_often_it_was_a
     queue.add("a").unwrap();
     queue.add("b").unwrap();
 
-    assert_eq!(queue.waiting(), 1, "a key in hand does not wait (W-6)");
+    assert_eq!(queue.waiting(), 1, "a key in flight is not ready (W-6)");
     let other = queue.take().unwrap();
     assert_eq!(&**other.key(), "b");
-    assert!(queue.take().is_none(), "nobody else gets what is in hand");
+    assert!(queue.take().is_none(), "no other worker gets a key in flight");
     work.done();
     other.done();
 
@@ -83,7 +87,7 @@ fn one_key_too_many_is_refused_and_counted_and_known_ones_are_not() {
     queue.add_rate_limited("waits").unwrap();
 
     let first = queue.take().unwrap();
-    assert_eq!(queue.add("c"), Err(AddError::Full { capacity: 2 }), "a key in hand counts");
+    assert_eq!(queue.add("c"), Err(AddError::Full { capacity: 2 }), "a key in flight counts");
     drop(first);
     assert_eq!(queue.stats().refused, 4);
 }
@@ -96,32 +100,6 @@ fn a_key_may_have_a_kibibyte_and_no_more() {
     let refused = queue.add(&"x".repeat(MAX_KEY_BYTES + 1));
     assert_eq!(refused, Err(AddError::TooLong { bytes: 1025, limit: 1024 }));
     assert_eq!(queue.keys(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_waits_for_room_gets_it_when_a_key_is_done_and_at_the_shutdown() {
-    let queue = queue(1);
-    queue.add("a").unwrap();
-    let waiting = tokio::spawn({
-        let queue = queue.clone();
-        async move { queue.add_when_room("b").await }
-    });
-    yield_now().await;
-    assert!(!waiting.is_finished());
-
-    queue.take().unwrap().done();
-    assert!(waiting.await.unwrap().unwrap());
-    assert_eq!(queue.waiting(), 1);
-    assert_eq!(queue.stats().refused, 0, "nothing was refused");
-
-    let waiting = tokio::spawn({
-        let queue = queue.clone();
-        async move { queue.add_when_room("c").await }
-    });
-    yield_now().await;
-    queue.shut_down();
-    assert!(!waiting.await.unwrap().unwrap(), "whoever added it knows");
-    assert_eq!(queue.waiting(), 1, "after the shutdown it is ignored (W-5)");
 }
 
 #[tokio::test(start_paused = true)]
@@ -140,9 +118,11 @@ async fn get_waits_for_a_key_and_a_pause_keeps_keys_in() {
     assert_eq!(getting.await.unwrap().as_deref(), Some("a"));
 }
 
+/// No key is in flight twice with several producers and consumers (W-3).
+///
 /// Scenario 119 (TestBasic).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn producers_and_consumers_share_it_and_no_key_is_in_two_hands_w3() {
+async fn no_key_is_in_flight_twice_with_several_producers_and_consumers() {
     const KEYS: usize = 50;
     let queue = queue(KEYS);
     let in_hand = Arc::new(Mutex::new(BTreeSet::new()));
@@ -188,21 +168,90 @@ async fn producers_and_consumers_share_it_and_no_key_is_in_two_hands_w3() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_capacity_can_change_and_who_waits_for_room_learns_of_it() {
+async fn the_capacity_can_change_and_keys_beyond_it_stay() {
     let queue = queue(1);
     queue.add("a").unwrap();
-    let for_room = tokio::spawn({
-        let queue = queue.clone();
-        async move { queue.add_when_room("b").await }
-    });
-    yield_now().await;
-    assert!(!for_room.is_finished());
-
     queue.set_capacity(NonZeroUsize::new(2).unwrap());
-    for_room.await.unwrap().unwrap();
+    queue.add("b").unwrap();
 
-    // What is there beyond the bound stays.
     queue.set_capacity(NonZeroUsize::MIN);
     assert_eq!(queue.add("c"), Err(AddError::Full { capacity: 1 }));
     assert_eq!(drain(&queue), ["a", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_capacity_bounds_the_keys_of_the_guest_and_not_those_of_notifications() {
+    let queue = queue(2);
+    for key in ["n1", "n2", "n3"] {
+        queue.enqueue(key, Lane::Backlog).unwrap();
+    }
+    queue.add("a").unwrap();
+    queue.add_after("n1", Duration::from_secs(1)).unwrap();
+    assert_eq!(queue.add("b"), Err(AddError::Full { capacity: 2 }));
+    assert_eq!(queue.add("n2"), Err(AddError::Full { capacity: 2 }));
+    queue.add("n1").unwrap();
+    queue.enqueue("n4", Lane::Live).unwrap();
+    assert_eq!((queue.keys(), queue.stats().refused), (5, 2));
+
+    assert_eq!(drain(&queue).len(), 5);
+    assert_eq!(queue.add("b"), Ok(()), "the room of a key is free once the key is done");
+}
+
+/// Four live keys go before each key of the backlog, as for notifications.
+#[tokio::test(start_paused = true)]
+async fn live_keys_go_before_the_backlog_four_to_one() {
+    let queue = queue(100);
+    for key in 0..3 {
+        queue.enqueue(&format!("listed-{key}"), Lane::Backlog).unwrap();
+    }
+    for key in 0..4 {
+        queue.enqueue(&format!("live-{key}"), Lane::Live).unwrap();
+        queue.add(&format!("own-{key}")).unwrap();
+    }
+
+    let order = [
+        "live-0", "own-0", "live-1", "own-1", "listed-0", "live-2", "own-2", "live-3", "own-3", "listed-1",
+        "listed-2",
+    ];
+    assert_eq!(drain(&queue), order);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_live_change_and_an_add_of_the_guest_move_a_key_to_the_live_lane() {
+    let queue = queue(100);
+    for key in ["a", "b", "c", "d"] {
+        queue.enqueue(key, Lane::Backlog).unwrap();
+    }
+    queue.enqueue("d", Lane::Live).unwrap();
+    queue.add("c").unwrap();
+    queue.enqueue("c", Lane::Backlog).unwrap();
+
+    assert_eq!(drain(&queue), ["d", "c", "a", "b"]);
+    let stats = queue.stats();
+    assert_eq!((stats.adds, stats.depth, stats.waiting), (4, 0, 0), "no key was added twice");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_becomes_live_while_it_is_in_flight_comes_back_in_the_live_lane() {
+    let queue = queue(100);
+    queue.enqueue("a", Lane::Backlog).unwrap();
+    let work = queue.take().unwrap();
+    queue.enqueue("b", Lane::Backlog).unwrap();
+    queue.enqueue("a", Lane::Backlog).unwrap();
+    queue.enqueue("a", Lane::Live).unwrap();
+    work.succeed();
+
+    assert_eq!(drain(&queue), ["a", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_key_of_the_backlog_is_retried_in_the_backlog() {
+    let queue = queue(100);
+    queue.enqueue("a", Lane::Backlog).unwrap();
+    queue.take().unwrap().retry(&failure());
+    queue.enqueue("b", Lane::Backlog).unwrap();
+    after(10).await;
+    queue.enqueue("c", Lane::Live).unwrap();
+
+    assert_eq!(drain(&queue), ["c", "b", "a"]);
 }

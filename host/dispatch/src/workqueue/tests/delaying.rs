@@ -4,9 +4,11 @@ use futures::poll;
 
 use super::*;
 
+/// A delayed key is neither ready nor counted as ready before its time (W-6, W-7).
+///
 /// Scenario 123 (TestSimpleQueue).
 #[tokio::test(start_paused = true)]
-async fn a_delayed_key_waits_for_its_time_and_is_not_counted_as_waiting_w6_w7() {
+async fn a_delayed_key_is_not_ready_before_its_time() {
     let queue = queue(10);
     queue.add_after("a", Duration::from_millis(50)).unwrap();
     queue.add_after("now", Duration::ZERO).unwrap();
@@ -23,9 +25,11 @@ async fn a_delayed_key_waits_for_its_time_and_is_not_counted_as_waiting_w6_w7() 
     assert_eq!(queue.keys(), 0);
 }
 
+/// The earlier of two deadlines of a key wins, in either order (W-7).
+///
 /// Scenario 123 (TestDeduping).
 #[tokio::test(start_paused = true)]
-async fn of_two_times_for_one_key_the_earlier_counts_whichever_came_first_w7() {
+async fn the_earlier_of_two_deadlines_wins_in_either_order() {
     let queue = queue(10);
     for (first, second) in [(50, 70), (50, 30)] {
         queue.add_after("a", Duration::from_millis(first)).unwrap();
@@ -71,7 +75,7 @@ async fn keys_come_in_the_order_of_their_time_and_one_that_comes_due_later_is_wo
 
 /// Scenario 123 (TestCopyShifting).
 #[tokio::test(start_paused = true)]
-async fn what_is_due_together_comes_in_the_order_of_its_time() {
+async fn keys_that_are_due_together_come_in_the_order_of_their_deadlines() {
     let queue = queue(10);
     for (key, millis) in [("first", 1_000), ("second", 500), ("third", 250)] {
         queue.add_after(key, Duration::from_millis(millis)).unwrap();
@@ -91,7 +95,7 @@ async fn two_workers_that_sleep_get_two_keys_that_come_due_at_once() {
         tokio::spawn(async move {
             let work = queue.get().await.unwrap();
             let at = time::Instant::now();
-            // Both keys are in hand at a time.
+            // Both keys are in flight at a time.
             time::sleep(Duration::from_secs(1)).await;
             work.done();
             at
@@ -123,13 +127,15 @@ async fn whichever_worker_stays_is_woken_for_a_delayed_key() {
 
         let stays = workers.into_iter().nth(stays).unwrap();
 
-        let work = time::timeout(Duration::from_secs(700), stays).await.expect("nobody woke it").unwrap();
+        let work =
+            time::timeout(Duration::from_secs(700), stays).await.expect("the worker was not woken").unwrap();
         assert_eq!(&**work.key(), "a");
     }
 }
 
+/// Each rate limited add doubles the wait until the key is forgotten (W-9, W-10, W-12).
 #[tokio::test(start_paused = true)]
-async fn each_rate_limited_add_waits_twice_as_long_until_the_key_is_forgotten_w9_w10_w12() {
+async fn each_rate_limited_add_doubles_the_wait_until_the_key_is_forgotten() {
     let queue = queue(10);
     for millis in [10, 20, 40] {
         queue.add_rate_limited("a").unwrap();
@@ -159,7 +165,7 @@ async fn a_delay_longer_than_any_clock_can_tell_is_no_overflow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_limiter_takes_over_the_failures_and_leaves_what_is_delayed() {
+async fn a_new_limiter_keeps_the_failures_and_the_delays_under_way() {
     let queue = queue(10);
     queue.add_rate_limited("a").unwrap();
     let burst = std::num::NonZeroU32::new(100).unwrap();

@@ -2,9 +2,11 @@
 
 use super::*;
 
+/// The counters follow each key through the queue (W-14).
+///
 /// Scenario 125 (TestMetrics). There is nothing that refreshes the values, so nothing has to stop (TestMetricShutdown).
 #[tokio::test(start_paused = true)]
-async fn the_counters_follow_each_key_through_the_queue_w14() {
+async fn the_counters_follow_each_key_through_the_queue() {
     let queue = queue(10);
     queue.add("a").unwrap();
     after(30).await;
@@ -18,7 +20,7 @@ async fn the_counters_follow_each_key_through_the_queue_w14() {
     queue.add("a").unwrap();
     after(25).await;
     let stats = queue.stats();
-    assert_eq!((stats.adds, stats.depth, stats.waiting, stats.in_hand), (2, 1, 0, 1));
+    assert_eq!((stats.adds, stats.depth, stats.waiting, stats.in_flight), (2, 1, 0, 1));
     assert_eq!(stats.unfinished_work, Duration::from_millis(25));
     assert_eq!(stats.longest_running, Duration::from_millis(25));
 
@@ -27,12 +29,13 @@ async fn the_counters_follow_each_key_through_the_queue_w14() {
     assert_eq!((stats.work_duration.count(), stats.work_duration.sum()), (1, 0.025));
     assert_eq!((stats.unfinished_work, stats.longest_running), (Duration::ZERO, Duration::ZERO));
     after(10).await;
-    // From the add, though it was in hand then.
+    // The latency begins with the add, although the key was in flight then.
     assert_eq!(queue.take().map(|work| work.waited()), Some(Duration::from_millis(35)));
 }
 
+/// A retry is counted, and its latency begins when it is due (W-14).
 #[tokio::test(start_paused = true)]
-async fn retries_are_adds_with_a_delay_and_the_time_counts_from_when_they_are_due_w14() {
+async fn a_retry_is_counted_and_its_latency_begins_when_it_is_due() {
     let queue = queue(10);
     queue.add_rate_limited("a").unwrap();
     queue.add_after("b", Duration::ZERO).unwrap();
@@ -47,8 +50,9 @@ async fn retries_are_adds_with_a_delay_and_the_time_counts_from_when_they_are_du
     drop(work);
 }
 
+/// The time of all calls in flight is measured in total, and that of the longest (W-14).
 #[tokio::test(start_paused = true)]
-async fn the_time_of_all_work_in_hand_is_added_up_and_the_longest_told_w14() {
+async fn the_work_in_flight_is_measured_in_total_and_by_its_longest_call() {
     let queue = queue(10);
     queue.add("a").unwrap();
     queue.add("b").unwrap();

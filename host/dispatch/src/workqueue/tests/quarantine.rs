@@ -1,4 +1,4 @@
-//! A reconciler that does not work is left alone, as a handler is.
+//! The quarantine of a reconciler.
 
 use std::num::NonZeroU32;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use informer_types::Backoff;
 
-/// After so many failures in a row; probes after 1 s, 2 s, 4 s ... 8 s.
+/// A queue that is quarantined after `after` failures in a row; probes after 1 s, 2 s, 4 s ... 8 s.
 fn quarantining(after: u32) -> RateLimitingQueue {
     let queue = queue(10);
     let (min, max) = (Duration::from_secs(1), Duration::from_secs(8));
@@ -96,26 +96,26 @@ async fn a_new_version_is_probed_at_once_and_a_shutdown_waits_for_no_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_given_up_is_a_letter_that_can_be_restored_forgotten_or_reconciled() {
+async fn a_given_up_key_is_a_letter_that_can_be_restored_dropped_or_withdrawn() {
     let queue = queue(10);
     let give_up = |key: &str| {
         queue.add(key).unwrap();
         queue.take().unwrap().give_up(Failure::new(FailureKind::Handler, key));
     };
-    let keys = || queue.dropped().iter().map(|dropped| dropped.key.to_string()).collect::<Vec<_>>();
-    let (empty, _) = queue.letters_now();
+    let keys = || queue.dropped().list().iter().map(|dropped| dropped.key.to_string()).collect::<Vec<_>>();
+    let (empty, _) = queue.dropped().now();
     give_up("a");
-    let (seen, letters) = queue.letters_after(Some(empty)).await;
+    let (seen, letters) = queue.dropped().after(Some(empty)).await;
     assert_eq!((letters.len(), &*letters[0].key), (1, "a"));
 
     let old = |key: &str| DroppedKey { key: key.into(), attempts: 9, ..letters[0].clone() };
-    queue.restore_letters(vec![old("x"), old("a"), old("y")]);
+    queue.dropped().restore(vec![old("x"), old("a"), old("y")]);
     assert_eq!(keys(), ["x", "y", "a"], "the older first, and of one key the newer");
-    assert_eq!(queue.dropped()[2].attempts, 1);
-    assert_ne!(queue.letters_now().0, seen);
+    assert_eq!(queue.dropped().list()[2].attempts, 1);
+    assert_ne!(queue.dropped().now().0, seen);
     assert_eq!(queue.stats().dropped, 1, "those of an earlier process were counted by it");
 
-    assert_eq!(queue.forget_dropped(|key| key == "x"), ["x".into()]);
+    assert_eq!(queue.dropped().drop_if(|key| &**key == "x"), ["x".into()]);
     queue.add("y").unwrap();
     queue.take().unwrap().succeed();
     assert_eq!(keys(), ["a"]);
@@ -136,8 +136,7 @@ async fn a_probe_that_ends_without_an_answer_is_followed_by_another_at_once() {
     assert!(queue.take().is_none());
     after(1_000).await;
 
-    let ends: [fn(Work); 4] =
-        [Work::done, |work| work.retry(&failure()), drop, |work| work.put_back_after(Duration::from_secs(9))];
+    let ends: [fn(Work); 3] = [Work::done, |work| work.retry(&failure()), drop];
     for end in ends {
         let probe = queue.take().unwrap();
         assert!(queue.take().is_none(), "one at a time");
@@ -152,7 +151,10 @@ async fn a_paused_queue_whose_probe_is_due_waits_for_the_end_of_the_pause_and_lo
     let queue = in_quarantine(&["a", "b"]);
     queue.pause();
     after(2_000).await;
-    assert_eq!(queue.0.keys.lock().next_due(now()), None, "a worker would go round and round");
+    assert!(
+        matches!(queue.0.with(|keys, now| keys.idle(now)), Idle::Until(None)),
+        "a worker would go round and round"
+    );
     let got = tokio::spawn({
         let queue = queue.clone();
         async move { queue.get().await.is_some() }
@@ -189,7 +191,7 @@ async fn a_new_version_waits_for_no_probe_of_the_one_before_and_is_not_judged_by
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_was_not_made_changes_nothing_of_its_key_but_the_time() {
+async fn a_call_that_was_not_made_changes_nothing_about_its_key() {
     let queue = queue(10);
     queue.add("a").unwrap();
     queue.take().unwrap().give_up(Failure::new(FailureKind::Handler, "no"));
@@ -199,29 +201,24 @@ async fn a_call_that_was_not_made_changes_nothing_of_its_key_but_the_time() {
 
     let work = queue.take().unwrap();
     assert_eq!(work.attempt(), 2);
-    work.put_back_after(Duration::from_millis(50));
+    drop(work);
 
-    assert_eq!(queue.dropped().len(), 1, "it was not reconciled");
-    assert!(queue.take().is_none());
-    after(50).await;
+    assert_eq!(queue.dropped().list().len(), 1, "it was not reconciled");
     let work = queue.take().unwrap();
     assert_eq!((work.attempt(), queue.num_requeues("a"), queue.stats().put_back), (2, 1, 1));
-    queue.shut_down();
-    work.put_back_after(Duration::from_millis(50));
-    assert!(queue.get().await.is_none(), "nobody goes round and round with it while the host stops");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_key_reconciled_or_dropped_before_the_letters_of_the_run_before_are_read_has_none_of_them() {
     let queue = queue(10);
-    queue.expect_letters();
+    queue.dropped().expect();
     let failure = Failure::new(FailureKind::Handler, "no");
     add(&queue, &["done", "requeued", "later", "dropped", "failing", "again"]);
     queue.take().unwrap().succeed();
     queue.take().unwrap().requeue();
     queue.take().unwrap().requeue_after(Duration::from_secs(1));
     queue.take().unwrap().give_up(failure.clone());
-    queue.forget_dropped(|key| key == "dropped");
+    queue.dropped().drop_if(|key| &**key == "dropped");
     queue.take().unwrap().fail(&failure, false);
     queue.take().unwrap().give_up(failure.clone());
 
@@ -232,9 +229,9 @@ async fn a_key_reconciled_or_dropped_before_the_letters_of_the_run_before_are_re
         at: std::time::SystemTime::UNIX_EPOCH,
     };
     let kept = ["done", "requeued", "later", "dropped", "failing", "again", "quiet"];
-    queue.restore_letters(kept.iter().map(old).collect());
+    queue.dropped().restore(kept.iter().map(old).collect());
 
-    let keys: Vec<_> = queue.dropped().iter().map(|d| (d.key.to_string(), d.attempts)).collect();
+    let keys: Vec<_> = queue.dropped().list().iter().map(|d| (d.key.to_string(), d.attempts)).collect();
     assert_eq!(keys, [("failing".to_owned(), 9), ("quiet".to_owned(), 9), ("again".to_owned(), 1)]);
 }
 
@@ -248,5 +245,5 @@ async fn letters_of_keys_are_bounded_the_oldest_make_room_and_are_counted() {
 
     let stats = queue.stats();
     assert_eq!((stats.dropped, stats.dropped_keys, stats.dropped_keys_evicted), (1001, 1000, 1));
-    assert_eq!(&*queue.dropped()[0].key, "1");
+    assert_eq!(&*queue.dropped().list()[0].key, "1");
 }

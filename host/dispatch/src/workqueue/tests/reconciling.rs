@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 
-/// Answers as it was told, then `Done`; remembers what it was asked and when.
+/// Returns its answers in order, then `Done`, and records each request with its time.
 #[derive(Default)]
 pub(super) struct Scripted {
-    answers: Mutex<VecDeque<Reconciled>>,
+    /// `None` means that no call is made.
+    answers: Mutex<VecDeque<Option<Reconciled>>>,
     asked: Mutex<Vec<(String, u32, time::Instant)>>,
     running: AtomicUsize,
     most_running: AtomicUsize,
@@ -27,7 +28,7 @@ pub(super) struct Scripted {
 
 impl Scripted {
     pub(super) fn new(answers: impl IntoIterator<Item = Reconciled>) -> Arc<Self> {
-        Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), ..Self::default() })
+        Arc::new(Self { answers: Mutex::new(answers.into_iter().map(Some).collect()), ..Self::default() })
     }
 
     pub(super) fn asked(&self) -> Vec<(String, u32)> {
@@ -41,14 +42,14 @@ impl Scripted {
 }
 
 impl Reconciler for Scripted {
-    async fn reconcile(&self, request: Request) -> Reconciled {
+    async fn reconcile(&self, request: Request) -> Option<Reconciled> {
         self.asked.lock().push((request.key.to_string(), request.attempt, time::Instant::now()));
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_running.fetch_max(running, Ordering::SeqCst);
         time::sleep(self.takes).await;
         self.running.fetch_sub(1, Ordering::SeqCst);
         let answer = self.answers.lock().pop_front();
-        answer.unwrap_or(Reconciled::Done)
+        answer.unwrap_or(Some(Reconciled::Done))
     }
 }
 
@@ -77,8 +78,9 @@ pub(super) async fn settled(queue: &RateLimitingQueue) {
     }
 }
 
+/// A failed key waits for its backoff, and a success forgets its failures (W-1, W-12).
 #[tokio::test(start_paused = true)]
-async fn a_failure_waits_for_its_backoff_and_a_success_is_forgotten_w1_w12() {
+async fn a_failed_key_waits_for_its_backoff_and_a_success_resets_it() {
     let queue = queue(10);
     let reconciler = Scripted::new([failed(), failed()]);
     let _handle = run(&queue, &reconciler, 1, 0);
@@ -94,22 +96,24 @@ async fn a_failure_waits_for_its_backoff_and_a_success_is_forgotten_w1_w12() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_nothing_could_be_called_for_comes_again_and_is_what_it_was() {
+async fn a_key_for_which_no_call_was_made_comes_again_unchanged() {
     let queue = queue(10);
-    let reconciler = Scripted::new([failed(), Reconciled::NotCalled(Duration::from_secs(1))]);
+    let answers = Mutex::new([Some(failed()), None].into());
+    let reconciler = Arc::new(Scripted { answers, ..Scripted::default() });
     let _handle = run(&queue, &reconciler, 1, 0);
     queue.add("a").unwrap();
     settled(&queue).await;
 
     let told = [("a", 1), ("a", 2), ("a", 2)].map(|(key, attempt)| (key.to_owned(), attempt));
     assert_eq!(reconciler.asked(), told, "its failure is not forgotten (W-12)");
-    assert_eq!(reconciler.gaps(), [10, 1000]);
+    assert_eq!(reconciler.gaps(), [10, 0]);
     let stats = queue.stats();
     assert_eq!((stats.put_back, stats.requeued, stats.failed, stats.succeeded), (1, 0, 1, 1));
 }
 
+/// A key whose attempts are spent is given up, and starts over when it is added again (W-13).
 #[tokio::test(start_paused = true)]
-async fn a_key_whose_attempts_are_spent_is_given_up_shown_and_taken_again_when_added_w13() {
+async fn a_key_whose_attempts_are_spent_is_given_up_and_starts_over_when_it_is_added() {
     let queue = queue(10);
     let reconciler = Scripted::new([failed(), failed(), failed()]);
     let _handle = run(&queue, &reconciler, 1, 3);
@@ -117,14 +121,14 @@ async fn a_key_whose_attempts_are_spent_is_given_up_shown_and_taken_again_when_a
     settled(&queue).await;
 
     assert_eq!(reconciler.asked().len(), 3);
-    let dropped = queue.dropped();
+    let dropped = queue.dropped().list();
     assert_eq!((&*dropped[0].key, dropped[0].attempts, &*dropped[0].failure.message), ("a", 3, "no"));
     assert_eq!(queue.num_requeues("a"), 0, "it is forgotten (W-12)");
 
     queue.add("a").unwrap();
     settled(&queue).await;
     assert_eq!(reconciler.asked().last(), Some(&("a".to_owned(), 1)), "it starts over");
-    assert_eq!(queue.dropped(), []);
+    assert_eq!(queue.dropped().list(), []);
     assert_eq!(queue.stats().dropped, 1, "what happened stays counted");
 }
 
@@ -138,7 +142,7 @@ async fn a_terminal_failure_is_given_up_at_once() {
     settled(&queue).await;
 
     assert_eq!(reconciler.asked().len(), 1);
-    assert_eq!(queue.dropped()[0].failure.message, "never");
+    assert_eq!(queue.dropped().list()[0].failure.message, "never");
 }
 
 #[tokio::test(start_paused = true)]
@@ -197,7 +201,7 @@ async fn a_delayed_key_is_reconciled_though_the_worker_that_slept_for_it_was_too
         handle.set_workers(NonZeroUsize::MIN);
 
         let reconciled = time::timeout(Duration::from_secs(20), settled(&queue)).await;
-        assert!(reconciled.is_ok(), "nobody slept for it, after {turn:?}");
+        assert!(reconciled.is_ok(), "no worker slept for it, after {turn:?}");
     }
 }
 
@@ -205,9 +209,9 @@ async fn a_delayed_key_is_reconciled_though_the_worker_that_slept_for_it_was_too
 async fn a_reconciler_that_panics_fails_that_call_only() {
     struct Panics(AtomicUsize);
     impl Reconciler for Panics {
-        async fn reconcile(&self, request: Request) -> Reconciled {
+        async fn reconcile(&self, request: Request) -> Option<Reconciled> {
             assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "the first call of {}", request.key);
-            Reconciled::Done
+            Some(Reconciled::Done)
         }
     }
     let queue = queue(10);
@@ -219,8 +223,9 @@ async fn a_reconciler_that_panics_fails_that_call_only() {
     assert_eq!((queue.stats().failed, queue.stats().succeeded), (1, 2));
 }
 
+/// Draining reconciles the ready keys and ends (W-5).
 #[tokio::test(start_paused = true)]
-async fn draining_reconciles_what_waits_and_ends_w5() {
+async fn draining_reconciles_the_ready_keys_and_ends() {
     let queue = queue(100);
     let reconciler = Arc::new(Scripted { takes: Duration::from_millis(10), ..Scripted::default() });
     let handle = run(&queue, &reconciler, 2, 0);
@@ -230,8 +235,9 @@ async fn draining_reconciles_what_waits_and_ends_w5() {
     assert_eq!(reconciler.asked().len(), 20);
 }
 
+/// Draining counts delayed keys as left (W-8).
 #[tokio::test(start_paused = true)]
-async fn draining_tells_of_the_keys_whose_time_had_not_come_w8() {
+async fn draining_counts_delayed_keys_as_left() {
     let queue = queue(100);
     let reconciler = Scripted::new([Reconciled::RequeueAfter(Duration::from_secs(60)), failed()]);
     let handle = run(&queue, &reconciler, 1, 0);
@@ -244,7 +250,7 @@ async fn draining_tells_of_the_keys_whose_time_had_not_come_w8() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_deadline_draining_drops_the_calls_in_hand_and_counts_what_is_left() {
+async fn at_the_deadline_draining_drops_the_calls_in_flight_and_counts_the_keys_left() {
     let queue = queue(100);
     let reconciler = Arc::new(Scripted { takes: Duration::from_secs(60), ..Scripted::default() });
     let handle = run(&queue, &reconciler, 2, 0);
@@ -273,7 +279,7 @@ async fn how_calls_are_made_can_change_and_the_call_in_hand_ends_as_it_was_begun
     let queue = queue(10);
     let failures = std::iter::repeat_with(failed).take(4);
     let reconciler = Arc::new(Scripted {
-        answers: Mutex::new(failures.collect()),
+        answers: Mutex::new(failures.map(Some).collect()),
         takes: Duration::from_millis(10),
         ..Scripted::default()
     });
@@ -290,8 +296,9 @@ async fn how_calls_are_made_can_change_and_the_call_in_hand_ends_as_it_was_begun
     assert_eq!(queue.stats().dropped, 1);
 }
 
+/// A removal finishes the calls in flight and makes no further one (D-10).
 #[tokio::test(start_paused = true)]
-async fn a_removal_finishes_the_calls_in_hand_and_makes_no_other_d10() {
+async fn a_removal_finishes_the_calls_in_flight_and_makes_no_further_one() {
     let queue = queue(100);
     let reconciler = Arc::new(Scripted { takes: Duration::from_millis(10), ..Scripted::default() });
     let handle = run(&queue, &reconciler, 2, 0);

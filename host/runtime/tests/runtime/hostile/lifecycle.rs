@@ -94,7 +94,7 @@ async fn a_trap_in_reconcile_costs_its_instance_and_the_key_is_retried() {
     };
     neighbour.hardly_notices(&running.plugin, attack).await;
 
-    let Reconciled::Retry { failure } = running.plugin.reconcile(request()).await else {
+    let Some(Reconciled::Retry { failure }) = running.plugin.reconcile(request()).await else {
         panic!("it is to be tried again")
     };
     assert_eq!(failure.kind, FailureKind::Trap, "{failure}");
@@ -110,7 +110,7 @@ async fn a_loop_in_reconcile_ends_at_its_deadline() {
     let running = load(setup, "reconciles").await;
 
     let request = Request { key: "default/bad".into(), attempt: 1, queued: Duration::ZERO };
-    let Reconciled::Retry { failure } = running.plugin.reconcile(request).await else {
+    let Some(Reconciled::Retry { failure }) = running.plugin.reconcile(request).await else {
         panic!("it is to be tried again")
     };
 

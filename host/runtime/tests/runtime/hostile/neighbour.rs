@@ -169,7 +169,8 @@ impl Neighbour {
         for _ in 0..events {
             sleep(PAUSE).await;
             let (plugin, before, offered) = (Arc::clone(&self.plugin), ran(), Instant::now());
-            let call = async move { (plugin.handle(added(pod("good", "1"))).await, offered.elapsed()) };
+            let call =
+                async move { (plugin.handle(added(pod("good", "1"))).await.unwrap(), offered.elapsed()) };
             let call = timeout(PATIENCE, THREADS.handle().spawn(call)).await;
             let (outcome, until_its_return) = call.expect("it is served").unwrap();
             assert_eq!(outcome, Outcome::Acknowledged);

@@ -118,7 +118,7 @@ fn common_place(stands: Stands) -> Place {
     let (place, retry_in_ms, in_hand_ms) = match stands {
         Stands::Ready => ("ready", None, None),
         Stands::Waiting { retry_in } => ("waiting", Some(millis(retry_in)), None),
-        Stands::InHand { lasting } => ("in-hand", None, Some(millis(lasting))),
+        Stands::InFlight { lasting } => ("in-hand", None, Some(millis(lasting))),
     };
     Place { place: place.to_owned(), retry_in_ms, in_hand_ms, ..Place::default() }
 }
@@ -145,7 +145,7 @@ fn key_in_words(standing: &KeyStanding) -> String {
     match stands {
         Stands::Ready => format!("its key waits for a worker{failed}"),
         Stands::Waiting { retry_in } => format!("its key is due in {retry_in:.1?}{failed}"),
-        Stands::InHand { lasting } => {
+        Stands::InFlight { lasting } => {
             let again = if *again { ", and will wait again" } else { "" };
             format!("its key is in flight for {lasting:.1?}{failed}{again}")
         }
@@ -162,8 +162,8 @@ fn in_words(standing: &Standing) -> String {
                 "{pending} failed {attempts} times and is repeated in {retry_in:.1?}; it is pending for {since:.1?}"
             )
         }
-        Stands::InHand { lasting } if pending.is_empty() => format!("in flight for {lasting:.1?}"),
-        Stands::InHand { lasting } => format!("in flight for {lasting:.1?}, and {pending} is pending"),
+        Stands::InFlight { lasting } if pending.is_empty() => format!("in flight for {lasting:.1?}"),
+        Stands::InFlight { lasting } => format!("in flight for {lasting:.1?}, and {pending} is pending"),
     }
 }
 

@@ -63,7 +63,6 @@ fn verdict(step: &Step) -> &'static str {
             KeyThen::Spared => "spared",
             KeyThen::Discarded => "discarded",
         },
-        Step::KeyNotCalled { .. } => "not-called",
         Step::KeyDiscarded => "discarded",
     }
 }
@@ -116,9 +115,6 @@ fn detail(step: &Step) -> String {
         Step::KeyTaken { attempt, waited } => format!("the key, for call {attempt}, after {waited:.1?}"),
         Step::KeyDone { attempt, took, failure, then } => {
             format!("call {attempt} took {took:.1?}{}{}", because(failure), after_call(then))
-        }
-        Step::KeyNotCalled { again_in } => {
-            format!("the version in service has no reconciler; the next try is in {again_in:.1?}")
         }
         Step::KeyDiscarded => "the workqueue is closed".to_owned(),
     }
@@ -221,7 +217,6 @@ fn fields(step: &Step) -> StepFields {
             },
             ..none
         },
-        Step::KeyNotCalled { again_in } => StepFields { retry_in_ms: Some(millis(*again_in)), ..none },
     }
 }
 

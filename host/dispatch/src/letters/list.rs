@@ -1,4 +1,4 @@
-//! A bounded list of what was given up.
+//! A bounded list of letters, ordered by age.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -8,23 +8,23 @@ use std::{
     time::SystemTime,
 };
 
-/// What is remembered as done while the letters of an earlier process cannot be read. Of what is done beyond it, an old
-/// letter comes back, which is shown and does nothing else.
+/// At most this many settled ids are remembered while the letters of an earlier process cannot be read. The old letter of
+/// any further settled id comes back, which is shown and has no other effect.
 const MAX_SETTLED: usize = 1 << 16;
 
-/// Something that was given up, and is kept until it is done after all or dropped.
+/// Something that was given up.
 pub trait Letter: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
-    /// What it is about: of each there is one letter, the newest.
+    /// What the letter is about. There is at most one letter for each id.
     type Id: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static;
 
-    /// What it is about.
+    /// What the letter is about.
     fn id(&self) -> &Self::Id;
 
     /// When it was given up.
     fn at(&self) -> SystemTime;
 }
 
-/// The letters of one queue: one for each id, the newest. At the bound the oldest goes, and is counted.
+/// See [`LetterBox`](super::LetterBox).
 #[derive(Debug)]
 pub(crate) struct Letters<L: Letter> {
     capacity: NonZeroUsize,
@@ -32,7 +32,7 @@ pub(crate) struct Letters<L: Letter> {
     by_id: HashMap<L::Id, u64>,
     next: u64,
     evicted: u64,
-    /// Those whose letters an earlier process may have left, and nobody wants any more; none where nothing will be
+    /// Ids that succeeded or were dropped, for which an earlier process may have left a letter. `None` if no letters will be
     /// restored.
     settled: Option<HashSet<L::Id>>,
     /// Counts the changes of the list.
@@ -54,18 +54,15 @@ impl<L: Letter> Letters<L> {
         }
     }
 
-    /// Those of an earlier process will come: until then, remembers what is done or dropped.
-    pub(crate) fn expect(&mut self) {
+    pub(super) fn expect(&mut self) {
         self.settled.get_or_insert_default();
     }
 
-    /// Of those that are too many now the oldest go, and are counted.
     pub(crate) fn set_capacity(&mut self, capacity: NonZeroUsize) {
         self.capacity = capacity;
         self.evict(capacity.get());
     }
 
-    /// Keeps a letter in place of an older one of the same.
     pub(crate) fn keep(&mut self, letter: L) {
         self.remove(letter.id());
         self.evict(self.capacity.get() - 1);
@@ -75,9 +72,7 @@ impl<L: Letter> Letters<L> {
         self.version += 1;
     }
 
-    /// Puts those of an earlier process before all others, as long as there is room; not those of what has one, or was
-    /// done or dropped meanwhile.
-    pub(crate) fn restore(&mut self, letters: Vec<L>) {
+    pub(super) fn restore(&mut self, letters: Vec<L>) {
         let newer = std::mem::take(&mut self.by_age);
         let settled = self.settled.take().unwrap_or_default();
         let is_old = |id: &L::Id| !self.by_id.contains_key(id) && !settled.contains(id);
@@ -89,7 +84,6 @@ impl<L: Letter> Letters<L> {
         }
     }
 
-    /// Forgets the chosen ones; gives what they were about.
     pub(crate) fn drop_if(&mut self, chosen: impl Fn(&L::Id) -> bool) -> Vec<L::Id> {
         let chosen: Vec<L::Id> =
             self.by_age.values().map(Letter::id).filter(|id| chosen(id)).cloned().collect();
@@ -97,12 +91,10 @@ impl<L: Letter> Letters<L> {
         chosen
     }
 
-    /// Different after each change of the list.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
 
-    /// Forgets the letter of what was done after all, in this or a newer state.
     pub(crate) fn withdraw(&mut self, id: &L::Id) {
         if let Some(settled) = self.settled.as_mut().filter(|settled| settled.len() < MAX_SETTLED)
             && !settled.contains(id)
@@ -113,7 +105,7 @@ impl<L: Letter> Letters<L> {
     }
 
     fn remove(&mut self, id: &L::Id) {
-        // Nearly always empty, and asked after each success: no need to hash then.
+        // The list is almost always empty, and this runs after each success: do not hash then.
         if !self.by_id.is_empty()
             && let Some(age) = self.by_id.remove(id)
         {
@@ -132,7 +124,6 @@ impl<L: Letter> Letters<L> {
         }
     }
 
-    /// The oldest first.
     pub(crate) fn list(&self) -> Vec<L> {
         self.by_age.values().cloned().collect()
     }
@@ -141,7 +132,6 @@ impl<L: Letter> Letters<L> {
         self.by_age.len()
     }
 
-    /// Letters that had to go to make room.
     pub(crate) fn evicted(&self) -> u64 {
         self.evicted
     }

@@ -1,22 +1,23 @@
-//! The circuit breaker of a plugin: one that does not work is left alone, but for a probe now and then.
+//! The circuit breaker of a plugin. A plugin that keeps failing is quarantined: it gets no calls except a probe from time
+//! to time.
 //!
-//! | state | calls | leads to |
+//! | state | calls | next state |
 //! |---|---|---|
-//! | closed | as always | open, after so many failures in a row that are not the handler's own errors |
+//! | closed | all | open, after N failures in a row that are not errors of the handler itself |
 //! | open | none | half open, when the wait is over, or at once for a new version |
-//! | half open | one, the probe | closed if it is acknowledged, else open, with a longer wait |
+//! | half open | one, the probe | closed if the probe is acknowledged, otherwise open with a longer wait |
 //!
-//! In a row: any answer of the handler of its own accord, an error too, shows that the plugin works and starts the count
-//! anew. So an object that always makes the plugin trap is the business of its attempts, as long as others get through.
+//! Any answer that the handler gives itself, including an error, shows that the plugin works, and resets the count. An object
+//! that always makes the plugin trap therefore spends its own attempts as long as calls for other objects succeed.
 //!
-//! No attempt is lost to a quarantine: a call that fails in one, and the one that leads to it, do not count. A probe that
-//! failed goes to the end of its lane, so the next one is about another object, if there is another.
+//! A quarantine costs no attempt: the call that triggers the quarantine, and calls that fail during it, do not count. A key
+//! whose probe failed goes to the end of its lane, so the next probe is for another key if there is one.
 //!
-//! A new version is judged by its own calls: one that fails and began before it took over begins no quarantine, prolongs
-//! none, and delays no probe. If it succeeds it ends one, as ever.
+//! A new version is judged by its own calls only. A failed call that began before the new version was in service neither
+//! begins nor prolongs a quarantine, and delays no probe. A successful call ends a quarantine whenever it began.
 //!
-//! What arrives meanwhile stays in the queue and merges there as ever, so that afterwards the plugin hears what changed
-//! since, in order, each change from the state it knows. Nothing has to be asked for again, hence no cause `replay`.
+//! What arrives during a quarantine stays in the queue and merges as usual. After the quarantine the plugin receives what
+//! changed, in order, starting from the state that it knows. Nothing needs to be replayed.
 
 use std::{
     num::NonZeroU32,
@@ -25,12 +26,13 @@ use std::{
 
 use informer_types::{Backoff, Failure, FailureKind};
 
-use crate::dead_letter::cut;
+use super::slot::SlotId;
+use crate::letters::cut;
 
-/// When a plugin is left alone, and for how long.
+/// When a plugin is quarantined, and for how long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuarantineConfig {
-    /// Failures in a row (trap, deadline, memory, host-calls, start) that lead to it; none: they never do.
+    /// Failures in a row (trap, deadline, memory, host-calls, start) that begin a quarantine. `None` turns quarantine off.
     pub after: Option<NonZeroU32>,
     /// The waits before the probes.
     pub backoff: Backoff,
@@ -39,57 +41,58 @@ pub struct QuarantineConfig {
 /// A plugin in quarantine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantine {
-    /// How long it has been.
+    /// Time since the quarantine began.
     pub lasting: Duration,
-    /// Until the next probe; zero where one is being made.
+    /// Time until the next probe; zero while a probe is in flight.
     pub probe_in: Duration,
-    /// Probes that failed.
+    /// Number of failed probes.
     pub failed_probes: u32,
     /// The last failure.
     pub failure: Failure,
 }
 
-/// Of one queue, whose calls have ids of this type.
+/// The circuit breaker of one queue.
 #[derive(Debug)]
-pub(crate) struct Circuit<I> {
+pub(crate) struct Circuit {
     config: QuarantineConfig,
-    state: State<I>,
-    /// Since when the version in service serves; none: always.
+    state: State,
+    /// When the version in service was put into service. `None` if it is the first one.
     since: Option<Instant>,
+    /// Number of quarantines.
     opened: u64,
 }
 
 #[derive(Debug)]
-enum State<I> {
+enum State {
     Closed { in_a_row: u32 },
-    Open(Open<I>),
+    Open(Open),
 }
 
 #[derive(Debug)]
-struct Open<I> {
+struct Open {
     since: Instant,
     until: Instant,
     failed_probes: u32,
-    /// Half open: this one is in hand.
-    probe: Option<I>,
+    /// The key of the probe in flight. The circuit is half open if there is one.
+    probe: Option<SlotId>,
     failure: Failure,
 }
 
-/// What a call was to the circuit.
+/// What the circuit makes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// A call as any other.
+    /// The call counts against its key.
     Counts,
-    /// It is not to be held against its object: the plugin is in quarantine, since just now or before.
+    /// The call does not count against its key: the plugin is in quarantine, since this call or before.
     Spared,
-    /// It ended the quarantine.
+    /// The call ended the quarantine.
     Closed,
 }
 
 // === impl QuarantineConfig ===
 
 impl Default for QuarantineConfig {
-    /// After five; a second, and up to five minutes.
+    /// A quarantine begins after five failures in a row; the waits grow from one second to five minutes.
     fn default() -> Self {
         let (min, max) = (Duration::from_secs(1), Duration::from_secs(5 * 60));
         Self { after: NonZeroU32::new(5), backoff: Backoff { min, max, factor: 2.0, jitter: 0.2 } }
@@ -98,12 +101,12 @@ impl Default for QuarantineConfig {
 
 // === impl Circuit ===
 
-impl<I: PartialEq> Circuit<I> {
+impl Circuit {
     pub(crate) fn new(config: QuarantineConfig) -> Self {
         Self { config, state: State::Closed { in_a_row: 0 }, since: None, opened: 0 }
     }
 
-    /// From the next failure on.
+    /// The configuration applies from the next failure on.
     pub(crate) fn set_config(&mut self, config: QuarantineConfig) {
         self.config = config;
     }
@@ -112,12 +115,12 @@ impl<I: PartialEq> Circuit<I> {
         matches!(self.state, State::Open(_))
     }
 
-    /// How often a quarantine began.
+    /// Number of quarantines so far.
     pub(crate) fn opened(&self) -> u64 {
         self.opened
     }
 
-    /// True where a call may be made.
+    /// Returns true if a call may be made.
     pub(crate) fn admits(&self, now: Instant) -> bool {
         match &self.state {
             State::Closed { .. } => true,
@@ -125,7 +128,7 @@ impl<I: PartialEq> Circuit<I> {
         }
     }
 
-    /// When a call may be made, where `now` is not the time; none: when the probe in hand is settled.
+    /// When the next call may be made. Returns `None` while a probe is in flight.
     pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
         match &self.state {
             State::Closed { .. } => Some(now),
@@ -134,35 +137,35 @@ impl<I: PartialEq> Circuit<I> {
     }
 
     /// A call is made.
-    pub(crate) fn begin(&mut self, id: I) {
+    pub(crate) fn begin(&mut self, id: SlotId) {
         if let State::Open(open) = &mut self.state {
             open.probe = Some(id);
         }
     }
 
-    /// A call was acknowledged, and that closes the circuit, whenever the call began.
+    /// A call was acknowledged. That closes the circuit, whenever the call began.
     pub(crate) fn succeeded(&mut self) -> Verdict {
         let was = std::mem::replace(&mut self.state, State::Closed { in_a_row: 0 });
         if matches!(was, State::Open(_)) { Verdict::Closed } else { Verdict::Counts }
     }
 
-    /// The handler refused for good, or the host cut the call short. Neither says whether the plugin works again: a
-    /// probe that ended like this is followed by another at once.
-    pub(crate) fn undecided(&mut self, id: &I, answered: bool) {
+    /// The handler refused for good (`answered`), or the host cut the call short. Neither shows whether the plugin works
+    /// again, so another probe may follow at once.
+    pub(crate) fn undecided(&mut self, id: SlotId, answered: bool) {
         match &mut self.state {
             State::Closed { in_a_row } if answered => *in_a_row = 0,
-            State::Open(open) if open.probe.as_ref() == Some(id) => open.probe = None,
+            State::Open(open) if open.probe == Some(id) => open.probe = None,
             State::Closed { .. } | State::Open(_) => {}
         }
     }
 
-    /// True where a call that began at this time says nothing about the version in service.
+    /// Returns true if a call that began at this time was made before the version in service was put into service.
     pub(crate) fn is_outdated(&self, began: Instant) -> bool {
         self.since.is_some_and(|since| began < since)
     }
 
-    /// A call failed that began then, and would be made again.
-    pub(crate) fn failed(&mut self, id: &I, began: Instant, failure: &Failure, now: Instant) -> Verdict {
+    /// A call that began at `began` failed, and would be retried.
+    pub(crate) fn failed(&mut self, id: SlotId, began: Instant, failure: &Failure, now: Instant) -> Verdict {
         let outdated = self.is_outdated(began);
         match &mut self.state {
             State::Closed { .. } if outdated => return Verdict::Counts,
@@ -174,7 +177,7 @@ impl<I: PartialEq> Circuit<I> {
                     | FailureKind::HostCalls
                     | FailureKind::Start => in_a_row.saturating_add(1),
                     FailureKind::Handler => 0,
-                    // It says nothing about the plugin.
+                    // A fault of the host shows nothing about the plugin.
                     FailureKind::Host => *in_a_row,
                 };
                 let enough = self.config.after.is_some_and(|after| *in_a_row >= after.get());
@@ -183,20 +186,20 @@ impl<I: PartialEq> Circuit<I> {
                 }
                 self.open(failure, now);
             }
-            State::Open(open) if open.probe.as_ref() == Some(id) => {
+            State::Open(open) if open.probe == Some(id) => {
                 open.probe = None;
                 open.failed_probes = open.failed_probes.saturating_add(1);
                 open.failure = cut(failure.clone());
                 let wait = self.config.backoff.delay(open.failed_probes.saturating_add(1), fastrand::f64());
                 open.until = now + wait;
             }
-            // It began before the quarantine did, or before the version in service took over.
+            // The call began before the quarantine, or before the version in service.
             State::Open(_) => {}
         }
         Verdict::Spared
     }
 
-    /// Begins a quarantine, or leaves it as it is where there is one.
+    /// Begins a quarantine. Does nothing if there is one.
     pub(crate) fn open(&mut self, failure: &Failure, now: Instant) {
         if self.is_open() {
             return;
@@ -207,8 +210,8 @@ impl<I: PartialEq> Circuit<I> {
         self.state = State::Open(Open { since: now, until, failed_probes: 0, probe: None, failure });
     }
 
-    /// Another version is in service, which has not failed yet. Where there is a quarantine, the next probe is due now
-    /// whatever is in hand, and the waits start anew; false where there is none.
+    /// A new version is in service. In a quarantine the next probe is due now, even if another probe is in flight, and the
+    /// waits start over. Returns true if there is a quarantine.
     pub(crate) fn new_version(&mut self, now: Instant) -> bool {
         self.since = Some(now);
         match &mut self.state {

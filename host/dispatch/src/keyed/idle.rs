@@ -4,16 +4,16 @@ use std::{pin::pin, time::Instant};
 
 use tokio::{select, sync::Notify, time::sleep_until};
 
-/// Why a worker finds nothing.
+/// Why a queue has nothing for a worker.
 #[derive(Debug)]
 pub(crate) enum Idle {
-    /// Nothing is ready before this instant, if there is one.
+    /// Nothing is ready before this instant. `None` means that nothing is ready before the queue changes.
     Until(Option<Instant>),
-    /// There will be nothing any more.
+    /// The queue has ended: it will never hand out anything again.
     Over,
 }
 
-/// A worker that sleeps until something is due, the only one that needs to.
+/// The alarm of the one worker that sleeps until something is due.
 struct Alarm<'a> {
     ready: &'a Notify,
     set: bool,
@@ -22,7 +22,7 @@ struct Alarm<'a> {
 // === impl Alarm ===
 
 impl Drop for Alarm<'_> {
-    /// Somebody else sleeps for the rest of the time.
+    /// Wakes another worker, which sleeps for the rest of the time.
     fn drop(&mut self) {
         if self.set {
             self.ready.notify_one();
@@ -30,20 +30,21 @@ impl Drop for Alarm<'_> {
     }
 }
 
-/// Looks until there is something, whenever `ready` says so or the time has come; none once it is over.
+/// Calls `look` until it finds something: at once, after each notification of `ready`, and when the time that `look`
+/// returned has come. Returns `None` once the queue has ended.
 ///
 /// # Cancel safety
-/// A dropped future has taken nothing, and what it slept for another one sleeps for.
+/// A dropped future has taken nothing, and another worker sleeps in its place.
 pub(crate) async fn wait<T>(ready: &Notify, look: impl Fn() -> Result<T, Idle>) -> Option<T> {
     loop {
-        // The short way: no waiter is registered where there is work.
+        // The fast path: no waiter is registered if there is work.
         if let Ok(found) = look() {
             return Some(found);
         }
-        // Dropped after what waits for permits, or its own would come back to it.
+        // Dropped after `ready`, or the permit of the alarm would come back to this worker.
         let mut alarm = Alarm { ready, set: false };
         let mut ready = pin!(ready.notified());
-        // From here on no permit is missed, so the second look is the one that counts.
+        // From here on no permit is missed, so the second look decides.
         ready.as_mut().enable();
         match look() {
             Ok(found) => return Some(found),

@@ -2,9 +2,9 @@ use informer_types::{Cause, Failure, FailureKind, NotificationSink};
 use tokio::{sync::Notify, time::timeout};
 
 use super::*;
-use crate::{ObjectRef, QueueConfig, Settlement, testing::added};
+use crate::{DeadLetter, ObjectRef, Queue, QueueConfig, Settlement, testing::added};
 
-/// A disk.
+/// A store in memory.
 #[derive(Clone, Debug, Default)]
 struct Disk(Arc<Mutex<Contents>>);
 
@@ -13,7 +13,7 @@ struct Contents {
     letters: Vec<DeadLetter>,
     broken: bool,
     writes: usize,
-    /// Where it is there, a write goes on by itself once it is notified, whoever waits for it.
+    /// If set, a write goes on in a task of its own once this is notified, even if its caller is gone.
     slow: Option<Arc<Notify>>,
 }
 
@@ -36,7 +36,7 @@ impl Disk {
     }
 }
 
-impl DeadLetterStore for Disk {
+impl DeadLetterStore<DeadLetter> for Disk {
     type Error = &'static str;
 
     async fn load(&self) -> Result<Vec<DeadLetter>, Self::Error> {
@@ -67,14 +67,14 @@ impl DeadLetterStore for Disk {
 
 struct Running {
     queue: Queue,
-    keeper: Arc<DeadLetterKeeper<Disk>>,
+    keeper: Arc<DeadLetterKeeper<Disk, DeadLetter>>,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
 }
 
 fn start(disk: &Disk) -> Running {
     let queue = Queue::new(&QueueConfig::default());
-    let keeper = DeadLetterKeeper::new(queue.clone(), disk.clone());
+    let keeper = DeadLetterKeeper::new(queue.dead_letters(), disk.clone());
     let stop = CancellationToken::new();
     let (running, token) = (Arc::clone(&keeper), stop.clone());
     let task = tokio::spawn(async move { running.run(token).await });
@@ -102,7 +102,7 @@ async fn until(what: &str, condition: impl Fn() -> bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_given_up_is_kept_and_what_is_delivered_or_dropped_is_forgotten() {
+async fn given_up_notifications_are_stored_and_delivered_or_dropped_ones_are_removed() {
     let disk = Disk::default();
     let Running { queue, .. } = start(&disk);
     for name in ["a", "b", "c"] {
@@ -111,13 +111,13 @@ async fn what_is_given_up_is_kept_and_what_is_delivered_or_dropped_is_forgotten(
     until("three on disk", || disk.names().len() == 3).await;
 
     deliver(&queue, "a");
-    queue.drop_dead_letters(|object| &*object.key.name == "b");
+    queue.dead_letters().drop_if(|object| &*object.key.name == "b");
 
     until("one on disk", || disk.names() == ["c"]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_earlier_process_left_is_in_the_list_and_a_newer_letter_wins() {
+async fn letters_of_an_earlier_process_are_restored_and_a_newer_letter_wins() {
     let disk = Disk::default();
     let first = start(&disk);
     give_up(&first.queue, "a");
@@ -130,8 +130,8 @@ async fn what_an_earlier_process_left_is_in_the_list_and_a_newer_letter_wins() {
     let second = start(&disk);
     give_up(&second.queue, "a");
 
-    until("both in the list", || second.queue.dead_letters().len() == 2).await;
-    let letters = second.queue.dead_letters();
+    until("both in the list", || second.queue.dead_letters().list().len() == 2).await;
+    let letters = second.queue.dead_letters().list();
     let of = |name: &str| letters.iter().find(|letter| &*letter.object.key.name == name).unwrap().clone();
     assert_ne!(of("a").at, old.at);
     assert_eq!(second.queue.stats().dead, 1, "what was given up before is not counted again");
@@ -153,7 +153,7 @@ async fn a_store_that_fails_is_shown_and_tried_again_and_nothing_is_lost_meanwhi
     give_up(&queue, "c");
     deliver(&queue, "a");
     assert_eq!(keeper.problem().unwrap(), "the disk is full");
-    assert_eq!(queue.dead_letters().len(), 2);
+    assert_eq!(queue.dead_letters().list().len(), 2);
 
     disk.set_broken(false);
     until("the list on disk", || disk.names() == ["b", "c"]).await;
@@ -175,7 +175,7 @@ async fn a_store_that_cannot_be_read_at_first_is_not_overwritten() {
     disk.set_broken(false);
 
     until("both on disk", || disk.names() == ["a", "b"]).await;
-    assert_eq!(second.queue.dead_letters().len(), 2);
+    assert_eq!(second.queue.dead_letters().list().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -214,7 +214,7 @@ async fn a_write_under_way_at_the_stop_is_waited_for_and_does_not_come_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_delivered_or_dropped_before_the_store_can_be_read_does_not_come_back() {
+async fn letters_delivered_or_dropped_before_the_store_is_read_do_not_come_back() {
     let disk = Disk::default();
     let first = start(&disk);
     for name in ["a", "b", "c"] {
@@ -228,11 +228,11 @@ async fn what_is_delivered_or_dropped_before_the_store_can_be_read_does_not_come
     until("a problem", || second.keeper.problem().is_some()).await;
     deliver(&second.queue, "a");
     give_up(&second.queue, "b");
-    second.queue.drop_dead_letters(|object| &*object.key.name == "b");
+    second.queue.dead_letters().drop_if(|object| &*object.key.name == "b");
     disk.set_broken(false);
 
     until("the third alone on disk", || disk.names() == ["c"]).await;
-    assert_eq!(second.queue.dead_letters().len(), 1);
+    assert_eq!(second.queue.dead_letters().list().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

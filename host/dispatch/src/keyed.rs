@@ -1,0 +1,261 @@
+//! The core that both queues of a plugin share: slots, lanes, waits, quarantine, and the handle that lets workers wait.
+//!
+//! [`Keyed`] reads no clock and never waits. A queue puts its own rules on top of it: the notification queue decides what is
+//! pending for an object, and the workqueue keeps client-go's `dirty` and `processing` sets.
+
+mod circuit;
+mod handle;
+mod idle;
+mod lanes;
+mod slot;
+mod standing;
+
+use std::{
+    borrow::Borrow,
+    collections::{BTreeMap, HashMap},
+    hash::Hash,
+    time::{Duration, Instant},
+};
+
+use informer_types::Failure;
+
+pub(crate) use circuit::{Circuit, Verdict};
+pub use circuit::{Quarantine, QuarantineConfig};
+pub(crate) use handle::{Face, Handle, Held, Wake};
+pub(crate) use idle::Idle;
+pub(crate) use slot::{Lane, Place, Slot, SlotId};
+pub use standing::Stands;
+
+use lanes::Lanes;
+use slot::{Due, Slots};
+
+/// An empty queue with at most this many slots keeps its memory, so that a trickle of events does not allocate.
+const KEPT_SLOTS: usize = 1024;
+
+/// Distinct keys with what is pending for each of them.
+///
+/// # Invariants
+/// A key in flight is in no lane, so no key is ever handed out to two workers at once (W-3). The memory of a key is released
+/// when the key is forgotten (W-15).
+#[derive(Debug)]
+pub(crate) struct Keyed<K, P> {
+    slots: Slots<K, P>,
+    by_key: HashMap<K, SlotId>,
+    lanes: Lanes,
+    ready: usize,
+    waits: BTreeMap<Due, SlotId>,
+    /// The number of the next wait.
+    next_wait: u64,
+    in_flight: usize,
+    pub(crate) circuit: Circuit,
+    paused: bool,
+}
+
+/// A failed call that does not count against its key, because the plugin is in quarantine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spared {
+    /// The quarantine begins with this call.
+    pub(crate) begins: bool,
+    /// Time until the next probe.
+    pub(crate) probe_in: Duration,
+}
+
+// === impl Keyed ===
+
+impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
+    pub(crate) fn new(quarantine: QuarantineConfig) -> Self {
+        Self {
+            slots: Slots::new(),
+            by_key: HashMap::new(),
+            lanes: Lanes::default(),
+            ready: 0,
+            waits: BTreeMap::new(),
+            next_wait: 0,
+            in_flight: 0,
+            circuit: Circuit::new(quarantine),
+            paused: false,
+        }
+    }
+
+    // --- slots
+
+    pub(crate) fn find<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<SlotId>
+    where
+        K: Borrow<Q>,
+    {
+        self.by_key.get(key).copied()
+    }
+
+    /// Adds an idle slot for a key that has none.
+    pub(crate) fn insert(&mut self, key: K, payload: P) -> SlotId {
+        let id = self.slots.insert(Slot::new(key.clone(), payload));
+        self.by_key.insert(key, id);
+        id
+    }
+
+    pub(crate) fn get(&self, id: SlotId) -> Option<&Slot<K, P>> {
+        self.slots.get(id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: SlotId) -> Option<&mut Slot<K, P>> {
+        self.slots.get_mut(id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (SlotId, &Slot<K, P>)> {
+        self.slots.iter()
+    }
+
+    /// Removes a slot, wherever its key is.
+    pub(crate) fn forget(&mut self, id: SlotId) -> Option<P> {
+        self.leave_lane(id);
+        self.stop_waiting(id);
+        let slot = self.slots.try_remove(id)?;
+        self.by_key.remove(&slot.key);
+        self.in_flight -= usize::from(slot.in_flight_since().is_some());
+        if self.slots.is_empty() && self.slots.capacity() > KEPT_SLOTS {
+            self.slots.shrink_to_fit();
+            self.by_key.shrink_to_fit();
+        }
+        Some(slot.payload)
+    }
+
+    // --- lanes
+
+    /// Puts an idle key at the end of a lane. A key in the backlog lane that becomes live moves to the live lane. Any other
+    /// key stays where it is.
+    pub(crate) fn make_ready(&mut self, id: SlotId, lane: Lane) {
+        match self.slots.get(id).map(Slot::place) {
+            Some(Place::Idle) => {}
+            Some(Place::Ready { lane: Lane::Backlog }) if lane == Lane::Live => self.leave_lane(id),
+            _ => return,
+        }
+        self.lanes.push(&mut self.slots, id, lane);
+        self.ready += 1;
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.place = Place::Ready { lane };
+        }
+    }
+
+    fn leave_lane(&mut self, id: SlotId) {
+        let Some(Place::Ready { lane }) = self.slots.get(id).map(Slot::place) else { return };
+        self.lanes.remove(&mut self.slots, id, lane);
+        self.ready -= 1;
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.place = Place::Idle;
+        }
+    }
+
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.lanes.is_empty()
+    }
+
+    // --- waits
+
+    /// Sets when the wait of a key ends, in place of an earlier wait.
+    pub(crate) fn wait_until(&mut self, id: SlotId, due: Instant) {
+        self.stop_waiting(id);
+        let due = (due, self.next_wait);
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.due = Some(due);
+            self.waits.insert(due, id);
+            self.next_wait += 1;
+        }
+    }
+
+    pub(crate) fn stop_waiting(&mut self, id: SlotId) {
+        if let Some(due) = self.slots.get_mut(id).and_then(|slot| slot.due.take()) {
+            self.waits.remove(&due);
+        }
+    }
+
+    /// The end of the earliest wait.
+    pub(crate) fn first_due(&self) -> Option<Instant> {
+        self.waits.first_key_value().map(|((due, _), _)| *due)
+    }
+
+    /// Ends the earliest wait if it is due. Returns the slot and the time at which it was due.
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<(SlotId, Instant)> {
+        let (due, _) = *self.waits.first_key_value().filter(|((due, _), _)| *due <= now)?.0;
+        let (_, id) = self.waits.pop_first()?;
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.due = None;
+        }
+        Some((id, due))
+    }
+
+    // --- in flight
+
+    /// Returns true if neither a pause nor a quarantine holds ready keys back.
+    pub(crate) fn may_hand_out(&self, now: Instant) -> bool {
+        !self.paused && self.circuit.admits(now)
+    }
+
+    /// Hands out the key whose turn it is: the key is in flight until [`end`](Self::end).
+    pub(crate) fn begin(&mut self, now: Instant) -> Option<SlotId> {
+        let id = self.lanes.pop(&mut self.slots)?;
+        self.ready -= 1;
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.place = Place::InFlight { since: now };
+        }
+        self.in_flight += 1;
+        self.circuit.begin(id);
+        Some(id)
+    }
+
+    /// The worker is done with the key. Returns when the worker took it, or `None` if the key is not in flight.
+    pub(crate) fn end(&mut self, id: SlotId) -> Option<Instant> {
+        let slot = self.slots.get_mut(id)?;
+        let since = slot.in_flight_since()?;
+        slot.place = Place::Idle;
+        self.in_flight -= 1;
+        Some(since)
+    }
+
+    /// When the worker took the key. The default is not reached: a slot stays while its key is in flight.
+    pub(crate) fn began(&self, id: SlotId, now: Instant) -> Instant {
+        self.slots.get(id).and_then(Slot::in_flight_since).unwrap_or(now)
+    }
+
+    /// Reports a failed call to the circuit. Returns `None` if the call counts against its key.
+    pub(crate) fn failed(&mut self, id: SlotId, failure: &Failure, now: Instant) -> Option<Spared> {
+        let (was_open, began) = (self.circuit.is_open(), self.began(id, now));
+        let spared = self.circuit.failed(id, began, failure, now) == Verdict::Spared;
+        spared.then(|| Spared { begins: !was_open, probe_in: self.probe_in(now) })
+    }
+
+    /// Time until the next probe of a quarantine.
+    pub(crate) fn probe_in(&self, now: Instant) -> Duration {
+        self.circuit.next(now).unwrap_or(now).saturating_duration_since(now)
+    }
+
+    // --- pause and gauges
+
+    pub(crate) fn set_paused(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn ready(&self) -> usize {
+        self.ready
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.waits.len()
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    #[cfg(test)]
+    pub(crate) fn slot_capacity(&self) -> usize {
+        self.slots.capacity()
+    }
+}

@@ -1,0 +1,118 @@
+//! Notifications of a plugin that takes keys.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use informer_types::{AddError, Change, ObjectKey, Source};
+
+use crate::{
+    ObjectRef,
+    entry::Entry,
+    keyed::Lane,
+    workqueue::{RateLimitingQueue, check_length},
+};
+
+/// Returns the keys that a change of an object concerns: its own, or those of its controllers.
+pub(super) type KeysOf = dyn Fn(&Source, &Change) -> Vec<ObjectKey> + Send + Sync;
+
+/// What becomes of the notifications of a plugin. It is decided when a version is put into service, not at each call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// No version was in service yet. Notifications are pending and merge, and their keys are kept beside them.
+    Undecided,
+    /// The version has a handler: notifications are pending until they are delivered.
+    Handlers,
+    /// The version has a reconciler only: the keys of notifications go straight into the workqueue.
+    Keys,
+}
+
+/// The workqueue beside a notification queue.
+pub(super) struct Keying {
+    queue: RateLimitingQueue,
+    keys_of: Arc<KeysOf>,
+    mode: Mode,
+    undecided: Undecided,
+}
+
+/// The keys of all notifications offered while the mode is undecided. They are computed before notifications merge, so that
+/// the former controllers of an object are included.
+#[derive(Debug, Default)]
+struct Undecided {
+    /// In the order of the notifications. A key is listed again if it moves to the live lane.
+    order: Vec<(ObjectKey, Lane)>,
+    lanes: HashMap<ObjectKey, Lane>,
+}
+
+// === impl Keying ===
+
+impl Keying {
+    pub(super) fn new(queue: RateLimitingQueue, keys_of: Arc<KeysOf>) -> Self {
+        Self { queue, keys_of, mode: Mode::Undecided, undecided: Undecided::default() }
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Keeps the keys of a notification until the mode is decided.
+    pub(super) fn note(&mut self, object: &ObjectRef, entry: &Entry) {
+        for key in (self.keys_of)(&object.source, &entry.change) {
+            self.undecided.add(key, Lane::of(entry.live));
+        }
+    }
+
+    /// Adds the keys of a notification to the workqueue.
+    ///
+    /// # Errors
+    /// [`AddError::TooLong`].
+    pub(super) fn enqueue(&self, object: &ObjectRef, entry: &Entry) -> Result<(), AddError> {
+        let mut keys = (self.keys_of)(&object.source, &entry.change).into_iter();
+        keys.try_for_each(|key| self.queue.enqueue(&key.to_string(), Lane::of(entry.live)))
+    }
+
+    /// A version is in service. Its reconciler, if it has one, gets the keys of the workqueue; otherwise they are held. Keys
+    /// of undecided notifications are added if they are wanted, and dropped if not.
+    pub(super) fn decide(&mut self, handles: bool, reconciles: bool) {
+        let undecided = std::mem::take(&mut self.undecided);
+        self.mode = match (handles, reconciles) {
+            (true, _) => Mode::Handlers,
+            (false, true) => Mode::Keys,
+            (false, false) => self.mode,
+        };
+        if self.mode == Mode::Keys {
+            for (key, lane) in undecided.order {
+                // Keys that are too long become dead letters with their notifications.
+                self.queue.enqueue(&key.to_string(), lane).ok();
+            }
+        } else if self.mode == Mode::Undecided {
+            self.undecided = undecided;
+        }
+        self.queue.set_held(!reconciles);
+    }
+
+    /// Checks the keys of a notification that [`decide`](Self::decide) added.
+    ///
+    /// # Errors
+    /// [`AddError::TooLong`].
+    pub(super) fn check(&self, object: &ObjectRef, entry: &Entry) -> Result<(), AddError> {
+        let mut keys = (self.keys_of)(&object.source, &entry.change).into_iter();
+        keys.try_for_each(|key| check_length(&key.to_string()))
+    }
+}
+
+impl fmt::Debug for Keying {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keying").field("mode", &self.mode).field("queue", &self.queue).finish_non_exhaustive()
+    }
+}
+
+// === impl Undecided ===
+
+impl Undecided {
+    fn add(&mut self, key: ObjectKey, lane: Lane) {
+        let known = self.lanes.get(&key).copied();
+        if known.is_none() || (known == Some(Lane::Backlog) && lane == Lane::Live) {
+            self.lanes.insert(key.clone(), lane);
+            self.order.push((key, lane));
+        }
+    }
+}

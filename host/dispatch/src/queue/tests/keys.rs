@@ -1,0 +1,233 @@
+//! Notifications of a plugin that takes keys.
+
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    sync::Arc,
+};
+
+use informer_types::{Body, Change, Header, Object, Owner, Workqueue};
+
+use super::*;
+use crate::{testing::notification, workqueue::BucketRateLimiter};
+
+/// Version `rv` of `shop/<name>`, with this controller.
+fn owned(name: &str, rv: &str, controller: Option<&str>) -> Arc<Object> {
+    let owner = |name: &str| Owner { controller: true, name: name.to_owned().into(), ..Owner::default() };
+    let header = Header {
+        namespace: Arc::from("shop"),
+        name: name.into(),
+        uid: rv.chars().take(1).collect::<String>().into(),
+        resource_version: rv.into(),
+        owners: controller.map(owner).into_iter().collect(),
+        ..Header::default()
+    };
+    Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
+}
+
+fn workqueue(capacity: usize) -> RateLimitingQueue {
+    let limiter = BucketRateLimiter::new(1.0, NonZeroU32::MIN);
+    RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)
+}
+
+/// An undecided queue whose keys are those of the controllers, and its workqueue.
+fn by_controller() -> (Queue, RateLimitingQueue) {
+    let workqueue = workqueue(10);
+    (queue().with_keys(workqueue.clone(), |_, change| change.controllers()), workqueue)
+}
+
+/// An undecided queue whose keys are those of the objects, and its workqueue.
+fn by_object() -> (Queue, RateLimitingQueue) {
+    let workqueue = workqueue(10);
+    (queue().with_keys(workqueue.clone(), |_, change| vec![change.object().key()]), workqueue)
+}
+
+fn keys(workqueue: &RateLimitingQueue) -> Vec<String> {
+    std::iter::from_fn(|| {
+        let work = workqueue.take()?;
+        let key = work.key().to_string();
+        work.succeed();
+        Some(key)
+    })
+    .collect()
+}
+
+fn add(object: &Arc<Object>) -> Change {
+    Change::Added { object: Arc::clone(object) }
+}
+
+fn update(old: &Arc<Object>, new: &Arc<Object>) -> Change {
+    Change::Updated { old: Arc::clone(old), new: Arc::clone(new) }
+}
+
+fn delete(object: &Arc<Object>) -> Change {
+    Change::Deleted { object: Arc::clone(object), final_state_known: true }
+}
+
+fn offer(queue: &Queue, changes: impl IntoIterator<Item = Change>) {
+    offer_all(queue, changes.into_iter().map(|change| notification(change, Cause::Live)));
+}
+
+/// Decides for a handler, for a reconciler, or for both.
+const HANDLER: (bool, bool) = (true, false);
+const RECONCILER: (bool, bool) = (false, true);
+
+fn decide(queue: &Queue, (handles, reconciles): (bool, bool)) {
+    queue.decide(handles, reconciles);
+}
+
+/// Keys are computed before notifications merge, as client-go enqueues the owner in each notification.
+#[tokio::test]
+async fn every_former_controller_gets_its_key_whether_or_not_the_mode_was_decided() {
+    for decided in [true, false] {
+        let (queue, workqueue) = by_controller();
+        if decided {
+            decide(&queue, RECONCILER);
+        }
+        let (web, api, orphan) =
+            (owned("p", "a1", Some("web")), owned("p", "a2", Some("api")), owned("p", "a3", None));
+        let short = owned("q", "a1", Some("short-lived"));
+        offer(&queue, [update(&web, &api), update(&api, &orphan), delete(&orphan)]);
+        offer(&queue, [add(&short), delete(&short)]);
+        decide(&queue, RECONCILER);
+
+        assert_eq!(keys(&workqueue), ["shop/web", "shop/api", "shop/short-lived"]);
+        assert!(queue.take().is_none());
+        assert_eq!(queue.stats().objects, 0);
+        assert_balanced(&queue);
+    }
+}
+
+#[tokio::test]
+async fn a_handler_gets_the_notifications_of_the_undecided_time_and_its_workqueue_stays_empty() {
+    let (queue, workqueue) = by_object();
+    offer_all(&queue, [added("web", "a1", Cause::Initial), updated("web", "a1", "a2", Cause::Live)]);
+    offer_all(&queue, [added("gone", "a1", Cause::Live), deleted("gone", "a1", true)]);
+    decide(&queue, HANDLER);
+
+    assert_eq!(deliver_all(&queue), ["web: +a2"], "a handler never sees the deletion of an unseen object");
+    assert_eq!((workqueue.keys(), workqueue.stats().adds), (0, 0));
+}
+
+#[tokio::test]
+async fn pending_notifications_become_keys_when_a_reconciler_replaces_a_handler() {
+    let (queue, workqueue) = by_object();
+    decide(&queue, HANDLER);
+    let held = Held::default();
+    let listed = Notification { initial: Some(held.token()), ..added("listed", "a1", Cause::Initial) };
+    let waiting = Notification { initial: Some(held.token()), ..added("waiting", "a1", Cause::Live) };
+    queue.offer(waiting);
+    take(&queue).0.settle(retry(60_000, 60_000));
+    queue.offer(listed);
+    queue.offer(added("live", "a1", Cause::Live));
+
+    decide(&queue, RECONCILER);
+
+    assert_eq!(held.count(), 0, "a notification that became keys is settled (P-16)");
+    assert_eq!(keys(&workqueue), ["shop/waiting", "shop/live", "shop/listed"], "live keys go first");
+    let stats = queue.stats();
+    assert_eq!((stats.acknowledged, stats.pending, stats.objects), (3, 0, 0));
+    assert_balanced(&queue);
+}
+
+#[tokio::test]
+async fn a_call_in_flight_that_does_not_succeed_becomes_a_key_of_the_reconciler_that_replaced_its_handler() {
+    let ends: [fn(Lease); 4] = [
+        drop,
+        Lease::put_back,
+        |lease| assert_eq!(lease.settle(retry(0, 0)), Settled::Enqueued),
+        |lease| assert_eq!(lease.settle(spent(0, Fate::DeadLetter)), Settled::Enqueued),
+    ];
+    for end in ends {
+        let (queue, workqueue) = by_object();
+        decide(&queue, HANDLER);
+        queue.offer(added("web", "a1", Cause::Live));
+        let (lease, _) = take(&queue);
+        decide(&queue, RECONCILER);
+        assert_eq!(workqueue.keys(), 0);
+
+        end(lease);
+
+        assert_eq!(keys(&workqueue), ["shop/web"]);
+        assert!(queue.take().is_none() && queue.stats().dead == 0);
+        assert_balanced(&queue);
+    }
+}
+
+#[tokio::test]
+async fn keys_are_held_while_no_reconciler_is_in_service() {
+    let (queue, workqueue) = by_object();
+    decide(&queue, RECONCILER);
+    offer_all(&queue, [added("web", "a1", Cause::Live), added("db", "a1", Cause::Live)]);
+    let work = workqueue.take().unwrap();
+
+    decide(&queue, HANDLER);
+    workqueue.add("own").unwrap();
+    drop(work);
+    queue.offer(updated("web", "a1", "a2", Cause::Live));
+    assert!(workqueue.take().is_none());
+    assert_eq!(workqueue.keys(), 3);
+    assert_eq!(deliver_all(&queue), ["web: a1>a2"]);
+
+    decide(&queue, RECONCILER);
+    assert_eq!(keys(&workqueue), ["shop/db", "own", "shop/web"]);
+
+    decide(&queue, HANDLER);
+    workqueue.add("left").unwrap();
+    workqueue.shut_down();
+    assert!(workqueue.get().await.is_none(), "a shutdown does not wait for a reconciler");
+    assert_eq!(workqueue.keys(), 1);
+}
+
+#[tokio::test]
+async fn a_component_with_both_gets_notifications_and_only_the_keys_that_it_adds() {
+    let (queue, workqueue) = by_object();
+    queue.decide(true, true);
+    queue.offer(added("web", "a1", Cause::Live));
+    workqueue.add("own").unwrap();
+
+    assert_eq!(deliver_all(&queue), ["web: +a1"]);
+    assert_eq!(keys(&workqueue), ["own"]);
+}
+
+#[tokio::test]
+async fn a_notification_whose_key_is_too_long_becomes_a_dead_letter() {
+    for decided in [true, false] {
+        let workqueue = workqueue(10);
+        let long = |_: &Source, _: &Change| vec![ObjectKey::new("shop", "p".repeat(2000).as_str())];
+        let queue = queue().with_keys(workqueue.clone(), long);
+        if decided {
+            decide(&queue, RECONCILER);
+        }
+        queue.offer(added("web", "a1", Cause::Live));
+        decide(&queue, RECONCILER);
+
+        let letters = queue.dead_letters().list();
+        assert_eq!((letters.len(), &*letters[0].object.key.name), (1, "web"));
+        assert_eq!((queue.stats().dead, workqueue.keys()), (1, 0));
+        assert_balanced(&queue);
+    }
+}
+
+/// A key that was enqueued counts as delivered, so an earlier dead letter of its object is withdrawn.
+#[tokio::test]
+async fn a_notification_that_became_a_key_withdraws_the_dead_letter_of_its_object() {
+    let (queue, _workqueue) = by_object();
+    decide(&queue, HANDLER);
+    queue.offer(added("web", "a1", Cause::Live));
+    take(&queue).0.settle(permanent());
+    assert_eq!(queue.stats().dead_letters, 1);
+
+    decide(&queue, RECONCILER);
+    queue.offer(updated("web", "a1", "a2", Cause::Live));
+    assert_eq!(queue.stats().dead_letters, 0);
+}
+
+#[tokio::test]
+async fn a_closed_queue_adds_no_keys() {
+    let (queue, workqueue) = by_object();
+    decide(&queue, RECONCILER);
+    queue.close();
+    queue.offer(added("web", "a1", Cause::Live));
+
+    assert_eq!((workqueue.keys(), queue.stats().discarded), (0, 1));
+}
