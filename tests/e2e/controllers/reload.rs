@@ -6,14 +6,13 @@ use informer::app::Report;
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::host::TestHost;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{keys, server};
 use crate::{configmaps::ConfigMaps, reload::replace};
 
-/// A plugin with one key that fails and is retried in an hour. With a capacity of one, there is no room for another
-/// key meanwhile.
+/// A plugin with one key that fails and is retried in an hour.
 fn stuck(enqueue: &str, capacity: usize) -> String {
     let source = guest("reconciles");
     format!(
@@ -50,7 +49,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Starts a host whose only key waits for an hour, while the delivery of another object waits for room.
+    /// Starts a host with one key that waits for an hour. The capacity does not keep the keys of other objects out.
     async fn stuck() -> Self {
         let server = server().await;
         let objects = ConfigMaps::at(&server.url()).await;
@@ -63,14 +62,14 @@ impl Stage {
         objects.create("stuck").await;
         host.lines.said("controller", "reconcile default/stuck attempt 1", "").await;
         objects.create("two").await;
-        host.until("a delivery that waits", |_| host.plugin("controller")["queue"]["in-flight"] == 1).await;
+        host.lines.said("controller", "reconcile default/two attempt 1", "").await;
+        host.until("one delayed key", |_| keys(&host, "controller")["keys"] == 1).await;
         Self { server, objects, host, directory }
     }
 
     async fn reload(&self, text: &str) -> Report {
         replace(&self.directory.path().join("informer.toml"), text.as_bytes());
         let reload = self.host.app().reload(None);
-        // A removal that waits for room never ends.
         tokio::time::timeout(Duration::from_secs(30), reload).await.unwrap().unwrap()
     }
 
@@ -86,7 +85,6 @@ async fn a_changed_workqueue_keeps_its_keys_and_a_changed_subscription_adds_othe
 
     let report = stage.reload(&file(&stuck("object", 10))).await;
     assert_eq!(report.changes[0].detail, "workqueue");
-    stage.host.lines.said("controller", "reconcile default/two attempt 1", "").await;
     let status = keys(&stage.host, "controller");
     assert_eq!((&status["delayed"], &status["capacity"]), (&1.into(), &10.into()), "{status:#}");
 
@@ -97,7 +95,7 @@ async fn a_changed_workqueue_keeps_its_keys_and_a_changed_subscription_adds_othe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_is_removed_while_its_delivery_waits_for_room() {
+async fn a_plugin_is_removed_while_its_key_is_delayed() {
     let stage = Stage::stuck().await;
     let source = guest("echo");
     let other = format!(
@@ -112,7 +110,7 @@ async fn a_plugin_is_removed_while_its_delivery_waits_for_room() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delivery_that_waits_for_room_goes_to_the_handler_of_a_new_version() {
+async fn keys_are_held_while_a_handler_replaces_the_reconciler() {
     let stage = Stage::stuck().await;
     let handles = tokio::task::block_in_place(|| {
         let (keys, calls) = (guest("reconciles"), guest("echo"));
@@ -120,7 +118,17 @@ async fn a_delivery_that_waits_for_room_goes_to_the_handler_of_a_new_version() {
     });
 
     stage.reload(&file(&handles)).await;
+    stage
+        .host
+        .until("the handler", |_| stage.host.plugin("controller")["exports"] == json!(["handler"]))
+        .await;
+    stage.objects.create("three").await;
+    stage.host.lines.said("controller", "add default/three ", "").await;
+    assert_eq!(keys(&stage.host, "controller")["keys"], 1);
 
-    stage.host.lines.said("controller", "add default/two ", "").await;
+    stage.reload(&file(&stuck("object", 1))).await;
+    stage.objects.create("four").await;
+    stage.host.lines.said("controller", "reconcile default/four attempt 1", "").await;
+    assert_eq!(keys(&stage.host, "controller")["keys"], 1, "the delayed key is still there");
     stage.end().await;
 }
