@@ -199,7 +199,7 @@ async fn explain_reports_the_key_of_the_object_in_the_workqueue_of_a_plugin() {
     );
     let text = host.explain(&[GVR, "default/web"]).await.stdout;
     for words in [
-        "  workqueue  controller  added      the key waits for a worker\n",
+        "  workqueue  controller  added     the key waits for a worker\n",
         "  the key, for call 2, after ",
         ": handler: failure 1 of default/web; again in 50.0ms\n",
         ": handler: failure 2 of default/web; the key is a dead letter until it is reconciled\n",
