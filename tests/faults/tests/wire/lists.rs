@@ -143,7 +143,7 @@ async fn answers_that_are_not_lists_are_reported_and_retried() {
     for (fault, expected) in [
         (Fault::table(), "a Table"),
         (Fault::body("text/html", "<!DOCTYPE html><html>Sign in</html>"), "HTML"),
-        (Fault::body("application/json", ""), "broke off"),
+        (Fault::body("application/json", ""), "in the middle of its answer"),
         (Fault::body("application/json", "null"), "no list"),
         (Fault::body("application/vnd.kubernetes.protobuf", "k8s\0\n\x0c\n\x02v1"), "not JSON"),
         (Fault::body("application/json", Status::of(500).to_json().to_string()), "500"),
