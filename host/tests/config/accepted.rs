@@ -58,10 +58,8 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     assert_eq!((on.resync, on.relist, on.initial), (None, Relist::Changed, Initial::Deliver));
 }
 
-#[test]
-fn every_key_has_an_effect() {
-    let config = good(
-        r#"
+/// Each key has another value than its default.
+const EVERY_KEY: &str = r#"
         [cluster]
         context = "dev"
         kubeconfig = "~/dev.yaml"
@@ -102,9 +100,11 @@ fn every_key_has_an_effect() {
         quarantine = { after = 0, min = "2s", max = "3s" }
         limits = { memory = "1GiB", deadline = "250ms", cpu = "200ms/s", host-calls = 0, instances = 2, log = 0, log-lines = 0, response = 4096, requests = 7, http-requests = 2, http-body = 8192, metric-series = 3 }
         grant = { read = ["v1/pods"], write = ["patch v1/pods @shop", "create v1/configmaps"], secrets = ["shop/*"], http = ["GET https://a.example.com"] }
-        "#,
-    );
+        "#;
 
+#[test]
+fn every_key_of_the_cluster_and_the_host_has_an_effect() {
+    let config = good(EVERY_KEY);
     let path = Some("/home/me/dev.yaml".into());
     assert_eq!(config.cluster.access, Access::Kubeconfig { path, context: Some("dev".to_owned()) });
     assert_eq!(config.cluster.page_size.map(u32::from), Some(100));
@@ -120,16 +120,22 @@ fn every_key_has_an_effect() {
     assert_eq!(config.host.trace, 500);
     assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/etc/informer/../cache")));
     assert_eq!(config.host.state_dir, StateDir::At("/home/me/state".into()));
+}
 
-    let watch = &config.watches[0];
+#[test]
+fn every_key_of_a_watch_has_an_effect() {
+    let watch = &good(EVERY_KEY).watches[0];
     assert_eq!(watch.namespaces, ["a", "b"]);
     assert_eq!(watch.labels, "app in (x,y)".parse().unwrap());
     assert_eq!(watch.fields, "spec.nodeName=node-1".parse().unwrap());
     assert_eq!(watch.resync, Some(Duration::from_secs(600)));
     assert!(watch.drop.is_empty());
     assert_eq!(watch.indexes["by-node"], "/spec/nodeName".parse().unwrap());
+}
 
-    let plugin = &config.plugins[0];
+#[test]
+fn every_key_of_the_queues_of_a_plugin_has_an_effect() {
+    let plugin = &good(EVERY_KEY).plugins[0];
     assert_eq!(plugin.source, Path::new("/opt/p.wasm"));
     assert_eq!(
         plugin.instance,
@@ -158,6 +164,11 @@ fn every_key_has_an_effect() {
     assert_eq!((backoff.min, backoff.max), (Duration::from_secs(1), Duration::from_secs(2)));
     assert_eq!((backoff.factor.to_string(), backoff.jitter.to_string()), ("1.5".into(), "0".into()));
     assert_eq!((*attempts, *budget, *on_exhausted), (None, None, Fate::Drop));
+}
+
+#[test]
+fn every_limit_of_a_plugin_has_an_effect() {
+    let plugin = &good(EVERY_KEY).plugins[0];
     let calls = informer_runtime::Limits {
         memory_bytes: 1 << 30,
         deadline: Duration::from_millis(250),
@@ -173,6 +184,11 @@ fn every_key_has_an_effect() {
     };
     let limits = Limits { calls, instances: NonZeroUsize::new(2) };
     assert_eq!(plugin.limits, limits);
+}
+
+#[test]
+fn every_grant_of_a_plugin_has_an_effect() {
+    let plugin = &good(EVERY_KEY).plugins[0];
     assert_eq!(
         plugin.grants.read,
         Some(["v1/pods @a,b".parse::<ReadGrant>().unwrap()].into_iter().collect()),
@@ -184,7 +200,11 @@ fn every_key_has_an_effect() {
     assert!(plugin.grants.secrets.contain_all(Some("shop")) && !plugin.grants.secrets.contain_all(None));
     let http: Vec<String> = plugin.grants.http.iter().flatten().map(ToString::to_string).collect();
     assert_eq!(http, ["GET https://a.example.com:443/"]);
-    let on = &plugin.subscriptions[0];
+}
+
+#[test]
+fn every_key_of_a_subscription_has_an_effect() {
+    let on = &good(EVERY_KEY).plugins[0].subscriptions[0];
     assert_eq!(on.events, Events { add: false, update: true, delete: false });
     assert_eq!(
         (on.labels.to_string(), on.fields.to_string()),

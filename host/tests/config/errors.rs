@@ -407,6 +407,10 @@ log-lines = -1
 33:13: plugin.hello.limits.log-lines: -1 is out of range; write a whole number from 0 to 4294967295
 "#
     );
+}
+
+#[test]
+fn a_number_of_the_workqueue_out_of_range_is_refused_with_the_range() {
     assert_eq!(
         plugin_problems(
             r#"enqueue = "owner"
@@ -432,6 +436,10 @@ delay = "1s"
 19:1: plugin.hello.workqueue.delay: unknown key; known are `workers`, `capacity`, `attempts`, `min`, `max`, `qps`, `burst`
 "#
     );
+}
+
+#[test]
+fn a_longest_wait_below_the_shortest_is_refused() {
     assert_eq!(
         plugin_problems("[plugin.workqueue]\nmin = \"1m\"\nmax = \"1s\"\n"),
         "12:7: plugin.hello.workqueue.max: `max` is shorter than `min`; lower `min` or raise `max`\n"

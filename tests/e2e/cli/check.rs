@@ -25,7 +25,7 @@ fn configuration(server: &str, gvr: &str, component: &str) -> String {
     )
 }
 
-const NOBODY: &str = "http://127.0.0.1:1";
+const CLOSED_PORT: &str = "http://127.0.0.1:1";
 
 const MISTAKES: &str = "\
 [[watch]]
@@ -71,7 +71,7 @@ async fn the_json_output_is_one_object_with_every_problem() {
 
 #[tokio::test]
 async fn a_valid_file_is_reported_as_valid_without_a_cluster() {
-    let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "echo"));
+    let (_directory, path) = file(&configuration(CLOSED_PORT, "v1/configmaps", "echo"));
     let path = path.to_str().unwrap();
 
     let checked = informer(&["check", "--config", path]).await;
@@ -81,7 +81,7 @@ async fn a_valid_file_is_reported_as_valid_without_a_cluster() {
 
 #[tokio::test]
 async fn a_missing_component_is_reported_unless_only_the_file_is_checked() {
-    let missing = configuration(NOBODY, "v1/configmaps", "echo").replace("echo.wasm", "nothing.wasm");
+    let missing = configuration(CLOSED_PORT, "v1/configmaps", "echo").replace("echo.wasm", "nothing.wasm");
     let (_directory, path) = file(&missing);
     let path = path.to_str().unwrap();
 
@@ -95,7 +95,7 @@ async fn a_missing_component_is_reported_unless_only_the_file_is_checked() {
 
 #[tokio::test]
 async fn a_component_that_needs_more_than_its_grants_is_reported_before_it_runs() {
-    let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "reader"));
+    let (_directory, path) = file(&configuration(CLOSED_PORT, "v1/configmaps", "reader"));
 
     let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
 
@@ -130,7 +130,7 @@ async fn a_resource_that_the_cluster_does_not_serve_is_reported_before_it_is_wat
 
 #[tokio::test]
 async fn a_cluster_that_is_down_is_reported_at_once() {
-    let (_directory, path) = file(&configuration(NOBODY, "v1/configmaps", "echo"));
+    let (_directory, path) = file(&configuration(CLOSED_PORT, "v1/configmaps", "echo"));
 
     let checked = informer(&["check", "--cluster", "--config", path.to_str().unwrap()]).await;
 
@@ -138,7 +138,7 @@ async fn a_cluster_that_is_down_is_reported_at_once() {
     assert_eq!(
         checked.stdout,
         format!(
-            "watch v1/configmaps: cannot look up v1/configmaps: the API server at {NOBODY} \
+            "watch v1/configmaps: cannot look up v1/configmaps: the API server at {CLOSED_PORT} \
              cannot be reached: Connection refused (os error 111) (GET /api/v1); is it running?\n"
         )
     );
@@ -146,7 +146,7 @@ async fn a_cluster_that_is_down_is_reported_at_once() {
 
 #[tokio::test]
 async fn the_selector_that_all_subscriptions_share_is_reported() {
-    let text = configuration(NOBODY, "v1/configmaps", "echo") + "labels = \"app=web\"\n";
+    let text = configuration(CLOSED_PORT, "v1/configmaps", "echo") + "labels = \"app=web\"\n";
     let (_directory, path) = file(&text);
     let path = path.to_str().unwrap();
 

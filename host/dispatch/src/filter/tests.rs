@@ -169,7 +169,7 @@ fn changed_counts_an_update_only_if_the_value_at_a_pointer_differs() {
     assert_eq!(spec.filter.stats().suppressed.changed, 1);
 }
 
-/// D-5: what the subscription asked to hear again, it hears.
+/// A resync or a relist that the subscription wants is delivered, although no field changed (D-5).
 #[test]
 fn changed_is_not_asked_of_an_update_that_brings_no_new_state() {
     let changed = vec!["/spec".parse().unwrap()];
@@ -234,7 +234,7 @@ fn an_expression_about_changes_sees_the_verb_that_the_selectors_mapped() {
     assert_eq!(subscription.hears(update(&into, &out), Cause::Live), ["-a2"]);
 }
 
-/// D-9.
+/// An expression that cannot be evaluated lets the notification pass (D-9).
 #[test]
 fn an_expression_without_an_answer_withholds_nothing_and_says_why() {
     let subscription = Subscription::when("object.spec.n > 2");

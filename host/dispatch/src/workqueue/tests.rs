@@ -1,4 +1,4 @@
-//! W-1 to W-15, and scenarios 119 to 125 of client-go's tests.
+//! The promises of the workqueue (W-1 to W-15), and scenarios 119 to 125 of client-go's tests.
 
 mod adding;
 mod delaying;

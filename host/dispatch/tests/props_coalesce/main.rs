@@ -1,5 +1,5 @@
 //! Random real histories of several objects, delivered with random interruptions and failures: whatever happens,
-//! what the handler sees of each object keeps the contract (`design.md` section 4, points 1 to 4).
+//! what the handler sees of each object keeps the contract of handlers: eventual consistency, order, at-least-once delivery and merging.
 //!
 //! `by_hand` takes and settles itself, so that every interleaving of offers and settlements can occur;
 //! `dispatched` lets a dispatcher with several workers do it.

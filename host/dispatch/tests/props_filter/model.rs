@@ -165,7 +165,8 @@ impl NotificationSink for Belief {
             Change::Added { .. } => !known || cause == Cause::Replay || !self.wish.events.delete,
             // What was there at the start, or what came, may have been left out.
             Change::Updated { .. } => known || !self.wish.hears_of_all(),
-            // D-11: of what was never told, if its last state matches; or of what was left out at the start.
+            // The handler may receive the deletion of an object that it never saw: if the last state matches (D-11), or if
+            // the object was left out of the initial list.
             Change::Deleted { ref object, .. } => {
                 known || !self.wish.hears_of_all() || self.wish.wants(State::of(object))
             }

@@ -14,10 +14,10 @@ const MIN: Duration = Duration::from_millis(5);
 /// client-go's default (W-9): a key that cannot be reconciled costs one call in a quarter of an hour.
 const MAX: Duration = Duration::from_secs(1000);
 
-/// client-go's default (W-9).
+/// The sustained rate of retries is client-go's default (W-9).
 const QPS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
-/// client-go's default (W-9).
+/// The burst of retries is client-go's default (W-9).
 const BURST: NonZeroU32 = NonZeroU32::new(100).unwrap();
 
 /// The queue of keys of a plugin that reconciles.

@@ -61,9 +61,8 @@ http-body = "1023B"
     );
 }
 
-#[test]
-fn a_value_above_its_bounds_is_refused_with_the_most() {
-    let text = r#"[cluster]
+/// Each value is just above its bound.
+const TOO_LARGE: &str = r#"[cluster]
 idle-watch-timeout = "25h"
 [host]
 shutdown-timeout = "61m"
@@ -103,9 +102,9 @@ http-requests = 1025
 http-body = "1025MiB"
 instances = 257
 "#;
-    assert_eq!(
-        problems(text),
-        r#"2:22: cluster.idle-watch-timeout: "25h" is too large; write at most "24h"
+
+/// The problems of [`TOO_LARGE`].
+const AT_MOST: &str = r#"2:22: cluster.idle-watch-timeout: "25h" is too large; write at most "24h"
 4:20: host.shutdown-timeout: "1h1m" is too large; write at most "1h"
 5:18: host.component-size: "1025MiB" is too large; write at most "1GiB"
 8:10: watch[0].resync: "169h" is too large; write at most "168h"
@@ -129,8 +128,11 @@ instances = 257
 37:17: plugin.a.limits.http-requests: 1025 is too large; write at most 1024
 38:13: plugin.a.limits.http-body: "1025MiB" is too large; write at most "1GiB"
 39:13: plugin.a.limits.instances: 257 is too large; write at most 256
-"#
-    );
+"#;
+
+#[test]
+fn a_value_above_its_bounds_is_refused_with_the_most() {
+    assert_eq!(problems(TOO_LARGE), AT_MOST);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub struct Options {
     #[arg(long, value_enum, value_delimiter = ',',
         default_values_t = [SubjectName::Informer, SubjectName::KubeDynamic, SubjectName::KubeTyped])]
     pub subjects: Vec<SubjectName>,
-    /// Whether all subjects drop or keep `metadata.managedFields`.
+    /// What all subjects do with `metadata.managedFields`: drop or keep.
     #[arg(long, value_enum, default_value_t = ManagedFields::Drop)]
     pub managed_fields: ManagedFields,
     /// Largest number of events in flight; never more than there are pods.

@@ -49,7 +49,6 @@ fn each_rule_has_one_row() {
 }
 
 #[test]
-#[ignore = "the clean-up is under way"]
 fn every_rule_is_cited_by_a_test() {
     let mut cited = BTreeSet::new();
     for file in files().into_iter().filter(|file| file.is("rs") || file.is("go")) {
@@ -68,7 +67,6 @@ fn every_rule_is_cited_by_a_test() {
 }
 
 #[test]
-#[ignore = "the clean-up is under way"]
 fn a_comment_is_a_sentence_before_it_is_a_code() {
     let mut problems = Vec::new();
     for file in files() {

@@ -65,7 +65,6 @@ fn modules_are_named_by_their_file() {
 }
 
 #[test]
-#[ignore = "the clean-up is under way"]
 fn the_methods_of_a_type_are_in_at_most_two_files() {
     let mut problems = Vec::new();
     for directory in CRATES {
@@ -125,7 +124,6 @@ fn token_buckets_backoffs_and_histograms_are_those_of_types() {
 }
 
 #[test]
-#[ignore = "the clean-up is under way"]
 fn names_of_tests_have_no_codes() {
     let mut problems = Vec::new();
     for file in rust_files("") {

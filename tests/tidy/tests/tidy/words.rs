@@ -5,7 +5,6 @@ use informer_tidy::{prose, tree};
 use crate::{is_ours, none_of};
 
 #[test]
-#[ignore = "the clean-up is under way"]
 fn prose_is_plain() {
     let mut problems = Vec::new();
     for file in tree::read("", &["rs", "md", "wit", "toml"]).unwrap().into_iter().filter(is_ours) {
@@ -21,7 +20,6 @@ fn prose_is_plain() {
 
 /// Issues of other projects are written with the project: `kubernetes#140890`.
 #[test]
-#[ignore = "the clean-up is under way"]
 fn prose_refers_to_no_issue_of_ours_and_to_no_document_outside() {
     let mut problems = Vec::new();
     for file in tree::read("", &["rs", "md", "wit", "toml"]).unwrap().into_iter().filter(is_ours) {

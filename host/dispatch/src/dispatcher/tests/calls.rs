@@ -30,7 +30,7 @@ async fn notifications_that_arrive_during_a_call_merge_and_are_delivered_after_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_lets_the_call_in_hand_finish_and_starts_no_other() {
+async fn a_pause_lets_the_call_in_flight_finish_and_starts_no_other() {
     let handler = Handler::new(|_| slow(10));
     let Running { queue, handle, .. } = run(1, &handler);
     queue.offer(added("a", "a1", Cause::Live));

@@ -130,7 +130,7 @@ fn endless(cut: &Arc<AtomicBool>) -> Arc<impl EventHandler + use<>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelling_drops_the_call_in_hand_and_keeps_its_notification_in_the_queue() {
+async fn cancelling_drops_the_call_in_flight_and_keeps_its_notification_in_the_queue() {
     let cut = Arc::new(AtomicBool::new(false));
     let Running { queue, handle, shutdown } = run(2, &endless(&cut));
     queue.offer(added("web", "a1", Cause::Live));

@@ -1,4 +1,4 @@
-//! P-21, for each kind of condition on objects.
+//! Objects that enter or leave a filter become additions and deletions, for each kind of condition (P-21).
 
 use super::*;
 
@@ -66,7 +66,7 @@ fn a_subscriber_that_saw_an_object_receives_its_deletion() {
     assert_eq!(subscription.hears(delete(&last), Cause::Live), NOTHING, "told once");
 }
 
-/// D-11: the cache tells it, and it would have been let in.
+/// The cache may report a deletion that it found by a list; the handler receives it if the last state matches (D-11).
 #[test]
 fn the_deletion_of_an_object_that_was_never_seen_passes_if_it_matches() {
     let subscription = Subscription::when("object.spec.n > 2");
@@ -75,7 +75,7 @@ fn the_deletion_of_an_object_that_was_never_seen_passes_if_it_matches() {
     assert_eq!(subscription.hears(delete(&state("a1", "web", "1")), Cause::Live), NOTHING);
 }
 
-/// C-11: an addition that the filter made is never part of the initial list.
+/// An addition that the filter made is never part of the initial list (C-11).
 #[test]
 fn an_update_that_lets_an_object_in_is_not_initial() {
     let subscription = Subscription::when("object.spec.n > 2");
@@ -85,7 +85,7 @@ fn an_update_that_lets_an_object_in_is_not_initial() {
     assert_eq!(subscription.hears(update(&out, &into), Cause::Initial), ["+a2 relist"]);
 }
 
-/// D-6: a deletion and an addition, each judged by itself.
+/// An object that replaces another one of its name is a deletion and an addition, and each is filtered alone (D-6).
 #[test]
 fn another_object_of_the_name_is_judged_anew() {
     let subscription = Subscription::when("object.spec.n > 2");

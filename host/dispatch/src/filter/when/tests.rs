@@ -89,8 +89,8 @@ fn a_text_that_is_no_condition_is_refused_with_its_place_and_a_remedy() {
         "unknown variable `objekt`, at 2:3 of the expression; known are `object`, `old`, `event` and `cause`"
     );
     assert_eq!(
-        refused("'\u{e9}' == nobody"),
-        "unknown variable `nobody`, at 1:8 of the expression; known are `object`, `old`, `event` and `cause`"
+        refused("'\u{e9}' == absent"),
+        "unknown variable `absent`, at 1:8 of the expression; known are `object`, `old`, `event` and `cause`"
     );
     assert!(refused("object.l.exists(x, y == 1)").starts_with("unknown variable `y`, at 1:20"));
     assert!(refused("object.l.exists(x, x == 1) && x").starts_with("unknown variable `x`, at 1:31"));
@@ -233,7 +233,7 @@ fn loops_in_loops_look_at_objects_of_a_thousand_entries_at_most() {
     assert_eq!(asked(nested, &list(1001)), Err(WhenError::TooManyEntries(1001)));
 }
 
-/// D-9, and nothing of the object gets into the logs: it may be a Secret.
+/// The error is logged (D-9), so it holds no value of the object, which may be a Secret.
 #[test]
 fn an_error_names_keys_of_the_expression_and_no_value_of_the_object() {
     let body = r#"{"data":{"secret":"hunter2","list":["hunter2"]}}"#;

@@ -71,7 +71,7 @@ async fn newer_state_that_comes_after_the_floor_is_tried_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn newer_state_that_came_while_the_older_was_in_hand_waits_for_the_floor_only() {
+async fn newer_state_that_arrives_while_the_older_is_in_flight_waits_for_the_floor_only() {
     let queue = queue();
     queue.offer(updated("web", "a1", "a2", Cause::Live));
     let (lease, _) = take(&queue);

@@ -147,7 +147,7 @@ async fn a_retry_that_is_due_during_a_pause_waits_for_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_quiet_when_nothing_is_in_hand_and_nothing_is_due_in_time() {
+async fn the_queue_is_quiet_when_nothing_is_in_flight_and_nothing_is_due_in_time() {
     let queue = queue();
     let later = |seconds| now() + Duration::from_secs(seconds);
     assert!(poll!(pin!(queue.quiet(later(9)))).is_ready(), "nothing was offered");

@@ -92,7 +92,7 @@ fn a_bounded_limiter_never_waits_longer_than_its_bound() {
     assert_eq!(waits(&mut limiter, "one", 1), [1]);
 }
 
-/// Scenario 124, W-9.
+/// client-go's bucket limiter behaves like this (scenario 124, W-9).
 #[test]
 fn the_bucket_lets_a_burst_through_and_then_its_rate_and_is_full_again_after_a_while() {
     let mut limiter = BucketRateLimiter::new(10.0, NonZeroU32::new(3).unwrap());

@@ -1,4 +1,4 @@
-//! What W-14 measures.
+//! The counters and durations of the workqueue (W-14).
 
 use super::*;
 
@@ -42,7 +42,7 @@ async fn a_retry_is_counted_and_its_latency_begins_when_it_is_due() {
     assert_eq!((queue.stats().retries, queue.stats().adds), (2, 1));
     drain(&queue);
 
-    // Nobody looked at the moment itself.
+    // No worker looked at the moment when the key was due.
     after(110).await;
     let work = queue.take().unwrap();
     assert_eq!(work.waited(), Duration::from_millis(100));

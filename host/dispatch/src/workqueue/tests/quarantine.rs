@@ -28,7 +28,7 @@ fn add(queue: &RateLimitingQueue, keys: &[&str]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_so_many_traps_keys_wait_but_for_a_probe_and_none_is_held_against_its_key() {
+async fn after_a_row_of_traps_keys_wait_for_a_probe_and_their_attempts_do_not_count() {
     let queue = quarantining(3);
     let reconciler = Scripted::new((0..4).map(|_| fails(FailureKind::Trap)));
     add(&queue, &["a", "b", "c", "d"]);

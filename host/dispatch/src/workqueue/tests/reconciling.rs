@@ -275,7 +275,7 @@ async fn a_dropped_handle_ends_the_workers_and_the_keys_stay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn how_calls_are_made_can_change_and_the_call_in_hand_ends_as_it_was_begun() {
+async fn a_changed_configuration_applies_to_later_calls_and_not_to_the_call_in_flight() {
     let queue = queue(10);
     let failures = std::iter::repeat_with(failed).take(4);
     let reconciler = Arc::new(Scripted {
