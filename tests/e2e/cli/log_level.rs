@@ -99,7 +99,7 @@ async fn the_log_level_of_the_command_line_wins_over_a_changed_file() {
     fs::write(&path, configuration("off")).unwrap();
 
     let line = host.logged("[host] log").await;
-    assert!(line.contains("key [host] log: needs-restart: --log or INFORMER_LOG wins over it"), "{line}");
+    assert!(line.contains("key [host] log: needs restart: --log or INFORMER_LOG overrides it"), "{line}");
     host.signal("TERM").await;
     host.logged("informer::app: stopped").await;
     assert_eq!(host.ended(PATIENCE).await.code(), Some(0));

@@ -169,7 +169,7 @@ async fn a_process_without_a_home_directory_warns_that_it_stores_nothing() {
 
     let mut running = Running::start_without_home(&["run", "--config", path.to_str().unwrap()]).await;
 
-    let line = running.logged("says where the state is kept: what plugins keep, and dead letters, end").await;
-    assert!(line.contains(" WARN ") && line.contains("write state-dir, or \"off\" there"), "{line}");
+    let line = running.logged("names a directory for the state: key-values and dead letters end").await;
+    assert!(line.contains(" WARN ") && line.contains("set state-dir, or set it to \"off\""), "{line}");
     running.stop().await;
 }
