@@ -6,7 +6,7 @@
 //! 4. [`Config`] is what the rest of the host sees. Two configurations of the same meaning are equal, so that a reload
 //!    finds what changed.
 //!
-//! [`example`] and [`schema`] follow from the tables, too. To add a key, add it to the table of its section, and its field
+//! The annotated file (`example`) and the JSON Schema (`schema`) follow from the tables, too. To add a key, add it to the table of its section, and its field
 //! to the struct that the section fills.
 //!
 //! Every problem is reported at once, each with line, column and what would be right. Reading a text opens no connection

@@ -22,7 +22,7 @@ use worker::Worker;
 /// Takes deliveries from a [`Queue`], makes the calls, and settles them.
 ///
 /// # Promises
-/// A notification is delivered once the handler acknowledged it. A failed call is retried as [`RetryConfig`] defines, or as part
+/// A notification is delivered once the handler acknowledged it. A failed call is retried as [`RetryConfig`](crate::RetryConfig) defines, or as part
 /// of newer state of its object; then the notification becomes a dead letter. A panic of the handler fails its own call
 /// ([`FailureKind::Host`](informer_types::FailureKind::Host)) and has no other effect.
 #[derive(Debug)]

@@ -5,11 +5,11 @@
 //!
 //! - `INTERFACES`: the WIT interfaces that it serves, with the grant that a plugin needs and the function that links them;
 //! - `Calls`: the type that implements these interfaces for one call of the guest;
-//! - what it keeps for an instance or for a call, in a file of its own: [`Guest`](crate::guest::Guest) owns one field of it;
-//! - its counters, which [`Counters`](crate::counters::Counters) collects;
+//! - what it keeps for an instance or for a call, in a file of its own: `Guest` owns one field of it;
+//! - its counters, which `Counters` collects;
 //! - its tests.
 //!
-//! To add one, write the folder and add it to [`ALL`].
+//! To add one, write the folder and add it to `ALL`.
 
 pub(crate) mod answer;
 pub(crate) mod client;

@@ -25,7 +25,7 @@ pub struct Watch {
     pub labels: LabelSelector,
     /// Applied by the server, which supports some fields of each resource; empty selects everything.
     pub fields: FieldSelector,
-    /// The resync period of subscriptions without one of their own, at least [`LEAST_RESYNC`]; `None` means never.
+    /// The resync period of subscriptions without one of their own, at least `LEAST_RESYNC`; `None` means never.
     pub resync: Option<Duration>,
     /// What is removed from every object before it is kept; never what an informer itself needs.
     pub drop: Vec<Pointer>,

@@ -6,7 +6,7 @@ use informer_types::Histogram;
 
 use crate::keyed::{Quarantine, Stands};
 
-/// The state of a workqueue at one moment. The fields of [`Counts`] can be read from it directly.
+/// The state of a workqueue at one moment. The fields of `Counts` can be read from it directly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkqueueStats {
     /// Keys that are ready for a worker (W-6).

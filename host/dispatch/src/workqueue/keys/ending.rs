@@ -18,7 +18,7 @@ use crate::{
 pub enum Failed {
     /// The key is handed out again after its backoff.
     Retrying,
-    /// The key is kept as a [`DroppedKey`](crate::workqueue::DroppedKey) until a later call for it succeeds, an operator drops
+    /// The key is kept as a [`DroppedKey`] until a later call for it succeeds, an operator drops
     /// it, or newer ones evict it.
     GivenUp,
     /// The plugin is in quarantine. The key stays in the queue as if the call had not been made.
