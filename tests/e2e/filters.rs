@@ -125,6 +125,27 @@ async fn an_object_that_starts_to_match_is_added_and_an_object_that_stops_matchi
     host.stop().await;
 }
 
+/// Changes the Deployments step by step. Before each step, every subscriber of the previous change has received it, so that
+/// two changes never merge.
+async fn change_and_receive(deployments: &Deployments, host: &TestHost) {
+    let receive = |plugins: &'static [&'static str], line: &'static str| async move {
+        for plugin in plugins {
+            host.lines.said(plugin, line, "").await;
+        }
+    };
+
+    deployments.patch("web", json!({"metadata": {"labels": {"round": "1"}}})).await;
+    receive(&["all", "labels", "fields", "broken"], "update default/web").await;
+    deployments.create("db", 2).await;
+    receive(&["all", "changed", "broken", "grown"], "add default/db").await;
+    deployments.scale("db", 1).await;
+    receive(&["all", "changed", "broken"], "update default/db").await;
+    receive(&["fields"], "add default/db").await;
+    deployments.delete("db").await;
+    receive(&["all", "fields", "changed", "broken", "grown"], "delete default/db").await;
+    deployments.create("marker", 1).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_subscription_has_its_own_filter_on_one_watch() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
@@ -139,26 +160,7 @@ async fn each_subscription_has_its_own_filter_on_one_watch() {
         ("grown", "when = \"old == null || object.spec.replicas > old.spec.replicas\""),
     ];
     let host = start(&server, &filters).await;
-    // Every subscriber that receives a change has received it before the next change, so the two cannot merge.
-    let receive = |plugins: &'static [&'static str], line: &'static str| {
-        let host = &host;
-        async move {
-            for plugin in plugins {
-                host.lines.said(plugin, line, "").await;
-            }
-        }
-    };
-
-    deployments.patch("web", json!({"metadata": {"labels": {"round": "1"}}})).await;
-    receive(&["all", "labels", "fields", "broken"], "update default/web").await;
-    deployments.create("db", 2).await;
-    receive(&["all", "changed", "broken", "grown"], "add default/db").await;
-    deployments.scale("db", 1).await;
-    receive(&["all", "changed", "broken"], "update default/db").await;
-    receive(&["fields"], "add default/db").await;
-    deployments.delete("db").await;
-    receive(&["all", "fields", "changed", "broken", "grown"], "delete default/db").await;
-    deployments.create("marker", 1).await;
+    change_and_receive(&deployments, &host).await;
     for (plugin, _) in filters {
         host.lines.said(plugin, "add default/marker", "").await;
     }

@@ -70,46 +70,17 @@ async fn every_metric_is_well_formed_documented_and_served() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     ConfigMaps::at(&server.url()).await.create("something").await;
     let plugin = |name: &str, kind: &str| {
-        format!(
-            r#"
-            [[plugin]]
-            name = "{name}"
-            source = {source:?}
-            on = [{{ watch = "v1/configmaps" }}]
-            config = {{ values = [["{kind}", "seen", 2.0], ["histogram", "took_seconds", 0.3]] }}
-            "#,
-            source = guest("gauger"),
-        )
+        let values = format!("[[\"{kind}\", \"seen\", 2.0], [\"histogram\", \"took_seconds\", 0.3]]");
+        let lines = format!("[plugin.config]\nvalues = {values}");
+        plugin(name, &guest("gauger"), "v1/configmaps", &lines)
     };
-    let toml = format!(
-        "[[watch]]\ngvr = \"v1/configmaps\"\n{}{}",
-        plugin("one", "counter"),
-        plugin("other", "gauge")
-    );
+    let toml = watch("v1/configmaps") + &plugin("one", "counter") + &plugin("other", "gauge");
     let host = TestHost::start(&server.url(), &toml).await.unwrap();
     host.synced().await;
 
     let families = parse(&host.metrics());
 
-    let rows = DOCUMENTED.lines().filter_map(|line| line.strip_prefix("| `"));
-    let documented: BTreeMap<&str, Vec<&str>> = rows
-        .map(|row| row.split_once("` | ").unwrap())
-        .map(|(name, rest)| (name, rest.trim_end_matches(" |").split(" | ").collect()))
-        .collect();
-    for (name, family) in families.iter().filter(|(name, _)| !name.starts_with("informer_plugin_")) {
-        let row = documented.get(name.as_str()).unwrap_or_else(|| panic!("{name} is not in METRICS.md"));
-        assert_eq!((row[0], row[2]), (family.kind.as_str(), family.help.as_str()), "{name}");
-        for series in family.samples.keys() {
-            for label in row[1].split(", ") {
-                assert!(series.contains(&format!("{label}=\"")), "{series} without {label}");
-            }
-        }
-    }
-    let served: BTreeSet<&str> = families.keys().map(String::as_str).collect();
-    let missing: Vec<_> =
-        documented.keys().filter(|name| !served.contains(*name) && !LATER.contains(name)).collect();
-    assert!(missing.is_empty(), "documented and not served: {missing:?}");
-
+    assert_documented(&families);
     let sample = |family: &str, series: &str| families[family].samples[series];
     assert_eq!(sample("informer_cache_synced", r#"informer_cache_synced{watch="v1/configmaps"}"#), 1.0);
     let calls = sample("informer_runtime_calls", r#"informer_runtime_calls_total{plugin="one"}"#);
@@ -132,6 +103,28 @@ async fn every_metric_is_well_formed_documented_and_served() {
     let buckets = families["informer_plugin_took_seconds"].samples.keys();
     assert!(buckets.clone().any(|series| series.contains(r#"le="+Inf""#)), "{buckets:?}");
     host.stop().await;
+}
+
+/// Each family has a row in METRICS.md with its kind, its labels and its help, and each row has a family.
+fn assert_documented(families: &BTreeMap<String, Family>) {
+    let rows = DOCUMENTED.lines().filter_map(|line| line.strip_prefix("| `"));
+    let documented: BTreeMap<&str, Vec<&str>> = rows
+        .map(|row| row.split_once("` | ").unwrap())
+        .map(|(name, rest)| (name, rest.trim_end_matches(" |").split(" | ").collect()))
+        .collect();
+    for (name, family) in families.iter().filter(|(name, _)| !name.starts_with("informer_plugin_")) {
+        let row = documented.get(name.as_str()).unwrap_or_else(|| panic!("{name} is not in METRICS.md"));
+        assert_eq!((row[0], row[2]), (family.kind.as_str(), family.help.as_str()), "{name}");
+        for series in family.samples.keys() {
+            for label in row[1].split(", ") {
+                assert!(series.contains(&format!("{label}=\"")), "{series} without {label}");
+            }
+        }
+    }
+    let served: BTreeSet<&str> = families.keys().map(String::as_str).collect();
+    let missing: Vec<_> =
+        documented.keys().filter(|name| !served.contains(*name) && !LATER.contains(name)).collect();
+    assert!(missing.is_empty(), "documented and not served: {missing:?}");
 }
 
 /// The parsed answer of the admin endpoint.

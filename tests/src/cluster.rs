@@ -15,6 +15,7 @@ use kube::{Client, Config, config::Kubeconfig};
 use tokio::time::{self, Instant};
 
 mod build;
+mod options;
 pub(crate) mod port;
 mod process;
 mod program;
@@ -22,6 +23,7 @@ mod site;
 mod user;
 
 pub use build::{Unavailable, kubectl, oracle};
+pub use options::Options;
 pub use user::User;
 
 use process::{POLL, Process};
@@ -29,21 +31,6 @@ use site::Site;
 
 /// The timeout of one request for the readiness of the server.
 const ASK_WITHIN: Duration = Duration::from_secs(2);
-
-/// Options of a [`RealCluster`].
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// If true, the default, the API server serves lists and watches from memory; otherwise from etcd.
-    ///
-    /// Without the watch cache a compaction has an effect at once: a watch from an older version gets status 410.
-    pub watch_cache: bool,
-    /// Whether kube-controller-manager runs too, so that deployments create pods. Defaults to false.
-    pub controllers: bool,
-    /// More flags for kube-apiserver, such as `--feature-gates=ShardedListAndWatch=true`. The last of two equal flags wins.
-    pub apiserver_flags: Vec<String>,
-    /// The longest time until the API server is ready, at every start.
-    pub ready_within: Duration,
-}
 
 /// A running cluster. Dropping it kills its processes and removes its directory, also during a panic of a test.
 #[derive(Debug)]
@@ -55,20 +42,6 @@ pub struct RealCluster {
     certificate_authority: Vec<u8>,
     options: Options,
     site: Site,
-}
-
-// === impl Options ===
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            watch_cache: true,
-            controllers: false,
-            apiserver_flags: Vec::new(),
-            // A single start takes 4 to 8 s. Several clusters start at a time on the two cores of a build machine.
-            ready_within: Duration::from_secs(120),
-        }
-    }
 }
 
 // === impl RealCluster ===

@@ -7,36 +7,20 @@ use std::{io, net::SocketAddr, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio_util::{
-    sync::CancellationToken,
-    task::{AbortOnDropHandle, TaskTracker},
-};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 mod acceptor;
 mod connection;
 mod counters;
+mod mode;
 
 pub use counters::Counts;
+pub use mode::Mode;
 
 use crate::cluster::port::ReservedPort;
 use acceptor::Acceptor;
 use counters::Counters;
-
-/// How the proxy treats connections until the mode changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Forwards all bytes.
-    Pass,
-    /// Accepts connections, keeps all of them open, and forwards nothing in either direction. The kernel's buffers
-    /// hold the bytes. A later mode continues where this mode stopped. Bytes that were read just before may still
-    /// arrive.
-    Stall,
-    /// Refuses new connections (`ECONNREFUSED`). Open connections work.
-    Refuse,
-    /// Forwards, and resets each connection after this many bytes to its client, counted from the moment when the
-    /// mode was set. Bytes for which the client had no buffer are lost with the connection.
-    CutAfter(u64),
-}
+use mode::{Generation, Setting};
 
 /// A proxy on its own loopback port in front of one server. Dropping it ends all its connections.
 ///
@@ -50,20 +34,6 @@ pub struct FaultProxy {
     counters: Arc<Counters>,
     stop: CancellationToken,
     _acceptor: AbortOnDropHandle<()>,
-}
-
-/// A mode with a number, so that setting the same mode again counts as a change.
-#[derive(Clone, Copy, Debug)]
-struct Setting {
-    number: u64,
-    mode: Mode,
-}
-
-/// The connections that one [`FaultProxy::cut`] ends.
-#[derive(Clone, Debug)]
-struct Generation {
-    cut: CancellationToken,
-    connections: TaskTracker,
 }
 
 // === impl FaultProxy ===
@@ -146,14 +116,6 @@ impl FaultProxy {
 impl Drop for FaultProxy {
     fn drop(&mut self) {
         self.stop.cancel();
-    }
-}
-
-// === impl Generation ===
-
-impl Generation {
-    fn new(stop: &CancellationToken) -> Self {
-        Self { cut: stop.child_token(), connections: TaskTracker::new() }
     }
 }
 

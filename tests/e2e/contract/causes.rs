@@ -4,7 +4,7 @@
 
 use super::{
     Stage,
-    witness::{WITNESS, calls, story, wait_for_calls},
+    witness::{Call, WITNESS, calls, story, wait_for_calls},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -16,8 +16,7 @@ async fn each_call_has_the_right_cause() {
     }
     let host = stage.host(WITNESS, "", "").await;
     host.synced().await;
-    let mut initial = story(&host, "");
-    initial.sort();
+    let initial = sorted(&story(&host, ""));
     assert_eq!(
         initial,
         ["add changed initial", "add deleted initial", "add kept initial", "add recreated initial"]
@@ -46,10 +45,8 @@ async fn each_call_has_the_right_cause() {
     // A marker object: everything that the relist delivers comes before it.
     objects.create("end").await;
     wait_for_calls(&host, 13).await;
-    let mut relist = story(&host, "")[7..].to_vec();
-    relist.sort();
     assert_eq!(
-        relist,
+        sorted(&story(&host, "")[7..]),
         [
             "add end live",
             "add new relist",
@@ -60,8 +57,18 @@ async fn each_call_has_the_right_cause() {
         ]
     );
 
-    // The last known state has the UID and the version of the old object.
-    let calls = calls(&host.lines.of(WITNESS));
+    assert_recreated_is_a_deletion_and_an_addition(&calls(&host.lines.of(WITNESS)));
+    host.stop().await;
+}
+
+fn sorted(story: &[String]) -> Vec<String> {
+    let mut sorted = story.to_vec();
+    sorted.sort();
+    sorted
+}
+
+/// The deletion has the UID and the version of the old object. The addition follows with another UID.
+fn assert_recreated_is_a_deletion_and_an_addition(calls: &[Call]) {
     let find = |verb: &str, name: &str, why: &str| {
         calls.iter().find(|call| call.verb == verb && call.name == name && call.why == why).unwrap()
     };
@@ -71,7 +78,6 @@ async fn each_call_has_the_right_cause() {
     let again = find("add", "recreated", "relist");
     assert_ne!(again.uid, first.uid);
     assert!(place(gone) < place(again));
-    host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 use tokio::{process::Command, task};
 
-use super::{Options, build::Builder, port::ReservedPort, process::Process, program::Program, user};
+use super::{build::Builder, options::Options, port::ReservedPort, process::Process, program::Program, user};
 
 /// The resources that exist before a server starts and that outlive each server.
 #[derive(Debug)]

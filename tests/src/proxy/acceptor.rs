@@ -8,7 +8,11 @@ use tokio::{
     sync::watch,
 };
 
-use super::{Generation, Mode, Setting, connection::Connection, counters::Counters};
+use super::{
+    connection::Connection,
+    counters::Counters,
+    mode::{Generation, Mode, Setting},
+};
 use crate::cluster::port::ReservedPort;
 
 pub(super) struct Acceptor {

@@ -12,7 +12,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Mode, Setting, counters::Counters};
+use super::{
+    counters::Counters,
+    mode::{Mode, Setting},
+};
 
 /// The most bytes that one direction holds between reading and writing.
 const BUFFER_BYTES: usize = 16 * 1024;
