@@ -5,7 +5,6 @@ use informer_tidy::modules::Modules;
 use crate::{CRATES, none_of, rust_files};
 
 #[test]
-#[ignore = "the clean-up is under way"]
 fn modules_of_a_crate_form_no_circle() {
     let mut problems = Vec::new();
     for directory in CRATES {

@@ -41,7 +41,6 @@ fn files_are_short() {
 }
 
 #[test]
-#[ignore = "the clean-up is under way"]
 fn functions_are_short() {
     let mut problems = Vec::new();
     for file in rust_files("") {
