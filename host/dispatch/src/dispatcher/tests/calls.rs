@@ -14,6 +14,7 @@ async fn one_worker_calls_in_the_order_of_the_queue() {
     assert_eq!(handler.calls(), ["a: +a2 #1 at 0", "b: +a2 #1 at 0"]);
 }
 
+/// As client-go, the queue merges changes of an object that is in flight and hands them out afterwards (scenario 120).
 #[tokio::test(start_paused = true)]
 async fn notifications_that_arrive_during_a_call_merge_and_are_delivered_after_it() {
     let handler = Handler::new(|_| slow(10));
