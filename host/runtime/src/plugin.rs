@@ -161,11 +161,6 @@ impl Plugin {
         self.shared.load().counters.metrics.families()
     }
 
-    /// Returns true if the version in service reconciles keys and has no handler. Notifications then become keys.
-    pub fn only_reconciles(&self) -> bool {
-        self.version.load().as_ref().is_some_and(|version| !version.info().handles)
-    }
-
     /// Returns true if the version in service handles notifications.
     pub fn handles(&self) -> bool {
         self.version.load().as_ref().is_some_and(|version| version.info().handles)

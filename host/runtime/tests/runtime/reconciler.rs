@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{FailureKind, Outcome, Reconciled, Reconciler, Request};
+use informer_types::{EventHandler, FailureKind, Outcome, Reconciled, Reconciler, Request};
 
 use crate::host::{PATIENCE, Running, Setup, added, component, delivery, pod};
 
@@ -31,7 +31,7 @@ async fn a_component_may_export_only_a_reconciler() {
 
     let version = running.plugin.version().unwrap();
     assert!(version.reconciles && !version.handles);
-    assert!(running.plugin.only_reconciles());
+    assert!(running.plugin.reconciles() && !running.plugin.handles());
     assert_eq!(reconcile(&running, "default/web", 3).await, Reconciled::Done);
     assert_eq!(running.log.messages(), ["reconcile default/web attempt 3"]);
     let stats = running.plugin.stats();
@@ -98,20 +98,16 @@ async fn at_most_as_many_keys_are_reconciled_as_there_are_instances() {
 }
 
 #[tokio::test]
-async fn a_notification_or_key_without_an_export_for_it_fails_without_a_trap() {
+async fn a_notification_or_key_without_an_export_for_it_makes_no_call() {
     let running = Setup::new("{}").load("reconciles").await;
-    let failed = running.add_fails("web").await;
-    assert_eq!(failed.kind, FailureKind::Host);
-    let stats = running.plugin.stats();
-    assert_eq!(
-        (stats.instances_retired, stats.instances_idle),
-        (0, 1),
-        "nothing was wrong with the instance"
-    );
+    assert_eq!(running.plugin.handle(added(pod("web", "1"))).await, None);
+    assert_eq!((running.plugin.stats().calls, running.plugin.stats().instances_retired), (0, 0));
 
     let running = Setup::new("{}").load("echo").await;
-    assert!(!running.plugin.reconciles() && !running.plugin.only_reconciles());
-    assert_eq!(failure(reconcile(&running, "a", 1).await).0, FailureKind::Host);
+    assert!(running.plugin.handles() && !running.plugin.reconciles());
+    let request = Request { key: "a".into(), attempt: 1, queued: Duration::ZERO };
+    assert_eq!(running.plugin.reconcile(request).await, None);
+    assert_eq!(running.plugin.stats().calls, 0);
 }
 
 #[tokio::test]
