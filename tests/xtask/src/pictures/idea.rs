@@ -25,7 +25,7 @@ fn today(picture: &mut Svg) {
             picture.centred("small", (x + 62, 196 + row * 26), part);
         }
     }
-    picture.text("small", (8, 332), "Each holds 30 to 200 MB and opens its own watches.");
+    picture.text("small", (8, 332), "Each opens its own watches and fills its own cache.");
 }
 
 fn with_informer(picture: &mut Svg) {
@@ -43,5 +43,5 @@ fn with_informer(picture: &mut Svg) {
         picture.centred("small", (x + 56, 252), "a sandbox,");
         picture.centred("small", (x + 56, 270), "own grants");
     }
-    picture.text("small", (480, 332), "Each is a file of 0.1 to 20 MB, replaced while events flow.");
+    picture.text("small", (480, 332), "Each is one file, replaced while events flow.");
 }
