@@ -51,8 +51,12 @@ async fn a_watch_waits_for_its_definition_and_follows_its_deletion_and_recreatio
 
     create(&config_maps(cluster.client(User::Admin).await.unwrap()), "first").await;
     host.lines.said("echo", "add default/first ", "").await;
-    let [reason] = &host.unready()[..] else { panic!("{:?}", host.unready()) };
-    assert!(reason.starts_with("shop.example.com/v1/orders: waiting-for-resource, "), "{reason}");
+    let waits = "shop.example.com/v1/orders: waiting-for-resource, ";
+    host.until(
+        "a watch that waits for its definition",
+        |_| matches!(&host.unready()[..], [reason] if reason.starts_with(waits)),
+    )
+    .await;
     let objects = host.cached("v1/configmaps");
     let first = objects.iter().find(|object| object["metadata"]["name"] == "first").unwrap();
     assert_eq!(
