@@ -6,6 +6,6 @@ mod probe;
 mod server;
 pub mod types;
 
-pub(crate) use client::{Answer, Client};
+pub(crate) use client::{Answer, Client, RELOAD};
 pub use probe::Probe;
 pub use server::{Admin, AdminBindError};

@@ -10,7 +10,6 @@ mod probe;
 mod rehearsal;
 mod reload;
 mod running_plugin;
-mod running_plugins;
 mod settings;
 mod successor;
 mod trace;
@@ -43,9 +42,10 @@ use crate::{
     state::{KeyValues, State},
 };
 pub use egress::EgressError;
-pub use rehearsal::{check_watches, component_grants, engine_config, narrowed_watches};
+pub use rehearsal::{check_watches, narrowed_watches};
 pub use reload::ReloadRefused;
 pub use running_plugin::SubscribeError;
+pub(crate) use settings::engine as engine_config;
 
 use applier::Applier;
 use directories::{Directories, look};
@@ -227,7 +227,7 @@ impl App {
     /// A dropped future changes nothing.
     pub async fn synced(&self) {
         self.ready().await;
-        join_all(self.applier.plugins().all().iter().map(|plugin| plugin.synced())).await;
+        join_all(self.applier.plugins().all().iter().map(|plugin| plugin.subscriptions().synced())).await;
     }
 
     /// The host as the admin endpoint sees it.

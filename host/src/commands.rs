@@ -1,14 +1,148 @@
-//! The commands: one module for each, with what the command requests and what it prints.
+//! The command line. A command is one module: its arguments, the examples of its help, what it does and what it prints.
 
-pub mod check;
-pub mod config;
-pub mod dead_letters;
-pub mod demo;
-pub mod dev;
-pub mod explain;
-pub mod log_level;
+mod apiserver;
+mod check;
+mod config;
+mod dead_letters;
+mod demo;
+mod dev;
+mod explain;
+mod log_level;
 mod output;
-pub mod queues;
+mod queues;
 pub mod rbac;
-pub mod reload;
-pub mod status;
+mod reload;
+mod run;
+mod status;
+
+use clap::{Parser, Subcommand};
+
+use crate::{
+    cli::{AdminArgs, GlobalArgs},
+    config::LOG,
+    logging::LogFormat,
+};
+
+/// The log filter of commands whose screen is for their result.
+const QUIET: &str = "warn";
+
+/// The log filter of commands that request something from a running host: the command itself reports a host that does not answer.
+const CLIENT: &str = "warn,kube_client=off";
+
+const EXAMPLES: &str = "\
+Examples:
+  informer dev                          an API server of your own, no cluster needed
+  informer check                        read informer.toml and list every problem
+  informer run --config informer.toml   serve the plugins of the file
+  informer status                       the state of a running host
+
+Exit status: 0 done, 1 failed, 2 wrong usage.";
+
+/// Runs Kubernetes shared informers and hands each event to sandboxed WebAssembly plugins.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "informer", version, propagate_version = true, after_help = EXAMPLES)]
+pub struct Cli {
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+}
+
+/// The commands.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Runs the plugins of a configuration until a signal arrives.
+    #[command(after_help = run::EXAMPLES)]
+    Run(run::RunArgs),
+    /// Runs an embedded API server and the plugins against it; prints a kubeconfig for kubectl.
+    #[command(after_help = dev::EXAMPLES)]
+    Dev(dev::DevArgs),
+    /// Shows what an example plugin receives while deployments change in an embedded API server.
+    #[command(after_help = demo::EXAMPLES)]
+    Demo(demo::DemoArgs),
+    /// Runs the embedded API server alone; prints a kubeconfig for kubectl.
+    #[command(after_help = apiserver::EXAMPLES)]
+    Apiserver(apiserver::ApiserverArgs),
+    /// Reads a configuration and lists every problem.
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::CheckArgs),
+    /// Prints what may stand in a configuration.
+    #[command(after_help = config::EXAMPLES)]
+    Config {
+        /// What to print.
+        #[command(subcommand)]
+        command: config::ConfigCommand,
+    },
+    /// Prints the least roles that a configuration needs, for `kubectl apply`.
+    #[command(after_help = rbac::EXAMPLES)]
+    Rbac(rbac::RbacArgs),
+    /// Shows the state of a running host: every informer and plugin, what is wrong, and what would help.
+    #[command(after_help = status::EXAMPLES)]
+    Status(AdminArgs),
+    /// Makes a running host read its configuration and components again, and prints the result.
+    #[command(after_help = reload::EXAMPLES)]
+    Reload(reload::ReloadArgs),
+    /// Changes the log filter of a running host, or the log level of one of its plugins, until its next start.
+    #[command(after_help = log_level::EXAMPLES)]
+    LogLevel(log_level::LogLevelArgs),
+    /// Shows the queue of each plugin in a running host.
+    #[command(after_help = queues::EXAMPLES)]
+    Queues(AdminArgs),
+    /// Lists, replays or drops the dead letters of a running host.
+    #[command(after_help = dead_letters::EXAMPLES)]
+    DeadLetters(dead_letters::DeadLettersArgs),
+    /// Shows what each stage of a running host decided about one object, and where the object stands with each plugin.
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(explain::ExplainArgs),
+}
+
+// === impl Command ===
+
+impl Command {
+    /// Runs the command. Returns true if it succeeded.
+    ///
+    /// # Errors
+    /// Those of the command, with a text for the person who typed it.
+    pub async fn run(self, global: &GlobalArgs) -> anyhow::Result<bool> {
+        if let Some(filter) = self.log_filter() {
+            global.init_logging(filter, LogFormat::Text)?;
+        }
+        let output = global.output;
+        match self {
+            Self::Run(args) => run::run(args, global).await,
+            Self::Dev(args) => dev::run(args, global).await,
+            Self::Demo(args) => demo::run(args).await,
+            Self::Apiserver(args) => apiserver::run(args, output).await,
+            Self::Check(args) => check::run(args, output).await,
+            Self::Config { command } => Ok(config::run(command)),
+            Self::Rbac(args) => rbac::run(args, output),
+            Self::Status(args) => status::run(args, output).await,
+            Self::Reload(args) => reload::run(args, output).await,
+            Self::LogLevel(args) => log_level::run(args, output).await,
+            Self::Queues(args) => queues::run(args, output).await,
+            Self::DeadLetters(args) => dead_letters::run(args, output).await,
+            Self::Explain(args) => explain::run(args, output).await,
+        }
+    }
+
+    /// The default log filter. Returns `None` if the configuration has it.
+    fn log_filter(&self) -> Option<&'static str> {
+        match self {
+            Self::Check(_) | Self::Rbac(_) | Self::Demo(_) => Some(QUIET),
+            Self::Status(_)
+            | Self::Reload(_)
+            | Self::LogLevel(_)
+            | Self::Queues(_)
+            | Self::DeadLetters(_)
+            | Self::Explain(_) => Some(CLIENT),
+            Self::Apiserver(_) => Some(LOG),
+            Self::Dev(args) => args.config.is_none().then_some(LOG),
+            Self::Config { .. } | Self::Run(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

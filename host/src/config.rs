@@ -1,8 +1,8 @@
 //! `informer.toml`: read, judged as a whole, and turned into types that cannot be wrong.
 //!
-//! 1. `keys` declares every key: name, type, default, bounds, documentation, and the field it fills.
+//! 1. The file of a section declares every key: name, type, default, bounds, documentation, and the field it fills.
 //! 2. `document` reads a text by these tables. It notes unknown keys, wrong types and values out of bounds.
-//! 3. `validate` judges what several keys say together: repetitions, references, paths.
+//! 3. The file of the section judges what several keys say together: repetitions, references, paths.
 //! 4. [`Config`] is what the rest of the host sees. Two configurations of the same meaning are equal, so that a reload
 //!    finds what changed.
 //!
@@ -17,17 +17,13 @@ mod context;
 mod document;
 mod environment;
 mod example;
-mod file;
 mod host;
 mod json_schema;
 mod key;
-mod keys;
-mod loopback;
 mod nearest;
 pub mod plugin;
 mod problem;
 mod table;
-mod validate;
 mod value;
 mod watch;
 
@@ -39,16 +35,15 @@ use std::{
 pub use cluster::{Access, Cluster};
 pub use context::Components;
 pub use environment::Environment;
-pub use file::Config;
 pub use host::{Host, LOG, StateDir};
-pub use loopback::{NotLoopback, loopback};
-pub use plugin::{
-    Enqueue, Events, Initial, Limits, OnReload, Plugin, Queue, Relist, Retry, Subscription, Workqueue,
-};
+pub use plugin::{Enqueue, Limits, OnReload, Plugin, Queue, Relist, Retry, Subscription, Workqueue};
 pub use problem::{ConfigError, Problem};
+pub use value::{NotLoopback, loopback};
 pub use watch::Watch;
 
 use context::Context;
+use document::FileKeys;
+use key::Draft;
 pub(crate) use nearest::nearest;
 use problem::{Fault, Problems};
 
@@ -66,6 +61,19 @@ source = "hello.wasm"
   [[plugin.on]]
   watch = "apps/v1/deployments"
 "#;
+
+/// A whole configuration. Every reference in it leads somewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The API server.
+    pub cluster: Cluster,
+    /// The process itself.
+    pub host: Host,
+    /// The watches in the order of the file; at least one.
+    pub watches: Vec<Watch>,
+    /// The plugins in the order of the file; maybe none.
+    pub plugins: Vec<Plugin>,
+}
 
 /// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
@@ -132,11 +140,7 @@ pub fn parse(text: &str, place: &Place<'_>, components: Components) -> Result<Co
     let Place { file, base, environment } = *place;
     let mut context = Context { problems: Problems::new(text), base, environment, components };
     let draft = document::read(text, &mut context.problems);
-    let config = draft.map(|draft| {
-        let has_watches = !draft.is_refused("watch");
-        validate::config(draft.value, has_watches, &mut context)
-    });
-    match config {
+    match draft.map(|draft| judged(draft, &mut context)) {
         Some(config) if context.problems.is_empty() => Ok(config),
         _ => Err(context.problems.into_error(file.to_owned())),
     }
@@ -150,6 +154,20 @@ pub fn example() -> String {
 /// A JSON Schema of the file, indented.
 pub fn schema() -> String {
     format!("{:#}\n", json_schema::schema())
+}
+
+/// Judges a file. What is wrong is noted; the result is valid only if nothing is.
+fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
+    let has_watches = !file.is_refused("watch");
+    let FileKeys { cluster, host, defaults, watches, plugins } = file.value;
+    let watched = watch::watches(has_watches.then_some(watches), &mut context.problems);
+    defaults.value.settle(&mut Plugin::default(), &mut context.problems);
+    Config {
+        cluster: cluster::cluster(cluster, context),
+        host: host::host(host, context),
+        plugins: plugin::plugins(plugins, &watched, context),
+        watches: watched.watches,
+    }
 }
 
 fn not_text(error: &std::string::FromUtf8Error, path: &Path) -> ConfigError {

@@ -1,7 +1,7 @@
 //! The host: the parts that the `informer` binary is made of.
 //!
 //! [`config`] reads `informer.toml`, [`app`] runs what it describes, [`connect`] finds the API server, and [`admin`]
-//! serves the state of the running host. [`commands`] has one module for each command of [`cli`].
+//! serves the state of the running host. [`commands`] has one module for each command.
 
 pub mod admin;
 pub mod app;

@@ -48,12 +48,14 @@ struct InForce {
 }
 
 /// The form of log lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
     /// For a person: one readable line for each event.
     #[default]
+    #[value(help = "For a person")]
     Text,
     /// For a collector: one JSON object for each line.
+    #[value(help = "For a collector")]
     Json,
 }
 

@@ -4,15 +4,8 @@
 //! bounded: plugins, watches, and words of this code.
 
 mod exposition;
-mod family;
-mod filter;
-mod informer;
-mod plugin;
-mod queue;
-mod runtime;
-mod workqueue;
+mod families;
 
 pub use exposition::CONTENT_TYPE;
 pub(crate) use exposition::Exposition;
-pub(crate) use informer::informer;
-pub(crate) use plugin::{Measured, plugin, plugins_own};
+pub(crate) use families::{FILTER, LOADED, QUEUE, RUNTIME, WORKQUEUE, expose, informer};

@@ -9,14 +9,22 @@ const EXIT_INTERRUPTED: i32 = 130;
 /// `SIGXFSZ` of Linux and macOS.
 const FILE_SIZE: i32 = 25;
 
-/// Cancels the token at the first SIGINT or SIGTERM. A second signal ends the process at once, with status 130, without
-/// waiting for the drain.
-///
-/// Runs until the process ends: spawn it.
-///
-/// # Errors
-/// The system refuses the handlers; signals then end the process at once, as by default.
-pub async fn on_signals(token: CancellationToken) -> std::io::Result<()> {
+/// Returns a token that the first SIGINT or SIGTERM cancels. A second signal ends the process at once, with status 130, without
+/// waiting for the drain. If the system refuses the handlers, signals end the process at once, as by default.
+pub fn on_signals() -> CancellationToken {
+    let token = CancellationToken::new();
+    let cancel = token.clone();
+    // This task ends with the process.
+    tokio::spawn(async move {
+        if let Err(error) = cancel_on_signals(cancel).await {
+            tracing::warn!(%error, "cannot listen for signals: stopping will not be graceful");
+        }
+    });
+    token
+}
+
+/// Runs until the process ends.
+async fn cancel_on_signals(token: CancellationToken) -> std::io::Result<()> {
     // With a handler, a write beyond the size limit of files (`RLIMIT_FSIZE`) fails like a write to a full disk; without one,
     // it ends the process.
     let _file_size = signal(SignalKind::from_raw(FILE_SIZE))?;

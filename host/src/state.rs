@@ -11,7 +11,6 @@
 //! error with the remedy, and `/readyz` reports it. A damaged file is never replaced by an empty one. A database that failed is
 //! opened again every few seconds: a released lock, free disk space or a repaired file needs no restart.
 
-mod error;
 mod key_values;
 mod letters;
 mod open;
@@ -27,10 +26,10 @@ use parking_lot::Mutex;
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use tokio_util::sync::CancellationToken;
 
-pub use error::StateError;
 pub use key_values::KeyValues;
 pub use letters::{DeadLetters, DroppedKeys};
 use open::Opener;
+pub use open::StateError;
 
 /// Name of the file in the state directory.
 const FILE_NAME: &str = "informer.redb";
@@ -124,22 +123,16 @@ impl State {
         blocking(move || state.write_blocking(work)).await
     }
 
-    /// Reads as [`State::read`] does, on this thread, which may wait for the disk.
-    ///
-    /// # Errors
-    /// The errors of [`State::read`].
-    pub fn read_blocking<T>(
+    /// Reads on this thread, which may wait for the disk.
+    fn read_blocking<T>(
         &self,
         work: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error>,
     ) -> Result<T, StateError> {
         self.run(|database| work(&database.begin_read()?))
     }
 
-    /// Writes as [`State::write`] does, on this thread, which waits for other writers and for the disk.
-    ///
-    /// # Errors
-    /// The errors of [`State::write`].
-    pub fn write_blocking<T, E>(
+    /// Writes on this thread, which waits for other writers and for the disk.
+    fn write_blocking<T, E>(
         &self,
         work: impl FnOnce(&WriteTransaction) -> Result<Result<T, E>, redb::Error>,
     ) -> Result<Result<T, E>, StateError> {

@@ -14,18 +14,21 @@ mod state;
 mod status;
 
 use clap::CommandFactory;
-use informer::cli::Cli;
+use informer::commands::Cli;
 
 use binary::informer;
 
+const README: &str = include_str!("../../README.md");
+
 #[tokio::test]
-async fn help_names_every_command_and_a_first_step() {
+async fn help_and_readme_name_every_command_and_a_first_step() {
     let help = informer(&["--help"]).await;
 
     assert_eq!(help.status, Some(0));
     for command in Cli::command().get_subcommands().map(clap::Command::get_name) {
         let listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command} ")));
         assert!(listed, "{command} is not in:\n{}", help.stdout);
+        assert!(README.contains(&format!("| `informer {command}` |")), "README.md has no row for {command}");
     }
     assert!(help.stdout.contains("informer dev  "), "{}", help.stdout);
 }

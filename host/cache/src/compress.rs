@@ -8,15 +8,16 @@
 //! a new object's text uncompressed, and an object that changes again soon is never compressed at all.
 
 mod codec;
-mod recent;
 
-use std::sync::Arc;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Weak},
+};
 
 use informer_types::{Body, BodyCodec, Object};
 use parking_lot::Mutex;
 
 use codec::Dictionary;
-use recent::Recent;
 
 /// The number of objects that a dictionary is trained on.
 const SAMPLES: usize = 400;
@@ -48,8 +49,13 @@ pub(crate) struct Packer {
     recent: Mutex<Recent>,
 }
 
-/// Bodies to train a dictionary on.
-pub(crate) struct Samples(Vec<Arc<str>>);
+/// The newest objects, in the order of their arrival. The list keeps no object alive.
+#[derive(Default)]
+struct Recent {
+    objects: VecDeque<(Weak<Object>, usize)>,
+    /// The size of all objects when they arrived; some of them may be gone.
+    bytes: usize,
+}
 
 enum State {
     /// No dictionary yet. The value is the number of recent objects at which to check whether there are enough samples.
@@ -89,28 +95,28 @@ impl Packer {
     }
 
     /// Returns the samples once there are enough of them. The caller must then call [`train`](Self::train).
-    pub(crate) fn take_samples(&self) -> Option<Samples> {
+    pub(crate) fn take_samples(&self) -> Option<Vec<Arc<str>>> {
         let mut state = self.state.lock();
         let State::Sampling(at) = &mut *state else {
             return None;
         };
         let mut recent = self.recent.lock();
-        if recent.len() < *at && recent.bytes() < MAX_SAMPLE_BYTES {
+        if recent.objects.len() < *at && recent.bytes < MAX_SAMPLE_BYTES {
             return None;
         }
         // Many may be earlier states of the same few objects.
         recent.forget_dead();
-        if recent.len() < SAMPLES && recent.bytes() < MAX_SAMPLE_BYTES {
-            *at = SAMPLES.max(recent.len() * 2);
+        if recent.objects.len() < SAMPLES && recent.bytes < MAX_SAMPLE_BYTES {
+            *at = SAMPLES.max(recent.objects.len() * 2);
             return None;
         }
         *state = State::Training;
-        Some(Samples(recent.texts().collect()))
+        Some(recent.texts().collect())
     }
 
     /// Trains the dictionary: a tenth of a second of work, for a thread that may block.
-    pub(crate) fn train(&self, samples: &Samples) {
-        let dictionary = Dictionary::train(&samples.0).map(Arc::new);
+    pub(crate) fn train(&self, samples: &[Arc<str>]) {
+        let dictionary = Dictionary::train(samples).map(Arc::new);
         *self.state.lock() = dictionary.clone().map_or(State::Useless, State::Ready);
         match dictionary {
             Some(dictionary) => self.pack_down_to(RECENT_BYTES, &dictionary),
@@ -122,6 +128,41 @@ impl Packer {
 impl Default for State {
     fn default() -> Self {
         Self::Sampling(SAMPLES)
+    }
+}
+
+// === impl Recent ===
+
+impl Recent {
+    fn push(&mut self, object: &Arc<Object>) {
+        let bytes = object.memory_bytes();
+        self.objects.push_back((Arc::downgrade(object), bytes));
+        self.bytes += bytes;
+    }
+
+    /// Removes and returns the oldest object that is still alive while all objects together have more than `bytes`
+    /// bytes.
+    fn pop_beyond(&mut self, bytes: usize) -> Option<Arc<Object>> {
+        while self.bytes > bytes {
+            let (object, held) = self.objects.pop_front()?;
+            self.bytes -= held;
+            if let Some(object) = object.upgrade() {
+                return Some(object);
+            }
+        }
+        None
+    }
+
+    fn forget_dead(&mut self) {
+        self.objects.retain(|(object, held)| {
+            let alive = object.strong_count() > 0;
+            self.bytes -= if alive { 0 } else { *held };
+            alive
+        });
+    }
+
+    fn texts(&self) -> impl Iterator<Item = Arc<str>> {
+        self.objects.iter().filter_map(|(object, _)| object.upgrade()?.raw())
     }
 }
 

@@ -7,11 +7,10 @@
 use std::{sync::Arc, time::Instant};
 
 use informer_types::{Cause, Change, Object, ObjectKey, Step};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::{
-    delta::{Delta, DeltaKind, Replacement, Scope},
-    delta_queue::DeltaReceiver,
+    delta_queue::{Delta, DeltaKind, Replacement, Scope},
     indexer::{Indexer, Present},
     processor::{Listeners, Processor},
     status::ReflectorCell,
@@ -26,7 +25,7 @@ const HEAVY: usize = 1_000;
 
 /// The only writer of an informer's store.
 pub(crate) struct Controller {
-    deltas: DeltaReceiver,
+    deltas: mpsc::Receiver<Delta>,
     indexer: Arc<Indexer>,
     processor: Arc<Processor>,
     scopes: Vec<ScopeState>,
@@ -44,7 +43,7 @@ struct ScopeState {
 
 impl Controller {
     pub(crate) fn new(
-        deltas: DeltaReceiver,
+        deltas: mpsc::Receiver<Delta>,
         indexer: Arc<Indexer>,
         processor: Arc<Processor>,
         cells: &[Arc<ReflectorCell>],
@@ -59,7 +58,7 @@ impl Controller {
     /// Applies deltas until the queue is closed and empty (C-1, C-2).
     pub(crate) async fn run(mut self) {
         let mut batch = Vec::new();
-        while self.deltas.pop(&mut batch, MAX_BATCH).await > 0 {
+        while self.deltas.recv_many(&mut batch, MAX_BATCH).await > 0 {
             let deltas = std::mem::take(&mut batch);
             if deltas.iter().any(|delta| self.is_heavy(delta)) {
                 self = match tokio::task::spawn_blocking(move || self.apply_all(deltas)).await {
@@ -143,10 +142,7 @@ impl Controller {
         let namespace = state.and_then(|state| state.cell.namespace());
         let replaced = self.indexer.replace(namespace, list.objects, &list.quarantined);
         self.applied(scope, &list.resource_version, at);
-        for object in replaced.deleted {
-            note_removal(listeners, || object.key(), cause, Some(&object));
-            listeners.distribute(&Change::Deleted { object, final_state_known: false }, cause, at);
-        }
+        distribute_removed(replaced.deleted, cause, at, listeners);
         for present in replaced.present {
             notify(present, cause, at, listeners);
         }
@@ -179,6 +175,19 @@ impl Controller {
         if let Some(state) = self.scopes.get(scope) {
             state.cell.applied(version, observed);
         }
+    }
+}
+
+/// Notifies the listeners of objects that a list does not have any more.
+pub(crate) fn distribute_removed(
+    objects: Vec<Arc<Object>>,
+    cause: Cause,
+    at: Instant,
+    listeners: &mut Listeners,
+) {
+    for object in objects {
+        note_removal(listeners, || object.key(), cause, Some(&object));
+        listeners.distribute(&Change::Deleted { object, final_state_known: false }, cause, at);
     }
 }
 

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use serde::de::IgnoredAny;
 
 pub(crate) use event::{EventError, WatchEvent};
-pub(crate) use list::{ListDecoder, ListError, ListPage};
+pub(crate) use list::{ListDecoder, ListPage};
 pub(crate) use namespaces::Namespaces;
 
 use crate::{Compression, WatchConfig, compress::Packer, config::MANAGED_FIELDS};

@@ -1,33 +1,69 @@
 //! Carries deltas from the reflectors to the controller, in order.
 //!
-//! This is the in-order queue of client-go with atomic replacement: every delta is an entry
-//! of its own, and none is merged, dropped or overtaken. Unlike client-go's queue it is bounded: if it is full, a push
-//! waits, so the reflector stops reading its socket and TCP carries the back pressure to the API server. Merging
-//! happens after the cache, in the queue of each plugin, which tracks what was delivered.
+//! This is the in-order queue of client-go with atomic replacement: the queue never merges, drops
+//! or reorders deltas. Unlike client-go's queue it is bounded: if it is full, a push waits, so the reflector stops reading its
+//! socket and TCP carries the back pressure to the API server. Merging happens after the cache, in the queue of each plugin,
+//! which tracks what was delivered.
 
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, sync::Arc, time::Instant};
 
+use informer_types::{Object, ObjectKey};
 use tokio::sync::mpsc;
 
-use crate::delta::Delta;
+/// One entry of the delta queue: what the reflector of one scope saw. The store decides later whether it is an
+/// addition or an update (C-3).
+#[derive(Debug)]
+pub(crate) struct Delta {
+    pub(crate) kind: DeltaKind,
+    /// When it was received.
+    pub(crate) observed: Instant,
+}
+
+/// The number of a reflector within its informer. There is one for each watched namespace.
+pub(crate) type Scope = usize;
+
+#[derive(Debug)]
+pub(crate) enum DeltaKind {
+    Added(Scope, Arc<Object>),
+    Updated(Scope, Arc<Object>),
+    /// The last state, with the resource version of the deletion (C-4).
+    Deleted(Scope, Arc<Object>),
+    /// A deletion whose last state did not decode (D-2).
+    DeletedKey(Scope, ObjectKey),
+    /// A whole list as one entry. When it is applied, the store determines which objects are gone.
+    ReplacedAll(Scope, Replacement),
+    /// The resync period of a listener has elapsed.
+    SyncAll,
+    /// A bookmark: it changes the store's resource version and nothing else (Q-32, C-8).
+    Bookmark(Scope, String),
+}
+
+/// The content of a list.
+#[derive(Debug, Default)]
+pub(crate) struct Replacement {
+    pub(crate) resource_version: String,
+    /// In list order.
+    pub(crate) objects: Vec<Arc<Object>>,
+    /// The keys of listed objects that did not decode; the store keeps their last good state (D-2).
+    pub(crate) quarantined: Vec<ObjectKey>,
+}
 
 /// The reflectors' end of the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct DeltaSender(mpsc::Sender<Delta>);
 
-/// The controller's end of the queue; there is only one.
-#[derive(Debug)]
-pub(crate) struct DeltaReceiver(mpsc::Receiver<Delta>);
-
-/// Makes a queue of at most `capacity` deltas. If it is full, [`DeltaSender::push`] waits.
-pub(crate) fn delta_queue(capacity: NonZeroUsize) -> (DeltaSender, DeltaReceiver) {
-    let (sender, receiver) = mpsc::channel(capacity.get());
-    (DeltaSender(sender), DeltaReceiver(receiver))
-}
-
 /// Measures the queue without keeping it open.
 #[derive(Clone, Debug)]
 pub(crate) struct DeltaGauge(mpsc::WeakSender<Delta>);
+
+// === impl Delta ===
+
+impl Delta {
+    /// A delta that was received now.
+    pub(crate) fn now(kind: DeltaKind) -> Self {
+        Self { kind, observed: tokio::time::Instant::now().into_std() }
+    }
+}
 
 // === impl DeltaSender ===
 
@@ -73,17 +109,11 @@ impl DeltaGauge {
     }
 }
 
-// === impl DeltaReceiver ===
-
-impl DeltaReceiver {
-    /// Waits for deltas and moves those that are there, at most `max`, to `batch`. Returns their number: 0 once every
-    /// sender is gone and the queue is empty.
-    ///
-    /// # Cancel safety
-    /// A dropped future has taken nothing.
-    pub(crate) async fn pop(&mut self, batch: &mut Vec<Delta>, max: usize) -> usize {
-        self.0.recv_many(batch, max).await
-    }
+/// Makes a queue of at most `capacity` deltas. If it is full, [`DeltaSender::push`] waits. The controller
+/// has the only receiver; it receives nothing more once every sender is gone and the queue is empty.
+pub(crate) fn delta_queue(capacity: NonZeroUsize) -> (DeltaSender, mpsc::Receiver<Delta>) {
+    let (sender, receiver) = mpsc::channel(capacity.get());
+    (DeltaSender(sender), receiver)
 }
 
 #[cfg(test)]
@@ -91,7 +121,6 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
-    use crate::delta::DeltaKind;
 
     fn bookmark(rv: &str) -> Delta {
         Delta::now(DeltaKind::Bookmark(0, rv.to_owned()))
@@ -119,9 +148,9 @@ mod tests {
 
         assert!(third.as_mut().now_or_never().is_none());
         let mut batch = Vec::new();
-        receiver.pop(&mut batch, 1).await;
+        receiver.recv_many(&mut batch, 1).await;
         assert!(third.now_or_never().is_some());
-        receiver.pop(&mut batch, 10).await;
+        receiver.recv_many(&mut batch, 10).await;
 
         assert_eq!(versions(&batch), ["1", "2", "3"]);
     }
@@ -135,10 +164,10 @@ mod tests {
         {
             let mut push = Box::pin(sender.push_all(&mut burst));
             while push.as_mut().now_or_never().is_none() {
-                assert_eq!(receiver.pop(&mut batch, 10).await, 2);
+                assert_eq!(receiver.recv_many(&mut batch, 10).await, 2);
             }
         }
-        receiver.pop(&mut batch, 10).await;
+        receiver.recv_many(&mut batch, 10).await;
 
         assert!(burst.is_empty());
         assert_eq!(versions(&batch), ["1", "2", "3", "4", "5"]);
@@ -152,8 +181,8 @@ mod tests {
         drop(sender);
         let mut batch = Vec::new();
 
-        assert_eq!(receiver.pop(&mut batch, 10).await, 1);
-        assert_eq!(receiver.pop(&mut batch, 10).await, 0);
+        assert_eq!(receiver.recv_many(&mut batch, 10).await, 1);
+        assert_eq!(receiver.recv_many(&mut batch, 10).await, 0);
     }
 
     /// Scenario 58: a pop that waits returns when the queue is closed.
@@ -161,7 +190,7 @@ mod tests {
     async fn a_waiting_pop_returns_when_the_queue_is_closed() {
         let (sender, mut receiver) = delta_queue(NonZeroUsize::MIN);
         let mut batch = Vec::new();
-        let mut pop = Box::pin(receiver.pop(&mut batch, 1));
+        let mut pop = Box::pin(receiver.recv_many(&mut batch, 1));
         assert!(pop.as_mut().now_or_never().is_none());
 
         drop(sender);

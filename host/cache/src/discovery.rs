@@ -1,6 +1,7 @@
 //! Looks up a resource at the API server: its kind, and whether it is namespaced.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use informer_types::Gvr;
 
@@ -20,51 +21,23 @@ pub(crate) struct Resource {
     pub(crate) namespaced: bool,
 }
 
-/// Why a resource cannot be watched.
+/// Why a resource cannot be watched. `hint` is a suggestion, or empty.
 #[derive(Debug, thiserror::Error)]
-pub enum DiscoveryError {
-    /// The lookup failed.
+pub(crate) enum DiscoveryError {
     #[error("cannot look up {gvr}")]
-    Request {
-        /// The resource that was looked up.
-        gvr: Gvr,
-        /// The failed request.
-        source: RequestError,
-    },
+    Request { gvr: Gvr, source: RequestError },
     /// The server does not serve the group and version.
     #[error("{server} has no API {api_version}{hint}")]
-    UnknownApi {
-        /// The server's URL.
-        server: String,
-        /// The group and version that were looked up.
-        api_version: String,
-        /// A suggestion, or empty.
-        hint: String,
-    },
+    UnknownApi { server: String, api_version: String, hint: String },
     /// The group and version have no such resource.
     #[error("{api_version} has no resource `{resource}`{hint}")]
-    UnknownResource {
-        /// The group and version.
-        api_version: String,
-        /// The resource that was looked up.
-        resource: String,
-        /// A suggestion, or empty.
-        hint: String,
-    },
+    UnknownResource { api_version: String, resource: String, hint: String },
     /// The resource exists, but it cannot be listed or watched.
     #[error("{gvr} cannot be watched: the server allows only {verbs} on it")]
-    NotWatchable {
-        /// The resource.
-        gvr: Gvr,
-        /// The verbs that the server allows.
-        verbs: String,
-    },
+    NotWatchable { gvr: Gvr, verbs: String },
     /// Namespaces are configured for a resource that is not namespaced.
-    #[error("{gvr} is cluster-scoped: leave out `namespaces`")]
-    ClusterScoped {
-        /// The resource.
-        gvr: Gvr,
-    },
+    #[error("{0} is cluster-scoped: leave out `namespaces`")]
+    ClusterScoped(Gvr),
 }
 
 #[derive(Default, Deserialize)]
@@ -82,24 +55,6 @@ struct ApiResource {
     namespaced: bool,
     verbs: Vec<String>,
     short_names: Vec<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ApiGroupList {
-    groups: Vec<ApiGroup>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ApiGroup {
-    versions: Vec<GroupVersion>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct GroupVersion {
-    group_version: String,
 }
 
 /// Looks up a resource. `namespaces` is true if it is to be watched by namespace.
@@ -130,7 +85,7 @@ pub(crate) async fn discover(
         return Err(DiscoveryError::NotWatchable { gvr: gvr.clone(), verbs: found.verbs.join(", ") });
     }
     if namespaces && !found.namespaced {
-        return Err(DiscoveryError::ClusterScoped { gvr: gvr.clone() });
+        return Err(DiscoveryError::ClusterScoped(gvr.clone()));
     }
     Ok(Resource { kind: found.kind.clone(), namespaced: found.namespaced })
 }
@@ -138,17 +93,14 @@ pub(crate) async fn discover(
 /// Suggests a group and version. If that request fails too, there is no suggestion.
 async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
     let api_version = gvr.api_version();
-    let groups: ApiGroupList = match transport.get("/apis").await {
+    let groups: Value = match transport.get("/apis").await {
         Ok(answer) => parse(transport, "/apis", &answer).unwrap_or_default(),
-        Err(_) => ApiGroupList::default(),
+        Err(_) => Value::Null,
     };
-    let versions: Vec<String> = groups
-        .groups
-        .into_iter()
-        .flat_map(|group| group.versions)
-        .map(|version| version.group_version)
-        .chain(["v1".to_owned()])
-        .collect();
+    let elements = |of: &Value, key: &str| of.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let versions = elements(&groups, "groups").into_iter().flat_map(|group| elements(&group, "versions"));
+    let versions = versions.filter_map(|version| Some(version.get("groupVersion")?.as_str()?.to_owned()));
+    let versions: Vec<String> = versions.chain(["v1".to_owned()]).collect();
     let near = near(&api_version, versions.iter().map(|version| (version.as_str(), version.as_str())));
     DiscoveryError::UnknownApi { server: transport.server.to_string(), api_version, hint: hint(near) }
 }
@@ -199,8 +151,7 @@ fn parse<'a, T: Deserialize<'a>>(
 // === impl DiscoveryError ===
 
 impl DiscoveryError {
-    /// The class of the failure.
-    pub fn class(&self) -> ErrorClass {
+    pub(crate) fn class(&self) -> ErrorClass {
         match self {
             Self::Request { source, .. } => source.class(),
             _ => ErrorClass::UnknownResource,
@@ -213,7 +164,7 @@ impl DiscoveryError {
     }
 
     /// The pause that the server asked for.
-    pub fn retry_after(&self) -> Option<std::time::Duration> {
+    pub(crate) fn retry_after(&self) -> Option<std::time::Duration> {
         match self {
             Self::Request { source, .. } => source.retry_after(),
             _ => None,

@@ -9,7 +9,7 @@ use crate::{api_status::ApiStatus, error_class::ErrorClass};
 /// A failed request. The text is for operators.
 #[derive(Debug, thiserror::Error)]
 #[error("the API server at {server} {problem}{}", problem.advice(call))]
-pub struct RequestError {
+pub(crate) struct RequestError {
     server: Arc<str>,
     call: String,
     #[source]
@@ -22,7 +22,7 @@ pub(crate) enum Problem {
     /// Not marked as `#[source]`: the text already contains the innermost cause, which is the useful one.
     #[error("cannot be reached: {}", innermost(.0.as_ref()))]
     Transport(Box<dyn Error + Send + Sync>),
-    #[error("sent nothing for {}", Seconds(*.0))]
+    #[error("sent nothing for {} s", .0.as_secs_f64())]
     Silent(Duration),
     #[error("answered {code}{}", said(*.code, &.status.message))]
     Status { code: StatusCode, status: Box<ApiStatus>, retry_after: Option<Duration> },
@@ -34,8 +34,8 @@ pub(crate) enum Problem {
     NotJson(#[source] serde_json::Error),
     #[error("answered with {0}")]
     Unexpected(String),
-    #[error("answered with {0}: it ignored `Accept: application/json`")]
-    Table(&'static str),
+    #[error("answered with a Table: it ignored `Accept: application/json`")]
+    Table,
     #[error("sent an object of more than {0} bytes")]
     TooLong(usize),
 }
@@ -47,17 +47,15 @@ impl RequestError {
         Self { server: Arc::clone(server), call: call.into(), problem }
     }
 
-    /// The class of the failure.
-    pub fn class(&self) -> ErrorClass {
+    pub(crate) fn class(&self) -> ErrorClass {
         self.problem.class()
     }
 
     /// The pause that the server asked for.
-    pub fn retry_after(&self) -> Option<Duration> {
-        match &self.problem {
-            Problem::Status { status, retry_after, .. } => retry_after.or_else(|| status.retry_after()),
-            _ => None,
-        }
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        let Problem::Status { status, retry_after, .. } = &self.problem else { return None };
+        let seconds = status.details.retry_after_seconds;
+        retry_after.or_else(|| (seconds > 0).then(|| Duration::from_secs(seconds)))
     }
 
     /// Returns true if the continue token has expired.
@@ -119,7 +117,7 @@ impl Problem {
             | Self::Truncated(_)
             | Self::NotJson(_)
             | Self::Unexpected(_)
-            | Self::Table(_)
+            | Self::Table
             | Self::TooLong(_) => ErrorClass::Malformed,
         }
     }
@@ -133,13 +131,6 @@ impl Problem {
             _ => "",
         };
         format!(" ({call}){remedy}")
-    }
-}
-
-impl ApiStatus {
-    fn retry_after(&self) -> Option<Duration> {
-        let seconds = self.details.retry_after_seconds;
-        (seconds > 0).then(|| Duration::from_secs(seconds))
     }
 }
 
@@ -183,12 +174,4 @@ fn is_refused(error: &(dyn Error + 'static)) -> bool {
         next = error.source();
     }
     false
-}
-
-struct Seconds(Duration);
-
-impl std::fmt::Display for Seconds {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} s", self.0.as_secs_f64())
-    }
 }

@@ -1,7 +1,9 @@
 //! The classes of failures.
 
+use serde::{Deserialize, Serialize};
+
 /// The class of a failure. It decides what the reflector does, and what an operator should do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ErrorClass {
     /// No process listens at the address.
     Refused,

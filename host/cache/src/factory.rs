@@ -1,20 +1,20 @@
 //! Makes informers, one for each resource and scope, and owns their tasks.
 
-mod informers;
-mod shared;
-
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, atomic::Ordering},
+};
 
 use futures::future::join_all;
+use informer_types::NotificationSink;
 use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    FactoryConfig, InformerKey, SharedInformer, Subscription, WatchConfig, threads::Threads,
-    transport::Transport,
+    FactoryConfig, InformerKey, InformerStopped, ListenerConfig, Phase, Registration, SharedInformer,
+    WatchConfig, shared_informer, threads::Threads, transport::Transport,
 };
-
-pub(crate) use shared::{Shared, end};
 
 /// Makes shared informers and runs them. A factory talks to one API server with one identity.
 ///
@@ -34,12 +34,47 @@ pub struct InformerFactory {
 #[error("the informer factory has been shut down, so it has no informer of {0} any more")]
 pub struct FactoryStopped(Box<InformerKey>);
 
-/// Not every informer has synced (F-4).
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not synced: {}", .unsynced.values().map(String::as_str).collect::<Vec<_>>().join("; "))]
-pub struct NotSynced {
-    /// The informers that have not synced, each with its status.
-    pub unsynced: BTreeMap<InformerKey, String>,
+/// A claim on a shared informer. The informer runs while it has a subscription (D-12).
+///
+/// After the end of a subscription its listeners receive nothing more. If it was the last one, the cache is emptied, so
+/// listers that still exist find nothing and have not synced. No deletions are delivered, because the objects still
+/// exist. A later subscription starts with an initial list: all objects that exist then are added with cause `initial`,
+/// and objects that were deleted in between are not reported. A subscriber that keeps state of its own about objects
+/// must therefore drop or compare that state when it ends its subscription.
+///
+/// Dropping a subscription is the same as [`release`](Self::release) without waiting.
+pub struct Subscription {
+    informer: SharedInformer,
+    registrations: Mutex<Vec<Registration>>,
+    factory: Arc<Shared>,
+}
+
+/// The state that the factory shares with its subscriptions.
+struct Shared {
+    transport: Transport,
+    config: Arc<FactoryConfig>,
+    informers: Mutex<Informers>,
+    tasks: TaskTracker,
+    threads: Threads,
+    stop: CancellationToken,
+}
+
+/// An informer and the claims on it.
+struct Held {
+    informer: SharedInformer,
+    /// True if it was requested by [`InformerFactory::informer`].
+    owned: bool,
+    subscriptions: usize,
+}
+
+/// All informers that are not stopped. One lock covers both groups, so the end of an informer's last subscription
+/// always finds the informer in one of them.
+#[derive(Default)]
+struct Informers {
+    /// The informers that the factory returns.
+    current: BTreeMap<InformerKey, Held>,
+    /// The informers that were replaced and still have subscribers, the oldest first.
+    superseded: Vec<Held>,
 }
 
 // === impl InformerFactory ===
@@ -85,7 +120,7 @@ impl InformerFactory {
         if shared.stop.is_cancelled() {
             return Err(FactoryStopped(Box::new(key)));
         }
-        Ok(Subscription::new(informer, Arc::clone(shared)))
+        Ok(Subscription { informer, registrations: Mutex::default(), factory: Arc::clone(shared) })
     }
 
     /// Subscribes as [`subscribe`](Self::subscribe) does, but always to a new informer with its own settings. A current
@@ -129,26 +164,10 @@ impl InformerFactory {
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub async fn wait_for_cache_sync(&self, cancel: &CancellationToken) -> BTreeMap<InformerKey, bool> {
-        let started = self.wait(cancel).await;
+        let started: Vec<SharedInformer> =
+            self.informers().into_iter().filter(SharedInformer::is_started).collect();
+        cancel.run_until_cancelled(join_all(started.iter().map(SharedInformer::wait_synced))).await;
         started.into_iter().map(|informer| (informer.key().clone(), informer.has_synced())).collect()
-    }
-
-    /// Waits as [`wait_for_cache_sync`](Self::wait_for_cache_sync) does. The error names the informers that have not
-    /// synced and the reason for each (F-4).
-    ///
-    /// # Errors
-    /// [`NotSynced`] if the wait was cancelled or an informer stopped.
-    ///
-    /// # Cancel safety
-    /// A dropped future changes nothing.
-    pub async fn cache_sync(&self, cancel: &CancellationToken) -> Result<(), NotSynced> {
-        let started = self.wait(cancel).await;
-        let unsynced: BTreeMap<_, _> = started
-            .into_iter()
-            .filter(|informer| !informer.has_synced())
-            .map(|informer| (informer.key().clone(), informer.status().to_string()))
-            .collect();
-        if unsynced.is_empty() { Ok(()) } else { Err(NotSynced { unsynced }) }
     }
 
     /// Stops one informer, even if it has subscribers, and waits until its tasks have ended (D-12). Its cache stays
@@ -177,14 +196,6 @@ impl InformerFactory {
         join_all(self.informers().iter().map(end)).await;
         self.shared.tasks.wait().await;
     }
-
-    /// Returns the started informers once all of them have synced or ended, or the wait is cancelled.
-    async fn wait(&self, cancel: &CancellationToken) -> Vec<SharedInformer> {
-        let started: Vec<SharedInformer> =
-            self.informers().into_iter().filter(SharedInformer::is_started).collect();
-        cancel.run_until_cancelled(join_all(started.iter().map(SharedInformer::wait_synced))).await;
-        started
-    }
 }
 
 impl Drop for InformerFactory {
@@ -197,4 +208,138 @@ impl fmt::Debug for InformerFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.informers()).finish()
     }
+}
+
+// === impl Subscription ===
+
+impl Subscription {
+    /// The informer of this subscription. A clone of it is not counted and does not keep it running.
+    pub fn informer(&self) -> &SharedInformer {
+        &self.informer
+    }
+
+    /// Adds a listener as [`SharedInformer::add_listener`] does. It is removed with the subscription.
+    ///
+    /// # Errors
+    /// [`InformerStopped`] if the informer or the factory was stopped explicitly.
+    pub fn add_listener(
+        &self,
+        config: ListenerConfig,
+        sink: Arc<dyn NotificationSink>,
+    ) -> Result<Registration, InformerStopped> {
+        let registration = self.informer.add_listener(config, sink)?;
+        self.registrations.lock().push(registration.clone());
+        Ok(registration)
+    }
+
+    /// Ends the subscription. When this returns, none of its sinks is called any more. If it was the last subscription,
+    /// every task of the informer has ended, the watch is closed and the cache is freed (P-15, P-18). A sink must not
+    /// await this.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the subscription ends nevertheless, without the wait.
+    pub async fn release(self) {
+        let informer = self.informer.clone();
+        drop(self);
+        if informer.inner.stop.is_cancelled() {
+            end(&informer).await;
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.registrations.get_mut().drain(..).for_each(|registration| registration.remove());
+        self.factory.release(&self.informer);
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Subscription({})", self.informer.key())
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Returns the informer of this configuration, which is made if there is none, after `claim` has registered the
+    /// claim.
+    fn hold(&self, mut config: WatchConfig, claim: impl FnOnce(&mut Held)) -> SharedInformer {
+        config.resync = config.resync.or(self.config.resync);
+        let key = InformerKey::from(&config);
+        let indexes = config.indexes.clone();
+        let mut informers = self.informers.lock();
+        // An informer that ended because of a bug is replaced.
+        if informers.current.get(&key).is_some_and(|held| held.informer.inner.ended.is_cancelled()) {
+            informers.current.remove(&key);
+        }
+        let held = informers.current.entry(key.clone()).or_insert_with(|| {
+            let informer = SharedInformer::new(key, config, &self.config.tracer, self.stop.child_token());
+            Held { informer, owned: false, subscriptions: 0 }
+        });
+        held.informer.add_indexes(&indexes);
+        claim(held);
+        held.informer.clone()
+    }
+
+    /// Starts the informer if it has not been started. The caller holds the lock of the informers.
+    fn run(&self, informer: &SharedInformer) {
+        if !self.stop.is_cancelled() && informer.claim_start() {
+            let inner = Arc::clone(&informer.inner);
+            let run = shared_informer::run(inner, self.transport.clone(), Arc::clone(&self.config));
+            self.threads.spawn(&self.tasks, run);
+        }
+    }
+
+    /// Ends one subscription. With the last one the informer stops, unless it belongs to the factory. The next
+    /// subscription gets a new informer even if the tasks of this one have not ended yet.
+    fn release(&self, informer: &SharedInformer) {
+        let mut informers = self.informers.lock();
+        // Otherwise the informer was stopped explicitly.
+        let Some(held) = informers.find(informer) else { return };
+        held.subscriptions = held.subscriptions.saturating_sub(1);
+        // After a shutdown the cache stays readable for the deliveries that are still in flight.
+        if held.subscriptions == 0 && !held.owned && !self.stop.is_cancelled() {
+            informers.remove(informer);
+            informer.inner.abandoned.store(true, Ordering::Release);
+            informer.inner.stop.cancel();
+        }
+    }
+}
+
+// === impl Informers ===
+
+impl Informers {
+    /// Moves the informer of this key and those in `replaced` to the superseded ones.
+    fn supersede(&mut self, key: &InformerKey, replaced: &[SharedInformer]) {
+        let is_superseded = |own: &InformerKey, held: &mut Held| {
+            own == key || replaced.iter().any(|replaced| replaced.is(&held.informer))
+        };
+        self.superseded.extend(self.current.extract_if(.., is_superseded).map(|(_, held)| held));
+    }
+
+    /// Finds this very informer, not another one of the same key.
+    fn find(&mut self, informer: &SharedInformer) -> Option<&mut Held> {
+        let current = self.current.get_mut(informer.key());
+        current.into_iter().chain(&mut self.superseded).find(|held| held.informer.is(informer))
+    }
+
+    /// Removes this very informer, not another one of the same key.
+    fn remove(&mut self, informer: &SharedInformer) {
+        self.superseded.retain(|held| !held.informer.is(informer));
+        if self.current.get(informer.key()).is_some_and(|held| held.informer.is(informer)) {
+            self.current.remove(informer.key());
+        }
+    }
+}
+
+/// Waits for the end of an informer. An informer that was never started ends here.
+async fn end(informer: &SharedInformer) {
+    if informer.claim_start() {
+        informer.inner.processor.close();
+        informer.inner.enter(Phase::Stopped);
+        informer.inner.ended.cancel();
+    }
+    informer.inner.ended.cancelled().await;
 }

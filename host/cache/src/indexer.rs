@@ -5,20 +5,17 @@
 
 mod index;
 mod object_set;
-mod replace;
 mod store;
-mod write;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use informer_types::{Object, ObjectKey, Pointer};
 use parking_lot::RwLock;
 
 pub(crate) use object_set::ObjectSet;
-pub(crate) use write::Present;
+pub(crate) use store::Present;
 
-use store::Store;
-use write::{Values, Write};
+use store::{Store, Values, Write};
 
 /// The thread-safe store of one informer.
 #[derive(Default)]
@@ -30,6 +27,15 @@ pub(crate) struct Indexer {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is already an index `{0}`, at another pointer")]
 pub(crate) struct IndexExists(pub(crate) String);
+
+/// The result of a replacement.
+#[derive(Debug, Default)]
+pub(crate) struct Replaced {
+    /// The stored objects that the list does not have.
+    pub(crate) deleted: Vec<Arc<Object>>,
+    /// The listed objects in their order. If a key is listed twice, the last one wins (I-10).
+    pub(crate) present: Vec<Present>,
+}
 
 // === impl Indexer ===
 
@@ -44,7 +50,7 @@ impl Indexer {
         let mut new = Vec::new();
         for (name, pointer) in indexes {
             match store.index(name) {
-                Some(index) if index.pointer() == pointer => {}
+                Some(index) if index.pointer == *pointer => {}
                 Some(_) => return Err(IndexExists(name.clone())),
                 None => new.push((name.clone(), pointer.clone())),
             }
@@ -72,7 +78,7 @@ impl Indexer {
 
     /// The number of objects.
     pub(crate) fn len(&self) -> usize {
-        self.store.read().len()
+        self.store.read().len
     }
 
     /// The memory of the objects in bytes, without the tables of the indexer itself. Visits every object, which takes
@@ -83,14 +89,14 @@ impl Indexer {
 
     /// The number of objects whose JSON an index could not read (I-9, D-9).
     pub(crate) fn index_failures(&self) -> u64 {
-        self.store.read().index_failures()
+        self.store.read().index_failures
     }
 
     /// Stores the object, unless this very state is stored already.
     pub(crate) fn put(&self, object: Arc<Object>) -> Present {
         let store = self.store.read();
         let old = store.get(object.namespace(), object.name()).cloned();
-        let pointers = store.pointers();
+        let pointers = Arc::clone(&store.pointers);
         drop(store);
         // Only the controller writes, so the state that was read above has not changed.
         let present = Present::of(old, object);
@@ -105,12 +111,64 @@ impl Indexer {
     pub(crate) fn remove(&self, key: &ObjectKey) -> Option<Arc<Object>> {
         let store = self.store.read();
         let old = store.get(&key.namespace, &key.name).cloned()?;
-        let pointers = store.pointers();
+        let pointers = Arc::clone(&store.pointers);
         drop(store);
-        let write = Write::Remove(&old);
+        let write = Write { old: Some(&old), new: None };
         let values = Values::of(&pointers, write);
         self.store.write().apply(write, &values);
         Some(old)
+    }
+
+    /// Replaces everything stored of `namespace`, or of all namespaces, by `objects`. Objects whose key is in `kept`
+    /// stay. Readers see either the state before or the state after.
+    pub(crate) fn replace(
+        &self,
+        namespace: Option<&str>,
+        objects: Vec<Arc<Object>>,
+        kept: &[ObjectKey],
+    ) -> Replaced {
+        let replaced = self.compare(namespace, objects, kept);
+        let pointers = Arc::clone(&self.store.read().pointers);
+        let deletions = replaced.deleted.iter().map(|old| Write { old: Some(old), new: None });
+        let writes: Vec<(Write<'_>, Values)> = deletions
+            .chain(replaced.present.iter().filter_map(Present::write))
+            .map(|write| (write, Values::of(&pointers, write)))
+            .collect();
+        let mut store = self.store.write();
+        for (write, values) in writes {
+            store.apply(write, &values);
+        }
+        drop(store);
+        replaced
+    }
+
+    /// The difference between the list and the store. Only the controller writes, so it is still valid when it is
+    /// applied.
+    fn compare(&self, namespace: Option<&str>, objects: Vec<Arc<Object>>, kept: &[ObjectKey]) -> Replaced {
+        let mut listed = ObjectSet::with_capacity(objects.len());
+        for object in &objects {
+            listed.insert(Arc::clone(object));
+        }
+        let kept: HashSet<(&str, &str)> = kept.iter().map(|key| (&*key.namespace, &*key.name)).collect();
+        let store = self.store.read();
+        let deleted = store
+            .iter(namespace)
+            .filter(|object| {
+                let (namespace, name) = (object.namespace(), object.name());
+                listed.get(namespace, name).is_none() && !kept.contains(&(namespace, name))
+            })
+            .cloned()
+            .collect();
+        let present = objects
+            .into_iter()
+            .filter(|object| {
+                listed
+                    .get(object.namespace(), object.name())
+                    .is_some_and(|winner| Arc::ptr_eq(winner, object))
+            })
+            .map(|new| Present::of(store.get(new.namespace(), new.name()).cloned(), new))
+            .collect();
+        Replaced { deleted, present }
     }
 }
 

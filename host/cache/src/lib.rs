@@ -2,11 +2,11 @@
 //!
 //! The modules in the order in which an event passes them:
 //!
-//! 1. `request`, `request_budget`, `transport`, `list_watch`, `frame`: LIST pages and WATCH frames as bytes, over a
+//! 1. `request`, `request_budget`, `transport`, `list_watch`, `watch_stream`: LIST pages and WATCH frames as bytes, over a
 //!    `kube::Client`, at a limited rate.
 //! 2. `decode`: turns one JSON text into one [`Object`](informer_types::Object), without an object tree.
 //! 3. `reflector`: lists (streaming or plain), watches, resumes, relists and backs off; one task per watched namespace.
-//! 4. `delta`, `delta_queue`: what the reflectors saw, in order, bounded.
+//! 4. `delta_queue`: what the reflectors saw, in order, bounded.
 //! 5. `controller`: applies deltas. The store decides what each one is. Writes the `indexer`, then notifies.
 //! 6. `processor`, `listener`, `resync`: fan-out, late joining, resync, has-synced.
 //! 7. [`SharedInformer`] is the handle of one informer, and [`Lister`] reads its cache. [`InformerFactory`] makes one
@@ -23,45 +23,34 @@ mod compress;
 mod config;
 mod controller;
 mod decode;
-mod delta;
 mod delta_queue;
 mod discovery;
 mod error;
 mod error_class;
 mod factory;
-mod frame;
 mod indexer;
-mod informer_key;
 mod list_watch;
 mod listener;
 mod lister;
 mod processor;
 mod reflector;
-mod registration;
 mod request;
 mod request_budget;
 mod resource_version;
 mod resync;
 mod shared_informer;
 mod status;
-mod subscription;
 mod threads;
 mod transport;
-mod watch_list_support;
 mod watch_stream;
 
 pub use compress::Compression;
-pub use config::{BackoffConfig, FactoryConfig, WatchConfig, WatchListMode};
-pub use discovery::DiscoveryError;
-pub use error::RequestError;
+pub use config::{BackoffConfig, FactoryConfig, InformerKey, WatchConfig, WatchListMode};
 pub use error_class::ErrorClass;
-pub use factory::{FactoryStopped, InformerFactory, NotSynced};
-pub use informer_key::InformerKey;
+pub use factory::{FactoryStopped, InformerFactory, Subscription};
 pub use listener::ListenerConfig;
 pub use lister::{ListQuery, Lister, UnknownIndex};
-pub use reflector::ReflectorError;
-pub use registration::Registration;
+pub use processor::Registration;
 pub use resource_version::{IncomparableVersion, ResourceVersion};
 pub use shared_informer::{InformerStopped, SharedInformer, VersionError};
-pub use status::{Counters, InformerStatus, LastError, Phase, ReflectorStatus, Trouble};
-pub use subscription::Subscription;
+pub use status::{Counters, InformerStatus, LastError, ListenerStatus, Phase, ReflectorStatus, Trouble};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    decode::{Decoder, ListDecoder, ListError, ListPage},
+    decode::{Decoder, ListDecoder, ListPage},
     error::{Problem, RequestError},
     request::{Collection, ListOptions, WatchOptions},
     transport::Transport,
@@ -33,14 +33,49 @@ impl ListWatch {
         let patience = self.transport.request_timeout;
         let mut body = self.transport.open(&call, self.collection.list(options), patience).await?;
         let mut list = ListDecoder::new(decoder);
-        let mut read = 0;
-        let problem = |error, read| self.transport.error(&call, list_problem(error, read));
-        while let Some(chunk) = self.transport.chunk(&call, &mut body, read).await? {
-            read += chunk.len() as u64;
-            list.push(&chunk).map_err(|error| problem(error, read))?;
+        let error = |problem| self.transport.error(&call, problem);
+        while let Some(chunk) = self.transport.chunk(&call, &mut body, list.read).await? {
+            list.push(&chunk).map_err(error)?;
             decoder.train().await;
         }
-        list.finish().map_err(|error| problem(error, read))
+        list.finish().map_err(error)
+    }
+
+    /// Lists at `resource_version`, page by page. No part of the list is visible before the last page has arrived. The list
+    /// has the resource version of the first page, and the items of all pages in order. The flag is true if it had
+    /// more than one page.
+    pub(crate) async fn list(
+        &self,
+        decoder: &Decoder,
+        resource_version: &str,
+        limit: Option<u32>,
+    ) -> Result<(ListPage, bool), RequestError> {
+        let options = ListOptions { resource_version, limit, ..ListOptions::default() };
+        let mut list = self.page(options, decoder).await?;
+        let mut token = std::mem::take(&mut list.continue_token);
+        let paged = !token.is_empty();
+        while !token.is_empty() {
+            let options = ListOptions { limit, continue_token: &token, ..ListOptions::default() };
+            match self.page(options, decoder).await {
+                Ok(page) if page.continue_token == token => {
+                    let problem = Problem::Unexpected("the same continue token twice".to_owned());
+                    return Err(self.transport.error(&self.list_call(), problem));
+                }
+                Ok(page) => {
+                    list.objects.extend(page.objects);
+                    list.undecodable.extend(page.undecodable);
+                    token = page.continue_token;
+                }
+                // The continue token has expired, so the pages so far are useless: fetch the list without pages.
+                Err(error) if error.has_reason_expired() => {
+                    drop(list);
+                    let whole = ListOptions { resource_version, ..ListOptions::default() };
+                    return Ok((self.page(whole, decoder).await?, true));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((list, paged))
     }
 
     /// Opens a watch. The server must answer within `patience`, and within the timeout of any request.
@@ -61,28 +96,11 @@ impl ListWatch {
         self.transport.error(&self.watch_call(), problem)
     }
 
-    /// Makes an error of a list.
-    pub(crate) fn list_error(&self, problem: Problem) -> RequestError {
-        self.transport.error(&self.list_call(), problem)
-    }
-
     fn list_call(&self) -> String {
         format!("LIST {}", self.collection.name())
     }
 
     fn watch_call(&self) -> String {
         format!("WATCH {}", self.collection.name())
-    }
-}
-
-fn list_problem(error: ListError, read: u64) -> Problem {
-    match error {
-        ListError::Html => Problem::Html,
-        ListError::Truncated => Problem::Truncated(read),
-        ListError::NotJson(error) => Problem::NotJson(error),
-        ListError::Table => Problem::Table("a Table"),
-        ListError::NotAList(what) => Problem::Unexpected(what),
-        ListError::TooLong(bytes) => Problem::TooLong(bytes),
-        ListError::Status(status) => Problem::of_status(status),
     }
 }

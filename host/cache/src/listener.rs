@@ -49,8 +49,8 @@ pub(crate) struct Listener {
     tracer: Tracer,
     pub(crate) relist_all: bool,
     resync: Option<Duration>,
-    next_resync: Option<Instant>,
-    sync: watch::Sender<SyncState>,
+    pub(crate) next_resync: Option<Instant>,
+    pub(crate) sync: watch::Sender<SyncState>,
     /// Notifications for the next call of the sink. Empty whenever the informer's lock is free.
     outbox: VecDeque<Notification>,
     sink_panics: u64,
@@ -107,15 +107,6 @@ impl Listener {
         self.sink = sink;
     }
 
-    /// Follows the listener's synced state.
-    pub(crate) fn sync_state(&self) -> watch::Receiver<SyncState> {
-        self.sync.subscribe()
-    }
-
-    pub(crate) fn has_synced(&self) -> bool {
-        *self.sync.borrow() == SyncState::Synced
-    }
-
     /// Queues a notification for the sink. It is passed on before the informer's lock is released.
     pub(crate) fn offer(&mut self, change: Change, cause: Cause, observed: std::time::Instant) {
         let initial = if cause == Cause::Initial { self.initial.clone() } else { None };
@@ -133,9 +124,9 @@ impl Listener {
     }
 
     /// Queues several notifications that only this listener receives, as observed now.
-    pub(crate) fn notify_all(&mut self, changes: impl IntoIterator<Item = (Change, Cause)>) {
+    pub(crate) fn notify_all(&mut self, changes: impl IntoIterator<Item = Change>, cause: Cause) {
         let observed = Instant::now().into_std();
-        for (change, cause) in changes {
+        for change in changes {
             self.notify(change, cause, observed);
         }
     }
@@ -165,10 +156,6 @@ impl Listener {
     /// Records that the listener receives nothing any more.
     pub(crate) fn end(&self) {
         settle(&self.sync, SyncState::Ended);
-    }
-
-    pub(crate) fn next_resync(&self) -> Option<Instant> {
-        self.next_resync
     }
 
     /// Returns true if the resync period has elapsed, and starts the next one (P-10).

@@ -4,6 +4,7 @@
 //! joins and leaves under it. So a joining listener misses no change and receives none twice.
 
 use std::{
+    fmt,
     ops::{Deref, DerefMut},
     sync::Arc,
     time::Duration,
@@ -34,33 +35,37 @@ pub(crate) struct Listeners {
     last_id: u64,
     synced: bool,
     stopped: bool,
-    suppressed_unchanged: u64,
-    sink_panics: u64,
+    pub(crate) suppressed_unchanged: u64,
+    pub(crate) sink_panics: u64,
 }
 
 /// The informer's lock, held.
 pub(crate) struct Locked<'a>(MutexGuard<'a, Listeners>);
 
-/// A listener that has joined.
+/// A listener's registration at an informer. Dropping it changes nothing; [`remove`](Self::remove) ends it.
 #[derive(Clone)]
-pub(crate) struct Joined {
+pub struct Registration {
+    pub(crate) processor: Arc<Processor>,
     pub(crate) id: u64,
-    pub(crate) name: Arc<str>,
-    pub(crate) sync: watch::Receiver<SyncState>,
-}
-
-/// The processor's counters.
-pub(crate) struct ProcessorCounters {
-    pub(crate) suppressed_unchanged: u64,
-    pub(crate) sink_panics: u64,
+    name: Arc<str>,
+    sync: watch::Receiver<SyncState>,
 }
 
 // === impl Processor ===
 
 impl Processor {
     pub(crate) fn new(source: Source, default_resync: Option<Duration>, tracer: Tracer) -> Self {
-        let listeners = Mutex::new(Listeners::new(source, tracer));
-        Self { default_resync, listeners, resync_moved: Notify::new() }
+        let listeners = Listeners {
+            source,
+            tracer,
+            listeners: Vec::new(),
+            last_id: 0,
+            synced: false,
+            stopped: false,
+            suppressed_unchanged: 0,
+            sink_panics: 0,
+        };
+        Self { default_resync, listeners: Mutex::new(listeners), resync_moved: Notify::new() }
     }
 
     /// Takes the informer's lock. When it is released, all queued notifications have been passed to the sinks.
@@ -71,11 +76,11 @@ impl Processor {
     /// Adds a listener after notifying it of every object in `cached` (P-11, P-12). Returns `None` if the informer has
     /// stopped (P-13).
     pub(crate) fn join(
-        &self,
+        self: &Arc<Self>,
         config: ListenerConfig,
         sink: Arc<dyn NotificationSink>,
         cached: impl FnOnce() -> Vec<Arc<Object>>,
-    ) -> Option<Joined> {
+    ) -> Option<Registration> {
         let mut listeners = self.lock();
         if listeners.stopped {
             return None;
@@ -84,11 +89,8 @@ impl Processor {
         let id = listeners.last_id;
         let mut listener =
             Listener::new(id, config, sink, listeners.source.clone(), self.default_resync, &listeners.tracer);
-        let joined = Joined { id, name: Arc::clone(&listener.name), sync: listener.sync_state() };
-        let observed = Instant::now().into_std();
-        for object in cached() {
-            listener.notify(Change::Added { object }, Cause::Initial, observed);
-        }
+        let (name, sync) = (Arc::clone(&listener.name), listener.sync.subscribe());
+        listener.notify_all(cached().into_iter().map(|object| Change::Added { object }), Cause::Initial);
         // A reader that finds the listener synced finds all initial notifications offered.
         listener.flush();
         if listeners.synced {
@@ -97,7 +99,7 @@ impl Processor {
         listeners.listeners.push(listener);
         drop(listeners);
         self.resync_moved.notify_one();
-        Some(joined)
+        Some(Registration { processor: Arc::clone(self), id, name, sync })
     }
 
     /// Gives a listener another sink and other settings, between two notifications. The new sink first receives the
@@ -107,39 +109,25 @@ impl Processor {
         id: u64,
         config: ListenerConfig,
         sink: impl FnOnce() -> Arc<dyn NotificationSink>,
-        first: impl FnOnce() -> Vec<(Change, Cause)>,
+        first: impl FnOnce() -> Vec<Change>,
     ) -> bool {
-        let mut listeners = self.lock();
-        let Some(listener) = listeners.find(id) else { return false };
-        // Queued notifications belong to the old sink.
-        listener.flush();
-        listener.retarget(config, sink(), self.default_resync);
-        listener.notify_all(first());
-        drop(listeners);
-        self.resync_moved.notify_one();
-        true
+        let retargeted = self.with(id, |listener| {
+            // Queued notifications belong to the old sink.
+            listener.flush();
+            listener.retarget(config, sink(), self.default_resync);
+            listener.notify_all(first(), Cause::Replay);
+            true
+        });
+        if retargeted {
+            self.resync_moved.notify_one();
+        }
+        retargeted
     }
 
-    /// Notifies one listener of every object in `cached` again. Returns false if the listener has left or the informer
-    /// stopped.
-    pub(crate) fn replay(&self, id: u64, cached: impl FnOnce() -> Vec<Arc<Object>>) -> bool {
-        let mut listeners = self.lock();
-        let Some(listener) = listeners.find(id) else { return false };
-        let again = cached().into_iter().map(|object| (Change::Added { object }, Cause::Replay));
-        listener.notify_all(again);
-        true
-    }
-
-    /// Notifies one listener with the cause `replay`, in order with its other notifications. Returns false if the
-    /// listener is gone or `change` returns `None`.
-    pub(crate) fn notify(&self, id: u64, change: impl FnOnce() -> Option<Change>) -> bool {
-        let mut listeners = self.lock();
-        let Some(listener) = listeners.find(id) else {
-            return false;
-        };
-        let Some(change) = change() else { return false };
-        listener.notify(change, Cause::Replay, Instant::now().into_std());
-        true
+    /// Calls `use_it` with a listener, in order with its notifications. Returns false if the listener has left or the
+    /// informer stopped.
+    pub(crate) fn with(&self, id: u64, use_it: impl FnOnce(&mut Listener) -> bool) -> bool {
+        self.lock().listeners.iter_mut().find(|listener| listener.id == id).is_some_and(use_it)
     }
 
     pub(crate) fn leave(&self, id: u64) {
@@ -160,7 +148,7 @@ impl Processor {
 
     /// The time of the next resync.
     pub(crate) fn next_resync(&self) -> Option<Instant> {
-        self.lock().listeners.iter().filter_map(Listener::next_resync).min()
+        self.lock().listeners.iter().filter_map(|listener| listener.next_resync).min()
     }
 
     /// Returns when [`next_resync`](Self::next_resync) may have changed since the last return.
@@ -172,46 +160,14 @@ impl Processor {
     pub(crate) fn resync_done(&self) {
         self.resync_moved.notify_one();
     }
-
-    pub(crate) fn counters(&self) -> ProcessorCounters {
-        let listeners = self.lock();
-        ProcessorCounters {
-            suppressed_unchanged: listeners.suppressed_unchanged,
-            sink_panics: listeners.sink_panics,
-        }
-    }
-
-    /// The name of each listener and whether it has synced.
-    pub(crate) fn listeners(&self) -> Vec<(String, bool)> {
-        let listeners = self.lock();
-        let listeners = listeners.listeners.iter();
-        listeners.map(|listener| (listener.name.to_string(), listener.has_synced())).collect()
-    }
 }
 
 // === impl Listeners ===
 
 impl Listeners {
-    fn new(source: Source, tracer: Tracer) -> Self {
-        Self {
-            source,
-            tracer,
-            listeners: Vec::new(),
-            last_id: 0,
-            synced: false,
-            stopped: false,
-            suppressed_unchanged: 0,
-            sink_panics: 0,
-        }
-    }
-
     /// Traces a decision about an object of this informer.
     pub(crate) fn note(&self, step: impl FnOnce() -> (ObjectKey, Step)) {
         self.tracer.note(&self.source, step);
-    }
-
-    fn find(&mut self, id: u64) -> Option<&mut Listener> {
-        self.listeners.iter_mut().find(|listener| listener.id == id)
     }
 
     /// Notifies every listener.
@@ -261,6 +217,12 @@ impl Listeners {
         }
     }
 
+    /// The name of each listener and whether it has synced.
+    pub(crate) fn names(&self) -> Vec<(String, bool)> {
+        let synced = |listener: &Listener| *listener.sync.borrow() == SyncState::Synced;
+        self.listeners.iter().map(|listener| (listener.name.to_string(), synced(listener))).collect()
+    }
+
     /// Passes the queued notifications of all listeners to their sinks.
     pub(crate) fn flush(&mut self) {
         for listener in &mut self.listeners {
@@ -297,5 +259,46 @@ impl DerefMut for Locked<'_> {
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
         self.0.flush();
+    }
+}
+
+// === impl Registration ===
+
+impl Registration {
+    /// The name in the listener's configuration.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns true once the informer has synced and every initial notification offered to this listener is settled:
+    /// acknowledged, merged or given up (P-16, D-8). It never becomes false again.
+    pub fn has_synced(&self) -> bool {
+        *self.sync.borrow() == SyncState::Synced
+    }
+
+    /// Waits for [`has_synced`](Self::has_synced). Returns false if the listener is removed or the informer stops
+    /// first.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub async fn wait_synced(&self) -> bool {
+        let mut sync = self.sync.clone();
+        match sync.wait_for(|sync| *sync != SyncState::Pending).await {
+            Ok(sync) => *sync == SyncState::Synced,
+            Err(_) => false,
+        }
+    }
+
+    /// Removes the listener. When this returns, the sink will not be called again; notifications that the sink already
+    /// has are not affected (D-10). It waits for a call of the sink that is in progress, so a sink must not call it
+    /// (P-15). A second call, and a call after the informer stopped, does nothing (P-14).
+    pub fn remove(&self) {
+        self.processor.leave(self.id);
+    }
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Registration({} synced={})", self.name, self.has_synced())
     }
 }

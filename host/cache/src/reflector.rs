@@ -7,24 +7,18 @@
 
 mod backoff;
 mod consistency_check;
-mod error;
-mod internal_error;
-mod pager;
 mod state;
 mod streaming_list;
 mod target;
-mod temporary_store;
 mod watch;
 
 use std::time::Duration;
 
 pub(crate) use backoff::FailureBackoff;
-pub use error::ReflectorError;
-pub(crate) use target::Target;
+pub(crate) use target::{ReflectorError, Target};
 
+use backoff::InternalErrorWindow;
 use consistency_check::ConsistencyCheck;
-use internal_error::InternalErrorWindow;
-use pager::FullList;
 use state::ListState;
 use streaming_list::StreamingList;
 use watch::{Follower, OpenWatch, WatchEnd};
@@ -32,7 +26,7 @@ use watch::{Follower, OpenWatch, WatchEnd};
 use crate::{
     FactoryConfig, WatchListMode,
     decode::ListPage,
-    delta::{Delta, DeltaKind, Replacement},
+    delta_queue::{Delta, DeltaKind, Replacement},
     error::RequestError,
     status::Phase,
 };
@@ -112,14 +106,14 @@ impl Reflector {
             }
             return Ok(Some(watch));
         }
-        let full = self.list().await?;
-        self.replace_all(full.list, full.paged).await;
+        let (list, paged) = self.list().await?;
+        self.replace_all(list, paged).await;
         self.target.cell.listed(self.state.last_version());
         Ok(None)
     }
 
     /// Lists. If the requested resource version is not available, lists the newest state at once.
-    async fn list(&mut self) -> Result<FullList, ReflectorError> {
+    async fn list(&mut self) -> Result<(ListPage, bool), ReflectorError> {
         self.target.cell.enter(Phase::Listing);
         let mut listed = self.list_once().await;
         if let Err(error) = &listed
@@ -129,7 +123,7 @@ impl Reflector {
             self.state.version_unavailable();
             listed = self.list_once().await;
         }
-        listed.map_err(|source| ReflectorError::List { resource: self.target.resource(), source })
+        listed.map_err(|source| self.target.failed("list", source))
     }
 
     /// Pushes a whole list. No part of it is visible before.
@@ -145,14 +139,9 @@ impl Reflector {
         self.target.deltas.push(Delta::now(DeltaKind::ReplacedAll(self.target.scope, replacement))).await;
     }
 
-    async fn list_once(&self) -> Result<FullList, RequestError> {
-        pager::list(
-            &self.target.list_watch,
-            &self.target.decoder,
-            self.state.list_version(),
-            self.state.page_limit(),
-        )
-        .await
+    async fn list_once(&self) -> Result<(ListPage, bool), RequestError> {
+        let Target { list_watch, decoder, .. } = &self.target;
+        list_watch.list(decoder, self.state.list_version(), self.state.page_limit()).await
     }
 
     /// Separates the objects that did not decode (D-2).
@@ -186,7 +175,7 @@ impl Reflector {
     ///
     fn not_opened(&self, source: RequestError) -> WatchEnd {
         let resume = source.is_passing();
-        let error = self.target.watch_failed(source);
+        let error = self.target.failed("watch", source);
         if resume { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
     }
 }

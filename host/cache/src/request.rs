@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use http::Request;
-use informer_types::Gvr;
 use kube::client::Body;
+
+use crate::InformerKey;
 
 const JSON: &str = "application/json";
 
@@ -14,16 +15,12 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;
 const LIST_OF_METADATA: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/// One collection as a reflector requests it: a resource, one namespace or all, and the selectors that the server
-/// applies to every list and watch (F-6).
+/// One collection as a reflector requests it: the resource and the selectors of an informer (F-6), and one namespace or
+/// all.
 #[derive(Clone, Debug)]
 pub(crate) struct Collection {
-    pub(crate) gvr: Gvr,
+    pub(crate) informer: InformerKey,
     pub(crate) namespace: Option<String>,
-    pub(crate) labels: String,
-    pub(crate) fields: String,
-    /// True if only the metadata of the objects is requested.
-    pub(crate) metadata_only: bool,
 }
 
 /// The options of a list request.
@@ -55,8 +52,8 @@ impl Collection {
     /// The name in error texts: `apps/v1/deployments in namespace shop`.
     pub(crate) fn name(&self) -> String {
         match &self.namespace {
-            Some(namespace) => format!("{} in namespace {namespace}", self.gvr),
-            None => self.gvr.to_string(),
+            Some(namespace) => format!("{} in namespace {namespace}", self.informer.gvr),
+            None => self.informer.gvr.to_string(),
         }
     }
 
@@ -94,12 +91,12 @@ impl Collection {
     }
 
     fn get(&self, query: &str, metadata: &'static str) -> Result<Request<Body>, http::Error> {
-        let accept = if self.metadata_only { metadata } else { JSON };
+        let accept = if self.informer.metadata_only { metadata } else { JSON };
         accepting(accept, &format!("{}?{query}", self.path()))
     }
 
     fn path(&self) -> String {
-        let (root, resource) = (self.gvr.api_root(), &self.gvr.resource);
+        let (root, resource) = (self.informer.gvr.api_root(), &self.informer.gvr.resource);
         match &self.namespace {
             Some(namespace) => {
                 let namespace: String = form_urlencoded::byte_serialize(namespace.as_bytes()).collect();
@@ -111,11 +108,11 @@ impl Collection {
 
     fn selectors(&self) -> form_urlencoded::Serializer<'static, String> {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        if !self.labels.is_empty() {
-            query.append_pair("labelSelector", &self.labels);
+        if !self.informer.labels.is_empty() {
+            query.append_pair("labelSelector", &self.informer.labels);
         }
-        if !self.fields.is_empty() {
-            query.append_pair("fieldSelector", &self.fields);
+        if !self.informer.fields.is_empty() {
+            query.append_pair("fieldSelector", &self.informer.fields);
         }
         query
     }
@@ -133,21 +130,22 @@ fn accepting(accept: &'static str, path: &str) -> Result<Request<Body>, http::Er
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::WatchConfig;
+
+    fn collection(gvr: &str, namespace: Option<&str>, labels: &str, metadata_only: bool) -> Collection {
+        let labels = labels.parse().unwrap();
+        let config = WatchConfig { labels, metadata_only, ..WatchConfig::new(gvr.parse().unwrap()) };
+        Collection { informer: InformerKey::from(&config), namespace: namespace.map(str::to_owned) }
+    }
 
     fn deployments() -> Collection {
-        Collection {
-            gvr: Gvr::new("apps", "v1", "deployments"),
-            namespace: Some("shop".to_owned()),
-            labels: "app in (a,b)".to_owned(),
-            fields: String::new(),
-            metadata_only: false,
-        }
+        collection("apps/v1/deployments", Some("shop"), "app in (a,b)", false)
     }
 
     /// A server that does not support metadata alone sends whole objects (A-10).
     #[test]
     fn metadata_alone_is_requested_in_lists_and_watches_with_whole_objects_as_second_choice() {
-        let collection = Collection { metadata_only: true, ..deployments() };
+        let collection = collection("apps/v1/deployments", Some("shop"), "", true);
         let watch =
             WatchOptions { resource_version: "7", timeout: Duration::from_secs(300), initial_events: false };
         let accepted = |request: Request<Body>| request.headers()["accept"].to_str().unwrap().to_owned();
@@ -185,14 +183,11 @@ mod tests {
             continue_token: "a=b",
             ..ListOptions::default()
         };
-        let pods = Collection {
-            gvr: Gvr::new("", "v1", "pods"),
-            namespace: None,
-            labels: String::new(),
-            ..deployments()
-        };
 
-        assert_eq!(pods.list(options).unwrap().uri(), "/api/v1/pods?limit=2&continue=a%3Db");
+        assert_eq!(
+            collection("v1/pods", None, "", false).list(options).unwrap().uri(),
+            "/api/v1/pods?limit=2&continue=a%3Db"
+        );
     }
 
     /// A watch requests bookmarks and has a timeout (R-19).

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::{
-    delta::{Delta, DeltaKind},
-    delta_queue::DeltaSender,
+    delta_queue::{Delta, DeltaKind, DeltaSender},
     processor::Processor,
 };
 

@@ -1,6 +1,5 @@
 //! The handle of one informer, and its contract.
 
-mod inner;
 mod presence;
 mod run;
 mod version;
@@ -8,20 +7,28 @@ mod version;
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Pointer, Tracer};
+use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Pointer, Source, Tracer};
+use parking_lot::Mutex;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use run::run;
 pub use version::VersionError;
 
 use crate::{
-    InformerKey, InformerStatus, ListenerConfig, Lister, Phase, Registration, WatchConfig,
-    delta_queue::DeltaGauge, status::Counters,
+    ErrorClass, InformerKey, InformerStatus, ListenerConfig, ListenerStatus, Lister, Phase, Registration,
+    WatchConfig,
+    delta_queue::DeltaGauge,
+    indexer::Indexer,
+    processor::Processor,
+    status::{Counters, ReflectorCell},
 };
-use inner::Inner;
 
 /// A shared informer maintains a local cache of one collection and notifies any number of listeners of its changes,
 /// with one watch. A `SharedInformer` is a handle: clones are cheap and refer to the same informer.
@@ -88,6 +95,28 @@ pub struct SharedInformer {
     pub(crate) inner: Arc<Inner>,
 }
 
+/// The state that all handles of one informer share.
+pub(crate) struct Inner {
+    pub(crate) key: InformerKey,
+    pub(crate) config: WatchConfig,
+    pub(crate) indexer: Arc<Indexer>,
+    pub(crate) processor: Arc<Processor>,
+    /// One for each watched namespace.
+    pub(crate) cells: Vec<Arc<ReflectorCell>>,
+    pub(crate) synced: watch::Sender<bool>,
+    pub(crate) started: AtomicBool,
+    /// True while the server does not serve the resource.
+    pub(crate) unserved: watch::Sender<bool>,
+    /// True if the last subscription has ended: the cache is freed at the end.
+    pub(crate) abandoned: AtomicBool,
+    /// Cancelled to end every task of the informer.
+    pub(crate) stop: CancellationToken,
+    /// Cancelled once every task has ended.
+    pub(crate) ended: CancellationToken,
+    /// `Some` while the resource is served and watched.
+    pub(crate) queue: Mutex<Option<DeltaGauge>>,
+}
+
 /// The informer has stopped, so no listener can join it (P-13).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the informer of {0} has stopped; request a new one from the factory")]
@@ -102,7 +131,27 @@ impl SharedInformer {
         tracer: &Tracer,
         stop: CancellationToken,
     ) -> Self {
-        Self { inner: Arc::new(Inner::new(key, config, tracer, stop)) }
+        let scopes: Vec<Option<String>> = if key.namespaces.is_empty() {
+            vec![None]
+        } else {
+            key.namespaces.iter().cloned().map(Some).collect()
+        };
+        let source = Source::new(config.gvr.clone());
+        let inner = Inner {
+            processor: Arc::new(Processor::new(source, config.resync, tracer.clone())),
+            cells: scopes.into_iter().map(|namespace| Arc::new(ReflectorCell::new(namespace))).collect(),
+            key,
+            config,
+            indexer: Arc::default(),
+            synced: watch::Sender::new(false),
+            started: AtomicBool::new(false),
+            unserved: watch::Sender::new(false),
+            abandoned: AtomicBool::new(false),
+            stop,
+            ended: CancellationToken::new(),
+            queue: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The informer's key in its factory.
@@ -131,10 +180,8 @@ impl SharedInformer {
         sink: Arc<dyn NotificationSink>,
     ) -> Result<Registration, InformerStopped> {
         let Inner { processor, indexer, key, .. } = &*self.inner;
-        processor
-            .join(config, sink, || indexer.list(None))
-            .map(|joined| Registration::new(joined, Arc::clone(processor)))
-            .ok_or_else(|| InformerStopped(Box::new(key.clone())))
+        let joined = processor.join(config, sink, || indexer.list(None));
+        joined.ok_or_else(|| InformerStopped(Box::new(key.clone())))
     }
 
     /// Replaces the sink and the settings of a listener in place. The new sink is offered all changes from now on; none
@@ -157,12 +204,8 @@ impl SharedInformer {
         sink: impl FnOnce() -> Arc<dyn NotificationSink>,
         difference: impl FnMut(&Arc<Object>) -> Option<Change>,
     ) -> bool {
-        let cached = || self.inner.indexer.list(None);
-        self.has(registration)
-            && self.inner.processor.retarget(registration.joined.id, config, sink, || {
-                let changes = cached();
-                changes.iter().filter_map(difference).map(|change| (change, Cause::Replay)).collect()
-            })
+        let first = || self.cached().iter().filter_map(difference).collect();
+        self.has(registration) && registration.processor.retarget(registration.id, config, sink, first)
     }
 
     /// Notifies one listener of every object in the cache again, as additions with cause `replay`. Other listeners are
@@ -172,8 +215,12 @@ impl SharedInformer {
     /// # Blocking
     /// Calls the sink with the informer's lock held, as [`retarget_listener`](Self::retarget_listener) does.
     pub fn replay(&self, registration: &Registration) -> bool {
-        let Inner { processor, indexer, .. } = &*self.inner;
-        self.has(registration) && processor.replay(registration.joined.id, || indexer.list(None))
+        self.has(registration)
+            && registration.processor.with(registration.id, |listener| {
+                let again = self.cached().into_iter().map(|object| Change::Added { object });
+                listener.notify_all(again, Cause::Replay);
+                true
+            })
     }
 
     /// Returns every object in the cache, also after the informer was stopped explicitly.
@@ -196,9 +243,13 @@ impl SharedInformer {
         key: &ObjectKey,
         change: impl FnOnce(Option<Arc<Object>>) -> Option<Change>,
     ) -> bool {
-        let Inner { processor, indexer, .. } = &*self.inner;
         self.has(listener)
-            && processor.notify(listener.joined.id, || change(indexer.get(&key.namespace, &key.name)))
+            && listener.processor.with(listener.id, |listener| {
+                let change = change(self.inner.indexer.get(&key.namespace, &key.name));
+                let found = change.is_some();
+                listener.notify_all(change, Cause::Replay);
+                found
+            })
     }
 
     /// Returns true once the first list of every watched namespace is in the cache and was offered to the listeners
@@ -254,9 +305,11 @@ impl SharedInformer {
         for reflector in &reflectors {
             counters += reflector.counters;
         }
-        let processed = processor.counters();
-        counters.suppressed_unchanged = processed.suppressed_unchanged;
-        counters.sink_panics = processed.sink_panics;
+        let locked = processor.lock();
+        counters.suppressed_unchanged = locked.suppressed_unchanged;
+        counters.sink_panics = locked.sink_panics;
+        let listeners = locked.names().into_iter();
+        drop(locked);
         counters.index_failures = indexer.index_failures();
         let phases = reflectors.iter().map(|reflector| reflector.phase);
         InformerStatus {
@@ -267,7 +320,7 @@ impl SharedInformer {
             objects: indexer.len(),
             bytes: indexer.bytes(),
             queued_deltas: self.inner.queue.lock().as_ref().map_or(0, DeltaGauge::len),
-            listeners: processor.listeners(),
+            listeners: listeners.map(|(name, synced)| ListenerStatus { name, synced }).collect(),
             reflectors,
             counters,
         }
@@ -304,5 +357,17 @@ impl SharedInformer {
 impl fmt::Debug for SharedInformer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SharedInformer({})", self.inner.key)
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.cells.iter().for_each(|cell| cell.enter(phase));
+    }
+
+    pub(crate) fn failed(&self, text: &str, class: ErrorClass) {
+        self.cells.iter().for_each(|cell| cell.failed(text.to_owned(), class));
     }
 }

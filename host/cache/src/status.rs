@@ -2,22 +2,24 @@
 
 mod cell;
 mod remedy;
-mod text;
 mod trouble;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use informer_types::ObjectKey;
+use informer_types::{ObjectKey, millis};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use cell::ReflectorCell;
 pub use trouble::Trouble;
 
 use crate::{ErrorClass, InformerKey};
 
-/// A snapshot of an informer's state.
-#[derive(Clone, Debug)]
+/// A snapshot of an informer's state. As JSON it has no `key`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct InformerStatus {
     /// The informer's key.
+    #[serde(skip)]
     pub key: InformerKey,
     /// The phase of the reflector that most needs attention.
     pub phase: Phase,
@@ -33,22 +35,33 @@ pub struct InformerStatus {
     pub bytes: usize,
     /// The number of deltas that wait for the controller.
     pub queued_deltas: usize,
-    /// The name of each listener and whether it has synced (P-16).
-    pub listeners: Vec<(String, bool)>,
+    /// The listeners in the order in which they were added.
+    pub listeners: Vec<ListenerStatus>,
     /// One for each watched namespace.
     pub reflectors: Vec<ReflectorStatus>,
     /// The sums over all reflectors, and the controller's counters.
     pub counters: Counters,
 }
 
+/// The state of one listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListenerStatus {
+    /// The name in its configuration.
+    pub name: String,
+    /// True once every initial notification is settled (P-16).
+    pub synced: bool,
+}
+
 /// A snapshot of one reflector's state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct ReflectorStatus {
     /// The watched namespace. `None` means all namespaces.
     pub namespace: Option<String>,
     /// What the reflector is doing.
     pub phase: Phase,
     /// The time since it entered the phase.
+    #[serde(rename = "phase-age-ms", with = "millis")]
     pub phase_age: Duration,
     /// The last failure, kept after recovery.
     pub last_error: Option<LastError>,
@@ -60,12 +73,16 @@ pub struct ReflectorStatus {
     /// The number of failures since the last success.
     pub consecutive_failures: u32,
     /// The time since the first of these failures.
+    #[serde(rename = "failing-for-ms", with = "millis")]
     pub failing_for: Option<Duration>,
     /// The time until the next attempt, if the reflector waits for one.
+    #[serde(rename = "retry-in-ms", with = "millis")]
     pub retry_in: Option<Duration>,
     /// The longest time that a received change may have been missing in the cache. Zero if the cache has all changes.
+    #[serde(rename = "lag-ms", with = "millis")]
     pub lag: Duration,
     /// The time since the last event or bookmark.
+    #[serde(rename = "last-event-age-ms", with = "millis")]
     pub last_event_age: Option<Duration>,
     /// The last resource version received.
     pub observed_version: String,
@@ -74,12 +91,14 @@ pub struct ReflectorStatus {
     /// The objects that could not be decoded, with the reason. Their last good state stays in the cache (D-2). At most
     /// 1,000 objects are listed here.
     pub quarantined: BTreeMap<ObjectKey, String>,
-    /// The reflector's counters.
+    /// The reflector's counters. The JSON has only their sums over all reflectors.
+    #[serde(skip)]
     pub counters: Counters,
 }
 
 /// What a reflector is doing. The phases are in ascending order of urgency: the last one most needs attention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// A watch is open: the normal state.
     Watching,
@@ -88,6 +107,7 @@ pub enum Phase {
     /// It looks up the resource.
     Discovering,
     /// The informer was requested, but the factory has not been started since.
+    #[default]
     NotStarted,
     /// The server does not serve the resource; the reflector waits for its CRD (D-12).
     WaitingForResource,
@@ -100,18 +120,20 @@ pub enum Phase {
 }
 
 /// A failure, described for an operator.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LastError {
     /// What happened, and what would help.
     pub text: String,
     /// The class of the failure.
     pub class: ErrorClass,
     /// The time since it happened.
+    #[serde(rename = "age-ms", with = "millis")]
     pub age: Duration,
 }
 
 /// Counters since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Counters {
     /// Successful lists.
     pub lists: u64,
@@ -145,6 +167,27 @@ pub struct Counters {
     pub sink_panics: u64,
     /// Objects that an index could not read (D-9).
     pub index_failures: u64,
+}
+
+// === impl InformerStatus ===
+
+impl fmt::Display for InformerStatus {
+    /// One line: `v1/pods: watching, synced, 12 objects`, followed by the troubles.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let synced = if self.synced { "synced" } else { "not synced" };
+        write!(f, "{}: {}, {synced}, {}", self.key, self.phase, counted(self.objects, "object"))?;
+        let troubles = self.troubles();
+        for trouble in &troubles {
+            write!(f, "; {trouble}")?;
+        }
+        if let Some(reason) = self.unsynced_because().filter(|_| troubles.is_empty()) {
+            write!(f, "; unsynced because {reason}")?;
+        }
+        for reason in self.reflectors.iter().filter_map(|reflector| reflector.plain_lists_because.as_ref()) {
+            write!(f, "; plain lists because {reason}")?;
+        }
+        Ok(())
+    }
 }
 
 // === impl Phase ===

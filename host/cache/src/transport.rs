@@ -3,13 +3,14 @@
 //! The client provides the transport: kubeconfig, TLS, credentials, proxies. It should not retry by itself
 //! (`kube::Config::default_retry = false`): the reflector retries, and reports it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Request, Response, header::RETRY_AFTER};
 use http_body_util::BodyExt;
 use kube::client::Body;
-use tokio::time::timeout;
+use parking_lot::Mutex;
+use tokio::time::{Instant, timeout};
 
 use crate::{
     FactoryConfig,
@@ -18,11 +19,13 @@ use crate::{
     error_class::ErrorClass,
     request,
     request_budget::RequestBudget,
-    watch_list_support::WatchListSupport,
 };
 
 /// The largest error answer that is read, in bytes. A `Status` is never larger.
 const MAX_STATUS_BYTES: usize = 256 << 10;
+
+/// After this time a streaming list is tried again: the server may have been upgraded.
+const REMEMBERED: Duration = Duration::from_secs(60 * 60);
 
 /// Sends the requests of every informer of a factory.
 #[derive(Clone)]
@@ -33,6 +36,19 @@ pub(crate) struct Transport {
     pub(crate) max_object_bytes: usize,
     pub(crate) budget: Arc<RequestBudget>,
     pub(crate) watch_list_support: Arc<WatchListSupport>,
+}
+
+/// The API roots for which streaming lists do not work, shared by all reflectors of a factory (D-3). Support is
+/// remembered by group and version, because the aggregation layer may route each of them to another server.
+#[derive(Debug, Default)]
+pub(crate) struct WatchListSupport {
+    lacking: Mutex<HashMap<String, Lacking>>,
+}
+
+#[derive(Debug)]
+struct Lacking {
+    reason: String,
+    since: Instant,
 }
 
 // === impl Transport ===
@@ -141,6 +157,22 @@ impl Transport {
     }
 }
 
+// === impl WatchListSupport ===
+
+impl WatchListSupport {
+    /// Records that streaming lists do not work below this root (`/apis/apps/v1`).
+    pub(crate) fn lacks(&self, api_root: String, reason: String) {
+        self.lacking.lock().insert(api_root, Lacking { reason, since: Instant::now() });
+    }
+
+    /// Returns the reason why a streaming list should not be tried, or `None` if it should.
+    pub(crate) fn reason(&self, api_root: &str) -> Option<String> {
+        let lacking = self.lacking.lock();
+        let lacking = lacking.get(api_root).filter(|lacking| lacking.since.elapsed() < REMEMBERED)?;
+        Some(lacking.reason.clone())
+    }
+}
+
 /// A short form of an error answer that is not a `Status`.
 fn describe(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
@@ -149,4 +181,22 @@ fn describe(text: &[u8]) -> String {
         return "an HTML page; is it an API server?".to_owned();
     }
     text.chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that lacks streaming lists is remembered by group and version (D-3).
+    #[tokio::test(start_paused = true)]
+    async fn missing_support_is_remembered_for_an_hour_and_only_for_that_group_and_version() {
+        let support = WatchListSupport::default();
+        support.lacks("/api/v1".to_owned(), "no end mark".to_owned());
+
+        assert_eq!(support.reason("/api/v1").as_deref(), Some("no end mark"));
+        assert_eq!(support.reason("/apis/apps/v1"), None);
+
+        tokio::time::advance(REMEMBERED).await;
+        assert_eq!(support.reason("/api/v1"), None);
+    }
 }

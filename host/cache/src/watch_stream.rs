@@ -7,13 +7,24 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use tokio::time::{Instant, timeout_at};
 
-use crate::frame::{FrameBuffer, FrameTooLong};
+use crate::error::Problem;
 
 /// The frames of one watch.
 pub(crate) struct WatchStream {
     body: Body,
     frames: FrameBuffer,
     ended: bool,
+}
+
+/// Takes chunks as they arrive and returns whole frames. A frame may be split at any byte, and a chunk may hold many.
+///
+/// A frame within one chunk is a slice of the chunk; only a frame that spans chunks is copied.
+struct FrameBuffer {
+    /// The unread part of the newest chunk.
+    chunk: Bytes,
+    /// The start of a frame, from earlier chunks. It contains no newline.
+    begun: Vec<u8>,
+    max_bytes: usize,
 }
 
 /// What a watch brings next.
@@ -38,7 +49,7 @@ impl WatchStream {
     ///
     /// # Cancel safety
     /// A dropped future has taken nothing.
-    pub(crate) async fn next(&mut self, idle: Duration, deadline: Instant) -> Result<Next, FrameTooLong> {
+    pub(crate) async fn next(&mut self, idle: Duration, deadline: Instant) -> Result<Next, Problem> {
         loop {
             if let Some(frame) = self.frames.next_frame()? {
                 return Ok(Next::Frame(frame));
@@ -57,7 +68,7 @@ impl WatchStream {
 
     /// Returns the next frame that has arrived already, or `None` if there is none or the watch has ended. Never waits;
     /// the task is woken when there is more.
-    pub(crate) async fn ready(&mut self) -> Result<Option<Bytes>, FrameTooLong> {
+    pub(crate) async fn ready(&mut self) -> Result<Option<Bytes>, Problem> {
         loop {
             if let Some(frame) = self.frames.next_frame()? {
                 return Ok(Some(frame));
@@ -88,5 +99,103 @@ impl WatchStream {
     /// Returns true once no more bytes can arrive.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
+    }
+}
+
+// === impl FrameBuffer ===
+
+impl FrameBuffer {
+    fn new(max_bytes: usize) -> Self {
+        Self { chunk: Bytes::new(), begun: Vec::new(), max_bytes }
+    }
+
+    /// Appends a chunk.
+    fn push(&mut self, chunk: Bytes) {
+        self.keep_rest();
+        self.chunk = chunk;
+    }
+
+    /// Returns the next whole frame without its newline, or `None` if more bytes are needed. Empty lines are skipped.
+    fn next_frame(&mut self) -> Result<Option<Bytes>, Problem> {
+        while let Some(at) = memchr::memchr(b'\n', &self.chunk) {
+            let end = self.chunk.split_to(at + 1);
+            let line = if self.begun.is_empty() { end } else { self.finish(&end) };
+            let line = line.slice_ref(line.trim_ascii());
+            self.check(line.len())?;
+            if !line.is_empty() {
+                return Ok(Some(line));
+            }
+        }
+        self.keep_rest();
+        self.check(self.begun.len())?;
+        Ok(None)
+    }
+
+    /// Returns the bytes that are left when the stream has ended: a last frame without its newline, or a truncated one.
+    fn rest(&mut self) -> Option<Bytes> {
+        let end = std::mem::take(&mut self.chunk);
+        let rest = self.finish(&end);
+        let rest = rest.slice_ref(rest.trim_ascii());
+        (!rest.is_empty()).then_some(rest)
+    }
+
+    /// Joins the start of a frame with its end.
+    fn finish(&mut self, end: &[u8]) -> Bytes {
+        self.begun.extend_from_slice(end);
+        Bytes::from(std::mem::take(&mut self.begun))
+    }
+
+    /// Copies the unread bytes and releases the chunk, whose buffer may be much larger.
+    fn keep_rest(&mut self) {
+        self.begun.extend_from_slice(&std::mem::take(&mut self.chunk));
+    }
+
+    /// After a frame that exceeds the limit the stream cannot continue, because the next frame boundary is unknown.
+    fn check(&self, len: usize) -> Result<(), Problem> {
+        if len > self.max_bytes { Err(Problem::TooLong(self.max_bytes)) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(frames: &mut FrameBuffer) -> Vec<Bytes> {
+        std::iter::from_fn(|| frames.next_frame().unwrap()).collect()
+    }
+
+    #[test]
+    fn frames_are_returned_whole_wherever_the_chunks_are_split() {
+        let mut frames = FrameBuffer::new(100);
+
+        frames.push(Bytes::from_static(b"one\ntwo\r\n\n thr"));
+        assert_eq!(drain(&mut frames), ["one", "two"]);
+        frames.push(Bytes::from_static(b"e"));
+        assert_eq!(drain(&mut frames), [""; 0]);
+        frames.push(Bytes::from_static(b"e\nrest"));
+        assert_eq!(drain(&mut frames), ["three"]);
+
+        assert_eq!(frames.rest().unwrap(), "rest");
+        assert_eq!(frames.rest(), None);
+    }
+
+    #[test]
+    fn a_frame_that_exceeds_the_limit_is_an_error_before_it_is_complete() {
+        let mut frames = FrameBuffer::new(4);
+
+        frames.push(Bytes::from_static(b"1234\n1234"));
+        assert_eq!(frames.next_frame().unwrap().unwrap(), "1234");
+        assert!(matches!(frames.next_frame(), Ok(None)));
+        frames.push(Bytes::from_static(b"5"));
+        assert!(matches!(frames.next_frame(), Err(Problem::TooLong(4))));
+    }
+
+    #[test]
+    fn a_complete_frame_that_exceeds_the_limit_is_an_error() {
+        let mut frames = FrameBuffer::new(4);
+
+        frames.push(Bytes::from_static(b"12345\n"));
+
+        assert!(matches!(frames.next_frame(), Err(Problem::TooLong(4))));
     }
 }

@@ -13,10 +13,9 @@
 //!     |  \--> protobuf, schema        reads bodies and checks their fields
 //!     |  \--> patch, managed_fields   applies patches and server-side applies
 //!     v
-//!   rest        a write together with the writes that follow from it
-//!     v  \--> write                   one write: options, defaults, validation
-//!     |  \--> consequence             empties namespaces, serves definitions, collects garbage
-//!     |  \--> namespace, crd          the rules of namespaces and definitions
+//!   write       one write: options, defaults, validation
+//!     v  \--> namespace, crd          the rules of namespaces and definitions
+//!     |  \--> consequence             the writes that follow: empties namespaces, serves definitions, collects garbage
 //!     v
 //!   storage     collections, history, one revision
 //!     |
@@ -58,7 +57,6 @@ mod openapi;
 mod patch;
 mod protobuf;
 mod registry;
-mod rest;
 mod routes;
 mod schema;
 mod selector;

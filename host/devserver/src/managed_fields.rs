@@ -8,12 +8,11 @@ use serde_json::Value;
 
 use crate::{
     object::{Fields, Object, SERVER_FIELDS, timestamp},
-    patch::list_kind::Layout,
+    patch::list_kind::{Layout, ListKind},
 };
 
 mod conflict;
 mod entry;
-mod merge;
 mod path;
 mod set;
 
@@ -21,7 +20,7 @@ pub(crate) use conflict::Conflicts;
 pub(crate) use entry::Writer;
 
 use entry::{Entry, Operation};
-use set::FieldSet;
+use set::{FieldSet, Path};
 
 /// The owner of the fields that existed before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -61,16 +60,16 @@ pub(crate) fn apply(
         return Err(conflicts);
     }
     for entry in &mut entries {
-        entry.set = entry.set.difference(&conflicts.of(entry));
+        entry.set = &entry.set - &conflicts.of(entry);
     }
 
     let mut merged = live_value;
-    merge::apply(&mut merged, &config_value, writer.layout);
+    merge(&mut merged, &config_value, writer.layout, &mut Vec::new());
     if let Some(mine) = &mine {
-        for path in mine.set.difference(&wanted).members() {
-            let kept = wanted.holds(&path) || entries.iter().any(|entry| entry.set.holds(&path));
+        for path in mine.set.difference(&wanted) {
+            let kept = set::holds(&wanted, path) || entries.iter().any(|entry| set::holds(&entry.set, path));
             if !kept {
-                path::remove(&mut merged, &path);
+                path::remove(&mut merged, path);
             }
         }
     }
@@ -97,22 +96,58 @@ pub(crate) fn track(old: &Object, new: &mut Object, writer: Writer<'_>) {
     }
     let (old_value, new_value) = (old.clone().into_value(), new.clone().into_value());
     let (before, after) = (owned(old, writer.layout), owned(new, writer.layout));
-    let changed = after.filter(|path| path::get(&old_value, path) != path::get(&new_value, path));
-    let gone = before.difference(&after);
+    let differs = |path: &Path| path::get(&old_value, path) != path::get(&new_value, path);
+    let changed: FieldSet = after.iter().filter(|path| differs(path)).cloned().collect();
+    let gone = &before - &after;
     for entry in &mut entries {
-        let lost = if entry.is_of(Operation::Update, writer) { &gone } else { &gone.union(&changed) };
-        entry.set = entry.set.difference(lost);
+        let lost = if entry.is_of(Operation::Update, writer) { &gone } else { &(&gone | &changed) };
+        entry.set = &entry.set - lost;
     }
     if !changed.is_empty() {
         match entries.iter_mut().find(|entry| entry.is_of(Operation::Update, writer)) {
             Some(entry) => {
-                entry.set = entry.set.union(&changed);
+                entry.set = &entry.set | &changed;
                 entry.time = timestamp();
             }
             None => entries.push(Entry::new(Operation::Update, writer, changed)),
         }
     }
     write(new, &entries);
+}
+
+/// Sets the fields of `config` in `live`. Other fields of `live` stay.
+fn merge<'c>(live: &mut Value, config: &'c Value, layout: Layout, at: &mut Vec<&'c str>) {
+    match (&mut *live, config) {
+        (Value::Object(live), Value::Object(config)) if !layout.is_atomic_map(at) => {
+            for (field, value) in config {
+                at.push(field);
+                match live.get_mut(field) {
+                    Some(have) => merge(have, value, layout, at),
+                    None => {
+                        live.insert(field.clone(), value.clone());
+                    }
+                }
+                at.pop();
+            }
+        }
+        (Value::Array(items), Value::Array(config)) => match layout.list_kind(at) {
+            ListKind::Atomic => items.clone_from(config),
+            ListKind::Set => {
+                let new = config.iter().filter(|value| !items.contains(value)).cloned().collect::<Vec<_>>();
+                items.extend(new);
+            }
+            ListKind::Map(keys) => {
+                for wanted in config {
+                    let step = path::item_step(wanted, keys);
+                    match items.iter_mut().find(|item| path::item_step(item, keys) == step) {
+                        Some(item) => merge(item, wanted, layout, at),
+                        None => items.push(wanted.clone()),
+                    }
+                }
+            }
+        },
+        (live, config) => *live = config.clone(),
+    }
 }
 
 /// The owners in the metadata. Returns `None` if there are none.
@@ -143,9 +178,9 @@ fn owned(object: &Object, layout: Layout) -> FieldSet {
     let is_owned = |field: &str| !SERVER_FIELDS.contains(&field) && !IDENTITY.contains(&field);
     object.metadata.retain(|field, _| is_owned(field));
     if object.metadata.is_empty() {
-        return FieldSet::of(&Value::Object(object.fields), layout);
+        return set::of(&Value::Object(object.fields), layout);
     }
-    FieldSet::of(&object.into_value(), layout)
+    set::of(&object.into_value(), layout)
 }
 
 #[cfg(test)]

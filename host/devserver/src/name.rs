@@ -60,17 +60,7 @@ pub(crate) fn generate(base: &str) -> String {
 
 /// A random UUID (version 4).
 pub(crate) fn uid() -> String {
-    let random = fastrand::u128(..);
-    let bits = (random & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
-    let hex = format!("{bits:032x}");
-    let mut uid = String::with_capacity(36);
-    for (at, digit) in hex.chars().enumerate() {
-        if matches!(at, 8 | 12 | 16 | 20) {
-            uid.push('-');
-        }
-        uid.push(digit);
-    }
-    uid
+    uuid::Builder::from_random_bytes(fastrand::u128(..).to_be_bytes()).into_uuid().to_string()
 }
 
 #[cfg(test)]

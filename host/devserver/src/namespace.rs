@@ -6,7 +6,7 @@ use crate::{
     api::Api,
     object::Object,
     registry::Resource,
-    status::{ApiError, ApiResult, Cause, GroupResource},
+    status::{ApiError, ApiResult, Cause},
     storage::ObjectKey,
 };
 
@@ -30,9 +30,9 @@ pub(crate) fn is_namespace(resource: &Resource) -> bool {
 /// 404 if the namespace does not exist, 403 if it is being deleted.
 pub(crate) fn check_open(api: &Api, resource: &Resource, object: &Object) -> ApiResult<()> {
     let name = object.namespace();
-    let namespace = api.collection(&*self::resource(api)?).get(&ObjectKey::new("", name));
-    let namespaces = GroupResource { group: "", plural: PLURAL };
-    let namespace = namespace.ok_or_else(|| ApiError::not_found(namespaces, name))?;
+    let namespaces = self::resource(api)?;
+    let namespace = api.collection(&namespaces).get(&ObjectKey::new("", name));
+    let namespace = namespace.ok_or_else(|| ApiError::not_found(&namespaces, name))?;
     if !namespace.is_deleting() {
         return Ok(());
     }
@@ -42,7 +42,7 @@ pub(crate) fn check_open(api: &Api, resource: &Resource, object: &Object) -> Api
         "metadata.namespace",
         format!("namespace {name} is being terminated"),
     );
-    Err(ApiError::forbidden(resource.group_resource(), object.name(), &why, &[cause]))
+    Err(ApiError::forbidden(resource, object.name(), &why, cause))
 }
 
 /// Returns true if finalizers hold an object that is being deleted. A namespace also has finalizers in its spec:

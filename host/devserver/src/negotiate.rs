@@ -27,53 +27,48 @@ struct MediaRange<'a> {
 /// 406 if the client accepts only formats that the server cannot write (protobuf, CBOR, YAML).
 pub(crate) fn view(headers: &HeaderMap) -> ApiResult<View> {
     let ranges = accepted(headers);
-    let ranges = ranges.iter().map(|text| MediaRange::parse(text));
-    let mut has_ranges = false;
-    for range in ranges {
-        has_ranges = true;
-        if let Some(view) = range.view() {
-            return Ok(view);
-        }
+    if ranges.is_empty() {
+        return Ok(View::Object);
     }
-    if has_ranges { Err(ApiError::not_acceptable(&["application/json"])) } else { Ok(View::Object) }
+    ranges.iter().find_map(MediaRange::view).ok_or_else(ApiError::not_acceptable)
 }
 
 /// Returns true if the client accepts JSON with these parameters, such as `as=APIGroupDiscoveryList`.
 pub(crate) fn accepts(headers: &HeaderMap, parameters: &[(&str, &str)]) -> bool {
-    accepted(headers).iter().map(|text| MediaRange::parse(text)).any(|range| {
-        range.media_type == "application/json" && parameters.iter().all(|p| range.parameters.contains(p))
-    })
+    let is_json = |range: &MediaRange<'_>| range.media_type == "application/json";
+    accepted(headers).iter().any(|range| is_json(range) && range.has(parameters))
 }
 
 /// The media ranges of all `Accept` headers, in order.
-fn accepted(headers: &HeaderMap) -> Vec<&str> {
+fn accepted(headers: &HeaderMap) -> Vec<MediaRange<'_>> {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(str::trim).filter(|text| !text.is_empty()).collect()
+    let ranges = values.flat_map(|value| value.split(',')).map(str::trim).filter(|text| !text.is_empty());
+    let ranges = ranges.map(|text| {
+        let mut parts = text.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default();
+        MediaRange { media_type, parameters: parts.filter_map(|part| part.split_once('=')).collect() }
+    });
+    ranges.collect()
 }
 
 // === impl MediaRange ===
 
-impl<'a> MediaRange<'a> {
-    fn parse(text: &'a str) -> Self {
-        let mut parts = text.split(';').map(str::trim);
-        let media_type = parts.next().unwrap_or_default();
-        let parameters = parts.filter_map(|part| part.split_once('=')).collect();
-        Self { media_type, parameters }
-    }
-
-    fn parameter(&self, name: &str) -> Option<&'a str> {
-        self.parameters.iter().find(|(have, _)| *have == name).map(|(_, value)| *value)
+impl MediaRange<'_> {
+    fn has(&self, parameters: &[(&str, &str)]) -> bool {
+        parameters.iter().all(|parameter| self.parameters.contains(parameter))
     }
 
     fn view(&self) -> Option<View> {
         if !matches!(self.media_type, "application/json" | "application/*" | "*/*") {
             return None;
         }
-        let of_meta_v1 = self.parameter("g") == Some("meta.k8s.io") && self.parameter("v") == Some("v1");
-        match self.parameter("as") {
+        let of_meta_v1 = self.has(&[("g", "meta.k8s.io"), ("v", "v1")]);
+        match self.parameters.iter().find(|(name, _)| *name == "as") {
             None => Some(View::Object),
-            Some("Table") if of_meta_v1 => Some(View::Table),
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList") if of_meta_v1 => Some(View::Metadata),
+            Some((_, "Table")) if of_meta_v1 => Some(View::Table),
+            Some((_, "PartialObjectMetadata" | "PartialObjectMetadataList")) if of_meta_v1 => {
+                Some(View::Metadata)
+            }
             Some(_) => None,
         }
     }

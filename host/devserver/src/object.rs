@@ -34,6 +34,23 @@ pub(crate) fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
     }
 }
 
+/// Writes each default into `target` if there is no value or `null` at its place. Missing objects on the way are
+/// created; other values on the way are replaced by objects.
+pub(crate) fn fill(target: &mut Value, default: Value) {
+    match default {
+        Value::Object(defaults) if !defaults.is_empty() => {
+            if !target.is_object() {
+                *target = Value::Object(Fields::new());
+            }
+            for (field, default) in defaults {
+                fill(&mut target[field], default);
+            }
+        }
+        default if target.is_null() => *target = default,
+        _ => {}
+    }
+}
+
 /// The current time in the format of Kubernetes metadata.
 pub(crate) fn timestamp() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
@@ -94,42 +111,36 @@ impl Object {
     }
 
     pub(crate) fn remove_finalizer(&mut self, finalizer: &str) {
-        if let Some(Value::Array(list)) = self.metadata.get_mut("finalizers") {
-            list.retain(|entry| entry.as_str() != Some(finalizer));
-            if list.is_empty() {
-                self.metadata.remove("finalizers");
+        self.retain_in("finalizers", |entry| entry != finalizer);
+    }
+
+    /// Keeps the items of a list in the metadata for which `keep` returns true. An empty list is removed.
+    pub(crate) fn retain_in(&mut self, list: &str, keep: impl Fn(&Value) -> bool) {
+        if let Some(Value::Array(items)) = self.metadata.get_mut(list) {
+            items.retain(keep);
+            if items.is_empty() {
+                self.metadata.remove(list);
             }
         }
     }
 
     pub(crate) fn add_finalizer(&mut self, finalizer: &str) {
-        if self.finalizers().contains(&finalizer) {
-            return;
-        }
         let list = self.metadata.entry("finalizers").or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(list) = list {
+        if let Value::Array(list) = list
+            && !list.iter().any(|entry| entry == finalizer)
+        {
             list.push(finalizer.into());
         }
     }
 
-    /// The labels, sorted by key.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        let labels = self.metadata.get("labels").and_then(Value::as_object);
-        labels.into_iter().flatten().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
-    }
-
-    pub(crate) fn owner_references(&self) -> &[Value] {
-        self.list_at(&["metadata", "ownerReferences"])
-    }
-
     /// The value at a path of field names.
-    pub(crate) fn at(&self, path: &[&str]) -> Option<&Value> {
-        let (first, rest) = match path {
-            ["metadata", field, rest @ ..] => (self.metadata.get(*field)?, rest),
-            [field, rest @ ..] => (self.fields.get(*field)?, rest),
-            [] => return None,
+    pub(crate) fn at(&self, path: &[impl AsRef<str>]) -> Option<&Value> {
+        let mut path = path.iter().map(AsRef::as_ref);
+        let first = match path.next()? {
+            "metadata" => self.metadata.get(path.next()?)?,
+            field => self.fields.get(field)?,
         };
-        rest.iter().try_fold(first, |value, field| value.get(field))
+        path.try_fold(first, |value, field| value.get(field))
     }
 
     /// The text at a path; empty if there is none.
@@ -144,18 +155,18 @@ impl Object {
 
     /// Writes `value` at a path of field names outside the metadata. Missing objects on the path are created;
     /// other values on the path are replaced by objects.
-    pub(crate) fn set_at(&mut self, path: &[&str], value: Value) {
+    pub(crate) fn set_at(&mut self, path: &[impl AsRef<str>], value: Value) {
         let Some((last, parents)) = path.split_last() else { return };
         let mut fields = &mut self.fields;
         for parent in parents {
-            let slot = fields.entry(*parent).or_insert(Value::Null);
+            let slot = fields.entry(parent.as_ref()).or_insert(Value::Null);
             if !slot.is_object() {
                 *slot = Value::Object(Fields::new());
             }
             let Value::Object(inner) = slot else { return };
             fields = inner;
         }
-        fields.insert((*last).to_owned(), value);
+        fields.insert(last.as_ref().to_owned(), value);
     }
 
     /// Renames a top-level field if the object has it.
@@ -164,10 +175,12 @@ impl Object {
         self.fields.extend(value.map(|value| (to.to_owned(), value)));
     }
 
-    /// Writes `value` at the path if there is no value or `null`.
-    pub(crate) fn default_at(&mut self, path: &[&str], value: Value) {
-        if self.at(path).is_none_or(Value::is_null) {
-            self.set_at(path, value);
+    /// Writes defaults outside the metadata, as [`fill`] does.
+    pub(crate) fn fill(&mut self, defaults: Value) {
+        let mut fields = Value::Object(std::mem::take(&mut self.fields));
+        fill(&mut fields, defaults);
+        if let Value::Object(fields) = fields {
+            self.fields = fields;
         }
     }
 }

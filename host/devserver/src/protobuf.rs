@@ -8,10 +8,8 @@ use bytes::Bytes;
 use jiff::{Timestamp, fmt::temporal::DateTimePrinter};
 use serde_json::{Map, Value};
 
-mod wire;
-
-use crate::schema::{Field, Message, Schema, Shape, Type, Zero};
-use wire::{Malformed, Reader, Wire};
+use crate::schema::{Field, Message, Schema, Shape, Type};
+use ProtobufError::Malformed;
 
 /// The media type of these bodies.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
@@ -21,12 +19,17 @@ const MAGIC: &[u8] = b"k8s\0";
 /// The deepest nesting of messages. No Kubernetes object is as deep, so deeper bodies are refused.
 const MAX_DEPTH: usize = 64;
 
+const CUT: ProtobufError = Malformed("it ends in the middle of a field");
+const MISMATCH: ProtobufError = Malformed("a field has the wrong type");
+
+type Result<T> = std::result::Result<T, ProtobufError>;
+
 /// A body that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProtobufError {
     /// The body is not valid Kubernetes protobuf.
     #[error("the body is not Kubernetes protobuf: {0}")]
-    Malformed(#[from] Malformed),
+    Malformed(&'static str),
     /// The schema does not have this kind.
     #[error("{kind} in {api_version:?} cannot be read as protobuf: send JSON")]
     UnknownKind {
@@ -37,32 +40,28 @@ pub(crate) enum ProtobufError {
     },
 }
 
-type Result<T> = std::result::Result<T, Malformed>;
+/// The value of a field by wire type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wire<'a> {
+    Varint(u64),
+    Fixed32(u32),
+    Fixed64(u64),
+    Bytes(&'a [u8]),
+}
+
+/// The numbers and values of the fields of a message.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
 
 /// Decodes the object in a body to JSON.
 ///
 /// # Errors
 /// [`ProtobufError`] if the body is not valid or its kind is unknown.
-pub(crate) fn decode(body: &Bytes) -> std::result::Result<Value, ProtobufError> {
+pub(crate) fn decode(body: &Bytes) -> Result<Value> {
     let envelope = body.strip_prefix(MAGIC).ok_or(Malformed("the prefix is missing"))?;
-    let (mut api_version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
-    let mut reader = Reader::new(envelope);
-    while let Some((number, value)) = reader.next()? {
-        match (number, value) {
-            (1, Wire::Bytes(type_meta)) => {
-                let mut reader = Reader::new(type_meta);
-                while let Some((number, value)) = reader.next()? {
-                    match (number, value) {
-                        (1, Wire::Bytes(text)) => api_version = text_of(text)?,
-                        (2, Wire::Bytes(text)) => kind = text_of(text)?,
-                        _ => {}
-                    }
-                }
-            }
-            (2, Wire::Bytes(object)) => raw = object,
-            _ => {}
-        }
-    }
+    let (type_meta, raw) = (bytes_in(envelope, 1)?, bytes_in(envelope, 2)?);
+    let (api_version, kind) = (text_of(bytes_in(type_meta, 1)?)?, text_of(bytes_in(type_meta, 2)?)?);
     let schema = Schema::get();
     let Some(message) = schema.root(&api_version, &kind) else {
         return Err(ProtobufError::UnknownKind { api_version, kind });
@@ -83,28 +82,23 @@ fn decode_message(
         return Err(Malformed("it is nested too deeply"));
     }
     let mut fields = Map::new();
-    let mut reader = Reader::new(bytes);
-    while let Some((number, wire)) = reader.next()? {
+    for part in Reader::new(bytes) {
+        let (number, wire) = part?;
         // A field of a newer Kubernetes version is left out, as an older kube-apiserver does.
         let Some(field) = message.field(number) else { continue };
         match &field.shape {
-            Shape::One => {
-                let value = decode_value(schema, field, wire, depth)?;
-                put(&mut fields, field, value);
-            }
+            Shape::One => put(&mut fields, field, decode_value(schema, &field.kind, wire, depth)?),
             Shape::List => {
-                let value = decode_value(schema, field, wire, depth)?;
-                if let Value::Array(items) =
-                    fields.entry(&field.json).or_insert_with(|| Value::Array(Vec::new()))
-                {
+                let value = decode_value(schema, &field.kind, wire, depth)?;
+                let list = fields.entry(&field.json).or_insert_with(|| Value::Array(Vec::new()));
+                if let Value::Array(items) = list {
                     items.push(value);
                 }
             }
             Shape::Map => {
                 let (key, value) = decode_entry(schema, field, wire, depth)?;
-                if let Value::Object(entries) =
-                    fields.entry(&field.json).or_insert_with(|| Value::Object(Map::new()))
-                {
+                let map = fields.entry(&field.json).or_insert_with(|| Value::Object(Map::new()));
+                if let Value::Object(entries) = map {
                     entries.insert(key, value);
                 }
             }
@@ -129,7 +123,7 @@ fn put(fields: &mut Map<String, Value>, field: &Field, value: Value) {
         Value::Array(items) => items.is_empty(),
         Value::Object(inner) => inner.is_empty(),
     };
-    let omitted = value.is_null() || (is_zero && field.zero == Zero::Omitted);
+    let omitted = value.is_null() || (is_zero && field.omits_zero);
     if !omitted {
         fields.insert(field.json.clone(), value);
     }
@@ -138,22 +132,19 @@ fn put(fields: &mut Map<String, Value>, field: &Field, value: Value) {
 fn decode_entry(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) -> Result<(String, Value)> {
     let Wire::Bytes(entry) = wire else { return Err(MISMATCH) };
     let (mut key, mut value) = (String::new(), None);
-    let mut reader = Reader::new(entry);
-    while let Some((number, wire)) = reader.next()? {
-        match (number, wire) {
+    for part in Reader::new(entry) {
+        match part? {
             (1, Wire::Bytes(text)) => key = text_of(text)?,
-            (2, wire) => value = Some(decode_value(schema, field, wire, depth)?),
+            (2, wire) => value = Some(decode_value(schema, &field.kind, wire, depth)?),
             _ => {}
         }
     }
-    let empty = || decode_value(schema, field, Wire::Bytes(&[]), depth);
+    let empty = || decode_value(schema, &field.kind, Wire::Bytes(&[]), depth);
     Ok((key, value.map_or_else(empty, Ok)?))
 }
 
-const MISMATCH: Malformed = Malformed("a field has the wrong type");
-
-fn decode_value(schema: &Schema, field: &Field, wire: Wire<'_>, depth: usize) -> Result<Value> {
-    Ok(match (&field.kind, wire) {
+fn decode_value(schema: &Schema, kind: &Type, wire: Wire<'_>, depth: usize) -> Result<Value> {
+    Ok(match (kind, wire) {
         (Type::Text, Wire::Bytes(text)) => text_of(text)?.into(),
         // Signed integers are encoded as two's complement.
         (Type::Integer, Wire::Varint(bits)) => i64::from_le_bytes(bits.to_le_bytes()).into(),
@@ -182,26 +173,26 @@ fn text_of(bytes: &[u8]) -> Result<String> {
 
 /// The number in field `wanted` of a small message; 0 if the field is missing.
 fn number_in(bytes: &[u8], wanted: u32) -> Result<i64> {
-    let mut reader = Reader::new(bytes);
-    let mut found = 0;
-    while let Some((number, wire)) = reader.next()? {
-        if let (true, Wire::Varint(bits)) = (number == wanted, wire) {
-            found = i64::from_le_bytes(bits.to_le_bytes());
-        }
-    }
-    Ok(found)
+    Ok(match last(bytes, |number, wire| number == wanted && matches!(wire, Wire::Varint(_)))? {
+        Some(Wire::Varint(bits)) => i64::from_le_bytes(bits.to_le_bytes()),
+        _ => 0,
+    })
 }
 
 /// The bytes in field `wanted` of a small message; empty if the field is missing.
 fn bytes_in(bytes: &[u8], wanted: u32) -> Result<&[u8]> {
-    let mut reader = Reader::new(bytes);
-    let mut found = &[][..];
-    while let Some((number, wire)) = reader.next()? {
-        if let (true, Wire::Bytes(inner)) = (number == wanted, wire) {
-            found = inner;
-        }
-    }
-    Ok(found)
+    Ok(match last(bytes, |number, wire| number == wanted && matches!(wire, Wire::Bytes(_)))? {
+        Some(Wire::Bytes(inner)) => inner,
+        _ => &[],
+    })
+}
+
+/// The last field for which `is_wanted` returns true.
+fn last(bytes: &[u8], is_wanted: impl Fn(u32, Wire<'_>) -> bool) -> Result<Option<Wire<'_>>> {
+    Reader::new(bytes).try_fold(None, |found, part| {
+        let (number, wire) = part?;
+        Ok(if is_wanted(number, wire) { Some(wire) } else { found })
+    })
 }
 
 /// A time as JSON text. An empty message is the zero time, which is `null` in JSON.
@@ -246,6 +237,60 @@ fn raw_json(bytes: &[u8]) -> Result<Value> {
         return Ok(Value::Null);
     }
     serde_json::from_slice(json).map_err(|_| Malformed("embedded JSON is not valid"))
+}
+
+// === impl Reader ===
+
+impl<'a> Reader<'a> {
+    fn new(message: &'a [u8]) -> Self {
+        Self { rest: message }
+    }
+
+    fn field(&mut self) -> Result<(u32, Wire<'a>)> {
+        let tag = self.varint()?;
+        let number = u32::try_from(tag >> 3).map_err(|_| Malformed("a field number is too large"))?;
+        let value = match tag & 7 {
+            0 => Wire::Varint(self.varint()?),
+            1 => Wire::Fixed64(u64::from_le_bytes(self.array()?)),
+            2 => {
+                let length = usize::try_from(self.varint()?).map_err(|_| CUT)?;
+                Wire::Bytes(self.take(length)?)
+            }
+            5 => Wire::Fixed32(u32::from_le_bytes(self.array()?)),
+            _ => return Err(Malformed("a field is of an unknown wire type")),
+        };
+        Ok((number, value))
+    }
+
+    fn varint(&mut self) -> Result<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.array()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Malformed("a number is too long"))
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.take(N)?.try_into().map_err(|_| CUT)
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(length).ok_or(CUT)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+}
+
+impl<'a> Iterator for Reader<'a> {
+    type Item = Result<(u32, Wire<'a>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        (!self.rest.is_empty()).then(|| self.field())
+    }
 }
 
 #[cfg(test)]

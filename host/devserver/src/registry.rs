@@ -26,8 +26,7 @@ pub(crate) struct Registry {
 impl Registry {
     /// The built-in resources.
     pub(crate) fn builtin() -> Self {
-        let resources = builtin::resources().map(|resource| (address(&resource), Arc::new(resource)));
-        Self { resources: RwLock::new(resources.collect()) }
+        Self { resources: RwLock::new(addressed(builtin::resources()).collect()) }
     }
 
     pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
@@ -73,16 +72,19 @@ impl Registry {
         self.resources.read().values().cloned().collect()
     }
 
-    /// Replaces the resources of the definition `plural.group` by `served`.
-    pub(crate) fn replace_custom(&self, group: &str, plural: &str, served: Vec<Resource>) {
+    /// Replaces the custom resources of a collection by `served`.
+    pub(crate) fn replace_custom(&self, id: &CollectionId, served: Vec<Resource>) {
         let mut resources = self.resources.write();
-        resources.retain(|_, r| !(r.custom && r.group == group && r.plural == plural));
-        resources.extend(served.into_iter().map(|resource| (address(&resource), Arc::new(resource))));
+        resources.retain(|_, r| !(r.custom && r.is(&id.group, &id.plural)));
+        resources.extend(addressed(served));
     }
 }
 
-fn address(resource: &Resource) -> Address {
-    (resource.group.clone(), resource.version.clone(), resource.plural.clone())
+fn addressed(resources: Vec<Resource>) -> impl Iterator<Item = (Address, Arc<Resource>)> {
+    resources.into_iter().map(|resource| {
+        let address = (resource.group.clone(), resource.version.clone(), resource.plural.clone());
+        (address, Arc::new(resource))
+    })
 }
 
 /// The priority of a version in discovery: `v2` before `v1` before `v1beta2` before `v1alpha1` before other names.

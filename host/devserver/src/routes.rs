@@ -17,21 +17,14 @@ use crate::{
     status::{ApiError, ApiResult},
 };
 
-mod apply;
 mod body;
-mod continue_token;
-mod create;
-mod delete;
 mod list;
+mod objects;
 mod patch;
 mod query;
-mod read;
 mod request;
-mod review;
 mod scale;
 mod target;
-mod update;
-mod version_options;
 mod watch;
 
 use query::Query;
@@ -62,6 +55,7 @@ async fn serve(State(api): State<Arc<Api>>, request: Request) -> Response {
 async fn route(api: Arc<Api>, request: Request) -> ApiResult<Response> {
     let (parts, body) = request.into_parts();
     let segments = target::segments(parts.uri.path()).ok_or_else(ApiError::unknown_path)?;
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     if let Some(document) = document(&api, &segments, &parts.headers, &parts.uri) {
         return if parts.method == Method::GET { document } else { Err(ApiError::method_not_allowed()) };
     }
@@ -72,9 +66,7 @@ async fn route(api: Arc<Api>, request: Request) -> ApiResult<Response> {
     let request = ApiRequest {
         api,
         resource,
-        namespace: target.namespace,
-        name: target.name,
-        subresource: target.subresource,
+        target,
         query: Query::parse(&parts.uri)?,
         headers: parts.headers,
         body,
@@ -93,52 +85,38 @@ async fn route(api: Arc<Api>, request: Request) -> ApiResult<Response> {
 }
 
 /// A discovery or OpenAPI document. Returns `None` if the path belongs to neither.
-fn document(api: &Api, segments: &[String], headers: &HeaderMap, uri: &Uri) -> Option<ApiResult<Response>> {
-    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    match segments.as_slice() {
+fn document(api: &Api, segments: &[&str], headers: &HeaderMap, uri: &Uri) -> Option<ApiResult<Response>> {
+    match segments {
         ["openapi", path @ ..] => Some(openapi::serve(api, path, headers)),
-        ["api" | "apis", ..] => discovery::serve(&api.registry, &segments, headers, uri),
+        ["api" | "apis", ..] => discovery::serve(&api.registry, segments, headers, uri),
         _ => None,
     }
 }
 
 async fn dispatch(request: ApiRequest, method: &Method) -> ApiResult<Response> {
-    if request.resource.is_review {
-        return match (request.name.as_deref(), method) {
-            (None, &Method::POST) => review::answer(&request),
-            _ => Err(ApiError::method_not_allowed()),
-        };
-    }
-    match (request.name.as_deref(), request.subresource.as_deref()) {
-        (None, _) => match *method {
-            Method::GET if request.query.flag("watch")? == Some(true) => watch::watch(request).await,
-            Method::GET => list::list(request).await,
-            Method::POST => create::create(&request),
-            Method::DELETE => delete::delete_collection(&request),
-            _ => Err(ApiError::method_not_allowed()),
-        },
-        (Some(name), None) => match *method {
-            Method::GET if request.query.flag("watch")? == Some(true) => watch::watch(request).await,
-            Method::GET => read::get(&request, name).await,
-            Method::PUT => update::update(&request, name),
-            Method::PATCH => patch::patch(&request, name),
-            Method::DELETE => delete::delete(&request, name),
-            _ => Err(ApiError::method_not_allowed()),
-        },
-        (Some(name), Some("status")) if request.resource.status => match *method {
-            Method::GET => read::get(&request, name).await,
-            Method::PUT => update::update(&request, name),
-            Method::PATCH => patch::patch(&request, name),
-            _ => Err(ApiError::method_not_allowed()),
-        },
-        (Some(name), Some("scale")) => match &request.resource.scale {
-            Some(scale) => scale::serve(&request, method, name, scale),
+    let resource = request.resource.clone();
+    let may_watch = *method == Method::GET && request.target.subresource.is_none() && !resource.is_review;
+    let is_watch = may_watch && request.query.flag("watch")? == Some(true);
+    match (request.target.name.is_some(), request.target.subresource.as_deref(), method) {
+        (false, _, &Method::POST) if resource.is_review => objects::review(&request),
+        _ if resource.is_review => Err(ApiError::method_not_allowed()),
+        _ if is_watch => watch::watch(request).await,
+        (false, _, &Method::GET) => list::list(request).await,
+        (false, _, &Method::POST) => objects::create(&request),
+        (false, _, &Method::DELETE) => objects::delete_collection(&request),
+        (true, Some("scale"), _) => match &resource.scale {
+            Some(scale) => scale::serve(&request, method, scale),
             None => Err(ApiError::unknown_path()),
         },
-        (Some(name), Some("finalize")) if request.resource.is("", "namespaces") => match *method {
-            Method::PUT => update::finalize(&request, name),
-            _ => Err(ApiError::method_not_allowed()),
-        },
-        _ => Err(ApiError::unknown_path()),
+        (true, Some("finalize"), &Method::PUT) if resource.is("", "namespaces") => {
+            objects::finalize(&request)
+        }
+        (true, Some("finalize"), _) if resource.is("", "namespaces") => Err(ApiError::method_not_allowed()),
+        (true, Some(name), _) if name != "status" || !resource.status => Err(ApiError::unknown_path()),
+        (true, _, &Method::GET) => objects::get(&request).await,
+        (true, _, &Method::PUT) => objects::replace(&request),
+        (true, _, &Method::PATCH) => patch::patch(&request),
+        (true, None, &Method::DELETE) => objects::delete(&request),
+        _ => Err(ApiError::method_not_allowed()),
     }
 }

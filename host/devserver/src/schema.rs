@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::LazyLock};
 
 mod conformance;
 
-pub(crate) use conformance::{Misfit, conform};
+pub(crate) use conformance::conform;
 
 const TABLE: &str = include_str!("schema/table.txt");
 
@@ -19,23 +19,20 @@ pub(crate) struct Schema {
     messages: HashMap<String, Message>,
 }
 
-/// The fields of a message, by number.
-#[derive(Debug, Default)]
-pub(crate) struct Message {
-    fields: HashMap<u32, Field>,
-    /// Numbers by JSON name, without the fields of inlined messages.
-    names: HashMap<String, u32>,
-    inlined: Vec<String>,
-}
+/// The fields of a message.
+#[derive(Debug)]
+pub(crate) struct Message(Vec<Field>);
 
 /// A field and its form in JSON.
 #[derive(Debug)]
 pub(crate) struct Field {
+    number: u32,
     /// The JSON name; empty if the message is inlined in its parent.
     pub(crate) json: String,
     pub(crate) shape: Shape,
     pub(crate) kind: Type,
-    pub(crate) zero: Zero,
+    /// If true, JSON leaves out a zero value.
+    pub(crate) omits_zero: bool,
 }
 
 /// The number of values of a field.
@@ -44,13 +41,6 @@ pub(crate) enum Shape {
     One,
     List,
     Map,
-}
-
-/// The form of a zero value in the JSON: present or left out.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Zero {
-    Shown,
-    Omitted,
 }
 
 /// The type of a value.
@@ -91,17 +81,15 @@ impl Schema {
     fn read(table: &str) -> Self {
         let mut schema = Self::default();
         for line in table.lines().filter(|line| !line.starts_with('#')) {
-            let mut words = line.split(' ');
+            let mut words = line.split(' ').map(str::to_owned);
             match words.next() {
-                Some("=") => {
-                    if let (Some(version), Some(kind), Some(name)) =
-                        (words.next(), words.next(), words.next())
-                    {
-                        schema.roots.insert((version.to_owned(), kind.to_owned()), name.to_owned());
-                    }
+                Some(root) if root == "=" => {
+                    let mut root = || Some(((words.next()?, words.next()?), words.next()?));
+                    schema.roots.extend(root());
                 }
                 Some(name) => {
-                    schema.messages.insert(name.to_owned(), words.filter_map(field).collect());
+                    let fields = words.filter_map(|word| field(&word)).collect();
+                    schema.messages.insert(name, Message(fields));
                 }
                 None => {}
             }
@@ -114,36 +102,22 @@ impl Schema {
 
 impl Message {
     pub(crate) fn field(&self, number: u32) -> Option<&Field> {
-        self.fields.get(&number)
+        self.0.iter().find(|field| field.number == number)
     }
 
     /// The field with this JSON name, in this message or in an inlined message.
     pub(crate) fn named<'s>(&'s self, schema: &'s Schema, name: &str) -> Option<&'s Field> {
-        if let Some(number) = self.names.get(name) {
-            return self.fields.get(number);
-        }
-        self.inlined.iter().find_map(|inner| schema.message(inner)?.named(schema, name))
-    }
-}
-
-impl FromIterator<(u32, Field)> for Message {
-    fn from_iter<I: IntoIterator<Item = (u32, Field)>>(fields: I) -> Self {
-        let mut message = Self::default();
-        for (number, field) in fields {
-            match &field.kind {
-                Type::Message(inner) if field.json.is_empty() => message.inlined.push(inner.clone()),
-                _ => {
-                    message.names.insert(field.json.clone(), number);
-                }
-            }
-            message.fields.insert(number, field);
-        }
-        message
+        let inlined = |field: &'s Field| match &field.kind {
+            Type::Message(inner) if field.json.is_empty() => schema.message(inner)?.named(schema, name),
+            _ => None,
+        };
+        let own = self.0.iter().find(|field| field.json == name && !name.is_empty());
+        own.or_else(|| self.0.iter().find_map(inlined))
     }
 }
 
 /// Parses a field such as `3:name:[]s?`.
-fn field(text: &str) -> Option<(u32, Field)> {
+fn field(text: &str) -> Option<Field> {
     let mut parts = text.splitn(3, ':');
     let (number, json, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
     let (shape, kind) = match (kind.strip_prefix("[]"), kind.strip_prefix("{}")) {
@@ -151,10 +125,8 @@ fn field(text: &str) -> Option<(u32, Field)> {
         (_, Some(kind)) => (Shape::Map, kind),
         _ => (Shape::One, kind),
     };
-    let (kind, zero) = match kind.strip_suffix('?') {
-        Some(kind) => (kind, Zero::Omitted),
-        None => (kind.strip_suffix('*').unwrap_or(kind), Zero::Shown),
-    };
+    let omits_zero = kind.ends_with('?');
+    let kind = kind.strip_suffix(['?', '*']).unwrap_or(kind);
     let kind = match kind {
         "s" => Type::Text,
         "i" => Type::Integer,
@@ -169,7 +141,7 @@ fn field(text: &str) -> Option<(u32, Field)> {
         "R" | "F" => Type::RawJson,
         name => Type::Message(name.to_owned()),
     };
-    Some((number, Field { json: json.to_owned(), shape, kind, zero }))
+    Some(Field { number, json: json.to_owned(), shape, kind, omits_zero })
 }
 
 #[cfg(test)]
@@ -186,7 +158,7 @@ mod tests {
             let mut words = line.split(' ');
             let name = words.next().unwrap();
             for word in words {
-                let (_, field) = field(word).unwrap_or_else(|| panic!("{word} in {name}"));
+                let field = field(word).unwrap_or_else(|| panic!("{word} in {name}"));
                 if let Type::Message(inner) = &field.kind {
                     assert!(schema.message(inner).is_some(), "{inner} in {name}");
                 }

@@ -17,6 +17,7 @@ pub(crate) struct InvalidSelector(String);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
     pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
     pub(crate) labels: LabelSelector,
     pub(crate) fields: FieldSelector,
 }
@@ -26,6 +27,7 @@ pub(crate) struct Filter {
 impl Filter {
     pub(crate) fn matches(&self, object: &Stored) -> bool {
         self.namespace.as_ref().is_none_or(|namespace| object.key.namespace == *namespace)
+            && self.name.as_ref().is_none_or(|name| object.key.name == *name)
             && self.fields.matches(|path| object.field(path))
             && self.labels.matches(|key| object.label(key))
     }

@@ -13,8 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    api::Api, config::Config, consequence, namespace, object::Object, rest, routes, status::ApiError,
-    storage::ObjectKey,
+    api::Api, config::Config, consequence, namespace, object::Object, routes, status::ApiError,
+    storage::ObjectKey, write,
 };
 
 /// How long requests in flight may take when the server stops. Watches end at once.
@@ -82,7 +82,10 @@ impl DevServer {
         let address = listener.local_addr().map_err(bind_error)?;
         let stop = CancellationToken::new();
         let api = Arc::new(Api::new(config, stop.clone()));
-        create_namespaces(&api).map_err(|error| StartError::Bootstrap(error.to_json().to_string()))?;
+        for name in namespace::INITIAL {
+            let failure = |error: ApiError| StartError::Bootstrap(error.document().to_string());
+            create_namespace(&api, name).map_err(failure)?;
+        }
         let connections = TaskTracker::new();
         connections.spawn(consequence::empty_marked_namespaces(api.clone()));
         let router = routes::router(api.clone());
@@ -114,7 +117,7 @@ impl DevServer {
 
     /// The resourceVersion of the last write.
     pub fn resource_version(&self) -> u64 {
-        self.api.storage.revision().current()
+        self.api.storage.revision.current()
     }
 
     /// Creates objects as they are, including status and UID. Each object gets a new resourceVersion, and missing
@@ -134,11 +137,12 @@ impl DevServer {
         let (version, kind) = (object.api_version(), object.kind());
         let resource = self.api.registry.by_kind(version, kind);
         let resource = resource.ok_or_else(|| format!("{version} {kind} is not served"))?;
-        let status = |error: ApiError| error.to_json().to_string();
+        let status = |error: ApiError| error.document().to_string();
         if resource.namespaced && !object.namespace().is_empty() {
             create_namespace(&self.api, object.namespace()).map_err(status)?;
         }
-        rest::seed(&self.api, &resource, object).map(drop).map_err(status)
+        let written = write::seed(&self.api, &resource, object);
+        consequence::settle(&self.api, written).map(drop).map_err(status)
     }
 
     /// Forgets the history up to `resource_version`: earlier watches and pages of earlier lists fail with
@@ -205,10 +209,6 @@ async fn serve(stream: TcpStream, router: Router, stop: CancellationToken) {
     }
 }
 
-fn create_namespaces(api: &Api) -> Result<(), ApiError> {
-    namespace::INITIAL.iter().try_for_each(|name| create_namespace(api, name))
-}
-
 fn create_namespace(api: &Api, name: &str) -> Result<(), ApiError> {
     let namespaces = namespace::resource(api)?;
     if api.collection(&namespaces).get(&ObjectKey::new("", name)).is_some() {
@@ -216,7 +216,7 @@ fn create_namespace(api: &Api, name: &str) -> Result<(), ApiError> {
     }
     let document = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
     let object = Object::from_value(document).unwrap_or_default();
-    match rest::create(api, &namespaces, "", object, false) {
+    match consequence::settle(api, write::create(api, &namespaces, "", object, false)) {
         Err(error) if error.code() != http::StatusCode::CONFLICT => Err(error),
         _ => Ok(()),
     }

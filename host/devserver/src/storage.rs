@@ -10,25 +10,20 @@ use parking_lot::RwLock;
 use crate::registry::CollectionId;
 
 pub(crate) mod collection;
-pub(crate) mod event;
 pub(crate) mod history;
-pub(crate) mod key;
 pub(crate) mod owners;
-pub(crate) mod revision;
 pub(crate) mod stored;
 
-pub(crate) use collection::{Collection, Stale};
-pub(crate) use event::{Event, EventKind};
-pub(crate) use key::ObjectKey;
+pub(crate) use collection::Collection;
+pub(crate) use history::{Event, EventKind, Revision};
 pub(crate) use owners::Owners;
-pub(crate) use revision::Revision;
-pub(crate) use stored::{Draft, Stored};
+pub(crate) use stored::{Draft, ObjectKey, Stored};
 
 /// All collections of the server.
 #[derive(Debug)]
 pub(crate) struct Storage {
-    revision: Arc<Revision>,
-    owners: Arc<Owners>,
+    pub(crate) revision: Arc<Revision>,
+    pub(crate) owners: Arc<Owners>,
     history_limit: usize,
     collections: RwLock<HashMap<CollectionId, Arc<Collection>>>,
 }
@@ -44,14 +39,6 @@ impl Storage {
             history_limit,
             collections: RwLock::default(),
         }
-    }
-
-    pub(crate) fn revision(&self) -> &Revision {
-        &self.revision
-    }
-
-    pub(crate) fn owners(&self) -> &Owners {
-        &self.owners
     }
 
     /// The collection; the first use creates it.
@@ -70,7 +57,7 @@ impl Storage {
     /// Drops a collection and ends its open watches.
     pub(crate) fn drop_collection(&self, id: &CollectionId) {
         if let Some(collection) = self.collections.write().remove(id) {
-            collection.close();
+            collection.closed.cancel();
         }
     }
 

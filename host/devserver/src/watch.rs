@@ -101,7 +101,7 @@ impl Watch {
                 return None;
             }
             // Check this before reading the history, so that the last changes are sent before the end.
-            let closed = self.collection.closed().is_cancelled();
+            let closed = self.collection.closed.is_cancelled();
             if let Some(frame) = self.ready() {
                 return Some(frame);
             }
@@ -167,7 +167,7 @@ impl Watch {
         tokio::select! {
             biased;
             () = self.ended.cancelled() => Wake::Ended,
-            () = self.collection.closed().cancelled() => Wake::Changed,
+            () = self.collection.closed.cancelled() => Wake::Changed,
             () = tokio::time::sleep_until(self.deadline) => Wake::Ended,
             () = bookmark => Wake::Bookmark,
             changed = self.changed.changed() => if changed.is_ok() { Wake::Changed } else { Wake::Ended },
@@ -191,7 +191,7 @@ impl Watch {
     fn fall_behind(&mut self) -> Bytes {
         self.failed = true;
         let error = ApiError::expired(format!("too old resource version: {}", self.cursor));
-        encode::failure(&error.to_json())
+        encode::failure(error.document())
     }
 }
 

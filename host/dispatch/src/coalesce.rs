@@ -1,4 +1,4 @@
-//! The merging rule: what two pending notifications of one object become.
+//! The pending notifications of one object, and the merging rule: what two of them become.
 //!
 //! Only pending entries of one object merge. An entry in flight never does. An entry whose attempt failed is pending again
 //! and merges like any other.
@@ -44,27 +44,38 @@
 //!
 //! **The rest.** The times are those of the oldest entry, and every sync token is held until the result is settled.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use informer_types::{Cause, Change};
 
 use crate::entry::{Entry, Tokens};
 
-/// What two consecutive entries become.
+/// The pending entries of one object, in order and merged. If changes merge, there are at most two entries: a deletion and
+/// what follows it.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    first: Option<Entry>,
+    /// Almost always empty, and then without an allocation.
+    rest: VecDeque<Entry>,
+}
+
+/// The effect of a new entry.
 #[derive(Debug)]
-pub(crate) enum Coalesced {
-    /// One entry.
-    One {
-        entry: Entry,
+pub(crate) enum Effect {
+    /// There is one more entry.
+    Grew,
+    /// The new entry merged with another.
+    Merged {
         merge: Merge,
-        /// The later entry has newer state; it does not just repeat the earlier one.
+        /// The oldest entry, which may be waiting for its retry, now has newer state.
         newer: bool,
     },
-    /// They stay two, in this order.
-    Both(Entry, Entry),
-    /// The entries cancel each other, because the handler never saw the object. Contains the sync tokens of both.
-    Neither(Tokens),
+    /// The new entry and the one before it cancelled each other. The sync tokens of both have to be released.
+    Cancelled(Tokens),
 }
+
+/// What two consecutive entries become: at most two entries, in their order, and the effect of the later one.
+type Coalesced = (Option<Entry>, Option<Entry>, Effect);
 
 /// How a notification merged with a pending one of the same object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,11 +101,87 @@ pub(crate) enum Rule {
     Behind,
 }
 
+// === impl Pending ===
+
+impl Pending {
+    /// Adds the newest entry.
+    pub(crate) fn push(&mut self, rule: Rule, entry: Entry) -> Effect {
+        let Some(last) = self.rest.pop_back().or_else(|| self.first.take()) else {
+            self.first = Some(entry);
+            return Effect::Grew;
+        };
+        let (earlier, later, mut effect) = rule.apply(last, entry);
+        for entry in earlier.into_iter().chain(later) {
+            match &self.first {
+                None => self.first = Some(entry),
+                Some(_) => self.rest.push_back(entry),
+            }
+        }
+        if let Effect::Merged { newer, .. } = &mut effect {
+            *newer &= self.rest.is_empty();
+        }
+        effect
+    }
+
+    /// Puts back an entry that was in flight. It is older than all others.
+    pub(crate) fn put_back(&mut self, rule: Rule, entry: Entry) -> Effect {
+        let Some(next) = self.first.take() else {
+            self.first = Some(entry);
+            return Effect::Grew;
+        };
+        let (earlier, later, effect) = rule.apply(entry, next);
+        if let Some(later) = later {
+            self.rest.push_front(later);
+        }
+        self.first = earlier.or_else(|| self.rest.pop_front());
+        effect
+    }
+
+    /// Takes the oldest entry.
+    pub(crate) fn pop(&mut self) -> Option<Entry> {
+        let entry = self.first.take()?;
+        self.first = self.rest.pop_front();
+        Some(entry)
+    }
+
+    /// Returns true if newer state is pending that would replace `entry`, which is in flight.
+    pub(crate) fn supersedes(&self, rule: Rule, entry: &Entry) -> bool {
+        self.first.as_ref().is_some_and(|next| rule.supersedes(entry, next))
+    }
+
+    /// Returns true if any entry belongs in the live lane.
+    pub(crate) fn is_live(&self) -> bool {
+        self.iter().any(|entry| entry.live)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.rest.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.first.iter().chain(&self.rest)
+    }
+}
+
+impl IntoIterator for Pending {
+    type Item = Entry;
+    type IntoIter =
+        std::iter::Chain<std::option::IntoIter<Entry>, std::collections::vec_deque::IntoIter<Entry>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.rest)
+    }
+}
+
 // === impl Rule ===
 
 impl Rule {
     /// What two pending entries of one object become; `later` follows `earlier` without a gap.
-    pub(crate) fn apply(self, earlier: Entry, later: Entry) -> Coalesced {
+    fn apply(self, earlier: Entry, later: Entry) -> Coalesced {
         match self {
             Self::Latest => coalesce(earlier, later),
             Self::Every => follow(earlier, later),
@@ -103,7 +190,7 @@ impl Rule {
     }
 
     /// Returns true if `later` replaces `earlier`, which failed.
-    pub(crate) fn supersedes(self, earlier: &Entry, later: &Entry) -> bool {
+    fn supersedes(self, earlier: &Entry, later: &Entry) -> bool {
         self != Self::Every && supersedes(earlier, later)
     }
 }
@@ -113,40 +200,40 @@ fn follow(earlier: Entry, later: Entry) -> Coalesced {
     let same = earlier.change.object().uid() == later.change.object().uid();
     match (earlier.is_deletion(), later.is_deletion()) {
         // The second deletion is of another object of the same name, whose addition the subscription excludes.
-        (true, true) if !same => Coalesced::Both(earlier, later),
+        (true, true) if !same => (Some(earlier), Some(later), Effect::Grew),
         (true, _) => coalesce(earlier, later),
         (false, _) if later.cause == Cause::Resync => coalesce(earlier, later),
-        (false, _) => Coalesced::Both(earlier, Entry { unseen: false, ..later }),
+        (false, _) => (Some(earlier), Some(Entry { unseen: false, ..later }), Effect::Grew),
     }
 }
 
 /// Marks an entry that merged with a change.
-fn behind(coalesced: Coalesced) -> Coalesced {
-    match coalesced {
-        Coalesced::One { mut entry, merge, newer: true } if !entry.is_deletion() => {
-            entry.cause = Cause::Replay;
-            Coalesced::One { entry, merge, newer: true }
-        }
-        other => other,
+fn behind((mut earlier, later, effect): Coalesced) -> Coalesced {
+    let entry = earlier.as_mut().filter(|entry| !entry.is_deletion());
+    if let (Some(entry), Effect::Merged { newer: true, .. }) = (entry, &effect) {
+        entry.cause = Cause::Replay;
     }
+    (earlier, later, effect)
 }
 
 /// Applies the merging rule to two pending entries of one object; `later` follows `earlier` without a gap.
 fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
     let resync = later.cause == Cause::Resync;
     match (&earlier.change, &later.change) {
-        (_, Change::Deleted { .. }) if earlier.unseen => Coalesced::Neither(earlier.tokens.and(later.tokens)),
-        (Change::Deleted { .. }, Change::Added { .. }) => Coalesced::Both(earlier, unseen(later)),
+        (_, Change::Deleted { .. }) if earlier.unseen => {
+            (None, None, Effect::Cancelled(earlier.tokens.and(later.tokens)))
+        }
+        (Change::Deleted { .. }, Change::Added { .. }) => (Some(earlier), Some(unseen(later)), Effect::Grew),
         (Change::Deleted { object: gone, .. }, Change::Updated { new, .. })
             if !resync || gone.uid() != new.uid() =>
         {
-            Coalesced::Both(earlier, unseen(later))
+            (Some(earlier), Some(unseen(later)), Effect::Grew)
         }
         _ => {
             let newer = supersedes(&earlier, &later);
             let entry = merge(earlier, later);
             let merge = if resync { Merge::Resync } else { Merge::of(&entry.change) };
-            Coalesced::One { entry, merge, newer }
+            (Some(entry), None, Effect::Merged { merge, newer })
         }
     }
 }

@@ -1,12 +1,11 @@
-//! Notifications that were given up.
+//! Notifications and keys that were given up.
 
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
 use informer_types::{Body, Cause, Failure, Header, Object};
 
 use crate::{
-    ObjectRef,
-    entry::Entry,
+    entry::{Entry, ObjectRef},
     letters::{Letter, cut},
 };
 
@@ -34,6 +33,19 @@ pub struct DeadLetter {
     /// Why the last call failed; the message is cut at 4 KiB.
     pub failure: Failure,
     /// When the notification was given up.
+    pub at: SystemTime,
+}
+
+/// A key of a workqueue that was given up. It is listed until a later call for it succeeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DroppedKey {
+    /// The key.
+    pub key: Arc<str>,
+    /// Number of failed calls in a row.
+    pub attempts: u32,
+    /// Why the last call failed; the message is cut at 4 KiB.
+    pub failure: Failure,
+    /// When the key was given up.
     pub at: SystemTime,
 }
 
@@ -89,6 +101,26 @@ impl Letter for DeadLetter {
 
     fn id(&self) -> &ObjectRef {
         &self.object
+    }
+
+    fn at(&self) -> SystemTime {
+        self.at
+    }
+}
+
+// === impl DroppedKey ===
+
+impl DroppedKey {
+    pub(crate) fn new(key: Arc<str>, attempts: u32, failure: Failure) -> Self {
+        Self { key, attempts, failure: cut(failure), at: SystemTime::now() }
+    }
+}
+
+impl Letter for DroppedKey {
+    type Id = Arc<str>;
+
+    fn id(&self) -> &Arc<str> {
+        &self.key
     }
 
     fn at(&self) -> SystemTime {

@@ -1,37 +1,58 @@
 //! The workers of one plugin.
 
-mod config;
-mod handle;
-mod worker;
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use std::sync::Arc;
-
-use informer_types::EventHandler;
+use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
 use tokio_util::sync::CancellationToken;
-use tracing::info_span;
-
-pub use config::DispatchConfig;
-pub use handle::DispatcherHandle;
+use tracing::{debug, error, info, info_span, trace, warn};
 
 use crate::{
-    Queue,
-    workers::{FailureLog, Workers},
+    Backlog, DeadLetter, Fate, Lease, Queue, RetryConfig, Settled,
+    workers::{FailureLog, Target, Work, Workers},
 };
-use worker::Worker;
 
-/// Takes deliveries from a [`Queue`], makes the calls, and settles them.
+/// How the notifications of one plugin are delivered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DispatchConfig {
+    /// The name of the plugin, for logs.
+    pub plugin: Arc<str>,
+    /// Number of calls at a time, each for another object.
+    pub workers: NonZeroUsize,
+    /// What happens after a failure.
+    pub retry: RetryConfig,
+}
+
+/// Running workers, which take deliveries from a [`Queue`], make the calls, and settle them. Dropping the dispatcher ends them at
+/// once; [`drain`](Self::drain) and [`remove`](Self::remove) end them in order.
 ///
 /// # Promises
-/// A notification is delivered once the handler acknowledged it. A failed call is retried as [`RetryConfig`](crate::RetryConfig) defines, or as part
+/// A notification is delivered once the handler acknowledged it. A failed call is retried as [`RetryConfig`] defines, or as part
 /// of newer state of its object; then the notification becomes a dead letter. A panic of the handler fails its own call
-/// ([`FailureKind::Host`](informer_types::FailureKind::Host)) and has no other effect.
+/// ([`FailureKind::Host`]) and has no other effect.
 #[derive(Debug)]
-pub struct Dispatcher;
+pub struct Dispatcher {
+    queue: Queue,
+    workers: Workers<DispatchConfig>,
+}
+
+/// Takes a delivery, makes the call, settles it, and repeats.
+struct Worker<H> {
+    config: DispatchConfig,
+    queue: Queue,
+    handler: Arc<H>,
+    log: Arc<FailureLog>,
+}
+
+impl Target for DispatchConfig {
+    fn workers(&mut self) -> &mut NonZeroUsize {
+        &mut self.workers
+    }
+}
 
 // === impl Dispatcher ===
 
 impl Dispatcher {
-    /// Starts the workers. They run until the handle is dropped or consumed, or `shutdown` is cancelled. Then calls in flight
+    /// Starts the workers. They run until the dispatcher is dropped or consumed, or `shutdown` is cancelled. Then calls in flight
     /// are dropped, and their notifications stay in the queue.
     ///
     /// Must be called within a tokio runtime.
@@ -40,13 +61,130 @@ impl Dispatcher {
         queue: Queue,
         handler: Arc<impl EventHandler>,
         shutdown: &CancellationToken,
-    ) -> DispatcherHandle {
+    ) -> Self {
         let span = info_span!("dispatcher", plugin = %config.plugin);
         let (taken, log) = (queue.clone(), Arc::new(FailureLog::new()));
-        let hire = move |config: &DispatchConfig| {
-            Worker::new(config, taken.clone(), Arc::clone(&handler), Arc::clone(&log))
+        let hire = move |config: &DispatchConfig| Worker {
+            config: config.clone(),
+            queue: taken.clone(),
+            handler: Arc::clone(&handler),
+            log: Arc::clone(&log),
         };
-        DispatcherHandle::new(queue, Workers::spawn(config, span, shutdown, hire))
+        Self { queue, workers: Workers::spawn(config, span, shutdown, hire) }
+    }
+
+    /// Changes how many calls run at a time, and how calls are made. A surplus worker finishes its call first. A call in flight is
+    /// settled under the configuration it began with, while the first calls under the new one run; its object is not handed out
+    /// meanwhile. Retry waits do not change.
+    pub fn configure(&self, config: DispatchConfig) {
+        self.workers.configure(config);
+    }
+
+    /// The orderly shutdown, after the last offer: delivers what is pending, for at most `within` and at most a day. It ends
+    /// sooner if everything is delivered, if the rest waits for retries beyond the deadline, or if the queue is paused.
+    /// At the deadline calls in flight are dropped.
+    ///
+    /// Returns what was left. The queue is closed afterwards.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the workers at once and leaves the queue as it is.
+    pub async fn drain(self, within: Duration) -> Backlog {
+        let Self { queue, workers } = self;
+        workers.drain(within, |deadline| queue.quiet(deadline.into_std())).await;
+        queue.close()
+    }
+
+    /// Removes the plugin (D-10): calls in flight are finished, and nothing else is delivered. Returns what was discarded. A
+    /// failed call that would have been retried is discarded too, and only counted.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the calls in flight. The queue is closed once the future was polled.
+    pub async fn remove(self) -> Backlog {
+        let backlog = self.queue.close();
+        self.workers.ended().await;
+        backlog
+    }
+}
+
+// === impl Worker ===
+
+impl<H: EventHandler> Worker<H> {
+    fn settle(&self, lease: Lease, outcome: Outcome, attempt: u32) {
+        let plugin = &*self.config.plugin;
+        let object = lease.object().clone();
+        let (resource, key) = (&object.source, &object.key);
+        if let Outcome::Retry { failure, .. } = &outcome {
+            debug!(plugin, %resource, %key, attempt, %failure, "an attempt failed");
+        }
+        let settlement = self.config.retry.settle(outcome, attempt, fastrand::f64());
+        match lease.settle(settlement) {
+            Settled::Acknowledged => trace!(plugin, %resource, %key, attempt, "delivered"),
+            Settled::Enqueued => trace!(plugin, %resource, %key, attempt, "enqueued for the reconciler"),
+            Settled::Retrying { delay, superseded } => {
+                debug!(plugin, %resource, %key, ?delay, superseded, "retrying");
+            }
+            Settled::Recovered => {
+                if let Some(left_out) = self.log.admits() {
+                    info!(plugin, left_out, "a call succeeded: the quarantine is over");
+                }
+            }
+            Settled::Quarantined { begins: true, failure, probe_in } => {
+                if let Some(left_out) = self.log.admits() {
+                    warn!(plugin, %resource, %key, %failure, ?probe_in, left_out, "the plugin is in quarantine: its events wait");
+                }
+            }
+            Settled::Quarantined { begins: false, failure, probe_in } => {
+                debug!(plugin, %resource, %key, %failure, ?probe_in, "the plugin is still in quarantine: a call failed");
+            }
+            Settled::GaveUp { fate, letter } => {
+                if let Some(left_out) = self.log.admits() {
+                    log_given_up(plugin, fate, &letter, left_out);
+                }
+            }
+            Settled::Discarded => debug!(plugin, %resource, %key, "discarded: the queue is closed"),
+        }
+    }
+}
+
+impl<H: EventHandler> Work for Worker<H> {
+    /// The lease, with the number of the attempt.
+    type Held = (Lease, u32);
+    type Order = Delivery;
+    type Outcome = Option<Outcome>;
+
+    async fn next(&self) -> Option<((Lease, u32), Delivery)> {
+        let (lease, delivery) = self.queue.next().await?;
+        Some(((lease, delivery.attempt), delivery))
+    }
+
+    async fn call(&self, delivery: Delivery) -> Option<Outcome> {
+        self.handler.handle(delivery).await
+    }
+
+    fn panicked(&self, message: &str) -> Option<Outcome> {
+        let message = format!("the handler panicked: {message}");
+        Some(Outcome::Retry { after: None, failure: Failure::new(FailureKind::Host, message) })
+    }
+
+    fn end(&self, (lease, attempt): (Lease, u32), outcome: Option<Outcome>) {
+        match outcome {
+            Some(outcome) => self.settle(lease, outcome, attempt),
+            None => lease.put_back(),
+        }
+    }
+}
+
+fn log_given_up(plugin: &str, fate: Fate, letter: &DeadLetter, left_out: u64) {
+    let DeadLetter { object, verb, resource_version: rv, attempts, failure, .. } = letter;
+    let (resource, key) = (&object.source, &object.key);
+    match fate {
+        Fate::DeadLetter | Fate::Quarantine => {
+            error!(plugin, %resource, %key, verb, %rv, attempts, %failure, left_out, "given up: kept as a dead letter");
+        }
+        // The operator chose to lose it, so it is no error.
+        Fate::Drop => {
+            warn!(plugin, %resource, %key, verb, %rv, attempts, %failure, left_out, "given up: dropped as configured");
+        }
     }
 }
 

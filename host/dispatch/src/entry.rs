@@ -1,8 +1,18 @@
-//! A pending notification, or several merged into one.
+//! A pending notification, or several merged into one, and the object that it is about.
 
-use std::time::Instant;
+use std::{fmt, time::Instant};
 
-use informer_types::{Cause, Change, Delivery, Notification, Source, SyncToken};
+use informer_types::{Cause, Change, Delivery, Notification, ObjectKey, Source, SyncToken};
+
+/// An object of a shared informer. An object that was deleted and created again under the same name has the same reference,
+/// because order is kept per name, not per UID. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectRef {
+    /// The shared informer that serves the object.
+    pub source: Source,
+    /// The key of the object.
+    pub key: ObjectKey,
+}
 
 /// A notification in the queue, with what the queue tracks about it.
 #[derive(Debug)]
@@ -29,6 +39,15 @@ pub(crate) struct Tokens {
     first: Option<SyncToken>,
     /// Almost always empty, and then without an allocation.
     more: Vec<SyncToken>,
+}
+
+// === impl ObjectRef ===
+
+impl fmt::Display for ObjectRef {
+    /// `v1/pods shop/web-1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.source, self.key)
+    }
 }
 
 // === impl Entry ===
@@ -77,18 +96,18 @@ impl Entry {
 // === impl Tokens ===
 
 impl Tokens {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.first.is_none() && self.more.is_empty()
-    }
-
     /// The tokens of both.
     pub(crate) fn and(mut self, other: Self) -> Self {
+        self.add(other);
+        self
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
         for token in other.first.into_iter().chain(other.more) {
             match &self.first {
                 None => self.first = Some(token),
                 Some(_) => self.more.push(token),
             }
         }
-        self
     }
 }

@@ -16,8 +16,8 @@
 //! # Promises
 //! A subscriber that saw an object enter its filter always receives the deletion when the object leaves it: if the object was
 //! inside, a deletion passes steps 1, 4 and 5 whatever the last state is. A deletion that is replayed from a dead letter was
-//! inside before, and only `events` applies to it. client-go's filter (P-21) judges only the last state, and loses the deletion
-//! of an object whose last state was never seen and no longer matches. Only two conditions can suppress a deletion: `events`
+//! inside before, and only `events` applies to it. client-go's filter (P-21) judges only the last state, and loses a
+//! deletion if the last state was never seen and no longer matches. Only two conditions can suppress a deletion: `events`
 //! without `delete`, and a `when` that names `event`.
 //!
 //! A condition that has no answer excludes nothing (D-9): if `when` or a field fails, the object counts as selected and the
@@ -30,7 +30,6 @@
 //! each object inside, and only if it has a condition on objects.
 
 mod config;
-mod explain;
 mod stats;
 mod when;
 
@@ -42,14 +41,15 @@ use std::{
     },
 };
 
-use informer_types::{Cause, Change, Notification, NotificationSink, Object, ObjectKey, Tracer, differs};
+use informer_types::{
+    Cause, Change, Notification, NotificationSink, Object, ObjectKey, Step, Tracer, differs,
+};
 use parking_lot::Mutex;
 
 pub use config::{Events, FilterConfig};
 pub use stats::{FilterStats, Suppressed, WhenStats};
 pub use when::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, When, WhenError};
 
-use explain::Before;
 use stats::Condition;
 use when::{Occasion, Subject};
 
@@ -140,9 +140,20 @@ impl<S: NotificationSink> Filter<S> {
 
     /// Judges a notification and maps it to what the handler is to receive. Returns true if it passes.
     fn passes(&self, state: &mut State, notification: &mut Notification) -> bool {
-        let before = Before::of(notification, &state.stats);
+        let (verb, cause) = (notification.change.verb(), notification.cause);
+        let failures = (state.stats.when.errors, state.stats.unreadable);
         let judged = self.judge(state, notification);
-        before.note(&self.tracer, notification, &state.stats, judged);
+        if self.tracer.is_on() {
+            let note = |step| self.tracer.note(&notification.source, || (notification.key(), step));
+            if let Some(why) = unanswered(failures, &state.stats) {
+                note(Step::Undecided { why });
+            }
+            let (verb_now, cause_now) = (notification.change.verb(), notification.cause);
+            note(match judged {
+                Ok(()) => Step::Passed { offered: verb, verb: verb_now, cause: cause_now },
+                Err(condition) => Step::Suppressed { verb, cause, by: condition.as_str() },
+            });
+        }
         match judged {
             Ok(()) => {
                 self.passed.fetch_add(1, Ordering::Relaxed);
@@ -266,14 +277,22 @@ impl<S: NotificationSink> NotificationSink for Filter<S> {
     }
 }
 
+/// Why a condition had no answer, by the counters of `when` and of unreadable objects before. Returns `None` if each had one.
+fn unanswered((errors, unreadable): (u64, u64), stats: &FilterStats) -> Option<Box<str>> {
+    if stats.when.errors > errors {
+        return Some(format!("when: {}", stats.when.last_error.as_deref().unwrap_or_default()).into());
+    }
+    (stats.unreadable > unreadable).then(|| "fields or changed: the object's JSON cannot be read".into())
+}
+
 /// Returns true if a `when` about changes accepts this one.
 fn wants(when: &When, notification: &Notification, stats: &mut FilterStats) -> bool {
-    let asked = match when.subject() {
+    let applies = match when.subject() {
         Subject::Object => false,
         Subject::Change { .. } if again(notification) => false,
         Subject::Change { deletions } => deletions || !matches!(notification.change, Change::Deleted { .. }),
     };
-    !asked || stats.when.decide(when, &Occasion::change(notification))
+    !applies || stats.when.decide(when, &Occasion::change(notification))
 }
 
 /// Returns true for a deletion or an update that is replayed from a dead letter: it passed before. Only its last metadata or the

@@ -5,10 +5,7 @@
 
 mod circuit;
 mod handle;
-mod idle;
-mod lanes;
 mod slot;
-mod standing;
 
 use std::{
     borrow::Borrow,
@@ -19,15 +16,13 @@ use std::{
 
 use informer_types::Failure;
 
-pub(crate) use circuit::{Circuit, Verdict};
+pub(crate) use circuit::Circuit;
 pub use circuit::{Quarantine, QuarantineConfig};
-pub(crate) use handle::{Face, Handle, Held, Wake};
-pub(crate) use idle::Idle;
+pub(crate) use handle::{ALL_WORKERS, Face, Handle, Held, Idle};
+pub use slot::Stands;
 pub(crate) use slot::{Lane, Place, Slot, SlotId};
-pub use standing::Stands;
 
-use lanes::Lanes;
-use slot::{Due, Slots};
+use slot::{Due, Lanes, Slots};
 
 /// An empty queue with at most this many slots keeps its memory, so that a trickle of events does not allocate.
 const KEPT_SLOTS: usize = 1024;
@@ -48,7 +43,6 @@ pub(crate) struct Keyed<K, P> {
     next_wait: u64,
     in_flight: usize,
     pub(crate) circuit: Circuit,
-    paused: bool,
 }
 
 /// A failed call that does not count against its key, because the plugin is in quarantine.
@@ -73,7 +67,6 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
             next_wait: 0,
             in_flight: 0,
             circuit: Circuit::new(quarantine),
-            paused: false,
         }
     }
 
@@ -101,8 +94,13 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         self.slots.get_mut(id)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (SlotId, &Slot<K, P>)> {
-        self.slots.iter()
+    /// The slots that `which` selects, so that they can be changed one by one.
+    pub(crate) fn ids(&self, which: impl Fn(&Slot<K, P>) -> bool) -> Vec<SlotId> {
+        self.slots.iter().filter(|(_, slot)| which(slot)).map(|(id, _)| id).collect()
+    }
+
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot<K, P>> {
+        self.slots.iter().map(|(_, slot)| slot)
     }
 
     /// Removes a slot, wherever its key is.
@@ -185,11 +183,6 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
 
     // --- in flight
 
-    /// Returns true if neither a pause nor a quarantine holds ready keys back.
-    pub(crate) fn may_hand_out(&self, now: Instant) -> bool {
-        !self.paused && self.circuit.admits(now)
-    }
-
     /// Hands out the key whose turn it is: the key is in flight until [`end`](Self::end).
     pub(crate) fn begin(&mut self, now: Instant) -> Option<SlotId> {
         let id = self.lanes.pop(&mut self.slots)?;
@@ -211,16 +204,13 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         Some(since)
     }
 
-    /// When the worker took the key. The default is not reached: a slot stays while its key is in flight.
-    pub(crate) fn began(&self, id: SlotId, now: Instant) -> Instant {
-        self.slots.get(id).and_then(Slot::in_flight_since).unwrap_or(now)
-    }
-
     /// Reports a failed call to the circuit. Returns `None` if the call counts against its key.
     pub(crate) fn failed(&mut self, id: SlotId, failure: &Failure, now: Instant) -> Option<Spared> {
-        let (was_open, began) = (self.circuit.is_open(), self.began(id, now));
-        let spared = self.circuit.failed(id, began, failure, now) == Verdict::Spared;
-        spared.then(|| Spared { begins: !was_open, probe_in: self.probe_in(now) })
+        // The default is not reached: a slot stays while its key is in flight.
+        let began = self.slots.get(id).and_then(Slot::in_flight_since).unwrap_or(now);
+        let begins = !self.circuit.is_open();
+        let spared = self.circuit.spares(id, began, failure, now);
+        spared.then(|| Spared { begins, probe_in: self.probe_in(now) })
     }
 
     /// Time until the next probe of a quarantine.
@@ -228,15 +218,7 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         self.circuit.next(now).unwrap_or(now).saturating_duration_since(now)
     }
 
-    // --- pause and gauges
-
-    pub(crate) fn set_paused(&mut self, paused: bool) {
-        self.paused = paused;
-    }
-
-    pub(crate) fn is_paused(&self) -> bool {
-        self.paused
-    }
+    // --- gauges
 
     pub(crate) fn len(&self) -> usize {
         self.slots.len()

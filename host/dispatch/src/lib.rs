@@ -54,8 +54,6 @@ mod entry;
 mod filter;
 mod keyed;
 mod letters;
-mod object_ref;
-mod pending;
 mod queue;
 mod retry;
 #[cfg(test)]
@@ -65,13 +63,13 @@ pub mod workqueue;
 
 pub use coalesce::Merge;
 pub use dead_letter::DeadLetter;
-pub use dispatcher::{DispatchConfig, Dispatcher, DispatcherHandle};
+pub use dispatcher::{DispatchConfig, Dispatcher};
+pub use entry::ObjectRef;
 pub use filter::{
     Events, Filter, FilterConfig, FilterStats, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, Suppressed, When,
     WhenError, WhenStats,
 };
 pub use keyed::{Quarantine, QuarantineConfig, Stands};
 pub use letters::{DeadLetterKeeper, DeadLetterStore, Letter, LetterBox};
-pub use object_ref::ObjectRef;
 pub use queue::{Backlog, DeliveryMode, Lease, MergeCounts, Queue, QueueConfig, QueueStats, Rate, Standing};
 pub use retry::{Fate, RetryConfig, Settled, Settlement};

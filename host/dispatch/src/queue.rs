@@ -3,30 +3,27 @@
 //! [`Notifications`] is the queue itself; it reads no clock and never waits. [`Queue`] puts a lock around it and lets workers
 //! wait.
 
-mod budget;
 mod config;
-mod delivery;
 mod keying;
-mod lease;
 mod notifications;
 mod stats;
 
-use std::{collections::VecDeque, pin::pin, sync::Arc, time::Instant};
+use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use informer_types::{Change, Delivery, Notification, NotificationSink, ObjectKey, Source, Tracer};
 
 pub use config::{DeliveryMode, QueueConfig, Rate};
-pub use lease::Lease;
 pub use stats::{Backlog, MergeCounts, QueueStats, Standing};
 
 use crate::{
     DeadLetter, ObjectRef,
-    keyed::{Handle, Wake},
+    keyed::{Handle, Held},
     letters::LetterBox,
+    retry::{Settled, Settlement},
     workqueue::RateLimitingQueue,
 };
 use keying::Keying;
-use notifications::Notifications;
+use notifications::{Notifications, Taken};
 
 /// The notifications on their way to one plugin.
 ///
@@ -57,6 +54,16 @@ use notifications::Notifications;
 #[derive(Clone, Debug)]
 pub struct Queue(Handle<Notifications>);
 
+/// A notification in flight, which has to be settled. While the lease exists, no other worker gets its object.
+///
+/// Dropping a lease puts its notification back, ready at once and before anything newer of the object. The handler may have
+/// seen the notification, so the attempt still counts.
+#[derive(Debug)]
+pub struct Lease {
+    held: Held<Notifications>,
+    object: ObjectRef,
+}
+
 // === impl Queue ===
 
 impl Queue {
@@ -78,7 +85,7 @@ impl Queue {
         workqueue: RateLimitingQueue,
         keys_of: impl Fn(&Source, &Change) -> Vec<ObjectKey> + Send + Sync + 'static,
     ) -> Self {
-        self.0.with(|queue, _| queue.set_keying(Keying::new(workqueue, Arc::new(keys_of))));
+        self.0.with(|queue, _| queue.keying = Some(Keying::new(workqueue, Arc::new(keys_of))));
         self
     }
 
@@ -89,10 +96,8 @@ impl Queue {
     /// # Ordering
     /// Every notification is offered either before the decision or after it, so none is lost.
     pub fn decide(&self, handles: bool, reconciles: bool) {
-        let released = self.0.with(|queue, _| queue.decide(handles, reconciles));
+        self.0.change(|queue, _| queue.decide(handles, reconciles));
         self.0.notify_settled();
-        // Outside the lock: the last holder of a sync token runs code of the cache.
-        drop(released);
     }
 
     /// The next delivery, and the lease to settle it, if an object is ready now. The delivery counts as an attempt.
@@ -117,32 +122,23 @@ impl Queue {
     /// A new version is in service: it is judged by its own calls, and if the plugin is in quarantine, the next probe is due
     /// now.
     pub fn new_version(&self) {
-        if self.0.with(|queue, now| queue.new_version(now)) {
-            self.0.wake_workers();
-        }
+        self.0.new_version();
     }
 
     /// Hands out nothing until [`resume`](Self::resume). Offers are still taken in, and calls in flight are not affected.
     pub fn pause(&self) {
-        self.0.with(|queue, _| queue.set_paused(true));
-        self.0.notify_settled();
+        self.0.set_paused(true);
     }
 
     /// Ends a pause.
     pub fn resume(&self) {
-        self.0.with(|queue, _| queue.set_paused(false));
-        self.0.wake_workers();
+        self.0.set_paused(false);
     }
 
     /// Discards what is pending and, from now on, every offer and every retry (D-10). Workers that wait get `None`. A second
     /// call discards nothing more.
     pub fn close(&self) -> Backlog {
-        let (backlog, released) = self.0.with(|queue, _| queue.close());
-        self.0.wake_workers();
-        self.0.notify_settled();
-        // Outside the lock: the last holder of a sync token runs code of the cache.
-        drop(released);
-        backlog
+        self.0.end(|queue, _| queue.close())
     }
 
     /// Waits until nothing is in flight and nothing will become ready before `until`.
@@ -150,14 +146,7 @@ impl Queue {
     /// # Cancel safety
     /// Safe.
     pub(crate) async fn quiet(&self, until: Instant) {
-        loop {
-            let mut settled = pin!(self.0.settled());
-            settled.as_mut().enable();
-            if self.0.with(|queue, now| queue.is_quiet(until, now)) {
-                return;
-            }
-            settled.await;
-        }
+        self.0.until(|queue, now| queue.is_quiet(until, now)).await;
     }
 
     /// Counters and gauges of one moment. It reads every pending notification under the lock, which takes some milliseconds for
@@ -173,36 +162,47 @@ impl Queue {
 
     /// Notifications that were given up and whose objects have not been delivered since.
     pub fn dead_letters(&self) -> LetterBox<DeadLetter> {
-        self.0.with(|queue, _| queue.letters().clone())
+        self.0.with(|queue, _| queue.letters.clone())
     }
 }
 
 impl NotificationSink for Queue {
     fn offer(&self, notification: Notification) {
-        let released = self.0.change(|queue, now| {
-            let offered = queue.offer(notification, now);
-            (offered.released, if offered.wake { Wake::One } else { Wake::None })
-        });
-        // Outside the lock: the last holder of a sync token runs code of the cache.
-        drop(released);
+        self.0.change(|queue, now| queue.offer(notification, now));
     }
 
     fn offer_all(&self, notifications: &mut VecDeque<Notification>) {
-        let mut released = Vec::new();
-        let ready = self.0.with(|queue, now| {
-            let mut ready = 0_usize;
+        self.0.change(|queue, now| {
             while let Some(notification) = notifications.pop_front() {
-                let offered = queue.offer(notification, now);
-                ready += usize::from(offered.wake);
-                if !offered.released.is_empty() {
-                    released.push(offered.released);
-                }
+                queue.offer(notification, now);
             }
-            ready
         });
-        // One worker for each; a worker that is busy looks again by itself.
-        (0..ready).for_each(|_| self.0.wake(Wake::One));
-        drop(released);
+    }
+}
+
+// === impl Lease ===
+
+impl Lease {
+    fn new(held: Held<Notifications>) -> Option<(Self, Delivery)> {
+        let Taken { object, entry, since, .. } = held.get()?;
+        let (object, delivery) = (object.clone(), entry.delivery(object.source.clone(), *since));
+        Some((Self { held, object }, delivery))
+    }
+
+    /// The object of the notification.
+    pub fn object(&self) -> &ObjectRef {
+        &self.object
+    }
+
+    /// Settles the notification.
+    pub fn settle(self, settlement: Settlement) -> Settled {
+        let settled = self.held.end(|queue, taken, now| queue.settle(taken, settlement, now));
+        settled.unwrap_or(Settled::Discarded)
+    }
+
+    /// Puts the notification back because no call was made: the attempt does not count.
+    pub(crate) fn put_back(self) {
+        self.held.end(|queue, taken, now| queue.put_back(taken, false, now));
     }
 }
 

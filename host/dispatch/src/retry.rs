@@ -1,14 +1,22 @@
 //! What happens after a failure.
 
-use std::{num::NonZeroU32, time::Duration};
+use std::{
+    num::NonZeroU32,
+    time::{Duration, Instant},
+};
 
-use informer_types::{Backoff, Failure, Outcome};
+use informer_types::{Backoff, Failure, Outcome, TokenBucket};
 
 use crate::DeadLetter;
 
 /// The longest wait before a retry. A handler may request a longer wait than any backoff, but not one that looks like a loss.
 /// It also keeps the sum of an instant and a delay far from overflow.
 pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Retries per second that are always allowed, so that a plugin with few events gets its retries too.
+const RESERVE_PER_SECOND: f64 = 10.0;
+/// The largest number of saved up retries: ten seconds of the reserve.
+const MOST_SAVED: f64 = 100.0;
 
 /// How often a notification is attempted, how long the waits are, and what happens after the last attempt.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +108,14 @@ pub enum Settled {
     Discarded,
 }
 
+/// The share of calls that may be retries. In any `t` seconds, at most `100 + 10 t + share * first attempts` retries fail.
+#[derive(Debug)]
+pub(crate) struct RetryBudget {
+    /// Retries per first attempt. `None` means no limit.
+    pub(crate) share: Option<f64>,
+    bucket: TokenBucket,
+}
+
 // === impl Settlement ===
 
 impl Settlement {
@@ -149,6 +165,34 @@ impl RetryConfig {
                 Settlement::Retry { delay: delay.max(floor).min(MAX_RETRY_DELAY), floor, failure }
             }
         }
+    }
+}
+
+// === impl RetryBudget ===
+
+impl RetryBudget {
+    pub(crate) fn new(share: Option<f64>) -> Self {
+        Self { share, bucket: TokenBucket::new(RESERVE_PER_SECOND, MOST_SAVED) }
+    }
+
+    /// A first attempt is made.
+    pub(crate) fn first_attempt(&mut self) {
+        self.bucket.add(self.share.unwrap_or_default());
+    }
+
+    /// A retry succeeded. It costs nothing, because it puts no load on a broken downstream.
+    pub(crate) fn retry_succeeded(&mut self) {
+        self.bucket.add(1.0);
+    }
+
+    /// A retry is due. Returns false if it has to wait.
+    pub(crate) fn allows(&mut self, now: Instant) -> bool {
+        self.share.is_none() || self.bucket.take(now)
+    }
+
+    /// When the next retry may be made, never before `now`.
+    pub(crate) fn next(&self, now: Instant) -> Instant {
+        if self.share.is_none() { now } else { self.bucket.next(now) }
     }
 }
 

@@ -93,3 +93,15 @@ impl TraceSink for Steps {
         self.0.lock().push(traced.step);
     }
 }
+
+pub(crate) fn add(object: &Arc<Object>) -> Change {
+    Change::Added { object: Arc::clone(object) }
+}
+
+pub(crate) fn update(old: &Arc<Object>, new: &Arc<Object>) -> Change {
+    Change::Updated { old: Arc::clone(old), new: Arc::clone(new) }
+}
+
+pub(crate) fn delete(object: &Arc<Object>) -> Change {
+    Change::Deleted { object: Arc::clone(object), final_state_known: true }
+}

@@ -16,25 +16,19 @@
 //! - The gauges of W-14 are computed when they are read.
 
 mod counts;
-mod dropped;
 mod keys;
 mod rate_limiter;
 mod reconcile_loop;
-mod work;
 
-use std::{num::NonZeroUsize, pin::pin, time::Duration};
+use std::{num::NonZeroUsize, time::Duration};
 
 use informer_types::{AddError, Tracer, Workqueue};
 
+pub use crate::dead_letter::DroppedKey;
 pub use counts::{KeyStanding, WorkqueueStats};
-pub use dropped::DroppedKey;
-pub use keys::Failed;
-pub use rate_limiter::{
-    BucketRateLimiter, ItemExponentialFailureRateLimiter, ItemFastSlowRateLimiter, MaxOfRateLimiter,
-    MaxWaitRateLimiter, RateLimiter, default_controller_rate_limiter,
-};
-pub use reconcile_loop::{ReconcileConfig, ReconcileHandle, ReconcileLoop};
-pub use work::Work;
+pub use keys::{Failed, Work};
+pub use rate_limiter::RateLimiter;
+pub use reconcile_loop::{ReconcileConfig, ReconcileLoop};
 
 use crate::{
     keyed::{Handle, Lane, QuarantineConfig},
@@ -69,13 +63,13 @@ pub struct RateLimitingQueue(Handle<Keys>);
 
 impl RateLimitingQueue {
     /// An empty queue to which the guest may add at most `capacity` distinct keys.
-    pub fn new(capacity: NonZeroUsize, limiter: impl RateLimiter) -> Self {
+    pub fn new(capacity: NonZeroUsize, limiter: RateLimiter) -> Self {
         Self::traced(capacity, limiter, Tracer::default())
     }
 
     /// Like [`RateLimitingQueue::new`]; the steps of each key are written to `tracer`.
-    pub fn traced(capacity: NonZeroUsize, limiter: impl RateLimiter, tracer: Tracer) -> Self {
-        Self(Handle::new(Keys::new(capacity, Box::new(limiter), tracer)))
+    pub fn traced(capacity: NonZeroUsize, limiter: RateLimiter, tracer: Tracer) -> Self {
+        Self(Handle::new(Keys::new(capacity, limiter, tracer)))
     }
 
     /// The next key, if one is ready now.
@@ -97,28 +91,23 @@ impl RateLimitingQueue {
     /// [`AddError::TooLong`]: nothing was added.
     pub(crate) fn enqueue(&self, key: &str, lane: Lane) -> Result<(), AddError> {
         check_length(key)?;
-        self.0.change(|keys, now| {
-            keys.enqueue(key, lane, now);
-            ((), keys.wake())
-        });
+        self.0.change(|keys, now| keys.enqueue(key, lane, now));
         Ok(())
     }
 
     /// Hands out no key until [`resume`](Self::resume). Keys can still be added, and keys in flight are not affected.
     pub fn pause(&self) {
-        self.0.with(|keys, _| keys.set_paused(true));
-        self.0.notify_settled();
+        self.0.set_paused(true);
     }
 
     /// Ends a pause.
     pub fn resume(&self) {
-        self.0.with(|keys, _| keys.set_paused(false));
-        self.0.wake_workers();
+        self.0.set_paused(false);
     }
 
     /// While the keys are held, no key is handed out: no reconciler is in service.
     pub(crate) fn set_held(&self, held: bool) {
-        self.0.with(|keys, _| keys.set_held(held));
+        self.0.with(|keys, _| keys.held = held);
         if held {
             self.0.notify_settled();
         }
@@ -128,40 +117,33 @@ impl RateLimitingQueue {
     /// Shuts the queue down (W-4, W-5): keys added from now on are ignored, delayed keys are dropped (W-8), and ready keys are
     /// still handed out. Then [`get`](Self::get) returns `None`. A caller that waits for a drain is released.
     pub fn shut_down(&self) {
-        self.0.with(|keys, now| keys.shut_down(false, now));
-        self.0.wake_workers();
-        self.0.notify_settled();
+        self.0.end(|keys, now| keys.shut_down(false, now));
     }
 
     /// Like [`shut_down`](Self::shut_down), but ready keys are discarded too. Returns the number of keys that were ready or
     /// delayed.
     pub fn close(&self) -> usize {
-        let discarded = self.0.with(|keys, now| keys.close(now));
-        self.0.wake_workers();
-        self.0.notify_settled();
-        discarded
+        self.0.end(Keys::close)
     }
 
     /// Changes how many keys the guest may add. Keys beyond the new capacity stay.
     pub fn set_capacity(&self, capacity: NonZeroUsize) {
-        self.0.with(|keys, _| keys.set_capacity(capacity));
+        self.0.with(|keys, _| keys.capacity = capacity);
     }
 
     /// Replaces the limiter. The new one starts with the failures of all keys. Delays under way do not change.
-    pub fn set_limiter(&self, limiter: impl RateLimiter) {
-        self.0.with(|keys, _| keys.set_limiter(Box::new(limiter)));
+    pub fn set_limiter(&self, limiter: RateLimiter) {
+        self.0.with(|keys, _| keys.limiter.replace(limiter));
     }
 
     /// Sets when the reconciler is quarantined, from the next failure on. At first it never is. client-go has no quarantine.
     pub fn set_quarantine(&self, config: QuarantineConfig) {
-        self.0.with(|keys, _| keys.set_quarantine(config));
+        self.0.with(|keys, _| keys.keyed.circuit.set_config(config));
     }
 
     /// A new version is in service: it is judged by its own calls, and if there is a quarantine, the next probe is due now.
     pub fn new_version(&self) {
-        if self.0.with(|keys, now| keys.new_version(now)) {
-            self.0.wake_workers();
-        }
+        self.0.new_version();
     }
 
     /// Like [`shut_down`](Self::shut_down), and waits until no key is in flight. A key that was added again while it was in flight
@@ -170,21 +152,13 @@ impl RateLimitingQueue {
     /// # Cancel safety
     /// The queue is shut down once the future was polled, even if it is dropped.
     pub async fn shut_down_with_drain(&self) {
-        self.0.with(|keys, now| keys.shut_down(true, now));
-        self.0.wake_workers();
-        loop {
-            let mut settled = pin!(self.0.settled());
-            settled.as_mut().enable();
-            if !self.0.with(|keys, _| keys.is_draining()) {
-                return;
-            }
-            settled.await;
-        }
+        self.0.end(|keys, now| keys.shut_down(true, now));
+        self.0.until(|keys, _| !keys.is_draining()).await;
     }
 
     /// The number of distinct keys that are ready, delayed or in flight.
     pub fn keys(&self) -> usize {
-        self.0.with(|keys, _| keys.distinct())
+        self.0.with(|keys, _| keys.keyed.len())
     }
 
     /// Counters and gauges of one moment (W-14).
@@ -199,15 +173,12 @@ impl RateLimitingQueue {
 
     /// Keys that were given up and have not succeeded since, at most a thousand.
     pub fn dropped(&self) -> LetterBox<DroppedKey> {
-        self.0.with(|keys, _| keys.dropped().clone())
+        self.0.with(|keys, _| keys.dropped.clone())
     }
 
     fn try_add(&self, key: &str, delay: Delay) -> Result<(), AddError> {
         check_length(key)?;
-        self.0.change(|keys, now| {
-            let added = keys.add(key, now, delay);
-            (added, keys.wake())
-        })
+        self.0.change(|keys, now| keys.add(key, now, delay))
     }
 }
 
@@ -225,11 +196,11 @@ impl Workqueue for RateLimitingQueue {
     }
 
     fn forget(&self, key: &str) {
-        self.0.with(|keys, _| keys.forget(key));
+        self.0.with(|keys, _| keys.limiter.forget(key));
     }
 
     fn num_requeues(&self, key: &str) -> u32 {
-        self.0.with(|keys, _| keys.num_requeues(key))
+        self.0.with(|keys, _| keys.limiter.num_requeues(key))
     }
 
     fn waiting(&self) -> usize {

@@ -17,6 +17,10 @@ wasmtime::component::bindgen!({
         "wasi:config/store": async,
     },
     exports: { default: async },
+    trappable_error_type: { "wasi:keyvalue/store.error" => crate::bindings::KeyValueFailure },
     with: { "wasi:keyvalue/store.bucket": crate::capabilities::keyvalue::bucket::Bucket },
     additional_derives: [PartialEq, Eq],
 });
+
+/// An error of `wasi:keyvalue`, or a trap.
+pub(crate) type KeyValueFailure = wasmtime_wasi::TrappableError<wasi::keyvalue::store::Error>;

@@ -12,7 +12,7 @@ use crate::{
         plugin::Info,
         reconciler::{self, ReconcileError},
     },
-    capabilities::{config::start_config, meta, secret::Masks},
+    capabilities::{answer::meta, config::start_config, secret::Masks},
     exports::Exports,
     failure::failure,
     guest::{Attempt, Guest},
@@ -123,7 +123,7 @@ impl Call for &Delivery {
         let masks = Masks::new(&store.data().config, notification.source.gvr());
         let event = |store: &mut Store<Guest>, object: &Arc<Object>| EventObject {
             gvr,
-            meta: meta::of(object),
+            meta: meta(object),
             id: hold(store, object, &masks),
         };
         let answer = match &notification.change {

@@ -21,7 +21,6 @@ mod interface;
 pub(crate) mod keyvalue;
 pub(crate) mod lister;
 mod log;
-pub(crate) mod meta;
 pub(crate) mod metrics;
 pub(crate) mod objects;
 pub(crate) mod secret;
@@ -34,9 +33,9 @@ pub use self::http::{
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 pub use config::{ConfigFilesError, ConfigSource, NoConfigFiles};
 pub(crate) use interface::Interface;
-pub use keyvalue::{KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Quota};
+pub use keyvalue::{Kept, KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Place, Quota};
 pub use lister::{ListError, ListerQuery, ListerSource};
-pub use metrics::{MetricFamily, MetricKind, MetricSeries, MetricValue, MetricsStats};
+pub use metrics::{MetricFamily, MetricKind, MetricValue, MetricsStats};
 
 /// All capabilities.
 const ALL: [&[Interface]; 10] = [

@@ -13,7 +13,10 @@ use tokio::io::AsyncReadExt;
 
 pub use load_error::LoadError;
 
-use crate::{Engine, Grants, digest::sha256_hex, engine::NotCompiled};
+use crate::{
+    Engine, Grants,
+    engine::{NotCompiled, sha256_hex},
+};
 
 /// The first eight bytes of a component, and of a core module.
 const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";

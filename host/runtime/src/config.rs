@@ -30,9 +30,9 @@ pub struct PluginConfig {
     pub trial: TrialConfig,
 }
 
-/// When a plugin goes back from a new version to the last good one: if more than this share of the first calls fail, or each
-/// of the first five. Failed calls are those that end in a trap, at the deadline, for memory, for too many calls to the host,
-/// or in `start`. An error that a handler returns is an answer and does not count.
+/// When a plugin goes back from a new version to the last good one: if more than this share of the first calls fail, or if
+/// the first five calls all fail. A call fails if it traps, exceeds its deadline, its memory or its number of calls to the host,
+/// or if `start` fails. An error that a handler returns is an answer and does not count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialConfig {
     /// The number of first calls that count. 0 turns the trial off.

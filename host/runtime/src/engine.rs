@@ -2,16 +2,27 @@
 
 mod compile_cache;
 mod compiling;
-mod ticker;
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{JoinHandle, park, park_timeout},
+    time::Duration,
+};
 
+pub(crate) use compile_cache::sha256_hex;
 pub(crate) use compiling::NotCompiled;
 
-use crate::{schedule::Turnstile, threads::guest_threads};
+use crate::{
+    schedule::{TURN, Turnstile},
+    threads::guest_threads,
+};
 use compile_cache::CompileCache;
 use compiling::Compiling;
-use ticker::Ticker;
 
 /// How components are compiled and run.
 #[derive(Clone, Debug)]
@@ -45,6 +56,12 @@ pub struct Engine {
     pub(crate) component_bytes: u64,
     pub(crate) turnstile: Arc<Turnstile>,
     _ticker: Arc<Ticker>,
+}
+
+/// Advances the epoch at the interval of turns while guests run. Dropping it stops the clock.
+struct Ticker {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
 }
 
 // === impl EngineConfig ===
@@ -94,5 +111,39 @@ impl Engine {
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("cache", &self.cache).finish_non_exhaustive()
+    }
+}
+
+// === impl Ticker ===
+
+impl Ticker {
+    fn start(engine: wasmtime::Engine, turnstile: &Arc<Turnstile>) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, turns) = (Arc::clone(&stop), Arc::clone(turnstile));
+        // A thread of its own: a busy executor must not delay the clock that interrupts its guests.
+        let thread = std::thread::Builder::new().name("epoch".to_owned()).spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                park_timeout(TURN);
+                engine.increment_epoch();
+                // `drop` sets `stop` before it unparks this thread, so either the flag is seen here or the unpark is still to
+                // come.
+                if turns.may_rest() && !stopped.load(Ordering::Relaxed) {
+                    park();
+                }
+            }
+        })?;
+        turnstile.set_clock(thread.thread().clone());
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // The thread cannot panic.
+            drop(thread.join());
+        }
     }
 }

@@ -1,9 +1,6 @@
 //! The exports of a component: `plugin`, and `handler` or `reconciler` or both.
 
-use wasmtime::{
-    AsContextMut,
-    component::{Instance, InstancePre},
-};
+use wasmtime::{AsContextMut, component::InstancePre};
 
 use crate::{
     bindings::exports::informer::plugin::{handler, plugin, reconciler},
@@ -14,8 +11,8 @@ use crate::{
 pub(crate) struct Linked {
     pre: InstancePre<Guest>,
     plugin: plugin::GuestIndices,
-    handler: Option<handler::GuestIndices>,
-    reconciler: Option<reconciler::GuestIndices>,
+    pub(crate) handler: Option<handler::GuestIndices>,
+    pub(crate) reconciler: Option<reconciler::GuestIndices>,
 }
 
 /// The exports of one instance.
@@ -43,30 +40,20 @@ impl Linked {
         })
     }
 
-    /// Returns true if the component exports `handler`.
-    pub(crate) fn handles(&self) -> bool {
-        self.handler.is_some()
-    }
-
-    /// Returns true if the component exports `reconciler`.
-    pub(crate) fn reconciles(&self) -> bool {
-        self.reconciler.is_some()
-    }
-
     /// Makes an instance.
     pub(crate) async fn instantiate(
         &self,
         mut store: impl AsContextMut<Data = Guest>,
     ) -> wasmtime::Result<Exports> {
         let instance = self.pre.instantiate_async(&mut store).await?;
-        self.exports(&mut store, &instance)
-    }
-
-    fn exports(&self, mut store: impl AsContextMut, instance: &Instance) -> wasmtime::Result<Exports> {
         Ok(Exports {
-            plugin: self.plugin.load(&mut store, instance)?,
-            handler: self.handler.as_ref().map(|found| found.load(&mut store, instance)).transpose()?,
-            reconciler: self.reconciler.as_ref().map(|found| found.load(&mut store, instance)).transpose()?,
+            plugin: self.plugin.load(&mut store, &instance)?,
+            handler: self.handler.as_ref().map(|found| found.load(&mut store, &instance)).transpose()?,
+            reconciler: self
+                .reconciler
+                .as_ref()
+                .map(|found| found.load(&mut store, &instance))
+                .transpose()?,
         })
     }
 }

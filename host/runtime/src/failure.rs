@@ -71,7 +71,7 @@ fn kind(error: &wasmtime::Error, interruption: Option<&Interruption>, guest: &Gu
         Some(Interruption::Deadline | Interruption::GrantsRevoked) => FailureKind::Deadline,
         Some(Interruption::HostCalls) => FailureKind::HostCalls,
         Some(Interruption::NotExported(_)) => FailureKind::Host,
-        None if guest.memory.refused() => FailureKind::Memory,
+        None if guest.memory.refused => FailureKind::Memory,
         None if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) => FailureKind::Deadline,
         None => FailureKind::Trap,
     }

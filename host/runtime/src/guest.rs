@@ -9,8 +9,7 @@ use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 use crate::{
     LogStream, PluginConfig, Sources,
     capabilities::{
-        answer::LastQuery, config::ConfigTable, http::Egress, keyvalue::OpenBuckets, lister::OpenLists,
-        objects::Objects,
+        answer::LastQuery, config::ConfigTable, http::Egress, lister::OpenLists, objects::Objects,
     },
     counters::Counters,
     output::Output,
@@ -31,7 +30,8 @@ const RANDOM_BYTES: u64 = 1 << 20;
 /// The data of a store.
 pub(crate) struct Guest {
     wasi: WasiCtx,
-    table: ResourceTable,
+    /// The resources that the guest holds by handle.
+    pub(crate) table: ResourceTable,
     http: Egress,
     pub(crate) memory: MemoryLimit,
     pub(crate) config: Arc<PluginConfig>,
@@ -41,7 +41,8 @@ pub(crate) struct Guest {
     /// The last query for fields of an object.
     pub(crate) query: LastQuery,
     pub(crate) config_table: ConfigTable,
-    pub(crate) buckets: OpenBuckets,
+    /// The number of buckets of `wasi:keyvalue` that the guest has open.
+    pub(crate) buckets: u32,
     pub(crate) call: CallState,
     /// Interrupts a guest that made too many calls at once, instead of at the next tick.
     engine: wasmtime::Engine,
@@ -72,7 +73,8 @@ pub(crate) struct Attempt {
 pub(crate) struct MemoryLimit {
     bytes: usize,
     used: usize,
-    refused: bool,
+    /// True once the guest was refused memory.
+    pub(crate) refused: bool,
     counters: Arc<Counters>,
 }
 
@@ -123,15 +125,17 @@ impl Guest {
             counters,
             query: LastQuery::default(),
             config_table: ConfigTable::default(),
-            buckets: OpenBuckets::default(),
-            call: CallState::idle(clock),
+            buckets: 0,
+            call: CallState {
+                allowed: Duration::ZERO,
+                clock: Arc::new(clock),
+                attempt: Attempt::default(),
+                host_calls: 0,
+                objects: Objects::default(),
+                lists: OpenLists::default(),
+            },
             engine: engine.clone(),
         }
-    }
-
-    /// The resources that the guest holds by handle.
-    pub(crate) fn table(&mut self) -> &mut ResourceTable {
-        &mut self.table
     }
 
     /// Begins a call with this time limit.
@@ -179,7 +183,7 @@ impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         self.called();
         let Egress { context, hooks } = &mut self.http;
-        hooks.deadline = self.call.clock.deadline();
+        hooks.deadline = self.call.clock.deadline().into();
         WasiHttpCtxView { ctx: context, table: &mut self.table, hooks }
     }
 }
@@ -187,18 +191,6 @@ impl WasiHttpView for Guest {
 // === impl CallState ===
 
 impl CallState {
-    /// The state between calls.
-    fn idle(clock: CallClock) -> Self {
-        Self {
-            allowed: Duration::ZERO,
-            clock: Arc::new(clock),
-            attempt: Attempt::default(),
-            host_calls: 0,
-            objects: Objects::default(),
-            lists: OpenLists::default(),
-        }
-    }
-
     fn renew(&mut self) {
         self.objects.renew();
         self.lists.renew();
@@ -210,11 +202,6 @@ impl CallState {
 // === impl MemoryLimit ===
 
 impl MemoryLimit {
-    /// Returns true once the guest was refused memory.
-    pub(crate) fn refused(&self) -> bool {
-        self.refused
-    }
-
     fn decide(&mut self, granted: bool) -> bool {
         if !granted {
             self.refused = true;

@@ -67,7 +67,9 @@ impl Instance {
         let returned = clock.within(call.run(exports, store)).await;
         let answer = finish(store, returned)?;
         if C::keeps_instance(&answer) {
-            self.settle();
+            // After a refused allocation the state of the guest is unknown. If the tokens may run out, the instance ends so
+            // that tokens never repeat.
+            self.spoiled = store.data().memory.refused || store.data().call.objects.exhausted();
         }
         Ok(answer)
     }
@@ -83,13 +85,6 @@ impl Instance {
     /// Returns false after a trap, a missed deadline, a refused allocation or an unfinished call.
     pub(crate) fn usable(&self) -> bool {
         !self.spoiled
-    }
-
-    /// Decides after a call that returned whether the instance may serve again. After a refused allocation the state of
-    /// the guest is unknown. If the tokens may run out, the instance ends so that tokens never repeat.
-    fn settle(&mut self) {
-        let guest = self.store.data();
-        self.spoiled = guest.memory.refused() || guest.call.objects.exhausted();
     }
 }
 

@@ -149,7 +149,7 @@ impl Output {
         }
         state.report_left_out();
         let dropped = std::mem::take(&mut state.dropped);
-        state.shared.dropped(dropped);
+        state.shared.bytes_dropped.add(dropped);
         if dropped > 0 && state.enabled(LogLevel::Warn) {
             let message = format!(
                 "{dropped} bytes of log dropped: the call exceeded its limit of {} bytes",

@@ -2,13 +2,13 @@
 
 mod counters;
 mod reload;
-mod shared;
 mod slots;
 mod trial;
 mod version;
 mod work;
 
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -23,21 +23,18 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use counters::CallStats;
-pub(crate) use slots::Slots;
 pub use version::VersionInfo;
 
 use crate::{
-    Engine, InstancePolicy, PluginConfig, PluginStats, Sources,
+    Engine, InstancePolicy, InstanceStats, PluginConfig, PluginStats, Sources,
     capabilities::MetricFamily,
     instance::Instance,
     revocation::Grantees,
     schedule::{Lane, by_turns},
-    stats::Parts,
 };
-use shared::Shared;
-use version::{Leased, Version};
-use work::{Attempted, Work};
+use slots::Slots;
+use version::{Shared, Version};
+use work::Work;
 
 /// The shortest and the longest pause between two checks for idle instances, whatever the idle timeout.
 const IDLE_CHECKS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
@@ -81,17 +78,6 @@ pub struct Rejected {
     pub digest: Arc<str>,
     /// The number of failed calls, and the last failure.
     pub why: String,
-}
-
-/// The version in service and an instance of it, for one call.
-enum Lease {
-    Ready(Arc<Version>, Instance),
-    /// The version could not make an instance.
-    Failed(Arc<Version>, Failure),
-    /// The version does not export what is to be called.
-    NotExported,
-    /// No version is in service.
-    Unloaded,
 }
 
 // === impl Plugin ===
@@ -153,35 +139,52 @@ impl Plugin {
 
     /// The version in service. Returns `None` if no version is loaded.
     pub fn version(&self) -> Option<VersionInfo> {
-        self.version.load().as_ref().map(|version| version.info().clone())
+        self.version.load().as_ref().map(|version| version.info.clone())
     }
 
-    /// The metrics that the guest measures itself, over all versions.
-    pub fn metrics(&self) -> Vec<MetricFamily> {
+    /// The metrics that the guest measures itself, over all versions, by name.
+    pub fn metrics(&self) -> BTreeMap<String, MetricFamily> {
         self.shared.load().counters.metrics.families()
     }
 
     /// Returns true if the version in service handles notifications.
     pub fn handles(&self) -> bool {
-        self.version.load().as_ref().is_some_and(|version| version.info().handles)
+        self.version.load().as_ref().is_some_and(|version| version.info.handles)
     }
 
     /// Returns true if the version in service reconciles keys.
     pub fn reconciles(&self) -> bool {
-        self.version.load().as_ref().is_some_and(|version| version.info().reconciles)
+        self.version.load().as_ref().is_some_and(|version| version.info.reconciles)
     }
 
     /// The statistics since the plugin was made, over all versions.
     pub fn stats(&self) -> PluginStats {
         let shared = self.shared.load();
-        PluginStats::from(Parts {
-            calls: shared.calls.snapshot(),
-            counters: &shared.counters,
-            lane: &shared.lane,
-            slots: &shared.slots,
-            idle: self.version.load().as_ref().map_or(0, |version| version.idle()),
+        let Shared { counters, lane, slots, .. } = &**shared;
+        PluginStats {
+            instances: InstanceStats {
+                created: counters.instances.created.get(),
+                retired: counters.instances.retired.get(),
+                idle: self.version.load().as_ref().map_or(0, |version| version.idle()),
+                waited: slots.waited.get(),
+            },
+            memory_refusals: counters.instances.memory_refusals.get(),
+            host_calls: counters.instances.host_calls.get(),
+            log_bytes_dropped: counters.output.bytes_dropped.get(),
+            log_lines_left_out: counters.output.lines_left_out(),
+            client: *counters.client.lock(),
+            http: counters.http.snapshot(),
+            keyvalue: counters.keyvalue.snapshot(),
+            metrics: counters.metrics.stats(),
+            running: lane.counters.running.duration(),
+            slices: lane.counters.slices.get(),
+            throttled: lane.counters.throttled.get(),
+            throttled_time: lane.counters.throttled_time.duration(),
+            turns_waited: lane.counters.turns_waited.get(),
+            turns_let_pass: lane.turns_let_pass(),
             swaps: *self.swaps.borrow(),
-        })
+            ..shared.calls.snapshot()
+        }
     }
 
     /// Stops instances that had no call for the idle timeout, until `stop` is cancelled. Run it beside the deliveries;
@@ -204,24 +207,6 @@ impl Plugin {
         stop.run_until_cancelled(expire).await;
     }
 
-    /// Handles a notification as [`EventHandler::handle`] does. Returns `None` if the version in service at the start of
-    /// the call has no handler; nothing was called and nothing is counted then.
-    ///
-    /// # Cancel safety
-    /// The same as for [`EventHandler::handle`].
-    pub async fn handle_if_exported(&self, delivery: &Delivery) -> Option<Outcome> {
-        self.attempt(delivery).await
-    }
-
-    /// Reconciles a key as [`Reconciler::reconcile`] does. Returns `None` if the version in service at the start of the call
-    /// has no reconciler; nothing was called and nothing is counted then.
-    ///
-    /// # Cancel safety
-    /// The same as for [`Reconciler::reconcile`].
-    pub async fn reconcile_if_exported(&self, request: &Request) -> Option<Reconciled> {
-        self.attempt(request).await
-    }
-
     /// Runs guest code, or makes or ends instances, in the turns of this plugin.
     async fn by_turns<T>(&self, work: impl Future<Output = T>) -> T {
         let lane = Arc::clone(&self.shared.load().lane);
@@ -235,47 +220,31 @@ impl Plugin {
         let slot = shared.slots.acquire().await;
         let attempted = self.by_turns(self.call(work)).await;
         drop(slot);
-        let answer = match attempted {
-            Attempted::Returned(answer) => answer,
-            Attempted::Failed(failure) => W::retry(failure),
-            Attempted::NotExported => return None,
-        };
+        let answer = attempted?.unwrap_or_else(W::retry);
         shared.calls.ended(begun.elapsed(), work.queued(), W::failure(&answer));
         Some(answer)
     }
 
-    async fn call<W: Work>(&self, work: &W) -> Attempted<W::Answer> {
-        let (version, result) = match self.lease::<W>().await {
-            Lease::Ready(version, instance) => {
-                let result = call_instance(&version, instance, work).await;
-                (version, result)
-            }
-            Lease::Failed(version, failure) => (version, Err(failure)),
-            Lease::NotExported => return Attempted::NotExported,
-            Lease::Unloaded => {
-                let failure = Failure::new(FailureKind::Start, "no version of the plugin is loaded");
-                return Attempted::Failed(failure);
-            }
-        };
-        if let Some((last_good, why)) = version.judge(result.as_ref().err()) {
-            Box::pin(self.go_back(&version, last_good, why)).await;
-        }
-        result.map_or_else(Attempted::Failed, Attempted::Returned)
-    }
-
-    /// The version in service with an instance, which is to be given back to this version.
-    async fn lease<W: Work>(&self) -> Lease {
+    /// Makes one call of an instance. Returns `None` if the version in service does not export what the work is for;
+    /// nothing was called then.
+    async fn call<W: Work>(&self, work: &W) -> Option<Result<W::Answer, Failure>> {
         loop {
-            let Some(version) = self.version.load_full() else { return Lease::Unloaded };
-            if !W::is_served_by(version.info()) {
-                return Lease::NotExported;
+            let Some(version) = self.version.load_full() else {
+                return Some(Err(Failure::new(FailureKind::Start, "no version of the plugin is loaded")));
+            };
+            if !W::is_served_by(&version.info) {
+                return None;
             }
-            match version.lease().await {
-                Leased::Ready(instance) => return Lease::Ready(version, instance),
-                Leased::Failed(failure) => return Lease::Failed(version, failure),
-                // Another version was put into service meanwhile.
-                Leased::Retired => {}
+            // Without a lease, another version was put into service meanwhile.
+            let Some(leased) = version.lease().await else { continue };
+            let result = match leased {
+                Ok(instance) => call_instance(&version, instance, work).await,
+                Err(failure) => Err(failure),
+            };
+            if let Some((last_good, why)) = version.trial.judge(result.as_ref().err()) {
+                Box::pin(self.go_back(&version, last_good, why)).await;
             }
+            return Some(result);
         }
     }
 }
@@ -295,13 +264,13 @@ async fn call_instance<W: Work>(
 
 impl EventHandler for Plugin {
     async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
-        self.handle_if_exported(&delivery).await
+        self.attempt(&delivery).await
     }
 }
 
 impl Reconciler for Plugin {
     async fn reconcile(&self, request: Request) -> Option<Reconciled> {
-        self.reconcile_if_exported(&request).await
+        self.attempt(&request).await
     }
 }
 

@@ -19,12 +19,10 @@
 mod call_clock;
 mod cpu_budget;
 mod lane;
-mod slice;
 mod turns;
 mod turnstile;
 
-pub(crate) use call_clock::CallClock;
+pub(crate) use call_clock::{CallClock, tick};
 pub(crate) use lane::Lane;
-pub(crate) use slice::tick;
 pub(crate) use turns::by_turns;
 pub(crate) use turnstile::{BESIDE, TURN, Turnstile};

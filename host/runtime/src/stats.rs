@@ -1,34 +1,27 @@
-//! The statistics of a plugin, composed from the counters of the modules that count.
+//! The statistics of a plugin.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use informer_types::{Failure, FailureKind, Histogram};
+use informer_types::{FailureKind, Histogram, millis};
+use serde::{Deserialize, Serialize};
 
-use crate::{
-    capabilities::{ClientStats, HttpStats, KeyValueStats, MetricsStats},
-    counters::Counters,
-    plugin::{CallStats, Slots},
-    schedule::Lane,
-};
+use crate::capabilities::{ClientStats, HttpStats, KeyValueStats, MetricsStats};
 
 /// A snapshot of a plugin's counters since the plugin was made, over all its versions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct PluginStats {
     /// Calls of `handler` and `reconciler` that ended, whatever their result.
+    #[serde(rename = "made")]
     pub calls: u64,
     /// Calls that returned ok.
     pub acknowledged: u64,
     /// Calls that failed, by kind of failure.
     pub failures: BTreeMap<FailureKind, u64>,
-    /// The last failure, in the guest's own words if it gave any.
-    pub last_failure: Option<Failure>,
-    /// Instances made.
-    pub instances_created: u64,
-    /// Instances dropped because of what a call did: a trap, a missed deadline, a refused allocation, or a call whose
-    /// future was dropped.
-    pub instances_retired: u64,
-    /// Warm instances without a call.
-    pub instances_idle: usize,
+    /// The last failure with its kind, in the guest's own words if it gave any.
+    pub last_failure: Option<String>,
+    /// Instances of the component.
+    pub instances: InstanceStats,
     /// Number of times that a guest was refused memory.
     pub memory_refusals: u64,
     /// Bytes of log dropped because a call exceeded `log_bytes`.
@@ -42,75 +35,51 @@ pub struct PluginStats {
     /// Counters of the `client` capability.
     pub client: ClientStats,
     /// Seconds from the start of an attempt to its end, including the wait for an instance.
+    #[serde(skip)]
     pub durations: Histogram,
     /// Seconds that notifications spent in the queue before their attempt began.
+    #[serde(skip)]
     pub queued: Histogram,
     /// Counters of the plugin's own metrics.
+    #[serde(skip)]
     pub metrics: MetricsStats,
     /// Counters of the plugin's HTTP requests.
     pub http: HttpStats,
     /// Calls of guests to the host, including those of WASI.
     pub host_calls: u64,
     /// Time that guests ran on a thread. Waiting does not count.
+    #[serde(rename = "running-ms", with = "millis")]
     pub running: Duration,
     /// Slices that guests ran in: a slice lasts from one wait, in the host or for a turn, to the next.
+    #[serde(skip)]
     pub slices: u64,
     /// Number of times that a guest waited because the plugin had used up its share of the processors.
     pub throttled: u64,
     /// Time spent in these waits, summed over all instances.
+    #[serde(rename = "throttled-ms", with = "millis")]
     pub throttled_time: Duration,
     /// Number of times that a guest waited for a turn because other guests ran.
+    #[serde(rename = "turns-waited-for")]
     pub turns_waited: u64,
     /// The most turns that the other plugins together were given while one guest of this plugin waited for its own. With
     /// one guest at a time it is at most the number of the other plugins, unless one of them is behind and catches up.
     pub turns_let_pass: u64,
-    /// Calls that waited for an instance.
-    pub instances_waited: u64,
     /// Counters of the plugin's key-values.
     pub keyvalue: KeyValueStats,
 }
 
-/// The parts of a plugin that count.
-pub(crate) struct Parts<'a> {
-    pub(crate) calls: CallStats,
-    pub(crate) counters: &'a Counters,
-    pub(crate) lane: &'a Lane,
-    pub(crate) slots: &'a Slots,
-    pub(crate) idle: usize,
-    pub(crate) swaps: u64,
-}
-
-// === impl PluginStats ===
-
-impl From<Parts<'_>> for PluginStats {
-    fn from(Parts { calls, counters, lane, slots, idle, swaps }: Parts<'_>) -> Self {
-        Self {
-            calls: calls.calls,
-            acknowledged: calls.acknowledged,
-            failures: calls.failures,
-            last_failure: calls.last_failure,
-            durations: calls.durations,
-            queued: calls.queued,
-            went_back: calls.went_back,
-            instances_created: counters.instances.created.get(),
-            instances_retired: counters.instances.retired.get(),
-            memory_refusals: counters.instances.memory_refusals.get(),
-            host_calls: counters.instances.host_calls.get(),
-            log_bytes_dropped: counters.output.bytes_dropped(),
-            log_lines_left_out: counters.output.lines_left_out(),
-            client: counters.client.snapshot(),
-            http: counters.http.snapshot(),
-            keyvalue: counters.keyvalue.snapshot(),
-            metrics: counters.metrics.stats(),
-            running: lane.counters.running.duration(),
-            slices: lane.counters.slices.get(),
-            throttled: lane.counters.throttled.get(),
-            throttled_time: lane.counters.throttled_time.duration(),
-            turns_waited: lane.counters.turns_waited.get(),
-            turns_let_pass: lane.turns_let_pass(),
-            instances_waited: slots.waited(),
-            instances_idle: idle,
-            swaps,
-        }
-    }
+/// Counters of the instances of a component.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct InstanceStats {
+    /// Instances made.
+    pub created: u64,
+    /// Instances dropped because of what a call did: a trap, a missed deadline, a refused allocation, or a call whose
+    /// future was dropped.
+    pub retired: u64,
+    /// Warm instances without a call.
+    pub idle: usize,
+    /// Calls that waited for an instance.
+    #[serde(rename = "waited-for")]
+    pub waited: u64,
 }

@@ -20,6 +20,9 @@ use crate::{
 /// Time for an answer from memory.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The path of a reload.
+pub(crate) const RELOAD: &str = "/reload";
+
 /// Time for a reload. A component of another language may take ten seconds to compile, and components are compiled one
 /// after the other.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(120);
@@ -74,7 +77,7 @@ impl Client {
         self.send(Request::get(path).body(Vec::new())?, PATIENCE).await
     }
 
-    /// Sends a `POST` with a JSON body.
+    /// Sends a `POST` with a JSON body. A reload has two minutes, because it compiles components.
     ///
     /// # Errors
     /// The errors of [`Client::get`].
@@ -83,19 +86,9 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> anyhow::Result<Answer<T>> {
-        self.send(json(path, body)?, PATIENCE).await
-    }
-
-    /// Sends a `POST`, with two minutes for a request that compiles components.
-    ///
-    /// # Errors
-    /// The errors of [`Client::get`].
-    pub(crate) async fn post_and_wait<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> anyhow::Result<Answer<T>> {
-        self.send(json(path, body)?, RELOAD_PATIENCE).await
+        let request = Request::post(path).header(CONTENT_TYPE, "application/json");
+        let within = if path == RELOAD { RELOAD_PATIENCE } else { PATIENCE };
+        self.send(request.body(serde_json::to_vec(body)?)?, within).await
     }
 
     async fn send<T: DeserializeOwned>(
@@ -143,11 +136,6 @@ fn on_one_line(json: &Value) -> Value {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => json.clone(),
     }
-}
-
-fn json(path: &str, body: &impl Serialize) -> anyhow::Result<Request<Vec<u8>>> {
-    let body = serde_json::to_vec(body)?;
-    Ok(Request::post(path).header(CONTENT_TYPE, "application/json").body(body)?)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use super::{
     Probe, origin,
     types::{
         Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Failed, LogLevelRequest, Queues,
-        ReloadRequest, Replays, Report, Status,
+        ReloadRequest, Replays, Reported, Status,
     },
 };
 use crate::metrics;
@@ -57,7 +57,7 @@ impl Admin {
     ///   because its plugins still have work and their caches.
     /// - `GET /status`: [`Status`].
     /// - `GET /metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
-    /// - `POST /reload` with a [`ReloadRequest`]: a [`Report`] once the reload is done; 503 if the host takes no reload
+    /// - `POST /reload` with a [`ReloadRequest`]: a [`Report`](super::types::Report) once the reload is done; 503 if the host takes no reload
     ///   now.
     /// - `POST /log-level` with a [`LogLevelRequest`]: 400 if there is no such level.
     /// - `GET /queues`: [`Queues`].
@@ -143,9 +143,9 @@ async fn status(State(probe): Running) -> Json<Status> {
 async fn reload(
     State(probe): Running,
     Json(ReloadRequest { plugin }): Json<ReloadRequest>,
-) -> Answer<Report> {
+) -> Answer<Reported> {
     let report = probe.reload(plugin).await;
-    report.map(Json).map_err(|why| refusal(StatusCode::SERVICE_UNAVAILABLE, why))
+    report.map(|report| Json(report.into())).map_err(|why| refusal(StatusCode::SERVICE_UNAVAILABLE, why))
 }
 
 async fn set_log_level(

@@ -5,29 +5,22 @@
 
 mod dead_letters;
 mod explain;
-mod informer;
-mod log_level;
 mod plugin;
-mod queue;
 mod reload;
 mod status;
-mod workqueue;
-
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 pub use dead_letters::{
     Chosen, DeadLetter, DeadLetters, Dropped, DroppedLetter, LostNotification, Refused, Replayed, Replays,
 };
-pub use explain::{ExplainRequest, Explanation, OwnKey, Place, Standing, Step, StepFields};
-pub use informer::{Informer, InformerCounters, LastError, Listener, Reflector, Selector, Trouble};
-pub use log_level::LogLevelRequest;
-pub use plugin::{Calls, Client, Http, Instances, KeyValue, Plugin, Subscription, Suppressed, Version, When};
-pub use queue::{Merged, PluginQueue, Quarantine, Queue, Queues, Reconciler};
+pub use explain::{ExplainRequest, Explanation, OwnKey, Standing, Step};
+pub use plugin::{
+    DroppedKey, Plugin, PluginQueue, Queue, Queues, Reconciler, Subscription, Version, Workqueue,
+};
+pub(crate) use reload::Reported;
 pub use reload::{Change, ReloadRequest, Report, Verdict};
-pub use status::{Configuration, Status};
-pub use workqueue::{DroppedKey, Durations, Workqueue};
+pub use status::{Configuration, Informer, Selector, Status, Trouble};
 
 /// The answer to a request that is refused or fails.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -36,12 +29,13 @@ pub struct Failed {
     pub error: String,
 }
 
-/// Whole milliseconds.
-pub(crate) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Whole microseconds.
-pub(crate) fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+/// The body of `POST /log-level`, and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LogLevelRequest {
+    /// Name of the plugin whose lines are filtered; `None` means the log of the host.
+    #[serde(default)]
+    pub plugin: Option<String>,
+    /// A level, or `default` for the configured one. For the host, also a whole filter.
+    pub level: String,
 }

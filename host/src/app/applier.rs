@@ -16,8 +16,7 @@ use super::{
     blocking::off_the_workers,
     directories::Directories,
     plan::{Plan, needs_restart},
-    running_plugin::{Look, Parts, RunningPlugin, SubscribeError, Watches},
-    running_plugins::RunningPlugins,
+    running_plugin::{Look, Parts, RunningPlugin, RunningPlugins, SubscribeError, Watches},
     settings,
 };
 use crate::{
@@ -141,7 +140,11 @@ impl Applier {
                 applied.successions.insert(gvr.clone(), succession);
             }
         }
-        self.change(&plan, &new, &watches, &mut report).await?;
+        for config in new.plugins.iter().filter(|config| plan.plugins.changed.contains(&config.name)) {
+            if let Some(plugin) = self.plugins.find(&config.name) {
+                Box::pin(plugin.change(config.clone(), &watches, &mut report)).await?;
+            }
+        }
         self.add(&new, &watches, &mut report).await?;
         applied.successions.retain(|gvr, succession| {
             let used = self.is_used(gvr);
@@ -164,7 +167,8 @@ impl Applier {
     /// The load continues if the future is dropped.
     pub(super) async fn load(&self, plugin: &Arc<RunningPlugin>) -> Result<Option<VersionInfo>, String> {
         let plugin = Arc::clone(plugin);
-        let loading = async move { plugin.load(Look::Requested).await.map_err(|error| error.to_string()) };
+        let loading =
+            async move { plugin.versions().load(Look::Requested).await.map_err(|error| error.to_string()) };
         self.parts.guests.spawn(loading).await.unwrap_or_else(|failed| Err(failed.to_string()))
     }
 
@@ -186,21 +190,6 @@ impl Applier {
             let detail = format!("{notifications} notifications discarded");
             report.note("plugin", plugin, Verdict::Removed, detail);
         }
-    }
-
-    async fn change(
-        &self,
-        plan: &Plan,
-        new: &Config,
-        watches: &Watches,
-        report: &mut Report,
-    ) -> Result<(), SubscribeError> {
-        for config in new.plugins.iter().filter(|config| plan.plugins.changed.contains(&config.name)) {
-            if let Some(plugin) = self.plugins.find(&config.name) {
-                Box::pin(plugin.change(config.clone(), watches, report)).await?;
-            }
-        }
-        Ok(())
     }
 
     /// Starts the new plugins, and sorts all plugins as the file does.
@@ -255,7 +244,7 @@ impl Applier {
 
     /// Returns true if some plugin subscribes to this resource or may read it.
     fn is_used(&self, gvr: &Gvr) -> bool {
-        self.plugins.all().iter().any(|plugin| plugin.uses(gvr))
+        self.plugins.all().iter().any(|plugin| plugin.subscriptions().contains(gvr))
     }
 
     /// Lets a new informer replace the one before once it has synced. Until then the one before serves.
@@ -306,19 +295,24 @@ impl Applier {
     /// Waits until the new informer has seen everything that plugins have received: an object that it does not have is gone
     /// then.
     async fn end_succession(&self, new: SharedInformer, cancelled: CancellationToken) {
-        let awaited = self.plugins.all().iter().filter_map(|plugin| plugin.awaits(&new)).max();
+        let awaited =
+            self.plugins.all().iter().filter_map(|plugin| plugin.subscriptions().awaits(&new)).max();
         let caught_up = catch_up(&new, awaited.map(|version| version.to_string()).into_iter());
         if cancelled.run_until_cancelled(caught_up).await.is_none() || new.has_ended() {
             return;
         }
         let plugins = self.plugins.all();
-        off_the_workers(move || plugins.iter().for_each(|plugin| plugin.caught_up(&new))).await;
+        off_the_workers(move || plugins.iter().for_each(|plugin| plugin.subscriptions().caught_up(&new)))
+            .await;
     }
 
     /// The plugins that use the resource of this informer through another informer, with that informer.
     fn users_of_others(&self, informer: &SharedInformer) -> Vec<(Arc<RunningPlugin>, SharedInformer)> {
         let plugins = self.plugins.all();
-        plugins.iter().filter_map(|plugin| Some((Arc::clone(plugin), plugin.other_than(informer)?))).collect()
+        plugins
+            .iter()
+            .filter_map(|plugin| Some((Arc::clone(plugin), plugin.subscriptions().other_than(informer)?)))
+            .collect()
     }
 }
 

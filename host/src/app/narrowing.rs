@@ -78,10 +78,10 @@ impl From<&Subscription> for Narrowing {
     /// The conditions of one subscription that a server can apply.
     fn from(subscription: &Subscription) -> Self {
         Self {
-            namespaces: subscription.namespaces.clone(),
-            labels: subscription.labels.clone(),
+            namespaces: subscription.filter.namespaces.clone(),
+            labels: subscription.filter.labels.clone(),
             // Keeps the fields that every resource supports.
-            fields: subscription.fields.common(&subscription.fields),
+            fields: subscription.filter.fields.common(&subscription.filter.fields),
         }
     }
 }

@@ -2,33 +2,31 @@
 
 mod dead_letters;
 mod explain;
-mod informer;
 mod plugin;
-mod queue;
-mod subscription;
-mod workqueue;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
 use informer_cache::{InformerFactory, SharedInformer};
 
-use super::{reload::Reload, running_plugin::RunningPlugin, running_plugins::RunningPlugins, trace::Trace};
+use super::{
+    reload::Reload,
+    running_plugin::{RunningPlugin, RunningPlugins},
+    trace::Trace,
+};
 use crate::{
     admin::{
         Probe,
         types::{
-            Chosen, Configuration, DeadLetters, Dropped, ExplainRequest, Explanation, PluginQueue, Queues,
+            Chosen, Configuration, DeadLetters, Dropped, ExplainRequest, Explanation, Informer, Queues,
             Replays, Report, Status,
         },
     },
     logging::{self, UnknownLevel, WrittenLevel},
-    metrics::{self, Exposition, Measured},
+    metrics::{self, Exposition},
     state::State,
 };
-use informer::informer;
-use plugin::plugin;
-use queue::{quarantine, queue};
+use plugin::{plugin, queues, workqueue};
 
 /// Looks at a running host.
 pub(super) struct HostProbe {
@@ -55,7 +53,7 @@ impl HostProbe {
         let plugins = self.plugins.all();
         let informers = self.informers();
         let concerned = informers.iter().filter(|informer| {
-            let replaces = plugins.iter().any(|plugin| plugin.other_than(informer).is_some());
+            let replaces = plugins.iter().any(|plugin| plugin.subscriptions().other_than(informer).is_some());
             replaces == replacing
         });
         // One look at each informer: its text and its verdict must agree.
@@ -69,7 +67,7 @@ impl Probe for HostProbe {
         let plugins = self.plugins.all();
         let without = plugins.iter().filter(|plugin| plugin.plugin().version().is_none());
         let without = without.map(|plugin| {
-            let why = plugin.refused().unwrap_or_else(|| "it is being compiled".to_owned());
+            let why = plugin.versions().refused().unwrap_or_else(|| "it is being compiled".to_owned());
             format!("plugin {}: no version in service: {why}", plugin.name())
         });
         self.unsynced(false).into_iter().chain(without).collect()
@@ -84,7 +82,11 @@ impl Probe for HostProbe {
         let quarantined = plugins.iter().flat_map(|plugin| quarantines(plugin));
         let refused = plugins.iter().filter(|plugin| plugin.plugin().version().is_some());
         let refused = refused.filter_map(|plugin| {
-            Some(format!("plugin {}: the version in service stays: {}", plugin.name(), plugin.refused()?))
+            Some(format!(
+                "plugin {}: the version in service stays: {}",
+                plugin.name(),
+                plugin.versions().refused()?
+            ))
         });
         let file = self.reload.refused().into_iter().flatten();
         let file = file.map(|problem| format!("the configuration in force stays: {problem}"));
@@ -123,9 +125,9 @@ impl Probe for HostProbe {
 
     fn status(&self) -> Status {
         let superseded = self.factory.superseded();
-        let superseded = superseded.iter().map(|one| informer(&one.status(), true));
+        let superseded = superseded.iter().map(|one| Informer::new(one.status(), true));
         let current = self.factory.informers();
-        let informers = superseded.chain(current.iter().map(|one| informer(&one.status(), false)));
+        let informers = superseded.chain(current.iter().map(|one| Informer::new(one.status(), false)));
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             unready: self.unready(),
@@ -139,13 +141,7 @@ impl Probe for HostProbe {
     }
 
     fn queues(&self) -> Queues {
-        let plugins = self.plugins.all();
-        let queues = plugins.iter().map(|plugin| PluginQueue {
-            plugin: plugin.name().to_owned(),
-            queue: queue(&plugin.queue().stats(), &plugin.queue_config()),
-            reconciler: workqueue::reconciler(plugin),
-        });
-        Queues { queues: queues.collect() }
+        Queues { queues: self.plugins.all().iter().map(|plugin| queues(plugin)).collect() }
     }
 
     fn dead_letters(&self, chosen: &Chosen) -> DeadLetters {
@@ -178,11 +174,9 @@ impl Probe for HostProbe {
         for status in informers.values().map(SharedInformer::status) {
             metrics::informer(&status, &mut exposition);
         }
-        let measured: Vec<Measured> = self.plugins.all().iter().map(|plugin| measured(plugin)).collect();
-        for plugin in &measured {
-            metrics::plugin(plugin, &mut exposition);
+        for plugin in self.plugins.all().iter() {
+            expose(plugin, &mut exposition);
         }
-        metrics::plugins_own(&measured, &mut exposition);
         exposition.text()
     }
 }
@@ -191,21 +185,20 @@ impl Probe for HostProbe {
 fn quarantines(plugin: &RunningPlugin) -> impl Iterator<Item = String> {
     let name = plugin.name();
     let handler = plugin.queue().stats().quarantine;
-    let handler = handler.map(|one| format!("plugin {name}: {}", quarantine(&one).text));
-    let reconciler = workqueue::stats(plugin).quarantine;
-    let reconciler =
-        reconciler.map(|one| format!("plugin {name}: its reconciler is {}", quarantine(&one).text));
+    let handler = handler.map(|one| format!("plugin {name}: {}", one.text));
+    let reconciler = workqueue(plugin).quarantine;
+    let reconciler = reconciler.map(|one| format!("plugin {name}: its reconciler is {}", one.text));
     handler.into_iter().chain(reconciler)
 }
 
-fn measured(plugin: &RunningPlugin) -> Measured {
-    Measured {
-        name: plugin.name().to_owned(),
-        filters: plugin.filters(),
-        queue: plugin.queue().stats(),
-        workqueue: workqueue::stats(plugin),
-        calls: plugin.plugin().stats(),
-        loaded: plugin.plugin().version().is_some(),
-        own: plugin.plugin().metrics(),
+fn expose(plugin: &RunningPlugin, into: &mut Exposition) {
+    let name = ("plugin", plugin.name());
+    for (gvr, stats) in plugin.subscriptions().filters() {
+        metrics::expose(metrics::FILTER, &stats, &[name, ("watch", &gvr.to_string())], into);
     }
+    metrics::expose(metrics::QUEUE, &plugin.queue().stats(), &[name], into);
+    metrics::expose(metrics::WORKQUEUE, &workqueue(plugin), &[name], into);
+    metrics::expose(metrics::RUNTIME, &plugin.plugin().stats(), &[name], into);
+    metrics::expose(metrics::LOADED, &plugin.plugin().version().is_some(), &[name], into);
+    into.add_own(plugin.name(), plugin.plugin().metrics());
 }

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use informer_cache::{InformerFactory, SharedInformer};
-use informer_runtime::{EngineConfig, Grants};
 use tokio::time::{Instant, sleep};
 
 use super::{narrowing::Narrowing, settings};
 use crate::{
-    config::{Config, Host, Plugin, Watch},
+    config::{Config, Watch},
     connect::Connection,
 };
 
@@ -18,16 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Time between two looks at an informer.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// Returns the grants of a plugin.
-pub fn component_grants(plugin: &Plugin) -> Grants {
-    plugin.grants.clone()
-}
-
-/// Returns how components are compiled.
-pub fn engine_config(host: &Host) -> EngineConfig {
-    settings::engine(host)
-}
 
 /// Returns each watch that requests less than its own selector selects, with the requirements that are added because all its
 /// subscriptions have them.

@@ -198,7 +198,7 @@ impl Reloader {
                 let file = error.file.display();
                 Err(error.problems.iter().map(|problem| format!("{file}:{problem}")).collect())
             }
-            Ok(Err(error)) => Err(vec![with_causes(&error)]),
+            Ok(Err(error)) => Err(vec![format!("{:#}", anyhow::Error::from(error))]),
             Err(error) => Err(vec![error.to_string()]),
         }
     }
@@ -216,11 +216,6 @@ impl Reloader {
             note(plugin.name(), loaded.ok(), report);
         }
     }
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// `loaded` is `None` if the load takes too long.

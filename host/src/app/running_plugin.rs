@@ -1,33 +1,32 @@
 //! One plugin with its subscriptions, queues, workers and versions.
 
-mod change;
 mod gate;
-mod keys;
 mod letters;
 mod subscriptions;
 mod versions;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use informer_cache::{InformerFactory, ResourceVersion, SharedInformer, Subscription};
+use informer_cache::{InformerFactory, Subscription};
 use informer_dispatch::{
-    Backlog, DeadLetter, Dispatcher, DispatcherHandle, FilterStats, Queue, QueueConfig,
-    workqueue::{DroppedKey, RateLimitingQueue},
+    Backlog, Dispatcher, Queue, QueueConfig,
+    workqueue::{DroppedKey, RateLimitingQueue, ReconcileLoop},
 };
 use informer_runtime::{
-    Engine, LoadError, LogSink, Plugin, Sources, VersionInfo,
+    Engine, LogSink, Plugin, PluginConfig, Sources,
     capabilities::{ApiClient, ClientSource, HttpClient, KeyValueSource},
 };
-use informer_types::{Gvr, ObjectKey, Tracer, Workqueue};
-use parking_lot::Mutex;
+use informer_types::{Tracer, Workqueue};
+use parking_lot::{Mutex, RwLock};
 use tokio::{
     runtime::Handle,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{blocking::off_the_workers, directories::Directories, settings};
 use crate::{
+    admin::types::{Report, Verdict},
     config::{self, OnReload},
     config_files::ConfigFiles,
     logging::{LeveledLog, PluginLevel},
@@ -36,13 +35,10 @@ use crate::{
 };
 
 use gate::Gate;
-use keys::Keys;
 pub(super) use letters::{Letters, NotReplayed};
 pub use subscriptions::SubscribeError;
-pub(super) use subscriptions::{Interest, Watches};
-use subscriptions::{Subscriptions, Target};
-pub(super) use versions::Look;
-use versions::Versions;
+pub(super) use subscriptions::{Interest, Subscriptions, Watches};
+pub(super) use versions::{Look, Versions};
 
 /// Time for a slow disk when a plugin is removed.
 const LETTERS_WRITTEN_WITHIN: Duration = Duration::from_secs(5);
@@ -84,8 +80,10 @@ pub(super) struct RunningPlugin {
     subscriptions: Subscriptions,
     queue: Queue,
     /// `None` once the plugin is stopped.
-    dispatcher: Mutex<Option<DispatcherHandle>>,
-    keys: Keys,
+    dispatcher: Mutex<Option<Dispatcher>>,
+    workqueue: RateLimitingQueue,
+    /// The workers that call the reconciler; `None` once the plugin is stopped.
+    reconcilers: Mutex<Option<ReconcileLoop>>,
     letters: Letters,
     /// Closed while a cache that the plugin reads is incomplete.
     gate: Gate,
@@ -95,6 +93,10 @@ pub(super) struct RunningPlugin {
     /// Ends the background tasks of this plugin.
     stop: CancellationToken,
 }
+
+/// The plugins, in the order of the configuration. Cheap to clone; all clones share one list.
+#[derive(Clone, Default)]
+pub(super) struct RunningPlugins(Arc<RwLock<Arc<[Arc<RunningPlugin>]>>>);
 
 // === impl RunningPlugin ===
 
@@ -114,8 +116,7 @@ impl RunningPlugin {
         let limiter = settings::limiter(&config.workqueue);
         let workqueue = RateLimitingQueue::traced(config.workqueue.capacity, limiter, tracer.clone());
         let gate = Gate::new(queue.clone(), workqueue.clone());
-        let target = Target { queue: &queue, tracer: &tracer };
-        let subscriptions = Subscriptions::new(&config, watches, &parts.factory, target)?;
+        let subscriptions = Subscriptions::new(&config, watches, &parts.factory, &queue, tracer)?;
         let sources = Sources {
             lister: Arc::clone(subscriptions.lister()) as _,
             client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
@@ -129,11 +130,14 @@ impl RunningPlugin {
         let queues = (queue.clone(), workqueue.clone());
         let calls = Arc::new(Calls::new(Arc::clone(&plugin), queues, &config.subscriptions));
         let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &name);
-        let (dispatcher, keys) = {
+        workqueue.set_quarantine(config.quarantine.clone());
+        let (dispatcher, reconcilers) = {
             let _guests = parts.guests.enter();
-            let dispatch = settings::dispatch(&config);
-            let keys = Keys::spawn(&config, workqueue, Arc::clone(&calls), &parts.abort);
-            (Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&calls), &parts.abort), keys)
+            let (dispatch, reconcile) = (settings::dispatch(&config), settings::reconcile(&config));
+            (
+                Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&calls), &parts.abort),
+                ReconcileLoop::spawn(reconcile, workqueue.clone(), Arc::clone(&calls), &parts.abort),
+            )
         };
         let source = config.source.clone();
         Ok(Self {
@@ -144,7 +148,8 @@ impl RunningPlugin {
             subscriptions,
             queue,
             dispatcher: Mutex::new(Some(dispatcher)),
-            keys,
+            workqueue,
+            reconcilers: Mutex::new(Some(reconcilers)),
             letters,
             gate,
             config_files,
@@ -161,18 +166,8 @@ impl RunningPlugin {
         Arc::clone(&self.config.lock())
     }
 
-    /// The file of the component.
-    pub(super) fn source(&self) -> PathBuf {
-        self.versions.source()
-    }
-
     pub(super) fn plugin(&self) -> &Plugin {
         self.versions.plugin()
-    }
-
-    /// Returns why the component that the plugin should have is not in service, if it is not.
-    pub(super) fn refused(&self) -> Option<String> {
-        self.versions.refused()
     }
 
     /// The lowest log level whose lines are kept. A change lasts until the next start, or until the file changes it.
@@ -189,31 +184,19 @@ impl RunningPlugin {
     }
 
     pub(super) fn workqueue(&self) -> &RateLimitingQueue {
-        self.keys.queue()
+        &self.workqueue
     }
 
     pub(super) fn letters(&self) -> &Letters {
         &self.letters
     }
 
-    /// The statistics of each filter, by resource.
-    pub(super) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
-        self.subscriptions.filters()
+    pub(super) fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
     }
 
-    /// What an object is to the plugin.
-    pub(super) fn interest(&self, gvr: &Gvr, key: &ObjectKey) -> Interest {
-        self.subscriptions.interest(gvr, key)
-    }
-
-    /// Returns true if the plugin subscribes to this resource or may read it.
-    pub(super) fn uses(&self, gvr: &Gvr) -> bool {
-        self.subscriptions.contains(gvr)
-    }
-
-    /// Returns the informer that the plugin uses for the resource of this one, if it is another one.
-    pub(super) fn other_than(&self, informer: &SharedInformer) -> Option<SharedInformer> {
-        self.subscriptions.other_than(informer)
+    pub(super) fn versions(&self) -> &Versions {
+        &self.versions
     }
 
     /// Replaces the informer of a watch; the informer before has ended.
@@ -222,31 +205,12 @@ impl RunningPlugin {
     /// [`SubscribeError`], only while the host stops.
     ///
     /// # Blocking
-    /// It blocks as [`SharedInformer::add_listener`] does.
+    /// It blocks as `SharedInformer::add_listener` does.
     pub(super) fn succeed(&self, subscription: Subscription) -> Result<(), SubscribeError> {
         self.subscriptions.succeed(subscription)?;
         // Calls wait for the new informer.
         self.gate.close();
         Ok(())
-    }
-
-    /// The version that a new informer must reach before [`caught_up`](Self::caught_up) may be called.
-    pub(super) fn awaits(&self, informer: &SharedInformer) -> Option<ResourceVersion> {
-        self.subscriptions.awaits(informer)
-    }
-
-    /// A new informer has seen everything that the one before had seen.
-    ///
-    /// # Blocking
-    /// It blocks as [`SharedInformer::retarget_listener`] does.
-    pub(super) fn caught_up(&self, informer: &SharedInformer) {
-        self.subscriptions.caught_up(informer);
-    }
-
-    /// Delivers the object of a dead letter again; see [`Subscriptions::replay`]. The letter is deleted once the plugin
-    /// acknowledges the notification.
-    pub(super) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
-        self.subscriptions.replay(letter)
     }
 
     /// Adds a key again that was given up. The letter is deleted once the key is reconciled.
@@ -257,13 +221,90 @@ impl RunningPlugin {
         self.workqueue().add(&dropped.key).map_err(|_| NotReplayed::Full)
     }
 
-    /// Puts the present content of the component's file into service, unless it is in service already. If that fails, the
-    /// version in service stays.
+    /// Applies another configuration, field by field, and notes the change in the report. Calls in flight finish as they
+    /// began, pending notifications stay, and nothing is delivered again. If an instance could notice the difference, a new
+    /// version of the component is started; if that fails, the version in service stays as it was. Informers that are to be
+    /// replaced must be superseded before.
     ///
     /// # Errors
-    /// The reason why it fails.
-    pub(super) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
-        self.versions.load(look).await
+    /// [`SubscribeError`], only while the host stops.
+    pub(super) async fn change(
+        self: &Arc<Self>,
+        new: config::Plugin,
+        watches: &Watches,
+        report: &mut Report,
+    ) -> Result<(), SubscribeError> {
+        let old = self.config();
+        let detail = differing(&old, &new).join(", ");
+        // A pending notification of a subscription that goes becomes the key that it would have become.
+        self.versions.calls().set_enqueue(old.subscriptions.iter().chain(&new.subscriptions));
+        let (plugin, before, after) = (Arc::clone(self), Arc::clone(&old), new.clone());
+        let watches = watches.clone();
+        let changing = move || plugin.subscriptions.change(&before, &after, &watches);
+        if off_the_workers(changing).await? {
+            self.gate.close();
+        }
+        let dispatch = settings::dispatch(&new);
+        if dispatch != settings::dispatch(&old)
+            && let Some(dispatcher) = &*self.dispatcher.lock()
+        {
+            dispatcher.configure(dispatch);
+        }
+        self.configure_workqueue(&old, &new);
+        self.config_files.set(new.config_files.clone());
+        if old.log_level != new.log_level {
+            self.log_level.set(new.log_level);
+        }
+        self.queue.configure(&settings::queue(&new));
+        let sandbox = settings::plugin(&new);
+        let other_file = self.versions.set_source(new.source.clone());
+        *self.config.lock() = Arc::new(new);
+        report.note("plugin", self.name(), Verdict::Changed, detail);
+        if sandbox != settings::plugin(&old) {
+            self.configure(sandbox).await;
+        }
+        if other_file || self.plugin().version().is_none() {
+            self.versions.load_again();
+        }
+        Ok(())
+    }
+
+    /// The keys stay, with their failures. If the rate or the backoff changes, `burst` is available again at once.
+    fn configure_workqueue(&self, old: &config::Plugin, new: &config::Plugin) {
+        let (before, now) = (&old.workqueue, &new.workqueue);
+        self.workqueue.set_capacity(now.capacity);
+        self.workqueue.set_quarantine(new.quarantine.clone());
+        let delays = |queue: &config::Workqueue| (queue.min, queue.max, queue.qps, queue.burst);
+        if delays(before) != delays(now) {
+            self.workqueue.set_limiter(settings::limiter(now));
+        }
+        if let Some(workers) = &*self.reconcilers.lock() {
+            workers.configure(settings::reconcile(new));
+        }
+    }
+
+    /// Applies the part of the configuration that an instance could notice. If the plugin takes longer to start than a call
+    /// may take, because it has used its share of CPU or waits for a load, it continues in the background: the other plugins
+    /// do not wait for it.
+    async fn configure(self: &Arc<Self>, sandbox: PluginConfig) {
+        let within = sandbox.limits.deadline + CALLS_ENDED_WITHIN;
+        let plugin = Arc::clone(self);
+        let configuring = async move { plugin.versions.configure(sandbox).await };
+        let configuring = self.stop.clone().run_until_cancelled_owned(configuring);
+        // It calls the guest, which must happen on the threads of the guests.
+        match timeout(within, self.parts.guests.spawn(configuring)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => {
+                tracing::error!(plugin = self.name(), %error, "the plugin keeps its configuration");
+            }
+            Err(_) => {
+                tracing::warn!(
+                    plugin = self.name(),
+                    ?within,
+                    "the plugin has not started with its new configuration yet; it continues to start"
+                );
+            }
+        }
     }
 
     /// Loads the component, again whenever its file changes, and runs the background tasks, until the plugin or the host is
@@ -283,11 +324,6 @@ impl RunningPlugin {
         self.gate.opened().await;
     }
 
-    /// Waits until every initial notification is settled.
-    pub(super) async fn synced(&self) {
-        self.subscriptions.synced().await;
-    }
-
     /// Delivers the pending notifications, then reconciles the keys that wait, until the deadline, and ends. The informers
     /// must have stopped before.
     pub(super) async fn stop(&self, deadline: Instant) -> (String, Backlog) {
@@ -297,7 +333,11 @@ impl RunningPlugin {
             Some(dispatcher) => dispatcher.drain(deadline.saturating_duration_since(Instant::now())).await,
             None => Backlog::default(),
         };
-        let keys = self.keys.stop(deadline).await;
+        let reconcilers = self.reconcilers.lock().take();
+        let keys = match reconcilers {
+            Some(workers) => workers.drain(deadline.saturating_duration_since(Instant::now())).await,
+            None => 0,
+        };
         // After the last call. The keys may have used all the time until the deadline; their letters are written all the
         // same.
         self.letters.stop(deadline.max(Instant::now() + LETTERS_WRITTEN_AFTER)).await;
@@ -319,14 +359,17 @@ impl RunningPlugin {
         // First: no worker may take a pending notification to the workqueue, which is closed next.
         let backlog = self.queue.close();
         // This also ends deliveries that wait for room in the workqueue.
-        let keys = self.keys.close();
+        let keys = self.workqueue.close();
         if keys > 0 {
             tracing::info!(plugin = self.name(), keys, "removed before every key was reconciled");
         }
         if let Some(dispatcher) = dispatcher {
             timeout_at(deadline, dispatcher.remove()).await.ok();
         }
-        timeout_at(deadline, self.keys.remove()).await.ok();
+        let reconcilers = self.reconcilers.lock().take();
+        if let Some(workers) = reconcilers {
+            timeout_at(deadline, workers.remove()).await.ok();
+        }
         self.letters.stop(Instant::now() + LETTERS_WRITTEN_WITHIN).await;
         self.unload(Instant::now() + CALLS_ENDED_WITHIN).await;
         self.subscriptions.close_lister();
@@ -373,4 +416,42 @@ impl RunningPlugin {
 /// The name of this host in the Events that it records: in a cluster, the name of the pod.
 fn event_instance() -> String {
     std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "informer".to_owned())
+}
+
+/// The keys of `[[plugin]]` that differ, as the file writes them.
+fn differing(old: &config::Plugin, new: &config::Plugin) -> Vec<&'static str> {
+    let same = [
+        ("source", old.source == new.source),
+        ("instance", old.instance == new.instance),
+        ("on", old.subscriptions == new.subscriptions),
+        ("queue", old.queue == new.queue),
+        ("workqueue", old.workqueue == new.workqueue),
+        ("retry", old.retry == new.retry),
+        ("quarantine", old.quarantine == new.quarantine),
+        ("limits", old.limits == new.limits),
+        ("grant", old.grants == new.grants),
+        ("reload", old.reload == new.reload),
+        ("on-reload", old.on_reload == new.on_reload),
+        ("config", old.config_json == new.config_json),
+        ("config-files", old.config_files == new.config_files),
+        ("log-level", old.log_level == new.log_level),
+    ];
+    same.into_iter().filter_map(|(key, same)| (!same).then_some(key)).collect()
+}
+
+// === impl RunningPlugins ===
+
+impl RunningPlugins {
+    /// The present plugins.
+    pub(super) fn all(&self) -> Arc<[Arc<RunningPlugin>]> {
+        Arc::clone(&self.0.read())
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Arc<RunningPlugin>> {
+        self.0.read().iter().find(|plugin| plugin.name() == name).cloned()
+    }
+
+    pub(super) fn replace(&self, plugins: Vec<Arc<RunningPlugin>>) {
+        *self.0.write() = plugins.into();
+    }
 }

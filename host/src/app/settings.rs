@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, time::Duration};
 
 use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig};
 use informer_dispatch::{
-    DispatchConfig, FilterConfig, QueueConfig,
-    workqueue::{MaxOfRateLimiter, ReconcileConfig, default_controller_rate_limiter},
+    DispatchConfig, QueueConfig,
+    workqueue::{RateLimiter, ReconcileConfig},
 };
 use informer_runtime::{EngineConfig, PluginConfig};
 use informer_types::Gvr;
 
 use super::narrowing::Narrowing;
-use crate::config::{Cluster, Config, Host, Initial, Plugin, Relist, Subscription, Watch, Workqueue};
+use crate::config::{Cluster, Config, Host, Plugin, Relist, Subscription, Watch, Workqueue};
 
 /// client-go's name of a test mode: each streaming list is compared with a plain one.
 const CHECK_CONSISTENCY: &str = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR";
@@ -86,18 +86,6 @@ pub(super) fn listener(plugin: &str, subscription: &Subscription) -> ListenerCon
     }
 }
 
-pub(super) fn filter(subscription: &Subscription) -> FilterConfig {
-    FilterConfig {
-        events: subscription.events,
-        initial: subscription.initial == Initial::Deliver,
-        namespaces: subscription.namespaces.clone(),
-        labels: subscription.labels.clone(),
-        fields: subscription.fields.clone(),
-        when: subscription.when.clone(),
-        changed: subscription.changed.clone(),
-    }
-}
-
 pub(super) fn dispatch(plugin: &Plugin) -> DispatchConfig {
     DispatchConfig {
         plugin: plugin.name.as_str().into(),
@@ -116,8 +104,8 @@ pub(super) fn queue(plugin: &Plugin) -> QueueConfig {
     }
 }
 
-pub(super) fn limiter(queue: &Workqueue) -> MaxOfRateLimiter {
-    default_controller_rate_limiter(queue.min, queue.max, queue.qps.get().into(), queue.burst)
+pub(super) fn limiter(queue: &Workqueue) -> RateLimiter {
+    RateLimiter::default_controller(queue.min, queue.max, queue.qps.get().into(), queue.burst)
 }
 
 pub(super) fn reconcile(plugin: &Plugin) -> ReconcileConfig {

@@ -1,18 +1,43 @@
 //! `informer check`: what is wrong with a configuration, its components and, on request, its cluster.
 
-use std::{fmt, path::Path};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
+use clap::Args;
 use informer_runtime::{Component, Engine};
 use informer_types::one_line;
 use serde_json::{Value, json};
 
 use crate::{
-    app::{self, component_grants, engine_config},
-    cli::{CheckArgs, Output},
+    app::{self, engine_config},
+    cli::Output,
     commands::output,
-    config::{self, Components, Config, LoadError},
+    config::{self, Components, Config, FILE_NAME, LoadError},
     connect::connect,
 };
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer check                        checks the file and the components: valid, and within their grants
+  informer check --file-only            checks the file alone and opens no component
+  informer check --cluster              also checks that the cluster serves each watch
+  informer check --output json          one object: file, problems, each with a message and its line, plugin or watch";
+
+/// `informer check`
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// The configuration file.
+    #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
+    pub config: PathBuf,
+    /// Also check that the cluster serves each watched resource.
+    #[arg(long)]
+    pub cluster: bool,
+    /// Check the file alone; open no component.
+    #[arg(long)]
+    pub file_only: bool,
+}
 
 /// A problem that the file alone does not show.
 struct Problem {
@@ -26,7 +51,7 @@ struct Problem {
 ///
 /// # Errors
 /// The file cannot be read, or there is no connection to the cluster.
-pub async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool> {
+pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool> {
     let components = if args.file_only { Components::Unseen } else { Components::Present };
     let config = match config::load(&args.config, components) {
         Ok(config) => config,
@@ -58,7 +83,7 @@ async fn check_components(config: &Config) -> anyhow::Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for plugin in &config.plugins {
         let loaded = Component::from_file(&engine, &plugin.source).await;
-        let checked = loaded.and_then(|component| component.check(&engine, &component_grants(plugin)));
+        let checked = loaded.and_then(|component| component.check(&engine, &plugin.grants));
         if let Err(error) = checked {
             let (name, message) = (plugin.name.clone(), error.to_string());
             problems.push(Problem { table: "plugin", name, message });

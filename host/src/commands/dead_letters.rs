@@ -2,37 +2,97 @@
 
 use std::fmt::Write;
 
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
 use super::output::show;
 use crate::{
     admin::{
         Client,
-        types::{Chosen, DeadLetters, Dropped, Replays},
+        types::{DeadLetters, Dropped, Replays},
     },
-    cli::{DeadLettersArgs, DeadLettersCommand, Output},
+    cli::{AdminArgs, Output},
 };
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer dead-letters list
+  informer dead-letters replay --plugin ttl --key shop/web
+  informer dead-letters replay --all
+  informer dead-letters drop --key shop/web --gvr v1/configmaps
+
+Exit status: 0 done, 1 a letter was refused, there was no letter, or no host answers.";
+
+/// `informer dead-letters`
+#[derive(Clone, Debug, Args)]
+pub struct DeadLettersArgs {
+    /// The action.
+    #[command(subcommand)]
+    pub command: DeadLettersCommand,
+    /// The running host.
+    #[command(flatten)]
+    pub host: AdminArgs,
+}
+
+/// The actions on dead letters.
+#[derive(Clone, Debug, Subcommand)]
+pub enum DeadLettersCommand {
+    /// Lists the dead letters, the oldest first.
+    List(FilterArgs),
+    /// Delivers objects again in their present state, or their deletion, and reconciles keys again. A letter is deleted once
+    /// the plugin acknowledges it.
+    Replay(WhichArgs),
+    /// Deletes the letters. The objects are delivered again only when they change.
+    Drop(WhichArgs),
+}
+
+/// The letters that are listed, as a request to the admin endpoint.
+#[derive(Clone, Debug, Args, Serialize)]
+pub struct FilterArgs {
+    /// Letters of this plugin only.
+    #[arg(long, value_name = "NAME")]
+    pub plugin: Option<String>,
+    /// Letters of this resource only, such as `v1/pods`. The keys of a reconciler belong to no resource.
+    #[arg(long, value_name = "GVR")]
+    pub gvr: Option<String>,
+}
+
+/// The letters that are replayed or dropped, as a request to the admin endpoint.
+#[derive(Clone, Debug, Args, Serialize)]
+pub struct WhichArgs {
+    /// Plugin and resource.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub filter: FilterArgs,
+    /// The letter of this object, `namespace/name` or `name`, or of this key of a reconciler.
+    #[arg(long, value_name = "KEY", required_unless_present = "all", conflicts_with = "all")]
+    pub key: Option<String>,
+    /// All letters.
+    #[arg(long)]
+    pub all: bool,
+}
 
 /// Sends the request and prints the answer. Returns true if the host did something and refused nothing, or listed the
 /// letters.
 ///
 /// # Errors
 /// No host answers, there is no such plugin, or the configuration switches the admin endpoint off.
-pub async fn run(args: DeadLettersArgs, output: Output) -> anyhow::Result<bool> {
+pub(super) async fn run(args: DeadLettersArgs, output: Output) -> anyhow::Result<bool> {
     let DeadLettersArgs { command, host } = args;
     let host = Client::new(&host)?;
     match command {
         DeadLettersCommand::List(filter) => {
-            let chosen = Chosen { plugin: filter.plugin, gvr: filter.gvr, ..Chosen::default() };
-            show(&host.post("/dead-letters/list", &chosen).await?, output, list);
+            show(&host.post("/dead-letters/list", &filter).await?, output, list);
             Ok(true)
         }
         DeadLettersCommand::Replay(which) => {
-            let answer = host.post("/dead-letters/replay", &which.chosen()).await?;
+            let answer = host.post("/dead-letters/replay", &which).await?;
             show(&answer, output, replays);
             let Replays { replayed, refused } = answer.value;
             Ok(refused.is_empty() && !replayed.is_empty())
         }
         DeadLettersCommand::Drop(which) => {
-            let answer = host.post("/dead-letters/drop", &which.chosen()).await?;
+            let answer = host.post("/dead-letters/drop", &which).await?;
             show(&answer, output, dropped);
             Ok(!answer.value.dropped.is_empty())
         }

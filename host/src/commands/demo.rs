@@ -2,36 +2,60 @@
 
 mod script;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::Context;
+use clap::Args;
 use informer_devserver::DevServer;
 use informer_runtime::{LogLevel, LogLine, LogSink, LogStream};
 use informer_types::one_line;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{App, Options},
-    cli::DemoArgs,
     commands::{dev, output::print},
     config::{self, Access, Components, Config, Environment, Place},
     connect::connect,
     logging::PluginLog,
+    shutdown,
 };
 use script::Script;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  cargo xtask demo                      builds what the demo needs, then runs this command
+  informer demo --once                  ends after the demo, with status 0 if every step succeeded";
+
+/// The component that `cargo xtask guests` builds for the demo.
+const EXAMPLE_COMPONENT: &str = "target/wasm32-wasip2/plugin/deployments_rust.wasm";
 
 /// The plugin's name on the screen.
 const PLUGIN: &str = "deployments";
 
+/// `informer demo`
+#[derive(Clone, Debug, Args)]
+pub struct DemoArgs {
+    /// End after the demo: status 0 if every step succeeded, 1 if not.
+    #[arg(long)]
+    pub once: bool,
+    /// The component that receives the notifications.
+    #[arg(long, default_value = EXAMPLE_COMPONENT, value_name = "FILE")]
+    pub component: PathBuf,
+}
+
 /// Prints the lines of the component, and passes them to the script.
 struct Screen(mpsc::UnboundedSender<String>);
 
-/// Runs the script. With `--once` the demo ends then, otherwise at the first signal.
+/// Runs the script. With `--once` the demo ends then, otherwise at the first signal. Returns true.
 ///
 /// # Errors
-/// A step of the script fails, or the demo cannot start.
-pub async fn run(args: DemoArgs, config: Config, token: CancellationToken) -> anyhow::Result<()> {
+/// There is no component, a step of the script fails, or the demo cannot start.
+pub(super) async fn run(args: DemoArgs) -> anyhow::Result<bool> {
+    let config = configuration(&args.component)?;
+    let token = shutdown::on_signals();
     let server = DevServer::start(informer_devserver::Config::default()).await?;
     print(&format!("an API server without a cluster, at {}\n", server.url()));
     let url = server.url().parse().context("the embedded API server's own URL")?;
@@ -56,14 +80,11 @@ pub async fn run(args: DemoArgs, config: Config, token: CancellationToken) -> an
     }
     app.stop().await;
     server.shutdown().await;
-    done
+    done.map(|()| true)
 }
 
 /// The configuration of the demo: one watch and one plugin. Only compiled code is written to disk.
-///
-/// # Errors
-/// There is no component.
-pub fn configuration(component: &Path) -> anyhow::Result<Config> {
+fn configuration(component: &Path) -> anyhow::Result<Config> {
     let component = std::path::absolute(component)?;
     if !component.is_file() {
         anyhow::bail!(

@@ -1,28 +1,55 @@
-//! `informer dev` and `informer apiserver`: an embedded API server.
+//! `informer dev`: the plugins of a configuration against an embedded API server.
 
 use std::{fs::OpenOptions, io::Write, net::SocketAddr, os::unix::fs::OpenOptionsExt, path::PathBuf};
 
 use anyhow::Context;
+use clap::Args;
 use informer_devserver::DevServer;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{App, Options},
-    cli::Output,
-    config::{Access, Config, StateDir},
+    cli::{GlobalArgs, Output},
+    config::{Access, Config, StateDir, loopback},
     connect::connect,
+    shutdown,
 };
 
-/// Runs the embedded API server and, with a configuration, the host against it, until the token is cancelled.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer dev                          the API server alone, on a free port
+  informer dev --config informer.toml   with the plugins of the file; its [cluster] is ignored
+  informer dev --listen 127.0.0.1:6443  the API server on a fixed port";
+
+/// `informer dev`
+#[derive(Clone, Debug, Args)]
+pub struct DevArgs {
+    /// The configuration file; without it the API server runs alone.
+    #[arg(long, env = "INFORMER_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Loopback address of the API server; port 0 means any free port.
+    #[arg(long, default_value = "127.0.0.1:0", value_parser = loopback, value_name = "ADDRESS")]
+    pub listen: SocketAddr,
+}
+
+/// Runs the embedded API server and, with a configuration, the host against it, until a signal arrives. Returns true.
 ///
 /// # Errors
-/// The API server or the host does not start.
-pub async fn run(
+/// The configuration has a mistake, or the API server or the host does not start.
+pub(super) async fn run(args: DevArgs, global: &GlobalArgs) -> anyhow::Result<bool> {
+    let config = match args.config {
+        Some(path) => Some((global.load(&path)?, path)),
+        None => None,
+    };
+    serve(config, args.listen, global.output).await
+}
+
+/// Like [`run`], with a configuration that is already read.
+pub(super) async fn serve(
     config: Option<(Config, PathBuf)>,
     listen: SocketAddr,
     output: Output,
-    token: CancellationToken,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<bool> {
+    let token = shutdown::on_signals();
     let settings = informer_devserver::Config {
         address: listen,
         // A person who deletes a Deployment expects its ReplicaSets and pods to go too.
@@ -55,7 +82,7 @@ pub async fn run(
         app.stop().await;
     }
     server.shutdown().await;
-    Ok(())
+    Ok(true)
 }
 
 /// Prints what a person can type.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use clap::Args;
 use form_urlencoded::Serializer;
+use informer_types::{Gvr, ObjectKey};
 
 use super::output::{show, table};
 use crate::{
@@ -10,8 +12,34 @@ use crate::{
         Client,
         types::{Explanation, Step},
     },
-    cli::{ExplainArgs, Output},
+    cli::{AdminArgs, Output},
 };
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer explain v1/pods shop/web                  the object `web` in the namespace `shop`
+  informer explain v1/nodes node-1                   an object without a namespace
+  informer explain v1/pods shop/web --plugin ttl     one plugin only
+  informer explain v1/pods shop/web --output json    all details, for a program
+
+Exit status: 0 the host has something about the object, 1 it has nothing, does not watch the resource, or does not answer.";
+
+/// `informer explain`
+#[derive(Clone, Debug, Args)]
+pub struct ExplainArgs {
+    /// The resource, as in the configuration: `apps/v1/deployments`, `v1/pods`.
+    #[arg(value_name = "GVR")]
+    pub gvr: Gvr,
+    /// The object: `namespace/name`, or `name` if it has no namespace.
+    #[arg(value_name = "KEY")]
+    pub key: ObjectKey,
+    /// Explain this plugin only.
+    #[arg(long, value_name = "NAME")]
+    pub plugin: Option<String>,
+    /// The running host.
+    #[command(flatten)]
+    pub host: AdminArgs,
+}
 
 const HEADER: [&str; 5] = ["TIME", "STAGE", "PLUGIN", "VERDICT", "DETAIL"];
 
@@ -19,7 +47,7 @@ const HEADER: [&str; 5] = ["TIME", "STAGE", "PLUGIN", "VERDICT", "DETAIL"];
 ///
 /// # Errors
 /// No host answers, no watch serves the resource, or the configuration switches the admin endpoint off.
-pub async fn run(args: ExplainArgs, output: Output) -> anyhow::Result<bool> {
+pub(super) async fn run(args: ExplainArgs, output: Output) -> anyhow::Result<bool> {
     let ExplainArgs { gvr, key, plugin, host } = args;
     let mut query = Serializer::new("/explain?".to_owned());
     let query = query.append_pair("gvr", &gvr.to_string()).append_pair("key", &key.to_string());

@@ -1,6 +1,6 @@
 //! `informer queues`: what is pending for each plugin of a running host.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
 use super::output::{show, table};
 use crate::{
@@ -8,8 +8,15 @@ use crate::{
         Client,
         types::{PluginQueue, Queues},
     },
-    cli::{Output, QueuesArgs},
+    cli::{AdminArgs, Output},
 };
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer queues                           a line for each plugin
+  informer queues --output json             all details, for a program
+
+Exit status: 0 no plugin is in quarantine, 1 a plugin is in quarantine or no host answers.";
 
 const HEADER: [&str; 9] =
     ["PLUGIN", "DELIVERY", "PENDING", "WAITING", "IN-FLIGHT", "OLDEST", "RATE", "RETRIED", "DEAD-LETTERS"];
@@ -18,8 +25,8 @@ const HEADER: [&str; 9] =
 ///
 /// # Errors
 /// No host answers, or the configuration switches the admin endpoint off.
-pub async fn run(args: QueuesArgs, output: Output) -> anyhow::Result<bool> {
-    let answer = Client::new(&args.host)?.get("/queues").await?;
+pub(super) async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool> {
+    let answer = Client::new(&args)?.get("/queues").await?;
     show(&answer, output, text);
     let Queues { queues } = answer.value;
     Ok(queues.iter().all(|one| quarantines(one).next().is_none()))
@@ -42,25 +49,25 @@ fn text(answer: &Queues) -> String {
 
 fn row(PluginQueue { plugin, queue, reconciler }: &PluginQueue) -> Vec<String> {
     let or_dash = |cell: Option<String>| cell.unwrap_or_else(|| "-".to_owned());
-    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-    let seconds = |millis: u64| format!("{:.1}s", millis as f64 / 1_000.0);
+    let seconds = |time: Duration| format!("{:.1}s", time.as_secs_f64());
+    let stats = &queue.stats;
     let keys = reconciler.as_ref().map_or(0, |reconciler| reconciler.dropped_keys);
     vec![
         plugin.clone(),
         queue.delivery.clone(),
-        queue.pending.to_string(),
-        queue.waiting.to_string(),
-        queue.in_flight.to_string(),
-        or_dash(queue.oldest_ms.map(seconds)),
+        stats.pending.to_string(),
+        stats.waiting.to_string(),
+        stats.in_flight.to_string(),
+        or_dash(stats.oldest.map(seconds)),
         or_dash(queue.rate.map(|rate| format!("{rate:?}/s"))),
-        queue.retried.to_string(),
-        (queue.dead_letters + keys).to_string(),
+        stats.retried.to_string(),
+        (stats.dead_letters + keys).to_string(),
     ]
 }
 
 /// The quarantine of the plugin and that of its reconciler, in words.
 fn quarantines(of: &PluginQueue) -> impl Iterator<Item = String> {
-    let handler = of.queue.quarantine.as_ref().map(|quarantine| quarantine.text.clone());
+    let handler = of.queue.stats.quarantine.as_ref().map(|quarantine| quarantine.text.clone());
     let reconciler = of.reconciler.as_ref().and_then(|reconciler| reconciler.quarantine.as_ref());
     let reconciler = reconciler.map(|quarantine| format!("its reconciler is {}", quarantine.text));
     handler.into_iter().chain(reconciler)
@@ -68,8 +75,11 @@ fn quarantines(of: &PluginQueue) -> impl Iterator<Item = String> {
 
 fn troubles(of: &PluginQueue) -> Vec<String> {
     let others = [
-        (of.queue.behind, "more changes are pending than its capacity: they merge until it has caught up"),
-        (of.queue.paused, "no calls are made yet: the plugin or a cache that it reads is not ready"),
+        (
+            of.queue.stats.behind,
+            "more changes are pending than its capacity: they merge until it has caught up",
+        ),
+        (of.queue.stats.paused, "no calls are made yet: the plugin or a cache that it reads is not ready"),
     ];
     let others = others.into_iter().filter(|(is, _)| *is).map(|(_, text)| text.to_owned());
     quarantines(of).chain(others).collect()

@@ -2,44 +2,326 @@
 //!
 //! Discovery needs no rule: the role `system:discovery` allows it to every authenticated user.
 
-mod manifest;
-mod rules;
-
-pub use manifest::{Names, manifests};
-pub use rules::{Rule, Rules};
-
-use crate::{
-    cli::{Output, RbacArgs},
-    commands::output::print,
-    config::{self, Components},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
 };
 
-/// Prints the roles of a configuration, and their bindings.
+use clap::Args;
+use informer_runtime::Grants;
+use informer_types::{Gvr, Namespaces, SecretGrant, WriteGrant, WriteVerb};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    cli::Output,
+    commands::output::print,
+    config::{self, Components, Config, FILE_NAME, Plugin, Watch},
+};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer rbac | kubectl apply -f -
+  informer rbac --config informer.toml --name deployments --service-account apps/informer
+  informer rbac --output json                 one List instead of YAML documents";
+
+/// `informer rbac`
+#[derive(Clone, Debug, Args)]
+pub struct RbacArgs {
+    /// The configuration file of the host.
+    #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
+    pub config: PathBuf,
+    /// Name of the roles and of their bindings.
+    #[arg(long, default_value = "informer", value_parser = object_name, value_name = "NAME")]
+    pub name: String,
+    /// The ServiceAccount of the host, to which the roles are bound.
+    #[arg(long, default_value = "default/informer", value_parser = service_account, value_name = "NAMESPACE/NAME")]
+    pub service_account: (String, String),
+}
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The names in the manifests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Name of each role and binding.
+    pub role: String,
+    /// Namespace and name of the ServiceAccount of the host.
+    pub account: (String, String),
+}
+
+/// The verbs of RBAC, in their usual order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verb {
+    Get,
+    List,
+    Watch,
+    Create,
+    Update,
+    Patch,
+    Delete,
+}
+
+/// The objects of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct What {
+    /// API group; empty for the core group.
+    group: String,
+    /// Resource with its subresource, as RBAC writes it: `deployments/scale`.
+    resource: String,
+    /// `None` means any name.
+    name: Option<String>,
+}
+
+/// The least rules that a configuration needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// The verbs by objects and namespace; `None` means all namespaces and objects without one.
+    by_scope: BTreeMap<Option<String>, BTreeMap<What, BTreeSet<Verb>>>,
+}
+
+/// Prints the roles of a configuration, and their bindings. Returns true.
 ///
 /// # Errors
 /// The file cannot be read, or is not a valid configuration.
-pub fn run(args: &RbacArgs, output: Output) -> anyhow::Result<()> {
+pub(super) fn run(args: RbacArgs, output: Output) -> anyhow::Result<bool> {
     let config = config::load(&args.config, Components::Unseen)?;
-    let names = Names { role: args.name.clone(), account: args.service_account.clone() };
+    let names = Names { role: args.name, account: args.service_account };
     let manifests = manifests(&Rules::of(&config), &names);
     match output {
         Output::Text => print(&yaml(&manifests)?),
         Output::Json => {
-            let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": manifests});
+            let list = json!({"apiVersion": "v1", "kind": "List", "items": manifests});
             print(&format!("{list:#}\n"));
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// One YAML document for each object.
-fn yaml(manifests: &[serde_json::Value]) -> anyhow::Result<String> {
+fn yaml(manifests: &[Value]) -> anyhow::Result<String> {
     let mut text = String::new();
     for manifest in manifests {
         text.push_str("---\n");
         text.push_str(&serde_saphyr::to_string(manifest)?);
     }
     Ok(text)
+}
+
+/// Returns a ClusterRole for the rules of all namespaces and a Role for each namespace with rules of its own, each with its
+/// binding. Equal rules give equal objects in the same order.
+#[must_use]
+pub fn manifests(rules: &Rules, names: &Names) -> Vec<Value> {
+    let pairs = rules.by_scope.iter().flat_map(|(scope, rules)| pair(scope.as_deref(), rules, names));
+    pairs.collect()
+}
+
+fn pair(namespace: Option<&str>, rules: &BTreeMap<What, BTreeSet<Verb>>, names: &Names) -> [Value; 2] {
+    let (role, binding) = match namespace {
+        Some(_) => ("Role", "RoleBinding"),
+        None => ("ClusterRole", "ClusterRoleBinding"),
+    };
+    let (account_namespace, account) = &names.account;
+    [
+        json!({
+            "apiVersion": format!("{GROUP}/v1"), "kind": role,
+            "metadata": metadata(namespace, &names.role),
+            "rules": rules.iter().map(rule).collect::<Vec<_>>(),
+        }),
+        json!({
+            "apiVersion": format!("{GROUP}/v1"), "kind": binding,
+            "metadata": metadata(namespace, &names.role),
+            "roleRef": {"apiGroup": GROUP, "kind": role, "name": names.role},
+            "subjects": [{"kind": "ServiceAccount", "namespace": account_namespace, "name": account}],
+        }),
+    ]
+}
+
+fn metadata(namespace: Option<&str>, name: &str) -> Value {
+    match namespace {
+        Some(namespace) => json!({"namespace": namespace, "name": name}),
+        None => json!({"name": name}),
+    }
+}
+
+fn rule((What { group, resource, name }, verbs): (&What, &BTreeSet<Verb>)) -> Value {
+    match name {
+        Some(name) => {
+            json!({"apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": verbs})
+        }
+        None => json!({"apiGroups": [group], "resources": [resource], "verbs": verbs}),
+    }
+}
+
+// === impl Verb ===
+
+impl Verb {
+    /// The verbs that the API server requires. Apply creates a missing object, and so needs both.
+    fn of(verb: WriteVerb, subresource: Option<&str>) -> &'static [Self] {
+        match verb {
+            WriteVerb::Create => &[Self::Create],
+            WriteVerb::Update => &[Self::Update],
+            WriteVerb::Apply if subresource.is_none() => &[Self::Create, Self::Patch],
+            WriteVerb::Patch | WriteVerb::Apply => &[Self::Patch],
+            WriteVerb::Delete => &[Self::Delete],
+        }
+    }
+}
+
+// === impl Rules ===
+
+impl Rules {
+    /// Returns the rules of a configuration: list and watch for the watches that plugins use, get and list for live reads, and the
+    /// verbs of the write grants. A rule for all namespaces is not repeated for one of them.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        let mut rules = Self::default();
+        for watch in config.watches.iter().filter(|watch| is_used(watch, &config.plugins)) {
+            rules.watch(watch);
+        }
+        for plugin in &config.plugins {
+            rules.client(&plugin.grants);
+        }
+        rules.reduce();
+        rules
+    }
+
+    fn watch(&mut self, watch: &Watch) {
+        let scope = match watch.namespaces.as_slice() {
+            [] => Namespaces::All,
+            names => Namespaces::Only(names.iter().map(|name| name.as_str().into()).collect()),
+        };
+        self.add(&scope, &What::of(&watch.gvr, None), &[Verb::List, Verb::Watch]);
+    }
+
+    /// Adds the rules for the requests that a plugin may send to the API server.
+    fn client(&mut self, grants: &Grants) {
+        // Without `write` a plugin has no client: `read` then applies to the cache only.
+        let Some(write) = &grants.write else { return };
+        for (gvr, subresource, namespaces) in grants.read.iter().flat_map(|read| read.iter()) {
+            let verbs: &[Verb] = if subresource.is_some() { &[Verb::Get] } else { &[Verb::Get, Verb::List] };
+            self.granted(grants, gvr, subresource, namespaces, verbs);
+        }
+        for WriteGrant { verbs, gvr, subresource, namespaces } in write.iter() {
+            let subresource = subresource.as_deref();
+            let mut needed: Vec<Verb> =
+                verbs.iter().flat_map(|verb| Verb::of(*verb, subresource)).copied().collect();
+            // A repeated Event patches the one that exists.
+            if gvr.group == "events.k8s.io" && needed.contains(&Verb::Create) {
+                needed.push(Verb::Patch);
+            }
+            self.granted(grants, gvr, subresource, namespaces, &needed);
+        }
+    }
+
+    /// Adds rules for a resource; for Secrets, only for those that `secrets` also grants.
+    fn granted(
+        &mut self,
+        grants: &Grants,
+        gvr: &Gvr,
+        subresource: Option<&str>,
+        namespaces: &Namespaces,
+        verbs: &[Verb],
+    ) {
+        let what = What::of(gvr, subresource);
+        if !gvr.is_secrets() {
+            return self.add(namespaces, &what, verbs);
+        }
+        for secret in grants.secrets.iter() {
+            match secret {
+                SecretGrant::All => self.add(namespaces, &what, verbs),
+                SecretGrant::Namespace(namespace) if namespaces.contains(namespace) => {
+                    self.add(&only(namespace), &what, verbs);
+                }
+                SecretGrant::One(namespace, name) if namespaces.contains(namespace) => {
+                    // RBAC cannot restrict `create` and `list` to a name.
+                    let (created, named): (Vec<Verb>, Vec<Verb>) = verbs
+                        .iter()
+                        .filter(|verb| **verb != Verb::List)
+                        .partition(|verb| **verb == Verb::Create);
+                    self.add(&only(namespace), &what, &created);
+                    let what = What { name: Some((**name).to_owned()), ..what.clone() };
+                    self.add(&only(namespace), &what, &named);
+                }
+                SecretGrant::Namespace(_) | SecretGrant::One(..) => {}
+            }
+        }
+    }
+
+    fn add(&mut self, namespaces: &Namespaces, what: &What, verbs: &[Verb]) {
+        let scopes: Vec<Option<String>> = match namespaces {
+            Namespaces::All => vec![None],
+            Namespaces::Only(names) => names.iter().map(|name| Some((**name).to_owned())).collect(),
+        };
+        for scope in scopes.into_iter().filter(|_| !verbs.is_empty()) {
+            self.by_scope.entry(scope).or_default().entry(what.clone()).or_default().extend(verbs);
+        }
+    }
+
+    /// Removes verbs that another rule allows already, for any name or for all namespaces.
+    fn reduce(&mut self) {
+        let all = self.by_scope.clone();
+        for (scope, rules) in &mut self.by_scope {
+            for (what, verbs) in rules.iter_mut() {
+                let anonymous = What { name: None, ..what.clone() };
+                let wider = [(scope.clone(), anonymous.clone()), (None, what.clone()), (None, anonymous)];
+                for (wider_scope, wider_what) in wider {
+                    if (&wider_scope, &wider_what) == (scope, what) {
+                        continue;
+                    }
+                    if let Some(covered) = all.get(&wider_scope).and_then(|rules| rules.get(&wider_what)) {
+                        verbs.retain(|verb| !covered.contains(verb));
+                    }
+                }
+            }
+            rules.retain(|_, verbs| !verbs.is_empty());
+        }
+        self.by_scope.retain(|_, rules| !rules.is_empty());
+    }
+}
+
+// === impl What ===
+
+impl What {
+    fn of(gvr: &Gvr, subresource: Option<&str>) -> Self {
+        let resource = match subresource {
+            Some(subresource) => format!("{}/{subresource}", gvr.resource),
+            None => gvr.resource.clone(),
+        };
+        Self { group: gvr.group.clone(), resource, name: None }
+    }
+}
+
+fn only(namespace: &str) -> Namespaces {
+    Namespaces::Only([namespace.into()].into_iter().collect())
+}
+
+/// Returns true if some plugin uses the watch. A watch without a plugin does not run.
+fn is_used(watch: &Watch, plugins: &[Plugin]) -> bool {
+    plugins.iter().any(|plugin| {
+        let subscribes = plugin.subscriptions.iter().any(|on| on.watch == watch.gvr);
+        subscribes || plugin.grants.read.iter().any(|read| read.namespaces(&watch.gvr).is_some())
+    })
+}
+
+/// Reads a DNS subdomain: a name that both a role and a ServiceAccount may have.
+fn object_name(text: &str) -> Result<String, String> {
+    let label = |label: &str| {
+        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        !label.is_empty() && label.bytes().all(allowed) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    if text.len() <= 253 && text.split('.').all(label) {
+        return Ok(text.to_owned());
+    }
+    Err("write lower-case letters, digits, `-` and `.`".to_owned())
+}
+
+fn service_account(text: &str) -> Result<(String, String), String> {
+    let Some((namespace, name)) = text.split_once('/') else {
+        return Err("write namespace/name, for example default/informer".to_owned());
+    };
+    Ok((object_name(namespace)?, object_name(name)?))
 }
 
 #[cfg(test)]

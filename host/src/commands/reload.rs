@@ -2,22 +2,44 @@
 
 use std::fmt::Write;
 
+use clap::Args;
+
 use super::output::show;
 use crate::{
     admin::{
-        Client,
+        Client, RELOAD,
         types::{ReloadRequest, Report},
     },
-    cli::{Output, ReloadArgs},
+    cli::{AdminArgs, Output},
 };
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer reload                           reads informer.toml and every component again
+  informer reload --plugin deployments      reads the component of one plugin again
+  informer reload --admin 127.0.0.1:8080    the host with this admin address
+
+A running host notices changed files by itself; this command makes it read them now and prints the result.
+Exit status: 0 everything is in force, now or at the next start; 1 something is refused or no host answers.";
+
+/// `informer reload`
+#[derive(Clone, Debug, Args)]
+pub struct ReloadArgs {
+    /// Read only the component of this plugin again; a version that failed before is tried again.
+    #[arg(long, value_name = "NAME")]
+    pub plugin: Option<String>,
+    /// The running host.
+    #[command(flatten)]
+    pub host: AdminArgs,
+}
 
 /// Sends the request and prints the report. Returns true if the files are in force, except for keys that need a restart.
 ///
 /// # Errors
 /// No host answers, or the host takes no reload now.
-pub async fn run(args: ReloadArgs, output: Output) -> anyhow::Result<bool> {
+pub(super) async fn run(args: ReloadArgs, output: Output) -> anyhow::Result<bool> {
     let client = Client::new(&args.host)?;
-    let report = client.post_and_wait("/reload", &ReloadRequest { plugin: args.plugin }).await?;
+    let report = client.post(RELOAD, &ReloadRequest { plugin: args.plugin }).await?;
     show(&report, output, text);
     Ok(report.value.is_ok())
 }

@@ -1,20 +1,238 @@
 //! `informer status`: the state of a running host.
 
-mod text;
+use std::{fmt::Write, net::SocketAddr};
+
+use informer_dispatch::FilterStats;
+use informer_runtime::capabilities::ClientStats;
 
 use super::output::show;
 use crate::{
-    admin::{Client, types::Status},
+    admin::{
+        Client,
+        types::{Informer, Plugin, Status, Subscription, Workqueue},
+    },
     cli::{AdminArgs, Output},
 };
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer status                           the host that runs with ./informer.toml
+  informer status --admin 127.0.0.1:8080    the host with this admin address
+  informer status --output json             all details, for a program
+
+Exit status: 0 all is well, 1 something is wrong or no host answers.";
 
 /// Sends the request and prints the answer. Returns true if the host is ready and nothing it does fails.
 ///
 /// # Errors
 /// No host answers, or the configuration switches the admin endpoint off.
-pub async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool> {
+pub(super) async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool> {
     let client = Client::new(&args)?;
     let answer = client.get::<Status>("/status").await?;
-    show(&answer, output, |status| text::text(status, client.address()));
+    show(&answer, output, |status| text(status, client.address()));
     Ok(answer.value.is_well())
+}
+
+/// A line for the host, one for each watch and one for each plugin, each with its troubles below.
+fn text(status: &Status, address: SocketAddr) -> String {
+    let verdict = match (status.unready.is_empty(), status.degraded.is_empty()) {
+        (true, true) => "all is well",
+        (true, false) => "ready, but not everything works",
+        (false, _) => "not ready",
+    };
+    let mut text = format!("informer {} at {address}: {verdict}\n", status.version);
+    // Writing to a string does not fail.
+    for informer in &status.informers {
+        let _ = writeln!(text, "watch {}", watch(informer));
+        for trouble in &informer.troubles {
+            let _ = writeln!(text, "  {}", trouble.text);
+        }
+        if let Some(reason) = informer.unsynced_because.as_ref().filter(|_| informer.troubles.is_empty()) {
+            let _ = writeln!(text, "  {reason}");
+        }
+    }
+    for one in &status.plugins {
+        let _ = writeln!(text, "plugin {}", plugin(one));
+        for trouble in troubles(one) {
+            let _ = writeln!(text, "  {trouble}");
+        }
+    }
+    text
+}
+
+/// `v1/pods: watching, synced, 12 objects, resource version 345, last event 7 s ago`
+fn watch(informer: &Informer) -> String {
+    let mut text = format!(
+        "{}: {}, {}, {}",
+        informer.watch,
+        informer.status.phase,
+        if informer.status.synced { "synced" } else { "not synced" },
+        counted(informer.status.objects as u64, "object"),
+    );
+    if informer.superseded {
+        text.push_str(", serves until the changed watch has synced");
+    }
+    if let Some(version) = &informer.status.last_synced_version {
+        let _ = write!(text, ", resource version {version}");
+    }
+    if let Some(age) = informer.status.reflectors.iter().filter_map(|one| one.last_event_age).min() {
+        let _ = write!(text, ", last event {} s ago", age.as_secs());
+    }
+    text
+}
+
+/// `ttl: ttl 1.2.0 in service, 12 calls acknowledged, 3 notifications pending, 0 dead letters`
+fn plugin(plugin: &Plugin) -> String {
+    let version = match &plugin.version {
+        Some(version) => format!("{} {} in service", version.guest, version.version),
+        None => "no version in service".to_owned(),
+    };
+    let keys = plugin.workqueue.as_ref().map_or(0, |keys| keys.dropped_keys.len());
+    format!(
+        "{}: {version}, {} acknowledged, {} pending, {}",
+        plugin.name,
+        counted(plugin.calls.acknowledged, "call"),
+        counted(plugin.queue.stats.pending as u64, "notification"),
+        counted((plugin.queue.stats.dead_letters + keys) as u64, "dead letter"),
+    )
+}
+
+/// The lines below that of the plugin.
+fn troubles(plugin: &Plugin) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(plugin.queue.stats.quarantine.as_ref().map(|quarantine| quarantine.text.clone()));
+    if plugin.queue.stats.behind {
+        lines
+            .push("more changes are pending than its capacity: they merge until it has caught up".to_owned());
+    }
+    lines.extend(plugin.workqueue.iter().flat_map(workqueue));
+    lines.extend(plugin.refused.as_ref().map(|why| format!("its file is refused: {why}")));
+    lines
+        .extend(plugin.calls.last_failure.as_ref().map(|failure| format!("its last failed call: {failure}")));
+    lines.extend(requests(&plugin.calls.client));
+    lines.extend(plugin.subscriptions.iter().flat_map(filtered));
+    lines
+}
+
+fn workqueue(Workqueue { stats: keys, .. }: &Workqueue) -> Vec<String> {
+    let mut lines = vec![format!(
+        "its workqueue: {} waiting, {} delayed, {} in flight, {} reconciled, {} failed, {} given up",
+        counted(keys.waiting as u64, "key"),
+        keys.delayed,
+        keys.in_flight,
+        keys.succeeded + keys.requeued,
+        keys.failed,
+        keys.dropped,
+    )];
+    lines.extend(keys.quarantine.as_ref().map(|quarantine| format!("its reconciler is {}", quarantine.text)));
+    lines
+}
+
+/// Requests to the API server that did not succeed. Empty if all is well.
+fn requests(client: &ClientStats) -> Vec<String> {
+    let ClientStats { requests, failed, refused, limited, events_suppressed } = *client;
+    let mut lines = Vec::new();
+    if (failed, refused, limited) != (0, 0, 0) {
+        lines.push(format!(
+            "its requests to the API server: {requests} sent, {failed} failed; not sent: {refused} without a grant, {limited} above its limit",
+        ));
+    }
+    if events_suppressed > 0 {
+        lines.push(format!(
+            "{} left out: there were too many about one object",
+            counted(events_suppressed, "Event")
+        ));
+    }
+    lines
+}
+
+/// `on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when`. Empty if nothing was suppressed and
+/// nothing failed.
+fn filtered(subscription: &Subscription) -> Vec<String> {
+    let Subscription { watch, filter: FilterStats { passed, suppressed, when, .. } } = subscription;
+    let by: Vec<_> = suppressed.by_condition().into_iter().filter(|(_, count)| *count > 0).collect();
+    let mut lines = Vec::new();
+    if !by.is_empty() {
+        let all = passed + by.iter().map(|(_, count)| count).sum::<u64>();
+        let by: Vec<String> = by.iter().map(|(condition, count)| format!("{count} by {condition}")).collect();
+        lines.push(format!(
+            "on {watch}: {passed} of {} passed; suppressed {}",
+            counted(all, "notification"),
+            by.join(", ")
+        ));
+    }
+    if let Some(error) = &when.last_error {
+        lines.push(format!(
+            "on {watch}: `when` failed in {} of {}; those notifications passed: {error}",
+            when.errors,
+            counted(when.evaluations, "evaluation"),
+        ));
+    }
+    lines
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_troubles_of_each_watch_and_plugin_stand_below_its_line() {
+        let status = json!({
+            "version": "0.1.0", "unready": ["v1/pods: ..."], "degraded": [],
+            "informers": [
+                {"watch": "v1/pods", "phase": "backing-off", "synced": false, "objects": 0,
+                 "unsynced-because": "cannot list v1/pods", "troubles": [{"text": "cannot list v1/pods; failed once"}]},
+                {"watch": "v1/nodes", "phase": "listing", "synced": false, "objects": 0, "troubles": [],
+                 "unsynced-because": "the first list of v1/nodes is not complete yet"},
+                {"watch": "v1/secrets", "phase": "watching", "synced": true, "objects": 3, "troubles": [],
+                 "last-synced-version": "77", "reflectors": [{"last-event-age-ms": 9000}, {"last-event-age-ms": 7900}]},
+            ],
+            "plugins": [
+                {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0},
+                 "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}}},
+                {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
+                 "calls": {"acknowledged": 12, "last-failure": "trap: unreachable",
+                    "client": {"requests": 9, "failed": 2, "refused": 3, "limited": 0,
+                               "events-suppressed": 15}},
+                 "subscriptions": [{"watch": "v1/pods", "passed": 5, "suppressed": {"labels": 4, "when": 3, "events": 0},
+                    "when": {"evaluations": 8, "errors": 1, "last-error": "there is no `spec`"}},
+                    {"watch": "v1/nodes", "passed": 7, "suppressed": {"labels": 0}, "when": {"last-error": null}}], "queue": {"pending": 0, "dead-letters": 1},
+                 "workqueue": {"waiting": 1, "delayed": 2, "in-hand": 3, "succeeded": 40, "requeued": 2, "failed": 5, "dropped": 6,
+                               "dropped-keys": [{"key": "shop/a"}, {"key": "shop/b"}], "quarantine": {"text": "in quarantine for 8 s"}}},
+            ],
+        });
+
+        let text = text(&serde_json::from_value(status).unwrap(), ([127, 0, 0, 1], 8080).into());
+
+        assert_eq!(
+            text.lines().collect::<Vec<_>>(),
+            [
+                "informer 0.1.0 at 127.0.0.1:8080: not ready",
+                "watch v1/pods: backing-off, not synced, 0 objects",
+                "  cannot list v1/pods; failed once",
+                "watch v1/nodes: listing, not synced, 0 objects",
+                "  the first list of v1/nodes is not complete yet",
+                "watch v1/secrets: watching, synced, 3 objects, resource version 77, last event 7 s ago",
+                "plugin echo: no version in service, 0 calls acknowledged, 2 notifications pending, 0 dead letters",
+                "  in quarantine for 7 s",
+                "  more changes are pending than its capacity: they merge until it has caught up",
+                "  its file is refused: not a component",
+                "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 3 dead letters",
+                "  its workqueue: 1 key waiting, 2 delayed, 3 in flight, 42 reconciled, 5 failed, 6 given up",
+                "  its reconciler is in quarantine for 8 s",
+                "  its last failed call: trap: unreachable",
+                "  its requests to the API server: 9 sent, 2 failed; not sent: 3 without a grant, 0 above its limit",
+                "  15 Events left out: there were too many about one object",
+                "  on v1/pods: 5 of 12 notifications passed; suppressed 4 by labels, 3 by when",
+                "  on v1/pods: `when` failed in 1 of 8 evaluations; those notifications passed: there is no `spec`",
+            ]
+        );
+    }
 }

@@ -1,21 +1,53 @@
 //! From the text of a file to its keys.
 
+use std::sync::LazyLock;
+
 use toml::de::DeTable;
 
 use super::{
-    key::{Draft, Entry, Kind},
-    keys::{FILE, FileKeys},
+    cluster::{CLUSTER, ClusterKeys},
+    host::{HOST, Host},
+    key::{Draft, Entry, Kind, Section, sub, subs},
+    plugin::{Common, DEFAULTS, PLUGIN, PluginKeys},
     problem::{Fault, Problems},
     table::{Header, Known, Table},
+    watch::{WATCH, Watch},
 };
 
 /// The parser allows 80 nested brackets with 80 parts of a dotted key in each, and drops the result by recursion: at worst
 /// 6,400 levels, which took between 2 and 4 MiB of stack in a build without optimisation.
 const STACK_BYTES: usize = 32 << 20;
 
+/// The whole file as it is written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FileKeys {
+    pub(super) cluster: Draft<ClusterKeys>,
+    pub(super) host: Draft<Host>,
+    pub(super) defaults: Draft<Common>,
+    pub(super) watches: Vec<Draft<Watch>>,
+    pub(super) plugins: Vec<Draft<PluginKeys>>,
+}
+
+/// The top level. `[defaults]` is read before the plugins that it applies to.
+static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| Section {
+    doc: "",
+    keys: vec![
+        sub("cluster", &CLUSTER, |file: &mut FileKeys| &mut file.cluster),
+        sub("host", &HOST, |file: &mut FileKeys| &mut file.host),
+        subs("watch", &WATCH, |_| Watch::default(), |file: &mut FileKeys| &mut file.watches),
+        sub("defaults", &DEFAULTS, |file: &mut FileKeys| &mut file.defaults),
+        subs(
+            "plugin",
+            &PLUGIN,
+            |file| PluginKeys::with(&file.defaults.value),
+            |file: &mut FileKeys| &mut file.plugins,
+        ),
+    ],
+});
+
 /// Every key of the file, without its types.
 pub(super) fn entries() -> Vec<Entry> {
-    FILE.describe(&FileKeys::default())
+    FILE.entries()
 }
 
 /// Reads a text. Returns `None` if it is not TOML. Then only the first error is noted, because later ones are often a

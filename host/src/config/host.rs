@@ -3,12 +3,19 @@
 use std::{
     net::{Ipv4Addr, SocketAddr, SocketAddrV4},
     path::{Path, PathBuf},
+    sync::LazyLock,
     time::Duration,
 };
 
 use informer_runtime::EngineConfig;
 use ipnet::IpNet;
 
+use super::{
+    context::Context,
+    environment::Environment,
+    key::{Draft, Key, Section},
+    value::{Choice, Count, Holds, LogFilter, Size},
+};
 use crate::logging::LogFormat;
 
 /// Loopback only, because the admin endpoint requires no credentials.
@@ -63,6 +70,76 @@ pub struct Host {
     pub trace: u32,
 }
 
+type K<V> = Key<Host, V>;
+
+/// Less would cut off calls that are almost done; no operator waits longer than an hour.
+const SHUTDOWN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60 * 60));
+/// The smallest component that does something, and the largest that a machine compiles without running out of memory.
+const COMPONENT: (Size, Size) = (Size(4 << 10), Size(1 << 30));
+/// A second is the least that a small component needs on a busy machine.
+const COMPILE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60 * 60));
+/// Up to 200 MiB of steps.
+const STEPS: (Count, Count) = (Count(0), Count(1 << 20));
+
+pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| Section {
+    doc: "The process itself.",
+    keys: vec![
+        K::<Option<SocketAddr>>::new("admin", |host| &mut host.admin).doc(
+            "The address of the admin endpoint: liveness, readiness, status and metrics over HTTP. It \
+             must be a loopback address; port 0 is any free port; \"off\" turns the endpoint off. \
+             Requests must name `localhost` or a loopback address as their host. Requests from a page in \
+             a browser are refused.",
+        ),
+        K::<LogFilter>::new("log", |host| &mut host.log)
+            .also("\"info,informer_cache=debug\"")
+            .doc("The log lines to keep, in the syntax of `RUST_LOG`."),
+        K::<LogFormat>::new("log-format", |host| &mut host.log_format)
+            .doc("The form of a log line: \"text\" for people, \"json\" for a log collector."),
+        K::<Duration>::new("shutdown-timeout", |host| &mut host.shutdown_timeout).within(SHUTDOWN).doc(
+            "How long calls in flight may take to finish after SIGTERM. Kubernetes kills the process \
+             after 30s, so leave some seconds.",
+        ),
+        K::<PathBuf>::new("cache-dir", |host| &mut host.cache_dir).default("\"~/.cache/informer\"").doc(
+            "The directory of compiled components. The default is below $XDG_CACHE_HOME if that is set. \
+             \"off\" compiles each component at each start.",
+        ),
+        K::<PathBuf>::new("state-dir", |host| &mut host.state_dir)
+            .default("\"~/.local/state/informer\"")
+            .doc(
+                "The directory of the state that outlives the process: the data of plugins (`keyvalue` of \
+                 [plugin.grant]) and dead letters, in one database file. One host at a time may use it. \
+                 The default is below $XDG_STATE_HOME if that is set. \"off\" keeps the state in memory, \
+                 as `informer dev` does.",
+            ),
+        K::<Size>::new("component-size", |host| &mut host.component_bytes).within(COMPONENT).doc(
+            "The size of the largest component that is accepted. Compiling needs several times this much \
+             memory.",
+        ),
+        K::<Duration>::new("compile-timeout", |host| &mut host.compile_timeout).within(COMPILE).doc(
+            "How long one component may take to compile. If it takes longer, the new version is refused \
+             and the version in service stays. A Python component takes about 10s.",
+        ),
+        K::<Count>::new("trace", |host| &mut host.trace).within(STEPS).doc(
+            "Steps to remember for `informer explain`: what each stage decided about an object or a key. \
+             Steps hold names and versions, never the content of objects; newer steps replace older ones. \
+             A notification takes three steps and up to three more per plugin, a call for a key takes \
+             three; a step takes about 250 bytes of memory. 0 remembers nothing.",
+        ),
+        K::<Vec<IpNet>>::new("http-deny", |host| &mut host.http_deny)
+            .distinct()
+            .also("[\"10.0.0.0/28\", \"fd00:1::5\"]")
+            .doc(
+                "Networks and addresses that no HTTP request of a plugin may reach, whatever `http` of \
+                 [plugin.grant] allows. List the machines of the control plane here. The API server, \
+                 link-local and metadata addresses are always denied.",
+            ),
+        K::<PathBuf>::new("http-ca", |host| &mut host.http_ca).example("\"ca.pem\"").doc(
+            "A PEM file of certificate authorities that these HTTP requests trust besides those of the \
+             system. The default is none.",
+        ),
+    ],
+});
+
 // === impl StateDir ===
 
 impl StateDir {
@@ -73,6 +150,22 @@ impl StateDir {
             Self::Off | Self::Nowhere => None,
         }
     }
+}
+
+impl Holds<PathBuf> for StateDir {
+    fn put(&mut self, path: PathBuf) {
+        *self = if is_off(&path) { Self::Off } else { Self::At(path) };
+    }
+
+    fn get(&self) -> Option<PathBuf> {
+        None
+    }
+}
+
+// === impl LogFormat ===
+
+impl Choice for LogFormat {
+    const WORDS: &'static [(&'static str, Self)] = &[("text", Self::Text), ("json", Self::Json)];
 }
 
 // === impl Host ===
@@ -95,4 +188,27 @@ impl Default for Host {
             trace: TRACE,
         }
     }
+}
+
+/// Makes paths absolute, and adds the directories of the environment.
+pub(super) fn host(draft: Draft<Host>, context: &mut Context<'_, '_>) -> Host {
+    let Environment { cache_dir, state_dir, .. } = context.environment;
+    let mut path = |key, path: &PathBuf| context.path(path, draft.written(key)?);
+    let own = &draft.value;
+    let cache_dir = match &own.cache_dir {
+        None => cache_dir.clone(),
+        Some(off) if is_off(off) => None,
+        Some(written) => path("cache-dir", written),
+    };
+    let state_dir = match &own.state_dir {
+        StateDir::Nowhere => state_dir.clone().map_or(StateDir::Nowhere, StateDir::At),
+        StateDir::Off => StateDir::Off,
+        StateDir::At(written) => path("state-dir", written).map_or(StateDir::Off, StateDir::At),
+    };
+    let http_ca = own.http_ca.as_ref().and_then(|file| path("http-ca", file));
+    Host { cache_dir, http_ca, state_dir, ..draft.value }
+}
+
+fn is_off(path: &Path) -> bool {
+    path.as_os_str() == "off"
 }

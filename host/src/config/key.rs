@@ -1,16 +1,17 @@
 //! What is declared of a key of the file. Reading, the annotated file and the JSON Schema follow from it.
 //!
-//! A [`Section`] is one table of the file: a list of [`Key`]s (one value), [`List`]s, [`Map`]s, [`Free`] tables and
-//! sub-sections ([`Sub`], [`Subs`]). Each knows its name, its documentation and how to set a field of the type that the
-//! section fills. The default of a key is the value that this field has in `T::default()`.
+//! A [`Section`] is one table of the file: a list of [`Key`]s, [`free`] tables and sub-sections ([`sub`], [`subs`]). Each
+//! knows its name, its documentation and the field of the type that the section fills. The default of a key is the value
+//! that this field has in `T::default()`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
-use serde_json::Value;
+use serde_json::json;
 
 use super::{
-    table::{Located, Named, Table},
-    value::{Scalar, inside, outside},
+    problem::{Fault, Located, Problems},
+    table::{Items, Table, Value},
+    value::{Holds, Scalar, inside, outside},
 };
 
 /// One table of the file, which fills a `T`.
@@ -18,103 +19,53 @@ pub(super) struct Section<T: 'static> {
     /// Stands above the table in the annotated file.
     pub(super) doc: &'static str,
     /// In the order of the annotated file. They are read in this order, too.
-    pub(super) keys: &'static [&'static dyn Field<T>],
+    pub(super) keys: Vec<Field<T>>,
 }
 
 /// What one table of the file says, together with the places of its keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Draft<T> {
     pub(super) value: T,
     /// The start of the table; `None` if it is not written.
     pub(super) place: Option<Located<()>>,
-    /// The place of each key that set its field.
-    written: BTreeMap<&'static str, Located<()>>,
+    written: BTreeMap<&'static str, Located<Items>>,
     /// Keys that are written with a value that cannot be used. The problem is noted.
     refused: Vec<&'static str>,
 }
 
 /// A key of a section.
-pub(super) trait Field<T>: Sync {
-    fn name(&self) -> &'static str;
-
-    /// Sets its field, if the key is written. Notes what is wrong with its value.
-    fn read(&self, table: &mut Table<'_, '_, '_>, into: &mut Draft<T>);
-
-    /// Describes the key for people and editors.
-    fn describe(&self, defaults: &T) -> Entry;
+pub(super) struct Field<T> {
+    entry: Entry,
+    read: Box<Read<T>>,
 }
 
-/// What the annotated file shows of a key.
-pub(super) enum Shown<T: 'static> {
-    /// Its default, as TOML.
-    ByDefault(fn(&T) -> String),
-    /// Its default, and another value.
-    ByDefaultAnd(fn(&T) -> String, &'static str),
-    /// A value, because the key has no default. Further lines are keys that go with it.
-    Example(&'static str),
-    /// The key must be written; this is its value in the annotated file.
-    Required(&'static str),
-    /// The annotated file needs this value; the second one is an example.
-    Written(&'static str, &'static str),
+/// Sets a field, if its key is written. Notes what is wrong with its value.
+type Read<T> = dyn Fn(&mut Table<'_, '_, '_>, &mut Draft<T>) + Send + Sync;
+
+/// A key with a value. [`Key::doc`] completes it.
+pub(super) struct Key<T: 'static, V> {
+    name: &'static str,
+    described: Described,
+    /// An example of the value, if the key must be written.
+    required: Option<fn() -> String>,
+    checks: Vec<Box<Check<V>>>,
+    put: Box<Put<T, V>>,
 }
 
-/// A key with one value.
-pub(super) struct Key<T: 'static, V: Scalar> {
-    pub(super) name: &'static str,
-    pub(super) doc: &'static str,
-    pub(super) shown: Shown<T>,
-    /// The least and the most, both included.
-    pub(super) bounds: Option<(V, V)>,
-    pub(super) set: fn(&mut T, Located<V>),
-}
+/// Sets a field.
+type Put<T, V> = dyn Fn(&mut T, V) + Send + Sync;
 
-/// A key with an array of values of one kind.
-pub(super) struct List<T: 'static, V: Scalar> {
-    pub(super) name: &'static str,
-    pub(super) doc: &'static str,
-    pub(super) shown: Shown<T>,
-    pub(super) set: fn(&mut T, Located<Vec<Located<V>>>),
-}
-
-/// A key with a table of names and values of one kind.
-pub(super) struct Map<T: 'static, V: Scalar> {
-    pub(super) name: &'static str,
-    pub(super) doc: &'static str,
-    pub(super) shown: Shown<T>,
-    pub(super) set: fn(&mut T, Vec<Named<V>>),
-}
-
-/// A table whose content is not the host's. It is read as JSON text.
-pub(super) struct Free<T> {
-    pub(super) name: &'static str,
-    pub(super) doc: &'static str,
-    pub(super) set: fn(&mut T, String),
-}
-
-/// A table within the table.
-pub(super) struct Sub<T, U: 'static> {
-    pub(super) name: &'static str,
-    pub(super) section: &'static Section<U>,
-    pub(super) get: fn(&mut T) -> &mut Draft<U>,
-}
-
-/// An array of tables within the table.
-pub(super) struct Subs<T, U: 'static> {
-    pub(super) name: &'static str,
-    pub(super) section: &'static Section<U>,
-    /// What an element is before its keys are read.
-    pub(super) new: fn(&T) -> U,
-    pub(super) push: fn(&mut T, Draft<U>),
-}
+/// Notes what is wrong with a value. Returns false if it cannot be used.
+type Check<V> = dyn Fn(&mut V, &mut Located<Items>, &mut Problems<'_>) -> bool + Send + Sync;
 
 /// A key without its types.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Kind {
     Value(Described),
     Table(Vec<Entry>, &'static str),
@@ -122,7 +73,7 @@ pub(super) enum Kind {
 }
 
 /// A key that is no table of the host's.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Described {
     pub(super) doc: &'static str,
     /// The default in TOML notation.
@@ -134,7 +85,7 @@ pub(super) struct Described {
     /// `1s to 1h`
     pub(super) bounds: Option<String>,
     /// The JSON Schema of the value.
-    pub(super) schema: Value,
+    pub(super) schema: serde_json::Value,
     /// It is a table of its own in the annotated file.
     pub(super) is_table: bool,
 }
@@ -143,209 +94,221 @@ pub(super) struct Described {
 
 impl<T: 'static> Section<T> {
     pub(super) fn names(&self) -> Vec<&'static str> {
-        self.keys.iter().map(|key| key.name()).collect()
+        self.keys.iter().map(|key| key.entry.name).collect()
     }
 
     pub(super) fn read(&self, mut table: Table<'_, '_, '_>, into: &mut Draft<T>) {
         into.place = Some(table.place());
-        for key in self.keys {
-            key.read(&mut table, into);
+        for key in &self.keys {
+            (key.read)(&mut table, into);
         }
     }
 
-    pub(super) fn describe(&self, defaults: &T) -> Vec<Entry> {
-        self.keys.iter().map(|key| key.describe(defaults)).collect()
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        self.keys.iter().map(|key| key.entry.clone()).collect()
     }
 }
 
 // === impl Draft ===
 
-impl<T: Default> Default for Draft<T> {
-    fn default() -> Self {
-        Self::of(T::default())
-    }
-}
-
 impl<T> Draft<T> {
-    /// A table before its keys are read.
-    pub(super) fn of(value: T) -> Self {
-        Self { value, place: None, written: BTreeMap::new(), refused: Vec::new() }
+    /// The place of this key; `None` if it has its default.
+    pub(super) fn written(&self, key: &str) -> Option<&Located<Items>> {
+        self.written.get(key)
     }
 
-    /// The place of this key; `None` if it has its default.
-    pub(super) fn written(&self, key: &str) -> Option<&Located<()>> {
-        self.written.get(key)
+    /// The elements of the list of this key, with their texts, in the order of the file.
+    pub(super) fn items(&self, key: &str) -> &[Located<String>] {
+        self.written(key).map_or(&[], |list| &list.value)
     }
 
     /// Returns true if the key has a value that cannot be used.
     pub(super) fn is_refused(&self, key: &str) -> bool {
         self.refused.contains(&key)
     }
-
-    fn set(&mut self, key: &'static str, place: Located<()>) {
-        self.written.insert(key, place);
-    }
 }
 
-// === impl Key, List, Map, Free ===
+// === impl Key ===
 
-impl<T: 'static, V: Scalar + Sync> Field<T> for Key<T, V> {
-    fn name(&self) -> &'static str {
-        self.name
+impl<T: Default + 'static, V: Value> Key<T, V> {
+    pub(super) fn new<S: Holds<V> + 'static>(name: &'static str, field: fn(&mut T) -> &mut S) -> Self {
+        let default = field(&mut T::default()).get().map(|value| value.shown());
+        let described = Described { default, schema: V::schema(), ..Described::default() };
+        let put = Box::new(move |into: &mut T, value| field(into).put(value));
+        Self { name, described, required: None, checks: Vec::new(), put }
     }
 
-    fn read(&self, table: &mut Table<'_, '_, '_>, into: &mut Draft<T>) {
-        if matches!(self.shown, Shown::Required(_)) && !table.has(self.name) {
-            table.missing(self.name, &V::example());
-        }
-        let Some(value) = table.get::<V>(self.name) else { return };
-        match self.bounds.as_ref().and_then(|bounds| outside(&value.value, bounds)) {
-            Some(fault) => table.refuse(&value, fault),
-            None => {
-                into.set(self.name, value.with(()));
-                (self.set)(&mut into.value, value);
+    /// Shows another default.
+    pub(super) fn default(mut self, shown: &str) -> Self {
+        self.described.default = Some(shown.to_owned());
+        self
+    }
+
+    /// Shows another value besides the default.
+    pub(super) fn also(mut self, shown: &'static str) -> Self {
+        self.described.example = Some(shown);
+        self
+    }
+
+    /// Shows this value, because the key has no default. Further lines are keys that go with it.
+    pub(super) fn example(mut self, shown: &'static str) -> Self {
+        self.described.default = None;
+        self.also(shown)
+    }
+
+    /// Writes this value in the annotated file, instead of a default.
+    pub(super) fn written(mut self, value: &'static str) -> Self {
+        self.described = Described { default: None, written: Some(value), ..self.described };
+        self
+    }
+
+    /// Notes the fault of a value, which is used nevertheless.
+    pub(super) fn check(self, fault: fn(&V) -> Option<Fault>) -> Self {
+        self.checked(move |value, written, problems| {
+            if let Some(fault) = fault(value) {
+                problems.refuse(written, fault);
             }
-        }
+            true
+        })
     }
 
-    fn describe(&self, defaults: &T) -> Entry {
-        let (bounds, schema) = (self.bounds.as_ref().map(inside), V::schema(self.bounds.as_ref()));
-        Entry::value(self.name, self.doc, &self.shown, defaults, bounds, schema)
-    }
-}
-
-impl<T: 'static, V: Scalar> Field<T> for List<T, V> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn read(&self, table: &mut Table<'_, '_, '_>, into: &mut Draft<T>) {
-        if let Some(list) = table.list(self.name) {
-            into.set(self.name, list.with(()));
-            (self.set)(&mut into.value, list);
-        }
-    }
-
-    fn describe(&self, defaults: &T) -> Entry {
-        let schema = serde_json::json!({"type": "array", "items": V::schema(None)});
-        Entry::value(self.name, self.doc, &self.shown, defaults, None, schema)
-    }
-}
-
-impl<T: 'static, V: Scalar> Field<T> for Map<T, V> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn read(&self, table: &mut Table<'_, '_, '_>, into: &mut Draft<T>) {
-        (self.set)(&mut into.value, table.map(self.name));
-    }
-
-    fn describe(&self, defaults: &T) -> Entry {
-        let schema = serde_json::json!({"type": "object", "additionalProperties": V::schema(None)});
-        Entry::value(self.name, self.doc, &self.shown, defaults, None, schema)
-    }
-}
-
-impl<T> Field<T> for Free<T> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn read(&self, table: &mut Table<'_, '_, '_>, into: &mut Draft<T>) {
-        if let Some(json) = table.json(self.name) {
-            (self.set)(&mut into.value, json);
-        }
-    }
-
-    fn describe(&self, _: &T) -> Entry {
-        let schema = serde_json::json!({"type": "object"});
-        let described = Described {
-            doc: self.doc,
-            default: None,
-            example: None,
-            written: None,
-            required: false,
-            bounds: None,
-            schema,
-            is_table: true,
-        };
-        Entry { name: self.name, kind: Kind::Value(described) }
-    }
-}
-
-// === impl Sub, Subs ===
-
-impl<T, U: Default> Field<T> for Sub<T, U> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn read(&self, table: &mut Table<'_, '_, '_>, into: &mut Draft<T>) {
-        if let Some(inner) = table.table(self.name, &self.section.names()) {
-            self.section.read(inner, (self.get)(&mut into.value));
-        }
-    }
-
-    fn describe(&self, _: &T) -> Entry {
-        let entries = self.section.describe(&U::default());
-        Entry { name: self.name, kind: Kind::Table(entries, self.section.doc) }
-    }
-}
-
-impl<T, U: Default> Field<T> for Subs<T, U> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn read(&self, table: &mut Table<'_, '_, '_>, into: &mut Draft<T>) {
-        let names = self.section.names();
-        let read = table.tables(self.name, &names, |inner| {
-            let mut draft = Draft::of((self.new)(&into.value));
-            self.section.read(inner, &mut draft);
-            (self.push)(&mut into.value, draft);
-        });
-        if !read {
-            into.refused.push(self.name);
-        }
-    }
-
-    fn describe(&self, _: &T) -> Entry {
-        let entries = self.section.describe(&U::default());
-        Entry { name: self.name, kind: Kind::Tables(entries, self.section.doc) }
-    }
-}
-
-// === impl Entry ===
-
-impl Entry {
-    fn value<T: 'static>(
-        name: &'static str,
-        doc: &'static str,
-        shown: &Shown<T>,
-        defaults: &T,
-        bounds: Option<String>,
-        schema: Value,
+    fn checked(
+        mut self,
+        check: impl Fn(&mut V, &mut Located<Items>, &mut Problems<'_>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        let (mut default, mut example, mut written) = (None, None, None);
-        match shown {
-            Shown::ByDefault(of) => default = Some(of(defaults)),
-            Shown::ByDefaultAnd(of, other) => (default, example) = (Some(of(defaults)), Some(*other)),
-            Shown::Example(value) => example = Some(*value),
-            Shown::Required(value) => written = Some(*value),
-            Shown::Written(value, other) => (written, example) = (Some(*value), Some(*other)),
-        }
-        let required = matches!(shown, Shown::Required(_));
-        let kind = Kind::Value(Described {
-            doc,
-            default,
-            example,
-            written,
-            required,
-            bounds,
-            schema,
-            is_table: false,
-        });
-        Self { name, kind }
+        self.checks.push(Box::new(check));
+        self
     }
+
+    pub(super) fn doc(self, doc: &'static str) -> Field<T> {
+        let Self { name, described, required, checks, put } = self;
+        let kind = Kind::Value(Described { doc, required: required.is_some(), ..described });
+        let read = move |table: &mut Table<'_, '_, '_>, into: &mut Draft<T>| {
+            if let Some(example) = required.filter(|_| !table.has(name)) {
+                table.missing(name, &example());
+            }
+            let Some((mut value, mut written)) = V::get(table, name) else { return };
+            if checks.iter().all(|check| check(&mut value, &mut written, table.problems)) {
+                into.written.insert(name, written);
+                put(&mut into.value, value);
+            }
+        };
+        Field { entry: Entry { name, kind }, read: Box::new(read) }
+    }
+}
+
+impl<T: Default + 'static, V: Scalar> Key<T, V> {
+    /// The key must be written; this is its value in the annotated file.
+    pub(super) fn required(self, value: &'static str) -> Self {
+        Self { required: Some(V::example), ..self.written(value) }
+    }
+
+    /// The least and the most, both included.
+    pub(super) fn within(mut self, bounds: (V, V)) -> Self
+    where
+        V: PartialOrd,
+    {
+        self.described.bounds = Some(inside(&bounds));
+        self.described.schema = V::schema(Some(&bounds));
+        self.checked(move |value, written, problems| {
+            let fault = outside(value, &bounds);
+            let fits = fault.is_none();
+            fault.into_iter().for_each(|fault| problems.refuse(written, fault));
+            fits
+        })
+    }
+}
+
+impl<T: Default + 'static, V: Scalar + PartialEq> Key<T, Vec<V>> {
+    /// Notes repetitions, and keeps the first of each value.
+    pub(super) fn distinct(self) -> Self {
+        self.checked(|values, written, problems| {
+            let (mut kept, mut places) = (Vec::new(), Vec::new());
+            for (value, place) in values.drain(..).zip(written.value.drain(..)) {
+                if kept.contains(&value) {
+                    let message = format!("`{}` is listed twice", place.value);
+                    problems.refuse(&place, Fault::new(message, "remove one"));
+                } else {
+                    kept.push(value);
+                    places.push(place);
+                }
+            }
+            (*values, written.value) = (kept, places);
+            true
+        })
+    }
+
+    /// As [`distinct`](Self::distinct). An empty list is noted as well, because it could mean all or none. `unlisted` is
+    /// what the key means if it is left out.
+    pub(super) fn some_distinct(self, unlisted: &'static str) -> Self {
+        self.distinct().checked(move |values, written, problems| {
+            if values.is_empty() {
+                let remedy = format!("leave the key out for {unlisted}");
+                problems.refuse(written, Fault::new("the list is empty", remedy));
+            }
+            true
+        })
+    }
+
+    /// Notes the faults of elements, which are used nevertheless.
+    pub(super) fn each(self, fault: fn(&V) -> Option<Fault>) -> Self {
+        self.checked(move |values, written, problems| {
+            for (value, place) in values.iter().zip(&written.value) {
+                fault(value).into_iter().for_each(|fault| problems.refuse(place, fault));
+            }
+            true
+        })
+    }
+}
+
+/// A table whose content is not the host's. It is read as JSON text.
+pub(super) fn free<T: 'static>(
+    name: &'static str,
+    field: fn(&mut T) -> &mut String,
+    doc: &'static str,
+) -> Field<T> {
+    let schema = json!({"type": "object"});
+    let kind = Kind::Value(Described { doc, schema, is_table: true, ..Described::default() });
+    let read = move |table: &mut Table<'_, '_, '_>, into: &mut Draft<T>| {
+        if let Some(json) = table.json(name) {
+            *field(&mut into.value) = json;
+        }
+    };
+    Field { entry: Entry { name, kind }, read: Box::new(read) }
+}
+
+/// A table within the table.
+pub(super) fn sub<T: 'static, U>(
+    name: &'static str,
+    section: &'static LazyLock<Section<U>>,
+    field: fn(&mut T) -> &mut Draft<U>,
+) -> Field<T> {
+    let read = move |table: &mut Table<'_, '_, '_>, into: &mut Draft<T>| {
+        if let Some(inner) = table.table(name, &section.names()) {
+            section.read(inner, field(&mut into.value));
+        }
+    };
+    let kind = Kind::Table(section.entries(), section.doc);
+    Field { entry: Entry { name, kind }, read: Box::new(read) }
+}
+
+/// An array of tables within the table. `new` is an element before its keys are read.
+pub(super) fn subs<T: 'static, U: Default>(
+    name: &'static str,
+    section: &'static LazyLock<Section<U>>,
+    new: fn(&T) -> U,
+    field: fn(&mut T) -> &mut Vec<Draft<U>>,
+) -> Field<T> {
+    let read = move |table: &mut Table<'_, '_, '_>, into: &mut Draft<T>| {
+        let is_array = table.tables(name, &section.names(), |inner| {
+            let mut draft = Draft { value: new(&into.value), ..Draft::default() };
+            section.read(inner, &mut draft);
+            field(&mut into.value).push(draft);
+        });
+        if !is_array {
+            into.refused.push(name);
+        }
+    };
+    let kind = Kind::Tables(section.entries(), section.doc);
+    Field { entry: Entry { name, kind }, read: Box::new(read) }
 }

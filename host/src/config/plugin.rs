@@ -1,32 +1,57 @@
-//! `[[plugin]]`: one component, its subscriptions, and what it may use.
+//! `[[plugin]]`: one component, its subscriptions, and what it may use; and `[defaults]` for all plugins.
 
+mod grant;
 mod limits;
+mod quarantine;
 mod queue;
+mod reload;
 mod retry;
 mod subscription;
 mod workqueue;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    num::NonZeroU64,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+    time::Duration,
+};
 
 use informer_dispatch::QuarantineConfig;
 use informer_runtime::{Grants, InstancePolicy, LogLevel, TrialConfig};
+use informer_types::Gvr;
+
+use super::{
+    context::{Components, Context, is_default, useless},
+    key::{Draft, Key, Section, free, sub, subs},
+    problem::{Fault, Located, Problems},
+    value::{Choice, Count, Name, Scalar},
+    watch::Watched,
+};
+use crate::logging::LEVELS;
+use grant::{GRANT, GrantKeys};
+use limits::LIMITS;
+use quarantine::QUARANTINE;
+use queue::{QUEUE, QueueKeys};
+use reload::RELOAD;
+use retry::RETRY;
+use subscription::ON;
+use workqueue::WORKQUEUE;
 
 pub use limits::Limits;
 pub use queue::Queue;
-pub(super) use queue::{CAPACITY, WORKERS};
 pub use retry::Retry;
-pub use subscription::{Enqueue, Events, Initial, Relist, Subscription};
+pub use subscription::{Enqueue, Relist, Subscription};
 pub use workqueue::Workqueue;
 
 /// The configuration of a plugin without `[plugin.config]`.
-pub(super) const CONFIG_JSON: &str = "{}";
+const CONFIG_JSON: &str = "{}";
 
 /// One component. No two have the same name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plugin {
     /// A DNS label.
     pub name: String,
-    /// The file of the component, absolute. It exists if [`Components::Present`](super::Components::Present) was
+    /// The file of the component, absolute. It exists if [`Components::Present`] was
     /// requested.
     pub source: PathBuf,
     /// How long an instance lives.
@@ -67,8 +92,264 @@ pub enum OnReload {
     Replay,
 }
 
+/// `[[plugin]]` as it is written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PluginKeys {
+    instance: Option<InstanceKind>,
+    max_calls: Option<NonZeroU64>,
+    idle_timeout: Option<Duration>,
+    on: Vec<Draft<Subscription>>,
+    common: Common,
+    grant: Draft<GrantKeys>,
+    /// Everything but these.
+    plugin: Plugin,
+}
+
+/// The tables that `[defaults]` and `[[plugin]]` have in common.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Common {
+    queue: Draft<QueueKeys>,
+    workqueue: Draft<Workqueue>,
+    retry: Draft<Retry>,
+    quarantine: Draft<QuarantineConfig>,
+    reload: Draft<TrialConfig>,
+    limits: Draft<Limits>,
+}
+
+/// The value of `instance`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InstanceKind {
+    Warm,
+    Fresh,
+}
+
+type K<V> = Key<PluginKeys, V>;
+
+pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| Section {
+    doc: "One plugin: a WebAssembly component, the objects it is notified of, and what it may use.",
+    keys: vec![
+        K::<Name>::new("name", |keys| &mut keys.plugin.name).required("\"deployments\"").doc(
+            "The name of the plugin in logs, metrics and commands: up to 63 lower-case letters, digits \
+             and `-`. No two plugins have the same name.",
+        ),
+        K::<PathBuf>::new("source", |keys| &mut keys.plugin.source)
+            .required("\"target/wasm32-wasip2/plugin/deployments_rust.wasm\"")
+            .doc("The file of the component. If the file changes, the host loads the new version."),
+        K::<Vec<PathBuf>>::new("config-files", |keys| &mut keys.plugin.config_files)
+            .also("[\"/etc/informer/hello\", \"/run/secrets/token\"]")
+            .doc(
+                "Files that extend [plugin.config], each under its own name, and directories of such \
+                 files, as ConfigMaps and Secrets are mounted. They are read each time the plugin reads \
+                 its configuration (`wasi:config`) and for each new instance, so a change needs no \
+                 restart.",
+            ),
+        K::<LogLevel>::new("log-level", |keys| &mut keys.plugin.log_level).example("\"debug\"").doc(
+            "The least severe log lines of this plugin to keep: trace, debug, info, warn or error. \
+             Default: what `log` of [host] keeps of the target `plugin`. `informer log-level` changes \
+             both while the host runs.",
+        ),
+        K::<InstanceKind>::new("instance", |keys| &mut keys.instance).default("\"warm\"").doc(
+            "How long an instance of the component lives. \"warm\" instances serve one call after \
+             another. With \"fresh\" each call gets its own instance. An instance that traps, exceeds its \
+             deadline or is refused memory ends at once.",
+        ),
+        K::<Count>::new("max-calls", |keys| &mut keys.max_calls)
+            .default("0")
+            .doc("Calls after which a warm instance ends. 0 means no limit."),
+        K::<Duration>::new("idle-timeout", |keys| &mut keys.idle_timeout)
+            .default(&default_idle_timeout().shown())
+            .doc(
+                "Time without a call after which a warm instance ends and frees its memory. \"0s\" means \
+                 never.",
+            ),
+        K::<OnReload>::new("on-reload", |keys| &mut keys.plugin.on_reload).doc(
+            "What a new version of the component receives about existing objects. \"keep\": nothing; it \
+             continues where the previous version stopped. \"replay\": every object once more, as an \
+             addition with the cause `replay`. Choose \"replay\" for plugins that keep state in memory.",
+        ),
+        subs("on", &ON, |_| Subscription::default(), |keys: &mut PluginKeys| &mut keys.on),
+        sub("queue", &QUEUE, |keys: &mut PluginKeys| &mut keys.common.queue),
+        sub("workqueue", &WORKQUEUE, |keys: &mut PluginKeys| &mut keys.common.workqueue),
+        sub("retry", &RETRY, |keys: &mut PluginKeys| &mut keys.common.retry),
+        sub("quarantine", &QUARANTINE, |keys: &mut PluginKeys| &mut keys.common.quarantine),
+        sub("reload", &RELOAD, |keys: &mut PluginKeys| &mut keys.common.reload),
+        sub("limits", &LIMITS, |keys: &mut PluginKeys| &mut keys.common.limits),
+        sub("grant", &GRANT, |keys: &mut PluginKeys| &mut keys.grant),
+        free(
+            "config",
+            |keys: &mut PluginKeys| &mut keys.plugin.config_json,
+            "The plugin's own configuration. It is passed to the plugin as JSON at the start, and served \
+             through `wasi:config`: there `a.b` is the text at `b` in the table `a`. Default: empty.",
+        ),
+    ],
+});
+
+pub(super) static DEFAULTS: LazyLock<Section<Common>> = LazyLock::new(|| Section {
+    doc: "Values for all plugins. The tables [defaults.queue], [defaults.workqueue], [defaults.retry], \
+          [defaults.quarantine], [defaults.reload] and [defaults.limits] have the keys of the tables of \
+          the same names below [[plugin]]. A key that a plugin has itself wins over [defaults], which \
+          wins over the built-in default.",
+    keys: vec![
+        sub("queue", &QUEUE, |common: &mut Common| &mut common.queue),
+        sub("workqueue", &WORKQUEUE, |common: &mut Common| &mut common.workqueue),
+        sub("retry", &RETRY, |common: &mut Common| &mut common.retry),
+        sub("quarantine", &QUARANTINE, |common: &mut Common| &mut common.quarantine),
+        sub("reload", &RELOAD, |common: &mut Common| &mut common.reload),
+        sub("limits", &LIMITS, |common: &mut Common| &mut common.limits),
+    ],
+});
+
+// === impl OnReload, InstanceKind, LogLevel ===
+
+impl Choice for OnReload {
+    const WORDS: &'static [(&'static str, Self)] = &[("keep", Self::Keep), ("replay", Self::Replay)];
+}
+
+impl Choice for InstanceKind {
+    const WORDS: &'static [(&'static str, Self)] = &[("warm", Self::Warm), ("fresh", Self::Fresh)];
+}
+
+impl Choice for LogLevel {
+    const WORDS: &'static [(&'static str, Self)] = &LEVELS;
+}
+
+// === impl PluginKeys ===
+
+impl PluginKeys {
+    /// A plugin before its keys are read.
+    pub(super) fn with(defaults: &Common) -> Self {
+        Self { common: defaults.clone(), ..Self::default() }
+    }
+}
+
+// === impl Common ===
+
+impl Common {
+    /// Judges the keys that depend on one another, and puts the values into the plugin.
+    pub(super) fn settle(self, plugin: &mut Plugin, problems: &mut Problems<'_>) {
+        let Self { queue, mut workqueue, mut retry, mut quarantine, reload, limits } = self;
+        workqueue.value.max = longest(&workqueue, (workqueue.value.min, workqueue.value.max), problems);
+        let waits = retry.value.calls.backoff;
+        retry.value.calls.backoff.max = longest(&retry, (waits.min, waits.max), problems);
+        let waits = quarantine.value.backoff;
+        quarantine.value.backoff.max = longest(&quarantine, (waits.min, waits.max), problems);
+        plugin.queue = queue::queue(&queue, problems);
+        plugin.workqueue = workqueue.value;
+        plugin.retry = retry.value;
+        plugin.quarantine = quarantine.value;
+        plugin.reload = reload.value;
+        plugin.limits = limits.value;
+    }
+}
+
+/// Judges the plugins of a file.
+pub(super) fn plugins(
+    written: Vec<Draft<PluginKeys>>,
+    watched: &Watched,
+    context: &mut Context<'_, '_>,
+) -> Vec<Plugin> {
+    let mut seen: Vec<Located<String>> = Vec::new();
+    let mut plugins = Vec::with_capacity(written.len());
+    for draft in written {
+        if let Some(name) = draft.written("name").map(|place| place.with(draft.value.plugin.name.clone())) {
+            if let Some(earlier) = seen.iter().find(|earlier| earlier.value == name.value) {
+                let line = context.problems.line(earlier.at);
+                let message = format!("a plugin on line {line} is named `{}` already", name.value);
+                context.problems.refuse(&name, Fault::new(message, "give each its own name"));
+            }
+            seen.push(name);
+        }
+        plugins.push(plugin(draft, watched, context));
+    }
+    plugins
+}
+
+fn plugin(mut draft: Draft<PluginKeys>, watched: &Watched, context: &mut Context<'_, '_>) -> Plugin {
+    let subscriptions = subscriptions(&mut draft, watched, &mut context.problems);
+    let instance = instance(&draft, &mut context.problems);
+    let config_files = draft.value.plugin.config_files.iter().zip(draft.items("config-files"));
+    let config_files = config_files.filter_map(|(path, place)| context.path(path, place)).collect();
+    let source = draft.written("source").and_then(|place| source(&draft.value.plugin.source, place, context));
+    let PluginKeys { common, grant, mut plugin, .. } = draft.value;
+    common.settle(&mut plugin, &mut context.problems);
+    if plugin.config_json.is_empty() {
+        CONFIG_JSON.clone_into(&mut plugin.config_json);
+    }
+    let grants = grant::grants(grant, watched, &mut context.problems);
+    Plugin { source: source.unwrap_or_default(), instance, subscriptions, config_files, grants, ..plugin }
+}
+
+fn source(text: &Path, place: &Located<impl Sized>, context: &mut Context<'_, '_>) -> Option<PathBuf> {
+    let path = context.path(text, place)?;
+    if context.components == Components::Present && !path.is_file() {
+        let message = format!("there is no file at {}", path.display());
+        context.problems.refuse(place, Fault::new(message, "build the component, or correct the path"));
+    }
+    Some(path)
+}
+
+fn subscriptions(
+    plugin: &mut Draft<PluginKeys>,
+    watched: &Watched,
+    problems: &mut Problems<'_>,
+) -> Vec<Subscription> {
+    let written = std::mem::take(&mut plugin.value.on);
+    if let Some(place) = plugin.place.as_ref().filter(|_| written.is_empty() && !plugin.is_refused("on")) {
+        let remedy = "add [[plugin.on]] with watch = \"apps/v1/deployments\", or another resource";
+        problems.refuse(place, Fault::new("it subscribes to nothing and would never be called", remedy));
+    }
+    let mut seen: Vec<Located<Gvr>> = Vec::new();
+    let mut subscriptions = Vec::with_capacity(written.len());
+    for draft in written {
+        if let Some(gvr) = draft.written("watch").map(|place| place.with(draft.value.watch.clone())) {
+            if let Some(earlier) = seen.iter().find(|earlier| earlier.value == gvr.value) {
+                let line = problems.line(earlier.at);
+                let message = format!("it is subscribed to `{}` already on line {line}", gvr.value);
+                problems.refuse(&gvr, Fault::new(message, "remove one: each event would be delivered twice"));
+            }
+            seen.push(gvr);
+        }
+        subscriptions.extend(subscription::subscription(draft, watched, problems));
+    }
+    subscriptions
+}
+
+/// The longest wait of a table with `min` and `max`. If only `min` is written, it extends a default that is shorter.
+fn longest<T>(table: &Draft<T>, (min, max): (Duration, Duration), problems: &mut Problems<'_>) -> Duration {
+    match (table.written("max"), table.written("min")) {
+        (Some(longest), Some(first)) if max < min && is_default(longest) && !is_default(first) => {
+            let remedy = "lower `min`, or write `max` too";
+            problems.refuse(first, Fault::new("`min` is longer than `max` of [defaults]", remedy));
+        }
+        (Some(longest), first) if max < min => {
+            let remedy =
+                if first.is_some() { "lower `min` or raise `max`" } else { "write a shorter `min` too" };
+            problems.refuse(longest, Fault::new("`max` is shorter than `min`", remedy));
+        }
+        _ => {}
+    }
+    max.max(min)
+}
+
+fn instance(draft: &Draft<PluginKeys>, problems: &mut Problems<'_>) -> InstancePolicy {
+    let PluginKeys { instance, max_calls, idle_timeout, .. } = &draft.value;
+    if *instance == Some(InstanceKind::Fresh) {
+        for key in ["max-calls", "idle-timeout"] {
+            let message = "it has no meaning if each call has its own instance";
+            useless(problems, draft.written(key), message, "remove it, or write instance = \"warm\"");
+        }
+        return InstancePolicy::Fresh;
+    }
+    let idle_timeout = match *idle_timeout {
+        Some(Duration::ZERO) => Duration::MAX,
+        Some(timeout) => timeout,
+        None => default_idle_timeout(),
+    };
+    InstancePolicy::Warm { max_calls: *max_calls, idle_timeout }
+}
+
 /// The time without a call after which a warm instance ends.
-pub(super) fn default_idle_timeout() -> Duration {
+fn default_idle_timeout() -> Duration {
     match InstancePolicy::default() {
         InstancePolicy::Warm { idle_timeout, .. } => idle_timeout,
         InstancePolicy::Fresh => Duration::ZERO,

@@ -32,6 +32,16 @@ pub struct ConfigError {
     pub problems: Vec<Problem>,
 }
 
+/// A value with its place in the file and its name, for the text of a problem.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Located<T> {
+    pub(super) value: T,
+    /// The byte of the text where it starts.
+    pub(super) at: usize,
+    /// `plugin.deployment-logger.on[0].watch`
+    pub(super) key: String,
+}
+
 /// A problem without its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
@@ -73,6 +83,15 @@ impl fmt::Display for ConfigError {
     }
 }
 
+// === impl Located ===
+
+impl<T> Located<T> {
+    /// Another value at the same place.
+    pub(super) fn with<U>(&self, value: U) -> Located<U> {
+        Located { value, at: self.at, key: self.key.clone() }
+    }
+}
+
 // === impl Fault ===
 
 impl Fault {
@@ -111,6 +130,11 @@ impl<'t> Problems<'t> {
             message: one_line(&fault.message).to_string(),
             remedy: fault.remedy.map(|remedy| one_line(&remedy).to_string()),
         });
+    }
+
+    /// Adds a problem of this value.
+    pub(super) fn refuse<T>(&mut self, what: &Located<T>, fault: Fault) {
+        self.add(what.at, &what.key, fault);
     }
 
     /// The line of this byte, from 1.

@@ -1,27 +1,31 @@
 //! Reads one table of the file, and notes everything that is wrong with its keys and values.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
+use informer_types::is_namespace;
+use serde_json::json;
 use toml::de::{DeTable, DeValue};
 
 use super::{
     nearest::nearest,
-    problem::{Fault, Problems},
-    value::{self, FromText as _, Name, Scalar},
+    problem::{Fault, Located, Problems},
+    value::{self, Name, Scalar},
 };
 
-/// A value with its place in the file and its name, for the text of a problem.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Located<T> {
-    pub(crate) value: T,
-    /// The byte of the text where it starts.
-    pub(crate) at: usize,
-    /// `plugin.deployment-logger.on[0].watch`
-    pub(crate) key: String,
-}
+/// The elements of a list or of a table of names: their texts and places. A single value has none.
+pub(super) type Items = Vec<Located<String>>;
 
-/// A value of a table whose keys are names.
-pub(super) type Named<T> = (Name, Located<T>);
+/// A type that the value of a key can be read as.
+pub(super) trait Value: Sized + Send + Sync + 'static {
+    /// Reads the value of this key. What is wrong with it is noted, and the key then counts as missing.
+    fn get(table: &mut Table<'_, '_, '_>, key: &str) -> Option<(Self, Located<Items>)>;
+
+    /// This value, as it is written in the file.
+    fn shown(&self) -> String;
+
+    /// The JSON Schema of a value.
+    fn schema() -> serde_json::Value;
+}
 
 /// The header of a table: `[plugin.queue]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,20 +47,7 @@ pub(super) struct Table<'d, 't, 'p> {
     known: &'p Known,
     at: usize,
     path: String,
-    problems: &'p mut Problems<'t>,
-}
-
-// === impl Located ===
-
-impl<T> Located<T> {
-    pub(super) fn new(value: T, at: usize, key: String) -> Self {
-        Self { value, at, key }
-    }
-
-    /// Another value at the same place.
-    pub(crate) fn with<U>(&self, value: U) -> Located<U> {
-        Located::new(value, self.at, self.key.clone())
-    }
+    pub(super) problems: &'p mut Problems<'t>,
 }
 
 // === impl Header ===
@@ -145,7 +136,7 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
 
     /// The place of the table itself.
     pub(super) fn place(&self) -> Located<()> {
-        Located::new((), self.at, self.path.clone())
+        Located { value: (), at: self.at, key: self.path.clone() }
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -157,60 +148,6 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
         let remedy = format!("write for example {key} = {example}");
         let fault = Fault::new(format!("it is missing in {}", self.header), remedy);
         self.problems.add(self.at, &self.path_of(key), fault);
-    }
-
-    /// Notes a fault of this value.
-    pub(super) fn refuse<T>(&mut self, what: &Located<T>, fault: Fault) {
-        self.problems.add(what.at, &what.key, fault);
-    }
-
-    /// A single value.
-    pub(super) fn get<T: Scalar>(&mut self, key: &str) -> Option<Located<T>> {
-        let (at, value) = self.value(key)?;
-        self.read(value, at, self.path_of(key))
-    }
-
-    /// An array of values of one kind. Elements that cannot be read are left out. Returns `None` if that leaves none of
-    /// them: an empty list is one that is written so.
-    pub(super) fn list<T: Scalar>(&mut self, key: &str) -> Option<Located<Vec<Located<T>>>> {
-        let (at, value) = self.value(key)?;
-        let path = self.path_of(key);
-        let Some(items) = value.as_array() else {
-            let remedy = format!("write for example {key} = [{}]", T::elements());
-            let fault = value::mismatch("an array", value, remedy);
-            self.problems.add(at, &path, fault);
-            return None;
-        };
-        let read = |(index, item): (usize, &'d toml::Spanned<DeValue<'d>>)| {
-            self.read(item.get_ref(), item.span().start, format!("{path}[{index}]"))
-        };
-        let values: Vec<Located<T>> = items.iter().enumerate().filter_map(read).collect();
-        let unreadable = values.is_empty() && !items.is_empty();
-        (!unreadable).then(|| Located::new(values, at, path))
-    }
-
-    /// A table of names and values of one kind.
-    pub(super) fn map<T: Scalar>(&mut self, key: &str) -> Vec<Named<T>> {
-        let Some((at, value)) = self.value(key) else { return Vec::new() };
-        let path = self.path_of(key);
-        let Some(entries) = value.as_table() else {
-            let remedy = format!("write for example {key} = {{ by-node = {} }}", T::example());
-            self.problems.add(at, &path, value::mismatch("a table", value, remedy));
-            return Vec::new();
-        };
-        let mut read = Vec::new();
-        for (name, value) in entries {
-            match Name::parse(name.get_ref()) {
-                Ok(named) => {
-                    let path = format!("{path}.{}", named.0);
-                    read.extend(
-                        self.read(value.get_ref(), value.span().start, path).map(|value| (named, value)),
-                    );
-                }
-                Err(fault) => self.problems.add(name.span().start, &path, fault),
-            }
-        }
-        read
     }
 
     /// A sub-table. Returns `None` if there is none, or another value, which is noted.
@@ -271,14 +208,8 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
         self.entries.get(key).map(|value| (value.span().start, value.get_ref()))
     }
 
-    fn read<T: Scalar>(&mut self, value: &DeValue<'_>, at: usize, key: String) -> Option<Located<T>> {
-        match value::read(value) {
-            Ok(value) => Some(Located::new(value, at, key)),
-            Err(fault) => {
-                self.problems.add(at, &key, fault);
-                None
-            }
-        }
+    fn read<T: Scalar>(&mut self, value: &DeValue<'_>, at: usize, key: &str) -> Option<T> {
+        T::read(value).map_err(|fault| self.problems.add(at, key, fault)).ok()
     }
 
     fn path_of(&self, key: &str) -> String {
@@ -286,9 +217,97 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
     }
 }
 
+// === impl Value ===
+
+impl<V: Scalar> Value for V {
+    fn get(table: &mut Table<'_, '_, '_>, key: &str) -> Option<(Self, Located<Items>)> {
+        let (at, value) = table.value(key)?;
+        let key = table.path_of(key);
+        Some((table.read(value, at, &key)?, Located { value: Items::new(), at, key }))
+    }
+
+    fn shown(&self) -> String {
+        Scalar::shown(self)
+    }
+
+    fn schema() -> serde_json::Value {
+        V::schema(None)
+    }
+}
+
+/// Elements that cannot be read are left out. If that leaves none, the key counts as missing: an empty list is one that is
+/// written so.
+impl<V: Scalar> Value for Vec<V> {
+    fn get(table: &mut Table<'_, '_, '_>, key: &str) -> Option<(Self, Located<Items>)> {
+        let (at, value) = table.value(key)?;
+        let path = table.path_of(key);
+        let Some(elements) = value.as_array() else {
+            let remedy = format!("write for example {key} = [{}]", V::elements());
+            table.problems.add(at, &path, value::mismatch("an array", value, remedy));
+            return None;
+        };
+        let (mut values, mut items) = (Self::new(), Items::new());
+        for (index, element) in elements.iter().enumerate() {
+            let (at, key) = (element.span().start, format!("{path}[{index}]"));
+            if let Some(value) = table.read::<V>(element.get_ref(), at, &key) {
+                items.push(Located { value: value.plain(), at, key });
+                values.push(value);
+            }
+        }
+        let unreadable = values.is_empty() && !elements.is_empty();
+        (!unreadable).then_some((values, Located { value: items, at, key: path }))
+    }
+
+    fn shown(&self) -> String {
+        format!("[{}]", self.iter().map(Scalar::shown).collect::<Vec<String>>().join(", "))
+    }
+
+    fn schema() -> serde_json::Value {
+        json!({"type": "array", "items": V::schema(None)})
+    }
+}
+
+/// A table of names and values of one kind.
+impl<V: Scalar> Value for BTreeMap<String, V> {
+    fn get(table: &mut Table<'_, '_, '_>, key: &str) -> Option<(Self, Located<Items>)> {
+        let (at, value) = table.value(key)?;
+        let path = table.path_of(key);
+        let Some(entries) = value.as_table() else {
+            let remedy = format!("write for example {key} = {{ by-node = {} }}", V::example());
+            table.problems.add(at, &path, value::mismatch("a table", value, remedy));
+            return None;
+        };
+        let (mut values, mut items) = (Self::new(), Items::new());
+        for (name, value) in entries {
+            let name = match Name::parse(name.get_ref()) {
+                Ok(Name(name)) => name,
+                Err(fault) => {
+                    table.problems.add(name.span().start, &path, fault);
+                    continue;
+                }
+            };
+            let (at, key) = (value.span().start, format!("{path}.{name}"));
+            if let Some(value) = table.read(value.get_ref(), at, &key) {
+                items.push(Located { value: name.clone(), at, key });
+                values.insert(name, value);
+            }
+        }
+        Some((values, Located { value: items, at, key: path }))
+    }
+
+    fn shown(&self) -> String {
+        let entries = self.iter().map(|(name, value)| format!("{name} = {}", Scalar::shown(value)));
+        format!("{{{}}}", entries.collect::<Vec<String>>().join(", "))
+    }
+
+    fn schema() -> serde_json::Value {
+        json!({"type": "object", "additionalProperties": V::schema(None)})
+    }
+}
+
 /// `plugin.deployment-logger` if the element has a valid name, else `plugin[0]`.
 fn element_path(path: &str, index: usize, element: &DeTable<'_>) -> String {
-    match element.get("name").and_then(|name| name.get_ref().as_str()).filter(|name| Name::fits(name)) {
+    match element.get("name").and_then(|name| name.get_ref().as_str()).filter(|name| is_namespace(name)) {
         Some(name) => format!("{path}.{name}"),
         None => format!("{path}[{index}]"),
     }

@@ -1,18 +1,26 @@
 //! `[[watch]]`: one shared informer.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use informer_cache::Compression;
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 
+use super::{
+    key::{Draft, Key, Section},
+    nearest::nearest,
+    problem::{Fault, Located, Problems},
+    value::{Choice, Name, outside as out_of_bounds},
+};
+
 /// 20 to 30 % of a typical object, and no handler reads it.
-pub(super) const DROP: [&str; 1] = ["/metadata/managedFields"];
+const DROP: &str = "/metadata/managedFields";
 
-/// Several times smaller, for some microseconds per event.
-pub(super) const COMPRESSION: Compression = Compression::Zstd;
+/// A longer period would be as good as never, which is written "0s". client-go extends a shorter one to the least (P-9).
+const RESYNC: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(7 * 24 * 60 * 60));
 
-/// client-go extends a shorter period to this (P-9).
-pub(super) const LEAST_RESYNC: Duration = Duration::from_secs(1);
+/// What an informer identifies objects and their versions by.
+const IDENTITY: [&str; 4] =
+    ["/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/resourceVersion"];
 
 /// One shared informer. No two have the same resource.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +33,7 @@ pub struct Watch {
     pub labels: LabelSelector,
     /// Applied by the server, which supports some fields of each resource; empty selects everything.
     pub fields: FieldSelector,
-    /// The resync period of subscriptions without one of their own, at least `LEAST_RESYNC`; `None` means never.
+    /// The resync period of subscriptions without one of their own, at least a second; `None` means never.
     pub resync: Option<Duration>,
     /// What is removed from every object before it is kept; never what an informer itself needs.
     pub drop: Vec<Pointer>,
@@ -40,11 +48,237 @@ pub struct Watch {
     pub indexes: BTreeMap<String, Pointer>,
 }
 
+/// The watches of a file.
+pub(super) struct Watched {
+    pub(super) watches: Vec<Watch>,
+    /// No watch is missing because it cannot be read. Otherwise a reference cannot be judged.
+    complete: bool,
+}
+
+type K<V> = Key<Watch, V>;
+
+pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| Section {
+    doc: "One shared informer: one watch and one cache of a resource, for all plugins together. At least \
+          one is needed, and each resource at most once. An informer runs while some plugin subscribes to \
+          it or may read it. If the CRD of a resource is not installed yet, the informer waits for it.",
+    keys: vec![
+        K::<Gvr>::new("gvr", |watch| &mut watch.gvr).required("\"apps/v1/deployments\"").doc(
+            "The resource: group/version/resource, or version/resource for the core group, as in \
+             \"v1/pods\".",
+        ),
+        K::<Vec<Name>>::new("namespaces", |watch| &mut watch.namespaces)
+            .some_distinct("all namespaces")
+            .example("[\"default\", \"shop\"]")
+            .doc(
+                "The namespaces to watch. Each of them costs a connection; they share one cache. Default: \
+                 the whole collection.",
+            ),
+        K::<LabelSelector>::new("labels", |watch| &mut watch.labels)
+            .also("\"app=web,tier in (a, b),!legacy\"")
+            .doc(
+                "A label selector. The API server applies it, so objects that it excludes cost nothing \
+                 here. The default selects everything.",
+            ),
+        K::<FieldSelector>::new("fields", |watch| &mut watch.fields).also("\"spec.nodeName=node-1\"").doc(
+            "A field selector. The API server applies it, and supports few fields of each resource. The \
+             default selects everything.",
+        ),
+        K::<Duration>::new("resync", |watch| &mut watch.resync).check(resync_fault).default("\"0s\"").doc(
+            "How often every cached object is delivered again as an update. \"0s\" means never. Bounds: \
+             0s, or 1s to 168h.",
+        ),
+        K::<Vec<Pointer>>::new("drop", |watch| &mut watch.drop).each(removes_identity).distinct().doc(
+            "JSON pointers to what is removed from every object before it is kept. [] keeps everything.",
+        ),
+        K::<Vec<Pointer>>::new("keep", |watch| &mut watch.keep)
+            .each(|pointer| whole_object(pointer, "leave `keep` out to keep everything"))
+            .some_distinct("everything")
+            .example("[\"/spec/replicas\", \"/status\"]")
+            .doc(
+                "Instead of `drop`: JSON pointers to the only parts that are kept, besides what \
+                 identifies an object (apiVersion, kind, name, namespace, uid, resourceVersion, \
+                 generation, timestamps, labels, owners). A pointer into an array keeps the whole array. \
+                 Default: everything that `drop` leaves.",
+            ),
+        K::<bool>::new("metadata-only", |watch| &mut watch.metadata_only).doc(
+            "Request only the metadata of the objects (PartialObjectMetadata). This is several times less \
+             to transfer and to keep.",
+        ),
+        K::<Compression>::new("compression", |watch| &mut watch.compression).doc(
+            "How objects are kept in memory. \"zstd\" compresses each with a dictionary trained on the \
+             first objects, several times smaller. \"off\" keeps them as they came.",
+        ),
+        K::<BTreeMap<String, Pointer>>::new("index", |watch| &mut watch.indexes)
+            .also("{ by-account = \"/spec/template/spec/serviceAccountName\" }")
+            .doc(
+                "Indexes that plugins list objects by: a name, and a JSON pointer to a scalar, or to an \
+                 array whose scalars are the values.",
+            ),
+    ],
+});
+
 // === impl Watch ===
 
 impl Watch {
-    /// Returns true if objects of this namespace are watched.
-    pub(super) fn covers(&self, namespace: &str) -> bool {
-        self.namespaces.is_empty() || self.namespaces.iter().any(|own| own == namespace)
+    /// The fault of a reference to a namespace that is not watched; `None` if it is.
+    pub(super) fn outside(&self, namespace: &str) -> Option<Fault> {
+        if self.namespaces.is_empty() || self.namespaces.iter().any(|own| own == namespace) {
+            return None;
+        }
+        let message = format!("`{}` is not watched in namespace `{namespace}`", self.gvr);
+        let remedy = format!("add \"{namespace}\" to `namespaces` of its [[watch]], or remove it here");
+        Some(Fault::new(message, remedy))
     }
+
+    /// Notes a pointer to something that is not kept of the objects.
+    pub(super) fn keeps(&self, pointer: &Pointer, place: &Located<impl Sized>, problems: &mut Problems<'_>) {
+        if let Some(remedy) = self.drops(pointer) {
+            let message = format!("nothing is at \"{pointer}\" in what is kept of the objects");
+            problems.refuse(place, Fault::new(message, remedy));
+        }
+    }
+
+    /// The remedy, if nothing is kept at the pointer.
+    fn drops(&self, pointer: &Pointer) -> Option<String> {
+        if self.metadata_only && !is_metadata(pointer) {
+            return Some("remove metadata-only, or name something below \"/metadata\"".to_owned());
+        }
+        if let Some(dropped) = self.drop.iter().find(|dropped| covers(dropped, pointer)) {
+            return Some(format!("remove \"{dropped}\" from `drop`"));
+        }
+        let always = ["/metadata/labels", "/metadata/ownerReferences", "/metadata/generation"];
+        let mut always = IDENTITY.iter().chain(&always).filter_map(|pointer| pointer.parse().ok());
+        let stays = self.keep.is_empty()
+            || self.keep.iter().any(|kept| covers(kept, pointer))
+            || always.any(|always: Pointer| covers(&always, pointer));
+        (!stays).then(|| format!("add \"{pointer}\" to `keep`"))
+    }
+}
+
+impl Default for Watch {
+    /// A watch before its keys are read. It has no resource yet.
+    fn default() -> Self {
+        Self {
+            gvr: Gvr::new("", "", ""),
+            namespaces: Vec::new(),
+            labels: LabelSelector::default(),
+            fields: FieldSelector::default(),
+            resync: None,
+            drop: DROP.parse().into_iter().collect(),
+            keep: Vec::new(),
+            metadata_only: false,
+            // Several times smaller, for some microseconds per event.
+            compression: Compression::Zstd,
+            indexes: BTreeMap::new(),
+        }
+    }
+}
+
+// === impl Compression ===
+
+impl Choice for Compression {
+    const WORDS: &'static [(&'static str, Self)] = &[("zstd", Self::Zstd), ("off", Self::Off)];
+}
+
+// === impl Watched ===
+
+impl Watched {
+    /// The watch of this resource. A resource without a watch is noted.
+    pub(super) fn find(&self, gvr: &Located<Gvr>, problems: &mut Problems<'_>) -> Option<&Watch> {
+        let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);
+        if found.is_none() && self.complete {
+            let known: Vec<String> = self.watches.iter().map(|watch| watch.gvr.to_string()).collect();
+            let remedy = match nearest(&gvr.value.to_string(), known.iter().map(String::as_str)) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("add [[watch]] with gvr = \"{}\"", gvr.value),
+            };
+            problems.refuse(gvr, Fault::new(format!("`{}` is not watched", gvr.value), remedy));
+        }
+        found
+    }
+}
+
+/// Judges the watches of a file. `None` stands for a `watch` that is no array of tables.
+pub(super) fn watches(written: Option<Vec<Draft<Watch>>>, problems: &mut Problems<'_>) -> Watched {
+    let Some(written) = written else { return Watched { watches: Vec::new(), complete: false } };
+    if written.is_empty() {
+        let remedy = "add [[watch]] with gvr = \"apps/v1/deployments\", or another resource";
+        problems.add(0, "", Fault::new("nothing is watched", remedy));
+    }
+    let mut watched = Watched { watches: Vec::with_capacity(written.len()), complete: !written.is_empty() };
+    let mut seen: Vec<Located<Gvr>> = Vec::new();
+    for draft in written {
+        let Some(gvr) = draft.written("gvr").map(|place| place.with(draft.value.gvr.clone())) else {
+            watched.complete = false;
+            continue;
+        };
+        if let Some(earlier) = seen.iter().find(|earlier| earlier.value == gvr.value) {
+            let line = problems.line(earlier.at);
+            let remedy = "remove one: all plugins share one watch, and namespaces are listed in it";
+            let message = format!("`{}` is watched already on line {line}", gvr.value);
+            problems.refuse(&gvr, Fault::new(message, remedy));
+        }
+        seen.push(gvr);
+        judge(&draft, problems);
+        let resync = never_if_zero(draft.value.resync);
+        watched.watches.push(Watch { resync, ..draft.value });
+    }
+    watched
+}
+
+pub(super) fn resync_fault(period: &Duration) -> Option<Fault> {
+    if period.is_zero() { None } else { out_of_bounds(period, &RESYNC) }
+}
+
+/// A period of zero means never (P-9).
+pub(super) fn never_if_zero(period: Option<Duration>) -> Option<Duration> {
+    period.filter(|period| !period.is_zero())
+}
+
+/// Judges the keys of a watch that depend on one another.
+fn judge(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
+    let watch = &draft.value;
+    if let Some((keep, drop)) = draft.written("keep").zip(draft.written("drop")) {
+        let line = problems.line(drop.at);
+        let message = format!("`keep` lists all that is kept, and `drop` on line {line} what is removed");
+        problems.refuse(keep, Fault::new(message, "remove one of them"));
+    }
+    for (pointer, place) in watch.keep.iter().zip(draft.items("keep")) {
+        if watch.metadata_only && !pointer.tokens().is_empty() && !is_metadata(pointer) {
+            let message = format!("nothing is at \"{pointer}\" with metadata-only = true");
+            problems.refuse(place, Fault::new(message, "remove it, or keep something below \"/metadata\""));
+        }
+    }
+    for name in draft.items("index") {
+        match watch.indexes.get(&name.value) {
+            Some(pointer) if pointer.tokens().is_empty() => {
+                let remedy = "write the pointer of a field, like \"/spec/nodeName\"";
+                problems.refuse(name, Fault::new("the whole object cannot be an index", remedy));
+            }
+            Some(pointer) => watch.keeps(pointer, name, problems),
+            None => {}
+        }
+    }
+}
+
+/// The fault of a pointer in `drop` to something that the informer needs, or to a part that contains it.
+fn removes_identity(pointer: &Pointer) -> Option<Fault> {
+    let is_removed = |needed: &Pointer| covers(pointer, needed);
+    let needed = IDENTITY.iter().find(|needed| needed.parse().is_ok_and(|needed| is_removed(&needed)))?;
+    let message = format!("\"{pointer}\" removes {needed}, which the informer itself needs");
+    Some(Fault::new(message, "drop something else, like \"/metadata/managedFields\""))
+}
+
+/// The fault of a pointer to the whole object.
+pub(super) fn whole_object(pointer: &Pointer, remedy: &str) -> Option<Fault> {
+    pointer.tokens().is_empty().then(|| Fault::new("\"\" is the whole object", remedy))
+}
+
+/// Returns true if `lower` is at `upper` or below it.
+fn covers(upper: &Pointer, lower: &Pointer) -> bool {
+    lower.tokens().starts_with(upper.tokens())
+}
+
+fn is_metadata(pointer: &Pointer) -> bool {
+    pointer.tokens().first().is_some_and(|first| first == "metadata")
 }

@@ -76,16 +76,12 @@ async fn read(response: Response<Body>, longest: usize) -> Result<ApiAnswer, Api
 }
 
 /// The error and its causes on one line.
-fn unavailable(error: impl std::error::Error) -> ApiFailure {
+fn unavailable(error: impl std::error::Error + 'static) -> ApiFailure {
     let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        if !line.contains(&text) {
-            line.push_str(": ");
-            line.push_str(&text);
+    for cause in anyhow::Chain::new(&error).map(ToString::to_string) {
+        if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
         }
-        cause = inner.source();
     }
     ApiFailure::Unavailable(line)
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use informer_runtime::capabilities::{MetricFamily, MetricKind, MetricValue};
 use informer_types::Histogram;
 use prometheus_client::{
     collector::Collector,
@@ -16,14 +17,6 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 /// Names of labels with their values.
 pub(super) type Labels = Vec<(String, String)>;
 
-/// The kind of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Counter,
-    Gauge,
-    Histogram,
-}
-
 /// The samples of one scrape.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition {
@@ -32,39 +25,37 @@ pub(crate) struct Exposition {
 
 #[derive(Debug)]
 struct Family {
-    help: String,
-    samples: Vec<(Labels, Sample)>,
-}
-
-#[derive(Debug)]
-enum Sample {
-    Counter(f64),
-    Gauge(f64),
-    Histogram(Histogram),
+    help: &'static str,
+    samples: Vec<(Labels, MetricKind, MetricValue)>,
 }
 
 // === impl Exposition ===
 
 impl Exposition {
-    /// Adds a sample of a counter; the name is without `_total`.
-    pub(super) fn counter(&mut self, name: &str, help: &str, labels: Labels, value: f64) {
-        self.add(name, help, labels, Sample::Counter(value));
+    /// Adds a sample; the name of a counter is without `_total`.
+    pub(super) fn add(
+        &mut self,
+        name: &str,
+        help: &'static str,
+        labels: Labels,
+        kind: MetricKind,
+        value: MetricValue,
+    ) {
+        let family = self.families.entry(name.to_owned());
+        family.or_insert_with(|| Family { help, samples: Vec::new() }).samples.push((labels, kind, value));
     }
 
-    pub(super) fn gauge(&mut self, name: &str, help: &str, labels: Labels, value: f64) {
-        self.add(name, help, labels, Sample::Gauge(value));
-    }
-
-    pub(super) fn histogram(&mut self, name: &str, help: &str, labels: Labels, value: &Histogram) {
-        self.add(name, help, labels, Sample::Histogram(value.clone()));
-    }
-
-    fn add(&mut self, name: &str, help: &str, labels: Labels, sample: Sample) {
-        let family = self
-            .families
-            .entry(name.to_owned())
-            .or_insert_with(|| Family { help: help.to_owned(), samples: Vec::new() });
-        family.samples.push((labels, sample));
+    /// Adds what a plugin measures itself, below a prefix that no metric of the host has. If two plugins use one name for
+    /// different kinds, the samples differ by their endings.
+    pub(crate) fn add_own(&mut self, plugin: &str, own: BTreeMap<String, MetricFamily>) {
+        for (name, MetricFamily { kind, series }) in own {
+            let name = format!("informer_plugin_{name}");
+            for (own, value) in series {
+                let mut labels = vec![("plugin".to_owned(), plugin.to_owned())];
+                labels.extend(own);
+                self.add(&name, "Measured by plugins themselves", labels, kind, value);
+            }
+        }
     }
 
     /// Returns the whole text, sorted by family.
@@ -84,11 +75,11 @@ impl Collector for Exposition {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for (name, family) in &self.families {
             // The encoder adds the full stop of the help.
-            let mut described = encoder.encode_descriptor(name, &family.help, None, family.kind())?;
+            let mut described = encoder.encode_descriptor(name, family.help, None, family.kind())?;
             // OpenMetrics wants the samples of one name together.
-            for kind in [Kind::Counter, Kind::Gauge, Kind::Histogram] {
-                for (labels, sample) in family.samples.iter().filter(|(_, sample)| sample.kind() == kind) {
-                    sample.write(described.encode_family(labels)?)?;
+            for kind in [MetricKind::Counter, MetricKind::Gauge, MetricKind::Histogram] {
+                for (labels, _, value) in family.samples.iter().filter(|(_, own, _)| *own == kind) {
+                    write(kind, value, described.encode_family(labels)?)?;
                 }
             }
         }
@@ -101,36 +92,26 @@ impl Collector for Exposition {
 impl Family {
     /// The kind of all samples. A family with samples of several kinds, and so of several names, has an unknown kind.
     fn kind(&self) -> MetricType {
-        let mut kinds = self.samples.iter().map(|(_, sample)| sample.kind());
+        let mut kinds = self.samples.iter().map(|(_, kind, _)| *kind);
         let first = kinds.next();
         match first.filter(|first| kinds.all(|kind| kind == *first)) {
-            Some(Kind::Counter) => MetricType::Counter,
-            Some(Kind::Gauge) => MetricType::Gauge,
-            Some(Kind::Histogram) => MetricType::Histogram,
+            Some(MetricKind::Counter) => MetricType::Counter,
+            Some(MetricKind::Gauge) => MetricType::Gauge,
+            Some(MetricKind::Histogram) => MetricType::Histogram,
             None => MetricType::Unknown,
         }
     }
 }
 
-// === impl Sample ===
-
-impl Sample {
-    fn kind(&self) -> Kind {
-        match self {
-            Self::Counter(_) => Kind::Counter,
-            Self::Gauge(_) => Kind::Gauge,
-            Self::Histogram(_) => Kind::Histogram,
+fn write(kind: MetricKind, value: &MetricValue, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+    match value {
+        MetricValue::Number(value) if kind == MetricKind::Counter => {
+            encoder.encode_counter::<NoLabelSet, f64, f64>(value, None)
         }
-    }
-
-    fn write(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        match self {
-            Self::Counter(value) => encoder.encode_counter::<NoLabelSet, f64, f64>(value, None),
-            Self::Gauge(value) => encoder.encode_gauge(value),
-            Self::Histogram(histogram) => {
-                let (sum, count) = (histogram.sum(), histogram.count());
-                encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets(histogram), None)
-            }
+        MetricValue::Number(value) => encoder.encode_gauge(value),
+        MetricValue::Histogram(histogram) => {
+            let (sum, count) = (histogram.sum(), histogram.count());
+            encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets(histogram), None)
         }
     }
 }
@@ -152,16 +133,18 @@ mod tests {
 
     #[test]
     fn the_name_of_a_sample_does_not_depend_on_other_samples() {
-        let labels = |plugin: &str| vec![("plugin".to_owned(), plugin.to_owned())];
+        let add = |to: &mut Exposition, plugin: &str, kind, value| {
+            to.add("x_seen", "Seen", vec![("plugin".to_owned(), plugin.to_owned())], kind, value);
+        };
         let mut one = Exposition::default();
-        one.counter("x_seen", "Seen", labels("a"), 1.0);
+        add(&mut one, "a", MetricKind::Counter, MetricValue::Number(1.0));
         let mut several = Exposition::default();
-        several.gauge("x_seen", "Seen", labels("b"), 2.0);
-        several.counter("x_seen", "Seen", labels("a"), 1.0);
+        add(&mut several, "b", MetricKind::Gauge, MetricValue::Number(2.0));
+        add(&mut several, "a", MetricKind::Counter, MetricValue::Number(1.0));
         let mut histogram = Histogram::new(&[]);
         histogram.observe(0.5);
-        several.histogram("x_seen", "Seen", labels("c"), &histogram);
-        several.gauge("x_seen", "Seen", labels("d"), 3.0);
+        add(&mut several, "c", MetricKind::Histogram, MetricValue::Histogram(histogram));
+        add(&mut several, "d", MetricKind::Gauge, MetricValue::Number(3.0));
 
         let (one, several) = (one.text(), several.text());
 

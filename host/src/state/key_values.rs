@@ -2,8 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use futures::future::BoxFuture;
-use informer_runtime::capabilities::{KeyValueError, KeyValueSource, Quota};
+use informer_runtime::capabilities::{Kept, KeyValueError, KeyValueSource, Place, Quota};
 use redb::{
     ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition, TableError, WriteTransaction,
 };
@@ -29,15 +28,9 @@ pub struct KeyValues {
     running: Arc<Semaphore>,
 }
 
-/// One bucket within a transaction.
-struct Bucket {
-    plugin: Arc<str>,
-    name: Arc<str>,
-}
-
 /// A transaction that changes one bucket.
 struct Change<'t> {
-    bucket: &'t Bucket,
+    place: &'t Place,
     values: Table<'t, Key, &'static [u8]>,
     /// Bytes of the plugin before the transaction.
     before: u64,
@@ -72,7 +65,7 @@ impl KeyValues {
 
     async fn write<T: Send + 'static>(
         &self,
-        bucket: Bucket,
+        place: Place,
         quota: Quota,
         work: impl FnOnce(&mut Change<'_>) -> Result<Result<T, KeyValueError>, redb::Error> + Send + 'static,
     ) -> Result<T, KeyValueError> {
@@ -80,26 +73,20 @@ impl KeyValues {
         let permit = Arc::clone(&self.running).acquire_owned().await.ok();
         let written = self.state.write(move |transaction| {
             let _permit = permit;
-            within(transaction, &bucket, quota, work)
+            within(transaction, &place, quota, work)
         });
         written.await.map_err(unavailable)?
     }
 }
 
 impl KeyValueSource for KeyValues {
-    fn get(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        keys: Vec<String>,
-        most_bytes: usize,
-    ) -> BoxFuture<'_, Result<Vec<Option<Vec<u8>>>, KeyValueError>> {
+    fn get(&self, place: Place, keys: Vec<String>, most_bytes: usize) -> Kept<'_, Vec<Option<Vec<u8>>>> {
         let absent = vec![None; keys.len()];
         let read = self.read(move |values| {
             let mut left = most_bytes;
             let mut found = Vec::with_capacity(keys.len());
             for key in &keys {
-                let value = values.get((&*plugin, &*bucket, key.as_str()))?;
+                let value = values.get((&*place.plugin, &*place.bucket, key.as_str()))?;
                 let bytes = value.as_ref().map_or(0, |value| value.value().len());
                 let Some(still) = left.checked_sub(bytes) else {
                     return Ok(Err(KeyValueError::TooLarge { limit: most_bytes }));
@@ -113,29 +100,20 @@ impl KeyValueSource for KeyValues {
         Box::pin(async move { read.await.map(|found| if found.is_empty() { absent } else { found }) })
     }
 
-    fn exists(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        key: String,
-    ) -> BoxFuture<'_, Result<bool, KeyValueError>> {
-        Box::pin(self.read(move |values| Ok(Ok(values.get((&*plugin, &*bucket, key.as_str()))?.is_some()))))
+    fn exists(&self, place: Place, key: String) -> Kept<'_, bool> {
+        Box::pin(self.read(move |values| {
+            Ok(Ok(values.get((&*place.plugin, &*place.bucket, key.as_str()))?.is_some()))
+        }))
     }
 
-    fn keys(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        after: Option<String>,
-        most: usize,
-    ) -> BoxFuture<'_, Result<Vec<String>, KeyValueError>> {
+    fn keys(&self, place: Place, after: Option<String>, most: usize) -> Kept<'_, Vec<String>> {
         Box::pin(self.read(move |values| {
             let first = after.as_deref().unwrap_or_default();
             let mut keys = Vec::new();
-            for entry in values.range((&*plugin, &*bucket, first)..)? {
+            for entry in values.range((&*place.plugin, &*place.bucket, first)..)? {
                 let (found, _) = entry?;
                 let (owner, own, key) = found.value();
-                if (owner, own) != (&*plugin, &*bucket) || keys.len() >= most {
+                if (owner, own) != (&*place.plugin, &*place.bucket) || keys.len() >= most {
                     break;
                 }
                 if after.as_deref() != Some(key) {
@@ -146,14 +124,8 @@ impl KeyValueSource for KeyValues {
         }))
     }
 
-    fn change(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        changes: Vec<(String, Option<Vec<u8>>)>,
-        quota: Quota,
-    ) -> BoxFuture<'_, Result<(), KeyValueError>> {
-        Box::pin(self.write(Bucket { plugin, name: bucket }, quota, move |change| {
+    fn change(&self, place: Place, changes: Vec<(String, Option<Vec<u8>>)>, quota: Quota) -> Kept<'_, ()> {
+        Box::pin(self.write(place, quota, move |change| {
             if let Err(exceeded) = change.fits(&changes)? {
                 return Ok(Err(exceeded));
             }
@@ -164,15 +136,8 @@ impl KeyValueSource for KeyValues {
         }))
     }
 
-    fn increment(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        key: String,
-        delta: u64,
-        quota: Quota,
-    ) -> BoxFuture<'_, Result<u64, KeyValueError>> {
-        Box::pin(self.write(Bucket { plugin, name: bucket }, quota, move |change| {
+    fn increment(&self, place: Place, key: String, delta: u64, quota: Quota) -> Kept<'_, u64> {
+        Box::pin(self.write(place, quota, move |change| {
             let Some(sum) = change.number(&key)?.and_then(|number| number.checked_add(delta)) else {
                 return Ok(Err(KeyValueError::NotANumber { key }));
             };
@@ -187,15 +152,15 @@ impl KeyValueSource for KeyValues {
 impl Change<'_> {
     /// Returns an error if these changes would exceed the quota, before the first of them is written.
     fn fits(&self, changes: &[(String, Option<Vec<u8>>)]) -> Result<Result<(), KeyValueError>, redb::Error> {
-        let Bucket { plugin, name } = self.bucket;
+        let Place { plugin, bucket } = self.place;
         // If a key is there twice, the last change wins.
         let last: BTreeMap<&str, Option<usize>> =
             changes.iter().map(|(key, value)| (key.as_str(), value.as_ref().map(Vec::len))).collect();
         let mut after = self.bytes;
         for (key, new) in last {
-            let old = self.values.get((&**plugin, &**name, key))?.map(|value| value.value().len());
+            let old = self.values.get((&**plugin, &**bucket, key))?.map(|value| value.value().len());
             let bytes =
-                |value: Option<usize>| value.map_or(0, |value| (name.len() + key.len() + value) as u64);
+                |value: Option<usize>| value.map_or(0, |value| (bucket.len() + key.len() + value) as u64);
             after = after.saturating_sub(bytes(old)).saturating_add(bytes(new));
         }
         Ok(self.within(after))
@@ -210,13 +175,13 @@ impl Change<'_> {
     }
 
     fn set(&mut self, key: &str, value: Option<&[u8]>) -> Result<(), redb::Error> {
-        let Bucket { plugin, name } = self.bucket;
-        let place = (&**plugin, &**name, key);
+        let Place { plugin, bucket } = self.place;
+        let named_key = (&**plugin, &**bucket, key);
         let old = match value {
-            Some(value) => self.values.insert(place, value)?,
-            None => self.values.remove(place)?,
+            Some(value) => self.values.insert(named_key, value)?,
+            None => self.values.remove(named_key)?,
         };
-        let named = name.len() + key.len();
+        let named = bucket.len() + key.len();
         let old = old.map_or(0, |old| named + old.value().len());
         let new = value.map_or(0, |value| named + value.len());
         self.bytes = self.bytes.saturating_sub(old as u64).saturating_add(new as u64);
@@ -225,8 +190,8 @@ impl Change<'_> {
 
     /// Returns the value as a number, 0 if there is no value, and `None` if the value is not a number.
     fn number(&self, key: &str) -> Result<Option<u64>, redb::Error> {
-        let Bucket { plugin, name } = self.bucket;
-        let Some(value) = self.values.get((&**plugin, &**name, key))? else { return Ok(Some(0)) };
+        let Place { plugin, bucket } = self.place;
+        let Some(value) = self.values.get((&**plugin, &**bucket, key))? else { return Ok(Some(0)) };
         Ok(std::str::from_utf8(value.value()).ok().and_then(|text| text.parse().ok()))
     }
 }
@@ -243,20 +208,20 @@ fn values(transaction: &ReadTransaction) -> Result<Option<ReadOnlyTable<Key, &'s
 /// Changes a bucket. Returns an error if the plugin has more bytes afterwards than before and more than its quota.
 fn within<T>(
     transaction: &WriteTransaction,
-    bucket: &Bucket,
+    place: &Place,
     Quota(quota): Quota,
     work: impl FnOnce(&mut Change<'_>) -> Result<Result<T, KeyValueError>, redb::Error>,
 ) -> Result<Result<T, KeyValueError>, redb::Error> {
     let mut bytes = transaction.open_table(BYTES)?;
-    let before = bytes.get(&*bucket.plugin)?.map_or(0, |bytes| bytes.value());
-    let mut change = Change { bucket, values: transaction.open_table(VALUES)?, before, bytes: before, quota };
+    let before = bytes.get(&*place.plugin)?.map_or(0, |bytes| bytes.value());
+    let mut change = Change { place, values: transaction.open_table(VALUES)?, before, bytes: before, quota };
     let done = work(&mut change)?;
     if done.is_ok()
         && let Err(exceeded) = change.within(change.bytes)
     {
         return Ok(Err(exceeded));
     }
-    bytes.insert(&*bucket.plugin, change.bytes)?;
+    bytes.insert(&*place.plugin, change.bytes)?;
     Ok(done)
 }
 

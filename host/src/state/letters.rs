@@ -3,21 +3,21 @@
 //! Each letter is a row of JSON with its subject and its failure. Labels are the only part of an object that is written, so that no
 //! value of a Secret is on disk.
 
-mod event;
-mod key;
-
 use std::{
     marker::PhantomData,
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use informer_dispatch::{DeadLetter, DeadLetterStore, Letter, workqueue::DroppedKey};
-use informer_types::{Failure, FailureKind};
+use informer_dispatch::{DeadLetter, DeadLetterStore, Letter, ObjectRef, workqueue::DroppedKey};
+use informer_types::{Cause, Failure, FailureKind, Source};
 use redb::{Key, ReadTransaction, TableDefinition, TableError, Value, WriteTransaction};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{State, StateError};
+
+const VERBS: [&str; 3] = ["add", "update", "delete"];
+const CAUSES: [Cause; 5] = [Cause::Live, Cause::Initial, Cause::Relist, Cause::Resync, Cause::Replay];
 
 /// The dead letters of the notifications of one plugin.
 pub type DeadLetters = Letters<DeadLetter>;
@@ -77,6 +77,19 @@ pub struct GivenUp {
     at: u64,
 }
 
+/// The row of a notification.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct NotificationRow {
+    verb: String,
+    cause: String,
+    uid: Box<str>,
+    resource_version: Box<str>,
+    labels: Vec<(Box<str>, Box<str>)>,
+    #[serde(flatten)]
+    given_up: GivenUp,
+}
+
 // === impl Letters ===
 
 impl<L> Letters<L> {
@@ -123,6 +136,80 @@ impl GivenUp {
 
     fn at(&self) -> Option<SystemTime> {
         SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(self.at))
+    }
+}
+
+// === impl DeadLetter, DroppedKey ===
+
+impl Written for DeadLetter {
+    /// Plugin, resource and object.
+    type Place = (&'static str, &'static str, &'static str);
+    type Row = NotificationRow;
+    const TABLE: TableDefinition<'static, Self::Place, &'static [u8]> = TableDefinition::new("dead-letters");
+
+    fn place(of: Of<'_>) -> <Self::Place as Value>::SelfType<'_> {
+        (of.plugin, of.resource, of.key)
+    }
+
+    fn of((plugin, resource, key): <Self::Place as Value>::SelfType<'_>) -> Of<'_> {
+        Of { plugin, resource, key }
+    }
+
+    fn words(ObjectRef { source, key }: &ObjectRef) -> (String, String) {
+        (source.to_string(), key.to_string())
+    }
+
+    fn row(&self) -> NotificationRow {
+        NotificationRow {
+            verb: self.verb.to_owned(),
+            cause: self.cause.to_string(),
+            uid: self.uid.clone(),
+            resource_version: self.resource_version.clone(),
+            labels: self.labels.clone(),
+            given_up: GivenUp::new(self.attempts, &self.failure, self.at),
+        }
+    }
+
+    fn read(row: NotificationRow, of: Of<'_>) -> Option<Self> {
+        let source = Source::new(of.resource.parse().ok()?);
+        Some(Self {
+            object: ObjectRef { source, key: of.key.parse().ok()? },
+            verb: VERBS.into_iter().find(|verb| *verb == row.verb)?,
+            cause: CAUSES.into_iter().find(|cause| cause.as_str() == row.cause)?,
+            uid: row.uid,
+            resource_version: row.resource_version,
+            labels: row.labels,
+            attempts: row.given_up.attempts,
+            failure: row.given_up.failure()?,
+            at: row.given_up.at()?,
+        })
+    }
+}
+
+impl Written for DroppedKey {
+    /// Plugin and key.
+    type Place = (&'static str, &'static str);
+    type Row = GivenUp;
+    const TABLE: TableDefinition<'static, Self::Place, &'static [u8]> = TableDefinition::new("dropped-keys");
+
+    fn place(of: Of<'_>) -> <Self::Place as Value>::SelfType<'_> {
+        (of.plugin, of.key)
+    }
+
+    fn of((plugin, key): <Self::Place as Value>::SelfType<'_>) -> Of<'_> {
+        Of { plugin, resource: "", key }
+    }
+
+    fn words(key: &Arc<str>) -> (String, String) {
+        (String::new(), key.to_string())
+    }
+
+    fn row(&self) -> GivenUp {
+        GivenUp::new(self.attempts, &self.failure, self.at)
+    }
+
+    fn read(row: GivenUp, of: Of<'_>) -> Option<Self> {
+        Some(Self { key: of.key.into(), attempts: row.attempts, failure: row.failure()?, at: row.at()? })
     }
 }
 

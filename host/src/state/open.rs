@@ -1,4 +1,4 @@
-//! The place of the database, and how it is opened.
+//! The place of the database, how it is opened, and what its errors mean.
 
 use std::{
     fs::{DirBuilder, OpenOptions},
@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use redb::{
@@ -13,13 +14,46 @@ use redb::{
     backends::{FileBackend, InMemoryBackend},
 };
 
-use super::StateError;
-
 /// Most bytes of pages in memory; the default of redb is 1 GiB.
 const CACHE_BYTES: usize = 8 << 20;
 
 /// The text for a database without a path.
 const IN_MEMORY: &str = "(in memory)";
+
+/// Why the state cannot be used. Each variant names the database file, if it has one, and the error of the system or of redb.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StateError {
+    /// Another process has opened the database.
+    #[error(
+        "the state {path} is in use by another process: stop that one, or give each host its own [host] state-dir",
+        path = .0.display()
+    )]
+    Locked(PathBuf),
+    /// The file is not a valid database.
+    #[error(
+        "the state {path} is damaged ({1}): restore a copy, or move it away to begin with an empty one",
+        path = .0.display()
+    )]
+    Damaged(PathBuf, Arc<str>),
+    /// The disk is full.
+    #[error(
+        "the disk with the state {path} is full: make room there, or move [host] state-dir to another one",
+        path = .0.display()
+    )]
+    Full(PathBuf),
+    /// The directory cannot be created, belongs to another user, or is read-only.
+    #[error(
+        "the state {path} cannot be written ({1}): make its directory writable for this user, name another one under [host] state-dir, or set it to \"off\"",
+        path = .0.display()
+    )]
+    Unwritable(PathBuf, Arc<str>),
+    /// Another failure.
+    #[error("the state {path} failed: {1}", path = .0.display())]
+    Failed(PathBuf, Arc<str>),
+    /// The host is stopping.
+    #[error("the host is stopping")]
+    Stopping,
+}
 
 /// Opens one database, as often as necessary.
 pub(super) enum Opener {
@@ -29,6 +63,22 @@ pub(super) enum Opener {
     /// A database of a test.
     #[cfg(test)]
     Test(Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>),
+}
+
+// === impl StateError ===
+
+impl StateError {
+    /// Returns a text for plugins, which has no paths of the host.
+    pub(super) fn in_short(&self) -> &'static str {
+        match self {
+            Self::Locked(..) => "another process has it",
+            Self::Damaged(..) => "it is damaged",
+            Self::Full(..) => "its disk is full",
+            Self::Unwritable(..) => "it cannot be written",
+            Self::Failed(..) => "it failed",
+            Self::Stopping => "the host is stopping",
+        }
+    }
 }
 
 // === impl Opener ===
@@ -60,38 +110,34 @@ impl Opener {
     pub(super) fn explain(&self, error: redb::Error) -> StateError {
         let path = self.path().unwrap_or_else(|| IN_MEMORY.into());
         match error {
-            redb::Error::DatabaseAlreadyOpen | redb::Error::LockProtocolMismatch => {
-                StateError::Locked { path }
-            }
+            redb::Error::DatabaseAlreadyOpen | redb::Error::LockProtocolMismatch => StateError::Locked(path),
             redb::Error::Corrupted(_) | redb::Error::UpgradeRequired(_) | redb::Error::RepairAborted => {
-                StateError::Damaged { path, problem: error.to_string().into() }
+                StateError::Damaged(path, error.to_string().into())
             }
             redb::Error::Io(error) => explain_io(&error, path),
-            other => StateError::Failed { path, problem: other.to_string().into() },
+            other => StateError::Failed(path, other.to_string().into()),
         }
     }
 
     /// The error after a panic: redb panics if parts that its checksums do not cover are damaged.
     pub(super) fn panicked(&self) -> StateError {
         let path = self.path().unwrap_or_else(|| IN_MEMORY.into());
-        StateError::Damaged { path, problem: "its content contradicts itself".into() }
+        StateError::Damaged(path, "its content contradicts itself".into())
     }
 }
 
 fn explain_io(error: &io::Error, path: PathBuf) -> StateError {
     let problem = error.to_string().into();
     match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            StateError::Full { path }
-        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => StateError::Full(path),
         ErrorKind::PermissionDenied
         | ErrorKind::ReadOnlyFilesystem
         | ErrorKind::NotADirectory
         | ErrorKind::IsADirectory
         | ErrorKind::AlreadyExists
-        | ErrorKind::NotFound => StateError::Unwritable { path, problem },
-        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => StateError::Damaged { path, problem },
-        _ => StateError::Failed { path, problem },
+        | ErrorKind::NotFound => StateError::Unwritable(path, problem),
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => StateError::Damaged(path, problem),
+        _ => StateError::Failed(path, problem),
     }
 }
 

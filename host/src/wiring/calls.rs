@@ -91,7 +91,7 @@ impl Calls {
 
 impl EventHandler for Calls {
     async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
-        let outcome = self.plugin.handle_if_exported(&delivery).await;
+        let outcome = self.plugin.handle(delivery).await;
         if matches!(outcome, None | Some(Outcome::Retry { .. })) {
             self.note_swaps();
         }
@@ -101,7 +101,7 @@ impl EventHandler for Calls {
 
 impl Reconciler for Calls {
     async fn reconcile(&self, request: Request) -> Option<Reconciled> {
-        let reconciled = self.plugin.reconcile_if_exported(&request).await;
+        let reconciled = self.plugin.reconcile(request).await;
         if matches!(reconciled, None | Some(Reconciled::Retry { .. })) {
             self.note_swaps();
         }

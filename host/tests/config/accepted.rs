@@ -6,14 +6,14 @@ use std::{
 
 use informer::{
     config::{
-        self, Access, Cluster, Components, Config, Enqueue, Environment, Events, Initial, Limits, Place,
-        Queue, Relist, Retry, SMALLEST, StateDir, Workqueue,
+        self, Access, Cluster, Components, Config, Enqueue, Environment, Limits, Place, Queue, Relist, Retry,
+        SMALLEST, StateDir, Workqueue,
     },
     logging::LogFormat,
 };
 
 use informer_cache::WatchListMode;
-use informer_dispatch::{DeliveryMode, Fate, QuarantineConfig, Rate, RetryConfig, When};
+use informer_dispatch::{DeliveryMode, Events, Fate, QuarantineConfig, Rate, RetryConfig, When};
 use informer_runtime::InstancePolicy;
 use informer_types::{ReadGrant, SecretGrants};
 
@@ -54,8 +54,8 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     assert_eq!(plugin.config_json, "{}");
 
     let [on] = plugin.subscriptions.as_slice() else { panic!("{plugin:?}") };
-    assert_eq!(on.events, Events::ALL);
-    assert_eq!((on.resync, on.relist, on.initial), (None, Relist::Changed, Initial::Deliver));
+    assert_eq!(on.filter.events, Events::ALL);
+    assert_eq!((on.resync, on.relist, on.filter.initial), (None, Relist::Changed, true));
 }
 
 /// Each key has another value than its default.
@@ -205,14 +205,14 @@ fn every_grant_of_a_plugin_has_an_effect() {
 #[test]
 fn every_key_of_a_subscription_has_an_effect() {
     let on = &good(EVERY_KEY).plugins[0].subscriptions[0];
-    assert_eq!(on.events, Events { add: false, update: true, delete: false });
+    assert_eq!(on.filter.events, Events { add: false, update: true, delete: false });
     assert_eq!(
-        (on.labels.to_string(), on.fields.to_string()),
+        (on.filter.labels.to_string(), on.filter.fields.to_string()),
         ("app in (x)".into(), "status.phase!=Failed".into())
     );
-    assert_eq!(on.when.as_ref().map(When::text), Some("object.spec.nodeName != \"\""));
-    assert_eq!(on.changed, ["/spec".parse().unwrap(), "/metadata/labels".parse().unwrap()]);
-    assert_eq!((on.relist, on.initial, on.enqueue), (Relist::All, Initial::Skip, Enqueue::Controller));
+    assert_eq!(on.filter.when.as_ref().map(When::text), Some("object.spec.nodeName != \"\""));
+    assert_eq!(on.filter.changed, ["/spec".parse().unwrap(), "/metadata/labels".parse().unwrap()]);
+    assert_eq!((on.relist, on.filter.initial, on.enqueue), (Relist::All, false, Enqueue::Controller));
     assert_eq!(on.resync, Some(Duration::from_secs(30)));
 }
 

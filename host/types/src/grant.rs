@@ -5,17 +5,31 @@
 //! `apps/v1/deployments @shop,default` under `read`, `update,patch v1/configmaps/status @shop` under `write`, and
 //! `shop/credentials` or `shop/*` under `secrets`.
 
-mod namespaces;
 mod read;
-mod resource;
 mod secret;
 mod write;
 
-pub use namespaces::{Namespaces, is_namespace};
+use std::{collections::BTreeSet, fmt, sync::Arc};
+
 pub use read::{ReadGrant, ReadGrants};
-pub use resource::is_subresource;
 pub use secret::{SecretGrant, SecretGrants};
 pub use write::{WriteGrant, WriteGrants, WriteVerb};
+
+use crate::Gvr;
+
+/// Subresources that are never granted: streams, tunnels and credentials.
+const NEVER: [&str; 6] = ["exec", "attach", "portforward", "proxy", "log", "token"];
+
+const REMEDY: &str = "write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`), and append a subresource if needed (`v1/pods/status`)";
+
+/// The namespaces in which a grant is valid.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Namespaces {
+    /// All namespaces, and cluster-scoped objects.
+    All,
+    /// These namespaces. Never empty.
+    Only(BTreeSet<Arc<str>>),
+}
 
 /// The text is not a grant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +46,57 @@ struct Fault {
     remedy: String,
 }
 
+// === impl Namespaces ===
+
+impl Namespaces {
+    /// Returns true if the grant is valid in this namespace. The empty namespace is that of cluster-scoped objects.
+    #[must_use]
+    pub fn contains(&self, namespace: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.contains(namespace),
+        }
+    }
+
+    /// The namespaces of both.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Only(mut these), Self::Only(those)) => {
+                these.extend(those);
+                Self::Only(these)
+            }
+            _ => Self::All,
+        }
+    }
+
+    /// Splits a text into the part before the `@` and the namespaces after it. Without an `@`, all namespaces.
+    fn split(text: &str) -> Result<(&str, Self), Fault> {
+        let Some((head, names)) = text.split_once('@') else { return Ok((text.trim(), Self::All)) };
+        let names: BTreeSet<Arc<str>> = names.split(',').map(str::trim).map(Arc::from).collect();
+        match names.iter().find(|name| !is_namespace(name)) {
+            Some(wrong) => Err(Fault::new(
+                format!("`{wrong}` is not a namespace"),
+                "write the namespaces as in `@shop` or `@shop,default`, or nothing for all of them",
+            )),
+            None => Ok((head.trim(), Self::Only(names))),
+        }
+    }
+}
+
+/// The form in a grant, after the resource: ` @default,shop`, or nothing for all namespaces.
+impl fmt::Display for Namespaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => Ok(()),
+            Self::Only(names) => {
+                let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+                write!(f, " @{}", names.join(","))
+            }
+        }
+    }
+}
+
 // === impl Fault ===
 
 impl Fault {
@@ -42,6 +107,61 @@ impl Fault {
     fn of(self, text: &str) -> InvalidGrant {
         InvalidGrant { text: text.to_owned(), problem: self.problem, remedy: self.remedy }
     }
+}
+
+/// Parses a resource and its subresource. `v1/pods/status` is the status of a pod, not a resource of the group `v1`,
+/// because no group has such a name.
+fn parse_resource(text: &str) -> Result<(Gvr, Option<String>), Fault> {
+    let parts: Vec<&str> = text.split('/').collect();
+    let subresource = match parts.as_slice() {
+        [first, _, _] if is_version(first) => parts.last(),
+        [_, _, _, last] => Some(last),
+        _ => None,
+    };
+    let resource = subresource.map_or(text, |last| text.get(..text.len() - last.len() - 1).unwrap_or(text));
+    let gvr: Gvr = resource
+        .parse()
+        .map_err(|_| Fault::new(format!("`{text}` is neither a resource nor a subresource"), REMEDY))?;
+    match subresource {
+        Some(name) if NEVER.contains(name) => {
+            let remedy = "remove it: a plugin gets objects, and neither connections nor credentials";
+            Err(Fault::new(format!("the subresource `{name}` is never granted"), remedy))
+        }
+        Some(name) if !is_subresource(name) => {
+            let problem = format!("`{name}` is not a subresource");
+            Err(Fault::new(problem, "write for example `status` or `scale`"))
+        }
+        Some(name) => Ok((gvr, Some((*name).to_owned()))),
+        None => Ok((gvr, None)),
+    }
+}
+
+/// Returns true for `v1`, `v1beta1` and the like.
+fn is_version(text: &str) -> bool {
+    text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// Returns true if the text is a valid name of a subresource: lower-case letters.
+#[must_use]
+pub fn is_subresource(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 63 && text.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// The form in a grant.
+fn shown(gvr: &Gvr, subresource: Option<&str>) -> String {
+    subresource.map_or_else(|| gvr.to_string(), |name| format!("{gvr}/{name}"))
+}
+
+/// Returns true if the text is a valid name of a namespace: a DNS label (RFC 1123).
+#[must_use]
+pub fn is_namespace(text: &str) -> bool {
+    text.len() <= 63 && is_label(text)
+}
+
+/// Returns true for lower-case letters and digits, with `-` between them.
+fn is_label(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty() && text.bytes().all(allowed) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 #[cfg(test)]

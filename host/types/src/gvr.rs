@@ -1,12 +1,12 @@
-//! Group, version and resource: the name of a collection.
+//! Group, version and resource: the name of a collection, and of the informer that serves it.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 /// The name of one collection of the Kubernetes API, written `group/version/resource`, or `version/resource` for the
 /// core group: `apps/v1/deployments`, `v1/pods`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Gvr {
     /// The API group; empty for the core group.
@@ -26,6 +26,10 @@ pub struct InvalidGvr {
     text: String,
     problem: &'static str,
 }
+
+/// The shared informer that a notification comes from. Cheap to clone. Two sources are equal if their resources are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Source(Arc<Gvr>);
 
 impl Gvr {
     /// Makes a name from its parts without checking them.
@@ -99,6 +103,26 @@ impl TryFrom<String> for Gvr {
 impl From<Gvr> for String {
     fn from(gvr: Gvr) -> Self {
         gvr.to_string()
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    /// The informer of this resource.
+    pub fn new(gvr: Gvr) -> Self {
+        Self(Arc::new(gvr))
+    }
+
+    /// The resource it serves.
+    pub fn gvr(&self) -> &Gvr {
+        &self.0
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

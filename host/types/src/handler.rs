@@ -2,6 +2,8 @@
 
 use std::{fmt, future::Future, time::Duration};
 
+use serde::{Deserialize, Serialize, Serializer};
+
 use crate::Notification;
 
 /// One attempt to deliver a notification.
@@ -47,7 +49,8 @@ pub struct Failure {
 }
 
 /// The classes of failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
     /// The handler returned an error of its own accord.
     Handler,
@@ -126,6 +129,12 @@ impl fmt::Display for FailureKind {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.message)
+    }
+}
+
+impl Serialize for Failure {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
 /// Counts of observations by upper bound, with their sum, their number and the largest of them.
 ///
 /// The bounds are in the unit of the observations, sorted, without the infinite one: an observation above the last
 /// bound is counted in [`Histogram::count`] alone.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
     bounds: &'static [f64],
     /// The observations of each bucket alone, not cumulated.
@@ -62,6 +65,20 @@ impl Histogram {
             *total += count;
             Some((*bound, *total))
         })
+    }
+}
+
+impl Serialize for Histogram {
+    /// Writes durations that were observed in seconds: their sum and the longest in whole milliseconds, and the cumulated
+    /// buckets.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let millis = |seconds| {
+            let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+            u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+        };
+        let buckets: Vec<(f64, u64)> = self.cumulative().collect();
+        let (sum, longest) = (millis(self.sum), millis(self.max));
+        json!({"count": self.count, "sum-ms": sum, "longest-ms": longest, "buckets": buckets}).serialize(to)
     }
 }
 

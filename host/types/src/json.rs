@@ -1,27 +1,65 @@
 //! JSON pointers into JSON text: finds the value at `/spec/replicas` without building a tree.
 
 mod locate;
-mod pointer;
 mod scan;
 
-use std::ops::Range;
+use std::{fmt, str::FromStr};
 
 pub use locate::locate;
-pub use pointer::{InvalidPointer, Pointer};
 pub use scan::{NotJson, RawString, Scanner};
+
+/// A JSON pointer (RFC 6901): `/spec/replicas`, `/metadata/labels/app.kubernetes.io~1name`. The empty pointer is the
+/// whole document.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pointer(Vec<String>);
+
+/// The text is not a JSON pointer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidPointer {
+    /// The text does not start with `/`.
+    #[error("`{0}` is not a JSON pointer: it must start with `/`, as in `/spec/replicas`")]
+    NoSlash(String),
+    /// A `~` is followed by neither `0` nor `1`.
+    #[error("`{0}` is not a JSON pointer: write `~0` for `~` and `~1` for `/`")]
+    Escape(String),
+}
 
 /// The text is not JSON.
 #[derive(Debug, thiserror::Error)]
 #[error("not JSON: {0}")]
 pub struct InvalidJson(#[from] serde_json::Error);
 
-/// Returns the JSON text of the value at a pointer, or `None` if there is no value.
-///
-/// # Errors
-/// The errors of [`locate()`].
-pub fn lookup<'a>(json: &'a str, pointer: &Pointer) -> Result<Option<&'a str>, InvalidJson> {
-    let found = locate(json, std::slice::from_ref(pointer))?;
-    Ok(found.into_iter().next().flatten().and_then(|range: Range<usize>| json.get(range)))
+// === impl Pointer ===
+
+impl Pointer {
+    /// Makes a pointer from unescaped tokens, outermost first.
+    pub(crate) fn of<'a>(tokens: impl Iterator<Item = &'a str>) -> Self {
+        Self(tokens.map(str::to_owned).collect())
+    }
+
+    /// The unescaped reference tokens, outermost first.
+    pub fn tokens(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl FromStr for Pointer {
+    type Err = InvalidPointer;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPointer> {
+        if text.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let rest = text.strip_prefix('/').ok_or_else(|| InvalidPointer::NoSlash(text.to_owned()))?;
+        let tokens: Option<Vec<String>> = rest.split('/').map(unescape).collect();
+        tokens.map(Self).ok_or_else(|| InvalidPointer::Escape(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|token| write!(f, "/{}", token.replace('~', "~0").replace('/', "~1")))
+    }
 }
 
 /// Returns true if the value at any of the pointers differs between two texts. Values are compared as JSON: white space
@@ -50,6 +88,21 @@ fn same(left: Option<&str>, right: Option<&str>) -> Result<bool, InvalidJson> {
         }
         (left, right) => Ok(left.is_some() == right.is_some()),
     }
+}
+
+fn unescape(token: &str) -> Option<String> {
+    let mut parts = token.split('~');
+    let mut text = parts.next()?.to_owned();
+    for part in parts {
+        let mut chars = part.chars();
+        text.push(match chars.next()? {
+            '0' => '~',
+            '1' => '/',
+            _ => return None,
+        });
+        text.push_str(chars.as_str());
+    }
+    Some(text)
 }
 
 #[cfg(test)]

@@ -29,13 +29,11 @@ mod key;
 mod notification;
 mod object;
 mod one_line;
-mod reconciler;
 mod selector;
-mod sink;
-mod source;
 mod sync;
 mod token_bucket;
 mod trace;
+mod units;
 mod workqueue;
 
 pub use backoff::Backoff;
@@ -43,19 +41,17 @@ pub use grant::{
     InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
     WriteVerb, is_namespace, is_subresource,
 };
-pub use gvr::{Gvr, InvalidGvr};
+pub use gvr::{Gvr, InvalidGvr, Source};
 pub use handler::{Delivery, EventHandler, Failure, FailureKind, Outcome};
 pub use histogram::Histogram;
-pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate, lookup};
+pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate};
 pub use key::{InvalidKey, ObjectKey};
-pub use notification::{Cause, Change, Notification};
+pub use notification::{Cause, Change, Notification, NotificationSink};
 pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner};
 pub use one_line::one_line;
-pub use reconciler::{Reconciled, Reconciler, Request};
 pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSelector, UnreadableObject};
-pub use sink::NotificationSink;
-pub use source::Source;
 pub use sync::SyncToken;
 pub use token_bucket::TokenBucket;
 pub use trace::{Enqueued, KeyThen, Step, Then, TraceSink, Traced, Tracer, Version, WatchVerb};
-pub use workqueue::{AddError, Workqueue};
+pub use units::{micros, millis};
+pub use workqueue::{AddError, Reconciled, Reconciler, Request, Workqueue};

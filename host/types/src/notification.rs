@@ -1,15 +1,19 @@
-//! The notifications that listeners receive.
+//! The notifications that listeners receive, and the interface through which the cache delivers them.
 
-use std::{fmt, sync::Arc, time::Instant};
+use std::{collections::VecDeque, fmt, sync::Arc, time::Instant};
+
+use serde::Serialize;
 
 use crate::{Object, ObjectKey, Source, SyncToken};
 
 /// The reason for a notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// An event of the watch.
     Live,
-    /// The first list, or the replay to a listener that joined late (client-go's `isInInitialList`, C-11, P-11).
+    /// The first list, or the replay to a listener that joined late (client-go's `isInInitialList`, C-11, P-11). Only the first
+    /// notification of an object has this cause.
     Initial,
     /// Found by a later list, because the watch missed the change.
     Relist,
@@ -57,6 +61,25 @@ pub struct Notification {
     pub initial: Option<SyncToken>,
     /// When the cache received the change.
     pub observed: Instant,
+}
+
+/// Receives the notifications of a listener. `dispatch` implements it with a plugin's queue.
+pub trait NotificationSink: Send + Sync + 'static {
+    /// Receives one notification. It is called by the task that applies changes to the cache, with the informer's lock
+    /// held (C-10), so it must not block, call the cache, or fail.
+    ///
+    /// # Ordering
+    /// Calls for one informer do not overlap and follow the order of the delta queue, so the states of one object arrive in the
+    /// order in which the API server wrote them.
+    fn offer(&self, notification: Notification);
+
+    /// Receives several notifications in their order, as if they were offered one by one, but takes locks only once. A
+    /// notification that was received has been removed from `notifications`, even if the sink panicked on it.
+    fn offer_all(&self, notifications: &mut VecDeque<Notification>) {
+        while let Some(notification) = notifications.pop_front() {
+            self.offer(notification);
+        }
+    }
 }
 
 impl Change {

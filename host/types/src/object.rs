@@ -1,16 +1,13 @@
 //! One state of one object: raw JSON and a small parsed header.
 
-mod body;
-mod text;
-
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, fmt, ops::Deref, sync::Arc};
 
 use parking_lot::RwLock;
 
 use crate::ObjectKey;
-pub use body::{Body, BodyCodec, CodecError, JsonText};
-pub use text::ObjectTooLarge;
-use text::{Fields, TextWriter};
+
+/// The bytes of a length in [`Object::text`].
+const PREFIX: usize = 3;
 
 /// One state of one object, immutable and shared by all readers.
 ///
@@ -20,7 +17,9 @@ use text::{Fields, TextWriter};
 pub struct Object {
     namespace: Arc<str>,
     name: Arc<str>,
-    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, labels and owners: see [`text`].
+    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, labels and owners in one allocation. Each string follows its
+    /// length, which is written as three characters of seven bits, so that the whole is a valid string and is sliced without
+    /// unsafe code.
     text: Box<str>,
     generation: Option<i64>,
     labels: u16,
@@ -65,6 +64,52 @@ pub struct Owner<'a> {
     pub controller: bool,
 }
 
+/// The stored JSON text of an object.
+pub enum Body {
+    /// Uncompressed.
+    Raw(Arc<str>),
+    /// Compressed.
+    Packed {
+        /// The input of [`BodyCodec::unpack`].
+        bytes: Box<[u8]>,
+        /// The size of the uncompressed text in bytes.
+        text_len: u32,
+        /// The codec that packed it.
+        codec: Arc<dyn BodyCodec>,
+    },
+}
+
+/// Unpacks bodies. The cache implements it; a packed object carries its codec, so readers need not care.
+pub trait BodyCodec: Send + Sync {
+    /// Returns the text that was packed; `text_len` is its size in bytes.
+    ///
+    /// # Errors
+    /// Only if this codec did not make the bytes, which is a bug of the host.
+    fn unpack(&self, bytes: &[u8], text_len: usize) -> Result<String, CodecError>;
+}
+
+/// A packed body cannot be unpacked. This is a bug of the host, never the fault of the API server or a plugin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the cached copy of the object cannot be unpacked: {0}")]
+pub struct CodecError(pub String);
+
+/// The JSON text of an object for a reader. It has no debug form, because it may be a Secret.
+pub enum JsonText {
+    /// Shared with the object.
+    Shared(Arc<str>),
+    /// Unpacked for this reader.
+    Unpacked(String),
+}
+
+/// A string of the header, or the number of labels, exceeds the limits of the compact header. The API server's own
+/// limits are a thousand times lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a string in the object's metadata is longer than 2 MiB, or it has more than 65,535 labels")]
+pub struct ObjectTooLarge;
+
+/// Iterates over the strings in the order in which they were pushed.
+struct Fields<'a>(&'a str);
+
 // === impl Header ===
 
 impl Header<'_> {
@@ -90,7 +135,7 @@ impl Header<'_> {
     fn text_len(&self) -> usize {
         let mut len = 0;
         let _ = self.each_text(|value| {
-            len += TextWriter::len_of(value);
+            len += PREFIX + value.len();
             Ok::<(), std::convert::Infallible>(())
         });
         len
@@ -105,12 +150,12 @@ impl Object {
     /// # Errors
     /// [`ObjectTooLarge`] if a string of the header exceeds 2 MiB or there are more than 65,535 labels.
     pub fn new(header: &Header<'_>, body: Body) -> Result<Self, ObjectTooLarge> {
-        let mut text = TextWriter::with_capacity(header.text_len());
-        header.each_text(|value| text.push(value))?;
+        let mut text = String::with_capacity(header.text_len());
+        header.each_text(|value| push(&mut text, value))?;
         Ok(Self {
             namespace: Arc::clone(&header.namespace),
             name: Arc::from(&*header.name),
-            text: text.finish(),
+            text: text.into_boxed_str(),
             generation: header.generation,
             labels: u16::try_from(header.labels.len()).map_err(|_| ObjectTooLarge)?,
             body: RwLock::new(body),
@@ -159,7 +204,7 @@ impl Object {
 
     /// The labels, in the server's order.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut fields = Fields::new(&self.text).skip(4);
+        let mut fields = Fields(&self.text).skip(4);
         (0..self.labels).map_while(move |_| Some((fields.next()?, fields.next()?)))
     }
 
@@ -170,7 +215,7 @@ impl Object {
 
     /// `metadata.ownerReferences`, in the server's order.
     pub fn owners(&self) -> impl Iterator<Item = Owner<'_>> {
-        let mut fields = Fields::new(&self.text).skip(4 + 2 * usize::from(self.labels));
+        let mut fields = Fields(&self.text).skip(4 + 2 * usize::from(self.labels));
         std::iter::from_fn(move || {
             Some(Owner {
                 controller: fields.next()? == "c",
@@ -221,7 +266,7 @@ impl Object {
     }
 
     fn field(&self, index: usize) -> &str {
-        Fields::new(&self.text).nth(index).unwrap_or_default()
+        Fields(&self.text).nth(index).unwrap_or_default()
     }
 }
 
@@ -230,6 +275,76 @@ impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Object({} rv={} uid={})", self.key(), self.resource_version(), self.uid())
     }
+}
+
+// === impl Body ===
+
+impl Body {
+    fn text(&self) -> Result<JsonText, CodecError> {
+        match self {
+            Self::Raw(text) => Ok(JsonText::Shared(Arc::clone(text))),
+            Self::Packed { bytes, text_len, codec } => {
+                codec.unpack(bytes, *text_len as usize).map(JsonText::Unpacked)
+            }
+        }
+    }
+
+    /// The size in memory, in bytes.
+    fn len(&self) -> usize {
+        match self {
+            Self::Raw(text) => text.len(),
+            Self::Packed { bytes, .. } => bytes.len(),
+        }
+    }
+}
+
+// === impl JsonText ===
+
+impl JsonText {
+    /// Returns the text as a `String`, which copies a shared text.
+    pub fn into_string(self) -> String {
+        match self {
+            Self::Shared(text) => text.as_ref().to_owned(),
+            Self::Unpacked(text) => text,
+        }
+    }
+}
+
+impl Deref for JsonText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Shared(text) => text,
+            Self::Unpacked(text) => text,
+        }
+    }
+}
+
+// === impl Fields ===
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let (prefix, rest) = self.0.split_at_checked(PREFIX)?;
+        let len = prefix.bytes().fold(0, |len, byte| len << 7 | usize::from(byte));
+        let (value, rest) = rest.split_at_checked(len)?;
+        self.0 = rest;
+        Some(value)
+    }
+}
+
+/// Writes what [`Fields`] reads.
+fn push(text: &mut String, value: &str) -> Result<(), ObjectTooLarge> {
+    let len = value.len();
+    if len >= 1 << 21 {
+        return Err(ObjectTooLarge);
+    }
+    // Seven bits are always an ASCII character.
+    text.extend([14, 7, 0].map(|shift| char::from(((len >> shift) & 0x7f) as u8)));
+    text.push_str(value);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use http::Uri;
 use informer_cache::{
     Compression, FactoryConfig, InformerFactory, ListenerConfig, SharedInformer, WatchConfig, WatchListMode,
 };
-use informer_dispatch::{DispatchConfig, Dispatcher, DispatcherHandle, Queue, QueueConfig, RetryConfig};
+use informer_dispatch::{DispatchConfig, Dispatcher, Queue, QueueConfig, RetryConfig};
 use informer_types::{Delivery, EventHandler, Gvr, Outcome};
 use kube::Client;
 use tokio::task::JoinSet;
@@ -38,7 +38,7 @@ pub struct Informer<H> {
 struct Running {
     informer: SharedInformer,
     _factory: InformerFactory,
-    _dispatcher: DispatcherHandle,
+    _dispatcher: Dispatcher,
     /// The task that starts the calls.
     _opening: JoinSet<()>,
 }

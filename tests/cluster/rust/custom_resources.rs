@@ -86,7 +86,7 @@ async fn a_client_reads_its_own_write_when_the_cache_has_its_version() {
     let client = cluster.client(User::Admin).await.unwrap();
     let factory = InformerFactory::new(client.clone(), FactoryConfig::default());
     let subscription = factory.subscribe(WatchConfig::new("v1/configmaps".parse().unwrap())).unwrap();
-    let (informer, lister) = (subscription.informer().clone(), subscription.lister());
+    let (informer, lister) = (subscription.informer().clone(), subscription.informer().lister());
     assert!(timeout(SOON, informer.wait_synced()).await.unwrap());
 
     let api = config_maps(client);

@@ -129,6 +129,8 @@ async fn keys_are_held_while_a_handler_replaces_the_reconciler() {
     stage.reload(&file(&stuck("object", 1))).await;
     stage.objects.create("four").await;
     stage.host.lines.said("controller", "reconcile default/four attempt 1", "").await;
+    // The call ends after its line.
+    stage.host.until("the end of the call", |_| keys(&stage.host, "controller")["in-hand"] == 0).await;
     assert_eq!(keys(&stage.host, "controller")["keys"], 1, "the delayed key is still there");
     stage.end().await;
 }

@@ -7,9 +7,7 @@ use std::{
     time::Duration,
 };
 
-use informer_dispatch_interleavings::workqueue::{
-    ItemExponentialFailureRateLimiter, RateLimitingQueue, Work,
-};
+use informer_dispatch_interleavings::workqueue::{RateLimiter, RateLimitingQueue, Work};
 use informer_types::{Failure, FailureKind, Workqueue};
 use parking_lot::Mutex;
 use shuttle::{future::block_on, thread};
@@ -71,7 +69,7 @@ impl World {
 }
 
 fn queue(capacity: usize) -> RateLimitingQueue {
-    let limiter = ItemExponentialFailureRateLimiter::new(Duration::ZERO, Duration::ZERO);
+    let limiter = RateLimiter::exponential(Duration::ZERO, Duration::ZERO);
     RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)
 }
 

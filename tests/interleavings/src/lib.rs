@@ -24,11 +24,9 @@ macro_rules! sources {
 }
 
 sources! {
-    "../../../host/cache/src/delta.rs" delta
     "../../../host/cache/src/delta_queue.rs" delta_queue
     "../../../host/cache/src/listener.rs" listener
     "../../../host/cache/src/processor.rs" processor
-    "../../../host/cache/src/registration.rs" registration
 }
 
 pub mod keying;

@@ -10,11 +10,10 @@ use shuttle::{
 };
 
 use crate::{
-    delta::{Delta, DeltaKind},
-    delta_queue::delta_queue,
+    delta_queue::{Delta, DeltaKind, delta_queue},
     listener::ListenerConfig,
     objects::version,
-    registration::Registration,
+    processor::Registration,
     store::Store,
 };
 
@@ -46,8 +45,7 @@ fn config(resync: u64) -> ListenerConfig {
 
 fn join(store: &Store, recorder: &Arc<Recorder>) -> Option<Registration> {
     let sink: Arc<dyn NotificationSink> = Arc::clone(recorder) as _;
-    let joined = store.processor.join(config(0), sink, || store.objects())?;
-    Some(Registration::new(joined, Arc::clone(&store.processor)))
+    store.processor.join(config(0), sink, || store.objects())
 }
 
 /// Whenever a listener joins, its replay and what follows are one history without a gap or a repetition (C-10,
@@ -168,7 +166,7 @@ pub fn a_full_queue_delivers_everything_and_then_ends() {
         assert!(burst.is_empty());
     });
     let mut batch = Vec::new();
-    while block_on(receiver.pop(&mut batch, 2)) > 0 {}
+    while block_on(receiver.recv_many(&mut batch, 2)) > 0 {}
 
     for scope in 0..2 {
         let of_scope = batch.iter().filter_map(|delta| match &delta.kind {
@@ -192,7 +190,7 @@ pub fn producers_end_when_the_consumer_has_gone() {
             })
         })
         .collect();
-    block_on(receiver.pop(&mut Vec::new(), 1));
+    block_on(receiver.recv_many(&mut Vec::new(), 1));
     drop(receiver);
 
     producers.into_iter().for_each(|producer| producer.join().unwrap());

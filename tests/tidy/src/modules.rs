@@ -301,7 +301,7 @@ mod tests {
         let found = circles(&[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "use crate::b::{self, B as Other};\npub struct A(Other);"),
-            ("b.rs", "pub struct B;\nfn f() -> crate::a::A { todo!() }"),
+            ("b.rs", "pub struct B;\nfn f(_: crate::a::A) {}"),
         ]);
 
         assert_eq!(found.len(), 1);

@@ -86,7 +86,7 @@ fn many_states_of_a_few_objects_are_not_enough_samples() {
             assert!(packer.take_samples().is_none());
         }
     }
-    assert!(packer.recent.lock().len() <= SAMPLES);
+    assert!(packer.recent.lock().objects.len() <= SAMPLES);
 
     let many: Vec<_> = (0..SAMPLES).map(|number| object(&text(number))).collect();
     many.iter().for_each(|object| packer.admit(object));
@@ -111,7 +111,7 @@ fn without_a_dictionary_all_objects_stay_uncompressed() {
     packer.train(&packer.take_samples().unwrap());
 
     assert!(overtaken(&packer, &text(1)).raw().is_some());
-    assert_eq!(packer.recent.lock().len(), 0);
+    assert_eq!(packer.recent.lock().objects.len(), 0);
 }
 
 #[test]
@@ -135,4 +135,27 @@ proptest! {
 
         prop_assert_eq!(&*overtaken(&PACKER, &text).json().unwrap(), text);
     }
+}
+
+#[test]
+fn the_oldest_object_is_returned_first_and_dead_ones_are_skipped() {
+    let object = || object(&"x".repeat(1_000));
+    let (first, dead, second, third) = (object(), object(), object(), object());
+    let mut recent = Recent::default();
+    for object in [&first, &dead, &second, &third] {
+        recent.push(object);
+    }
+    let each = first.memory_bytes();
+
+    drop(dead);
+
+    assert!(recent.pop_beyond(4 * each).is_none());
+    assert!(Arc::ptr_eq(&recent.pop_beyond(each).unwrap(), &first));
+    assert_eq!(recent.texts().count(), 2);
+    assert!(Arc::ptr_eq(&recent.pop_beyond(each).unwrap(), &second));
+    assert!(recent.pop_beyond(each).is_none());
+    assert_eq!((recent.objects.len(), recent.bytes), (1, each));
+    drop(third);
+    recent.forget_dead();
+    assert_eq!((recent.objects.len(), recent.bytes), (0, 0));
 }

@@ -4,7 +4,7 @@ use informer_types::{Body, Gvr, Header, Notification, NotificationSink, Object, 
 use parking_lot::Mutex;
 
 use super::*;
-use crate::{ListenerConfig, Registration, delta::DeltaKind::*, delta_queue::delta_queue};
+use crate::{ListenerConfig, Registration, delta_queue::DeltaKind::*, delta_queue::delta_queue};
 
 mod deltas;
 mod steps;
@@ -67,8 +67,7 @@ impl World {
         let processor = Arc::new(Processor::new(Source::new(Gvr::new("", "v1", "pods")), None, tracer));
         let recorder = Arc::new(Recorder::default());
         let config = ListenerConfig { name: "recorder".to_owned(), resync: None, relist_all: false };
-        let joined = processor.join(config, Arc::clone(&recorder) as _, Vec::new).unwrap();
-        let registration = Registration::new(joined, Arc::clone(&processor));
+        let registration = processor.join(config, Arc::clone(&recorder) as _, Vec::new).unwrap();
         let (_, receiver) = delta_queue(NonZeroUsize::MIN);
         let (synced, receives) = watch::channel(false);
         let controller = Controller::new(receiver, indexer, processor, &cells, synced);

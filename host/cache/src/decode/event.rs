@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Decoder, Undecodable, header::ObjectText};
-use crate::api_status::ApiStatus;
+use crate::{api_status::ApiStatus, error::Problem};
 
 /// A decoded watch event.
 #[derive(Debug)]
@@ -25,15 +25,11 @@ pub(crate) enum WatchEvent {
 }
 
 /// Why a frame gave no event.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub(crate) enum EventError {
-    /// The frame is not JSON, so the rest of the stream cannot be trusted.
-    #[error("a watch event is not JSON: {0}")]
-    NotJson(#[source] serde_json::Error),
-    #[error("a watch event is of the unknown type `{0}`")]
-    UnknownType(String),
+    /// The frame is no event, so the rest of the stream cannot be trusted.
+    Frame(Problem),
     /// Only the object is bad. `deleted` is true if the event is a deletion.
-    #[error("{source}")]
     Object { deleted: bool, source: Undecodable },
 }
 
@@ -78,7 +74,7 @@ impl Decoder {
         if let Some((kind, object)) = split_plain(text) {
             return self.event_of(kind, object, frame, text);
         }
-        let envelope: Envelope<'_> = serde_json::from_str(text).map_err(EventError::NotJson)?;
+        let envelope: Envelope<'_> = serde_json::from_str(text).map_err(not_json)?;
         self.event_of(&envelope.kind, envelope.object.get(), frame, text)
     }
 
@@ -88,7 +84,7 @@ impl Decoder {
         let decode = |deleted| {
             let decoded = if broken { Err(super::not_utf8(object)) } else { self.object(object.as_bytes()) };
             decoded.map_err(|source| match source {
-                Undecodable::NotJson(source) => EventError::NotJson(source),
+                Undecodable::NotJson(source) => not_json(source),
                 source => EventError::Object { deleted, source },
             })
         };
@@ -98,13 +94,17 @@ impl Decoder {
             "DELETED" => decode(true).map(WatchEvent::Deleted),
             "BOOKMARK" => self.bookmark(object),
             "ERROR" => error_event(object),
-            other => Err(EventError::UnknownType(other.chars().take(32).collect())),
+            other => {
+                let word: String = other.chars().take(32).collect();
+                let problem = format!("a watch event is of the unknown type `{word}`");
+                Err(EventError::Frame(Problem::Unexpected(problem)))
+            }
         }
     }
 
     /// Decodes a bookmark. A bookmark of another type is refused like any object.
     fn bookmark(&self, object: &str) -> Result<WatchEvent, EventError> {
-        let parsed: ObjectText<'_> = serde_json::from_str(object).map_err(EventError::NotJson)?;
+        let parsed: ObjectText<'_> = serde_json::from_str(object).map_err(not_json)?;
         self.check_type(&parsed).map_err(|source| EventError::Object { deleted: false, source })?;
         if parsed.resource_version().is_empty() {
             let source = Undecodable::Foreign("a bookmark has no resourceVersion".to_owned());
@@ -119,6 +119,10 @@ impl Decoder {
     }
 }
 
+fn not_json(error: serde_json::Error) -> EventError {
+    EventError::Frame(Problem::NotJson(error))
+}
+
 /// Returns true if the annotation has the value "true". Annotations of another form are ignored.
 fn ends_initial_events(bookmark: &str) -> bool {
     let mark: Result<Mark<'_>, _> = serde_json::from_str(bookmark);
@@ -130,7 +134,7 @@ fn ends_initial_events(bookmark: &str) -> bool {
 /// An ERROR event without a `Status` is an error nevertheless.
 fn error_event(object: &str) -> Result<WatchEvent, EventError> {
     // Distinguishes bad JSON from a payload of another kind.
-    serde_json::from_str::<&RawValue>(object).map_err(EventError::NotJson)?;
+    serde_json::from_str::<&RawValue>(object).map_err(not_json)?;
     let status = ApiStatus::parse(object.as_bytes()).unwrap_or_else(|| ApiStatus {
         message: "an ERROR event without a Status".to_owned(),
         ..ApiStatus::default()

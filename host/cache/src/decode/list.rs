@@ -6,11 +6,8 @@ use std::sync::Arc;
 use informer_types::Object;
 use serde::Deserialize;
 
-use super::{
-    Decoder, Undecodable,
-    scan::{Extent, ValueScanner},
-};
-use crate::api_status::ApiStatus;
+use super::{Decoder, Undecodable, scan::ValueScanner};
+use crate::{api_status::ApiStatus, error::Problem};
 
 /// The content of one answer.
 #[derive(Default)]
@@ -24,32 +21,14 @@ pub(crate) struct ListPage {
     pub(crate) undecodable: Vec<Undecodable>,
 }
 
-/// Why an answer is not a list.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ListError {
-    #[error("HTML")]
-    Html,
-    #[error("the answer ends too early")]
-    Truncated,
-    #[error("not JSON: {0}")]
-    NotJson(#[source] serde_json::Error),
-    #[error("a status")]
-    Status(Box<ApiStatus>),
-    /// A table, which a server sends if it ignores the requested media type.
-    #[error("a table")]
-    Table,
-    #[error("{0}")]
-    NotAList(String),
-    #[error("an object of more than {0} bytes")]
-    TooLong(usize),
-}
-
 /// Decodes one answer, chunk by chunk.
 pub(crate) struct ListDecoder<'d> {
     decoder: &'d Decoder,
     /// The bytes that are not consumed yet.
     pending: Vec<u8>,
     consumed: usize,
+    /// The number of bytes that have arrived.
+    pub(crate) read: u64,
     state: State,
     scanner: ValueScanner,
     /// The number of pending bytes that `scanner` has seen.
@@ -102,6 +81,7 @@ impl<'d> ListDecoder<'d> {
             decoder,
             pending: Vec::new(),
             consumed: 0,
+            read: 0,
             state: State::Start,
             scanner: ValueScanner::default(),
             scanned: 0,
@@ -112,31 +92,34 @@ impl<'d> ListDecoder<'d> {
     }
 
     /// Decodes the next bytes of the answer.
-    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), ListError> {
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), Problem> {
+        self.read += chunk.len() as u64;
         self.pending.drain(..self.consumed);
         self.consumed = 0;
         self.pending.extend_from_slice(chunk);
         while self.step()? {}
         if self.pending.len() - self.consumed > self.decoder.max_object_bytes {
-            return Err(ListError::TooLong(self.decoder.max_object_bytes));
+            return Err(Problem::TooLong(self.decoder.max_object_bytes));
         }
         Ok(())
     }
 
     /// Ends the answer and returns the page.
-    pub(crate) fn finish(mut self) -> Result<ListPage, ListError> {
+    pub(crate) fn finish(mut self) -> Result<ListPage, Problem> {
         if self.state != State::Done {
-            return Err(ListError::Truncated);
+            return Err(Problem::Truncated(self.read));
         }
-        let head: Head = serde_json::from_slice(&self.head).map_err(ListError::NotJson)?;
+        let head: Head = serde_json::from_slice(&self.head).map_err(Problem::NotJson)?;
         match head.kind.as_deref() {
             Some("Status") => {
-                return Err(ListError::Status(Box::new(ApiStatus::parse(&self.head).unwrap_or_default())));
+                let status = ApiStatus::parse(&self.head).unwrap_or_default();
+                return Err(Problem::of_status(Box::new(status)));
             }
-            Some("Table") => return Err(ListError::Table),
+            // A server sends a table if it ignores the requested media type.
+            Some("Table") => return Err(Problem::Table),
             _ if !self.has_items => {
                 let kind: String = head.kind.unwrap_or_default().chars().take(64).collect();
-                return Err(ListError::NotAList(format!("`{kind}`, which is no list: it has no items")));
+                return Err(Problem::Unexpected(format!("`{kind}`, which is no list: it has no items")));
             }
             _ => {}
         }
@@ -147,7 +130,7 @@ impl<'d> ListDecoder<'d> {
     }
 
     /// Consumes one piece of syntax or one whole value. Returns false if more bytes are needed.
-    fn step(&mut self) -> Result<bool, ListError> {
+    fn step(&mut self) -> Result<bool, Problem> {
         if matches!(self.state, State::Value { .. }) || self.scanned > 0 {
             return self.value();
         }
@@ -163,7 +146,7 @@ impl<'d> ListDecoder<'d> {
                 self.head.push(byte);
                 self.state = State::Key { may_end: true };
             }
-            (State::Start, b'<') => return Err(ListError::Html),
+            (State::Start, b'<') => return Err(Problem::Html),
             (State::Key { may_end: true } | State::AfterValue, b'}') => {
                 self.head.push(byte);
                 self.state = State::Done;
@@ -180,9 +163,9 @@ impl<'d> ListDecoder<'d> {
     }
 
     /// Reads a key and its colon. An array under `items` is entered, not read as a whole.
-    fn key(&mut self) -> Result<bool, ListError> {
+    fn key(&mut self) -> Result<bool, Problem> {
         let rest = self.pending.get(self.consumed..).unwrap_or_default();
-        let Extent::Ends(end) = ValueScanner::default().scan(rest) else {
+        let Some(end) = ValueScanner::default().scan(rest) else {
             return Ok(false);
         };
         let skip_blanks = |from: usize| {
@@ -215,9 +198,9 @@ impl<'d> ListDecoder<'d> {
     }
 
     /// Reads a whole value: decodes it if it is an item, and keeps its text if it is part of the head.
-    fn value(&mut self) -> Result<bool, ListError> {
+    fn value(&mut self) -> Result<bool, Problem> {
         let rest = self.pending.get(self.consumed..).unwrap_or_default();
-        let Extent::Ends(length) = self.scanner.scan(rest.get(self.scanned..).unwrap_or_default()) else {
+        let Some(length) = self.scanner.scan(rest.get(self.scanned..).unwrap_or_default()) else {
             self.scanned = rest.len();
             return Ok(false);
         };
@@ -233,7 +216,7 @@ impl<'d> ListDecoder<'d> {
             _ => {
                 match self.decoder.object(value) {
                     Ok(object) => self.page.objects.push(object),
-                    Err(Undecodable::NotJson(error)) => return Err(ListError::NotJson(error)),
+                    Err(Undecodable::NotJson(error)) => return Err(Problem::NotJson(error)),
                     Err(other) => self.page.undecodable.push(other),
                 }
                 self.state = State::AfterItem;
@@ -247,9 +230,9 @@ impl<'d> ListDecoder<'d> {
 }
 
 /// Lets serde_json describe the error in the part of the text that has it.
-fn not_json(text: &[u8]) -> ListError {
+fn not_json(text: &[u8]) -> Problem {
     match serde_json::from_slice::<serde::de::IgnoredAny>(text) {
-        Err(error) => ListError::NotJson(error),
-        Ok(_) => ListError::NotAList("a JSON value that is no list".to_owned()),
+        Err(error) => Problem::NotJson(error),
+        Ok(_) => Problem::Unexpected("a JSON value that is no list".to_owned()),
     }
 }

@@ -10,26 +10,18 @@ pub(super) struct ValueScanner {
     started: bool,
 }
 
-/// The end of a value.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// Before this offset of the given bytes.
-    Ends(usize),
-    /// In a later chunk.
-    Open,
-}
-
 // === impl ValueScanner ===
 
 impl ValueScanner {
-    /// Scans the next bytes. `bytes` starts where the last call stopped.
-    pub(super) fn scan(&mut self, bytes: &[u8]) -> Extent {
+    /// Scans the next bytes. `bytes` starts where the last call stopped. Returns the offset in `bytes` before which the
+    /// value ends, or `None` if it ends in a later chunk.
+    pub(super) fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             if self.in_string {
                 at += self.string(bytes.get(at..).unwrap_or_default());
                 if !self.in_string && self.depth == 0 {
-                    return Extent::Ends(at);
+                    return Some(at);
                 }
                 continue;
             }
@@ -37,22 +29,22 @@ impl ValueScanner {
                 b'"' => self.in_string = true,
                 b'{' | b'[' => self.depth += 1,
                 // A number or word ends at the next delimiter of its container.
-                b'}' | b']' | b',' if self.depth == 0 => return Extent::Ends(at),
+                b'}' | b']' | b',' if self.depth == 0 => return Some(at),
                 b'}' | b']' => {
                     self.depth -= 1;
                     if self.depth == 0 {
-                        return Extent::Ends(at + 1);
+                        return Some(at + 1);
                     }
                 }
                 byte if byte.is_ascii_whitespace() && self.depth == 0 && self.started => {
-                    return Extent::Ends(at);
+                    return Some(at);
                 }
                 _ => {}
             }
             self.started = true;
             at += 1;
         }
-        Extent::Open
+        None
     }
 
     /// Consumes bytes of a string and returns their number.
@@ -90,8 +82,8 @@ mod tests {
                 let mut scanner = ValueScanner::default();
                 let (head, tail) = text.as_bytes().split_at(cut);
 
-                assert_eq!(scanner.scan(head), Extent::Open, "{value} at {cut}");
-                assert_eq!(scanner.scan(tail), Extent::Ends(value.len() - cut), "{value} at {cut}");
+                assert_eq!(scanner.scan(head), None, "{value} at {cut}");
+                assert_eq!(scanner.scan(tail), Some(value.len() - cut), "{value} at {cut}");
             }
         }
     }

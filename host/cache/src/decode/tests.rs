@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::error::Problem;
 
 fn decoder(drop: &[&str]) -> Decoder {
     let drop: Vec<Pointer> = drop.iter().map(|pointer| pointer.parse().unwrap()).collect();
@@ -272,5 +273,5 @@ fn an_envelope_in_any_layout_gives_the_same_event() {
         assert!(matches!(event, WatchEvent::Added(object) if object.name() == "a"), "{frame}");
     }
     let trailing = format!(r#"{{"type":"ADDED","object":{object},"x":}}"#);
-    assert!(matches!(decoder(&[]).event(trailing.as_bytes()), Err(EventError::NotJson(_))));
+    assert!(matches!(decoder(&[]).event(trailing.as_bytes()), Err(EventError::Frame(Problem::NotJson(_)))));
 }

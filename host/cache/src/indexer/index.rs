@@ -2,15 +2,15 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use informer_types::{CodecError, InvalidJson, Object, Pointer, locate};
+use informer_types::{Object, Pointer, locate};
 use serde_json::{Value, value::RawValue};
 
 use super::ObjectSet;
 
 /// The objects by value (I-5 to I-7).
 pub(crate) struct Index {
-    name: String,
-    pointer: Pointer,
+    pub(super) name: String,
+    pub(super) pointer: Pointer,
     values: HashMap<Box<str>, ObjectSet>,
 }
 
@@ -18,28 +18,11 @@ pub(crate) struct Index {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct IndexValues(Vec<Vec<String>>);
 
-/// An object that cannot be read for indexing (I-9).
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Unindexable {
-    #[error(transparent)]
-    Codec(#[from] CodecError),
-    #[error(transparent)]
-    Json(#[from] InvalidJson),
-}
-
 // === impl Index ===
 
 impl Index {
     pub(crate) fn new(name: String, pointer: Pointer) -> Self {
         Self { name, pointer, values: HashMap::new() }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(crate) fn pointer(&self) -> &Pointer {
-        &self.pointer
     }
 
     pub(crate) fn get(&self, value: &str) -> impl Iterator<Item = &Arc<Object>> {
@@ -80,12 +63,12 @@ impl IndexValues {
 }
 
 /// The values of an object at each pointer. A scalar is one value, an array has the values of its scalars, and anything
-/// else, including `null`, has no value.
-pub(crate) fn values(object: &Object, pointers: &[Pointer]) -> Result<IndexValues, Unindexable> {
-    let json = object.json()?;
-    let found = locate(&json, pointers)?;
+/// else, including `null`, has no value. Returns `None` if the object cannot be read (I-9).
+pub(crate) fn values(object: &Object, pointers: &[Pointer]) -> Option<IndexValues> {
+    let json = object.json().ok()?;
+    let found = locate(&json, pointers).ok()?;
     let texts = found.into_iter().map(|range| range.and_then(|range| json.get(range)));
-    Ok(IndexValues(texts.map(|text| text.map_or_else(Vec::new, values_in)).collect()))
+    Some(IndexValues(texts.map(|text| text.map_or_else(Vec::new, values_in)).collect()))
 }
 
 fn values_in(text: &str) -> Vec<String> {

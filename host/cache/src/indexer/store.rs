@@ -1,4 +1,4 @@
-//! The data behind the indexer's lock.
+//! The data behind the indexer's lock, and one change of it.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -6,8 +6,7 @@ use informer_types::{Object, Pointer};
 
 use super::{
     ObjectSet,
-    index::{self, Index},
-    write::{Values, Write},
+    index::{self, Index, IndexValues},
 };
 
 /// The objects by namespace (I-13) and name, and the named indexes over them.
@@ -15,9 +14,38 @@ use super::{
 pub(super) struct Store {
     namespaces: HashMap<Arc<str>, ObjectSet>,
     indexes: Vec<Index>,
-    pointers: Arc<[Pointer]>,
-    len: usize,
-    index_failures: u64,
+    /// The pointers of all indexes, in their order.
+    pub(super) pointers: Arc<[Pointer]>,
+    pub(super) len: usize,
+    /// The number of objects whose JSON an index could not read (I-9, D-9).
+    pub(super) index_failures: u64,
+}
+
+/// The result of storing an object. The store decides which it is (C-3).
+#[derive(Debug)]
+pub(crate) enum Present {
+    /// Not stored before.
+    New(Arc<Object>),
+    /// Stored before, in another state.
+    Changed { old: Arc<Object>, new: Arc<Object> },
+    /// Stored before with the same UID and resource version: the stored copy stays.
+    Unchanged(Arc<Object>),
+}
+
+/// One object put or removed: its state before and after.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Write<'a> {
+    pub(super) old: Option<&'a Arc<Object>>,
+    pub(super) new: Option<&'a Arc<Object>>,
+}
+
+/// The index values of an object before and after a write. They are read outside the lock, because that takes a pass
+/// over the JSON.
+#[derive(Default)]
+pub(super) struct Values {
+    pub(super) old: IndexValues,
+    pub(super) new: IndexValues,
+    pub(super) failures: u64,
 }
 
 // === impl Store ===
@@ -34,10 +62,6 @@ impl Store {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.namespaces.values().map(ObjectSet::capacity).sum()
@@ -48,60 +72,42 @@ impl Store {
         self.iter(None).map(|object| object.memory_bytes()).sum()
     }
 
-    pub(super) fn index_failures(&self) -> u64 {
-        self.index_failures
-    }
-
     pub(super) fn index(&self, name: &str) -> Option<&Index> {
-        self.indexes.iter().find(|index| index.name() == name)
+        self.indexes.iter().find(|index| index.name == name)
     }
 
     pub(super) fn index_names(&self) -> Vec<String> {
-        self.indexes.iter().map(|index| index.name().to_owned()).collect()
-    }
-
-    /// The pointers of all indexes, in their order.
-    pub(super) fn pointers(&self) -> Arc<[Pointer]> {
-        Arc::clone(&self.pointers)
+        self.indexes.iter().map(|index| index.name.clone()).collect()
     }
 
     pub(super) fn add_indexes(&mut self, new: Vec<(String, Pointer)>) {
         for (name, pointer) in new {
             let mut index = Index::new(name, pointer);
             for object in self.namespaces.values().flat_map(ObjectSet::iter) {
-                match index::values(object, std::slice::from_ref(index.pointer())) {
-                    Ok(values) => index.insert(object, values.of(0)),
-                    Err(_) => self.index_failures += 1,
+                match index::values(object, std::slice::from_ref(&index.pointer)) {
+                    Some(values) => index.insert(object, values.of(0)),
+                    None => self.index_failures += 1,
                 }
             }
             self.indexes.push(index);
         }
-        self.pointers = self.indexes.iter().map(|index| index.pointer().clone()).collect();
+        self.pointers = self.indexes.iter().map(|index| index.pointer.clone()).collect();
     }
 
-    pub(super) fn apply(&mut self, write: Write<'_>, values: &Values) {
+    pub(super) fn apply(&mut self, Write { old, new }: Write<'_>, values: &Values) {
         self.index_failures += values.failures;
-        match write {
-            Write::Put { old, new } => {
-                self.namespaces.entry(new.key().namespace).or_default().insert(Arc::clone(new));
-                self.len += usize::from(old.is_none());
-                self.reindex(old, Some(new), values);
-            }
-            Write::Remove(old) => {
-                if let Some(set) = self.namespaces.get_mut(old.namespace())
-                    && set.remove(old.namespace(), old.name()).is_some()
-                {
-                    self.len -= 1;
-                    if set.is_empty() {
-                        self.namespaces.remove(old.namespace());
-                    }
-                }
-                self.reindex(Some(old), None, values);
+        if let Some(new) = new {
+            self.namespaces.entry(new.key().namespace).or_default().insert(Arc::clone(new));
+            self.len += usize::from(old.is_none());
+        } else if let Some(old) = old
+            && let Some(set) = self.namespaces.get_mut(old.namespace())
+            && set.remove(old.namespace(), old.name()).is_some()
+        {
+            self.len -= 1;
+            if set.is_empty() {
+                self.namespaces.remove(old.namespace());
             }
         }
-    }
-
-    fn reindex(&mut self, old: Option<&Arc<Object>>, new: Option<&Arc<Object>>, values: &Values) {
         for (slot, index) in self.indexes.iter_mut().enumerate() {
             if let Some(old) = old {
                 index.remove(old, values.old.of(slot));
@@ -110,5 +116,56 @@ impl Store {
                 index.insert(new, values.new.of(slot));
             }
         }
+    }
+}
+
+// === impl Present ===
+
+impl Present {
+    pub(super) fn of(old: Option<Arc<Object>>, new: Arc<Object>) -> Self {
+        match old {
+            None => Self::New(new),
+            Some(old) if is_unchanged(&old, &new) => Self::Unchanged(old),
+            Some(old) => Self::Changed { old, new },
+        }
+    }
+
+    /// The object that is stored now.
+    pub(crate) fn object(&self) -> &Object {
+        match self {
+            Self::New(object) | Self::Changed { new: object, .. } | Self::Unchanged(object) => object,
+        }
+    }
+
+    /// The write to apply. Returns `None` if nothing changed.
+    pub(super) fn write(&self) -> Option<Write<'_>> {
+        match self {
+            Self::New(new) => Some(Write { old: None, new: Some(new) }),
+            Self::Changed { old, new } => Some(Write { old: Some(old), new: Some(new) }),
+            Self::Unchanged(_) => None,
+        }
+    }
+}
+
+/// Returns true for the same state of the same object (D-5). Without resource versions, two states cannot be identified
+/// as the same.
+fn is_unchanged(old: &Object, new: &Object) -> bool {
+    !new.resource_version().is_empty()
+        && old.resource_version() == new.resource_version()
+        && old.uid() == new.uid()
+}
+
+// === impl Values ===
+
+impl Values {
+    pub(super) fn of(pointers: &[Pointer], write: Write<'_>) -> Self {
+        if pointers.is_empty() {
+            return Self::default();
+        }
+        // An unreadable object has no values. The old one was counted when it was stored (I-9, D-9).
+        let old = write.old.map(|old| index::values(old, pointers));
+        let new = write.new.map(|new| index::values(new, pointers));
+        let failures = u64::from(matches!(new, Some(None)));
+        Self { old: old.flatten().unwrap_or_default(), new: new.flatten().unwrap_or_default(), failures }
     }
 }

@@ -56,7 +56,7 @@ fn an_update_moves_an_object_between_index_values() {
     indexer.remove(&ObjectKey::new("shop", "x"));
     let store = indexer.store.read();
     assert!(store.index("by-node").unwrap().is_empty());
-    assert_eq!((store.len(), store.bytes()), (0, 0));
+    assert_eq!((store.len, store.bytes()), (0, 0));
 }
 
 /// Indexes can be added at any time, under unique names (I-8).

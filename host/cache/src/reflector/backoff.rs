@@ -1,11 +1,11 @@
-//! How long a reflector waits after a failure.
+//! How long a reflector waits after a failure, and when it need not wait.
 
 use std::time::Duration;
 
 use informer_types::Backoff;
 use tokio::time::Instant;
 
-use super::{error::ReflectorError, target::Target};
+use super::target::{ReflectorError, Target};
 use crate::{BackoffConfig, error::chain};
 
 /// The longest time that a server can ask for with Retry-After.
@@ -15,12 +15,23 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// all return at the same moment, nor much later.
 const RETRY_AFTER_JITTER: f64 = 0.25;
 
+/// After this time without an internal error, the next one starts a new window.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
+
 /// One sequence of delays for everything that a reflector waits for after a failure.
 pub(crate) struct FailureBackoff {
     config: BackoffConfig,
     /// Failures since the sequence started.
     failures: u32,
     healthy_since: Option<Instant>,
+}
+
+/// The time in which a watch is reopened at once after internal errors of the server. A window of length zero is
+/// always closed.
+pub(crate) struct InternalErrorWindow {
+    length: Duration,
+    first: Option<Instant>,
+    last: Option<Instant>,
 }
 
 // === impl FailureBackoff ===
@@ -63,6 +74,27 @@ impl FailureBackoff {
         target.cell.failed(text, class);
         target.cell.back_off(delay);
         tokio::time::sleep(delay).await;
+    }
+}
+
+// === impl InternalErrorWindow ===
+
+impl InternalErrorWindow {
+    pub(crate) fn new(length: Duration) -> Self {
+        Self { length, first: None, last: None }
+    }
+
+    /// Records an internal error. Returns true if the watch may be reopened at once.
+    pub(crate) fn may_retry(&mut self) -> bool {
+        if self.length.is_zero() {
+            return false;
+        }
+        let now = Instant::now();
+        if self.last.is_some_and(|last| now - last >= FORGET_AFTER) {
+            self.first = None;
+        }
+        self.last = Some(now);
+        now - *self.first.get_or_insert(now) <= self.length
     }
 }
 
@@ -132,5 +164,26 @@ mod tests {
 
         assert!(delays.iter().all(|delay| (8.0..10.0).contains(&delay.as_secs_f64())), "{delays:?}");
         assert!(delays.iter().any(|delay| *delay != delays[0]));
+    }
+
+    /// Scenarios 8 and 9: internal errors are retried within the window, and a quiet minute opens a new one.
+    #[tokio::test(start_paused = true)]
+    async fn internal_errors_are_retried_within_the_window_and_a_quiet_minute_opens_a_new_one() {
+        let mut window = InternalErrorWindow::new(Duration::from_secs(30));
+        let mut retries = 0;
+        while window.may_retry() {
+            retries += 1;
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(retries, 31);
+
+        tokio::time::advance(FORGET_AFTER).await;
+        assert!(window.may_retry());
+    }
+
+    /// Scenario 9: a window of length zero never allows a retry.
+    #[tokio::test(start_paused = true)]
+    async fn without_a_window_no_internal_error_is_retried() {
+        assert!(!InternalErrorWindow::new(Duration::ZERO).may_retry());
     }
 }

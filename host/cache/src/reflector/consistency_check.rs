@@ -9,7 +9,7 @@ use std::{
 use informer_types::{Object, ObjectKey};
 use serde_json::Value;
 
-use super::{error::ReflectorError, target::Target};
+use super::target::{ReflectorError, Target};
 use crate::{
     decode::{ListPage, Undecodable},
     error_class::ErrorClass,

@@ -6,23 +6,23 @@
 //! streaming lists: a server that ignores `sendInitialEvents` just never sends the end mark. So the wait is bounded,
 //! and with [`WatchListMode::Auto`] the result is remembered for all informers of the factory (D-3).
 
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use informer_types::{Object, ObjectKey};
 use tokio::time::Instant;
 
 use super::{
     backoff::FailureBackoff,
-    error::ReflectorError,
     state::ListState,
-    target::Target,
-    temporary_store::TemporaryStore,
-    watch::{OpenWatch, Tally},
+    target::{ReflectorError, Target},
+    watch::OpenWatch,
 };
 use crate::{
     WatchListMode,
     decode::{EventError, ListPage, Undecodable, WatchEvent},
     error::{Problem, RequestError, chain},
+    indexer::ObjectSet,
     status::{Phase, counted},
     watch_stream::Next,
 };
@@ -65,6 +65,15 @@ pub(super) struct StreamingList<'a> {
     pub(super) mode: WatchListMode,
 }
 
+/// The objects of an unfinished streaming list by key, in the form in which the cache keeps them: at the end
+/// only pointers move.
+#[derive(Default)]
+struct TemporaryStore {
+    objects: ObjectSet,
+    /// The objects whose latest state did not decode (D-2).
+    undecodable: BTreeMap<ObjectKey, Undecodable>,
+}
+
 // === impl StreamingList ===
 
 impl StreamingList<'_> {
@@ -74,7 +83,7 @@ impl StreamingList<'_> {
             WatchListMode::Off => false,
             WatchListMode::On => true,
             WatchListMode::Auto => {
-                let api_root = self.target.list_watch.collection.gvr.api_root();
+                let api_root = self.target.list_watch.collection.informer.gvr.api_root();
                 let reason = self.target.list_watch.transport.watch_list_support.reason(&api_root);
                 reason.map(|reason| self.target.cell.plain_lists_because(reason)).is_none()
             }
@@ -99,20 +108,11 @@ impl StreamingList<'_> {
                 }
                 // The failure passes by itself: try again after a backoff.
                 StreamError::Request(source) if source.is_passing() => {
-                    self.backoff
-                        .wait_after(
-                            &ReflectorError::List { resource: self.target.resource(), source },
-                            self.target,
-                        )
-                        .await;
+                    self.backoff.wait_after(&self.target.failed("list", source), self.target).await;
                 }
                 StreamError::Unfinished if unfinished < UNFINISHED_ALLOWED => {
-                    self.backoff
-                        .wait_after(
-                            &ReflectorError::UnfinishedList { resource: self.target.resource() },
-                            self.target,
-                        )
-                        .await;
+                    let error = ReflectorError::UnfinishedList(self.target.resource());
+                    self.backoff.wait_after(&error, self.target).await;
                 }
                 error => {
                     self.give_up_streaming(&error);
@@ -139,7 +139,7 @@ impl StreamingList<'_> {
         }
         tracing::warn!(resource = %self.target.resource(), reason, "falling back to a plain list");
         if self.mode == WatchListMode::Auto {
-            let api_root = self.target.list_watch.collection.gvr.api_root();
+            let api_root = self.target.list_watch.collection.informer.gvr.api_root();
             self.target.list_watch.transport.watch_list_support.lacks(api_root, reason.clone());
         }
         self.target.cell.plain_lists_because(reason);
@@ -157,23 +157,22 @@ impl StreamingList<'_> {
             let event = match self.target.decoder.event(&frame) {
                 Ok(event) => event,
                 Err(EventError::Object { deleted, source }) => {
-                    self.refuse_initial(&mut store, &mut watch.tally, deleted, source);
+                    self.refuse_initial(&mut store, &mut watch, deleted, source);
                     continue;
                 }
                 // The connection broke in the middle of this frame.
-                Err(_) if watch.stream.has_ended() => return Err(ended(&watch.tally)),
-                Err(EventError::NotJson(error)) => return Err(self.stream_error(Problem::NotJson(error))),
-                Err(unknown) => return Err(self.stream_error(Problem::Unexpected(unknown.to_string()))),
+                Err(_) if watch.stream.has_ended() => return Err(ended(&watch)),
+                Err(EventError::Frame(problem)) => return Err(self.stream_error(problem)),
             };
             self.target.decoder.train().await;
-            watch.tally.accepted += 1;
+            watch.accepted += 1;
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => store.set(object),
                 WatchEvent::Deleted(object) => store.remove(&object.key()),
                 WatchEvent::Bookmark(_) => {}
                 WatchEvent::Error(status) => return Err(self.target.status_error(status).into()),
                 WatchEvent::InitialEventsEnd(version) => {
-                    watch.tally.synthetic = false;
+                    watch.synthetic = false;
                     return Ok((store.into_list(version), watch));
                 }
             }
@@ -182,20 +181,19 @@ impl StreamingList<'_> {
 
     /// Returns the next frame. Gives up after a bounded time, and warns while no event arrives.
     async fn next_frame(&self, watch: &mut OpenWatch) -> Result<Bytes, StreamError> {
-        let events = u32::try_from(watch.tally.accepted).unwrap_or(u32::MAX);
+        let events = u32::try_from(watch.accepted).unwrap_or(u32::MAX);
         let patience = PATIENCE.saturating_add(PATIENCE_PER_EVENT.saturating_mul(events));
-        let deadline = watch.deadline.min(watch.tally.opened + patience);
+        let deadline = watch.deadline.min(watch.opened + patience);
         loop {
             let next = watch.stream.next(WARN_AFTER, deadline).await;
-            let next = next.map_err(|too_long| self.stream_error(Problem::TooLong(too_long.0)))?;
-            match next {
-                Next::Ended => return Err(ended(&watch.tally)),
+            match next.map_err(|problem| self.stream_error(problem))? {
+                Next::Ended => return Err(ended(watch)),
                 _ if Instant::now() >= deadline => return Err(StreamError::Overdue(patience)),
                 Next::Frame(frame) => return Ok(frame),
                 Next::Silent => {
                     let reason = format!(
                         "the streaming list has not ended: {} so far, and none for {} s",
-                        counted(watch.tally.accepted, "event"),
+                        counted(watch.accepted, "event"),
                         WARN_AFTER.as_secs()
                     );
                     tracing::warn!(resource = %self.target.resource(), reason, "streaming list not complete yet");
@@ -209,7 +207,7 @@ impl StreamingList<'_> {
     fn refuse_initial(
         &self,
         store: &mut TemporaryStore,
-        tally: &mut Tally,
+        watch: &mut OpenWatch,
         deleted: bool,
         undecodable: Undecodable,
     ) {
@@ -217,7 +215,7 @@ impl StreamingList<'_> {
             self.target.refuse(undecodable);
             return;
         };
-        tally.accepted += 1;
+        watch.accepted += 1;
         if deleted {
             store.remove(key);
         } else {
@@ -230,7 +228,43 @@ impl StreamingList<'_> {
     }
 }
 
+// === impl TemporaryStore ===
+
+impl TemporaryStore {
+    /// Stores an object. As in the store, ADDED and MODIFIED have the same effect (C-3).
+    fn set(&mut self, object: Arc<Object>) {
+        if !self.undecodable.is_empty() {
+            self.undecodable.remove(&object.key());
+        }
+        self.objects.insert(object);
+    }
+
+    fn remove(&mut self, key: &ObjectKey) {
+        self.undecodable.remove(key);
+        self.objects.remove(&key.namespace, &key.name);
+    }
+
+    /// Records that the object's latest state did not decode. An earlier state that decoded stays (D-2).
+    fn refuse(&mut self, key: ObjectKey, undecodable: Undecodable) {
+        self.undecodable.insert(key, undecodable);
+    }
+
+    /// Returns the finished list, in the order of a plain list.
+    fn into_list(self, resource_version: String) -> ListPage {
+        let mut objects: Vec<Arc<Object>> = self.objects.iter().cloned().collect();
+        objects.sort_unstable_by(|one, other| {
+            (one.namespace(), one.name()).cmp(&(other.namespace(), other.name()))
+        });
+        ListPage {
+            resource_version,
+            continue_token: String::new(),
+            objects,
+            undecodable: self.undecodable.into_values().collect(),
+        }
+    }
+}
+
 /// The error of a streaming list that ended without its mark.
-fn ended(tally: &Tally) -> StreamError {
-    if tally.is_very_short() { StreamError::VeryShort } else { StreamError::Unfinished }
+fn ended(watch: &OpenWatch) -> StreamError {
+    if watch.is_very_short() { StreamError::VeryShort } else { StreamError::Unfinished }
 }

@@ -1,16 +1,15 @@
-//! The collection that a reflector follows, and where it reports.
+//! The collection that a reflector follows, where it reports, and why a run of it ends.
 
 use std::{sync::Arc, time::Duration};
 
 use informer_types::{ObjectKey, Source, Tracer};
 
-use super::error::ReflectorError;
 use crate::{
-    FactoryConfig,
+    ErrorClass, FactoryConfig,
     api_status::ApiStatus,
     decode::{Decoder, Undecodable},
-    delta::Scope,
-    delta_queue::DeltaSender,
+    delta_queue::{DeltaSender, Scope},
+    discovery::DiscoveryError,
     error::{Problem, RequestError},
     list_watch::ListWatch,
     status::ReflectorCell,
@@ -35,6 +34,30 @@ pub(crate) struct Target {
     pub(super) idle_watch_timeout: Duration,
 }
 
+/// Why a run of the reflector ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReflectorError {
+    /// The list failed, or the watch was not opened or ended with an error after which it cannot be resumed.
+    #[error("cannot {verb} {resource}")]
+    Request { verb: &'static str, resource: String, source: RequestError },
+    /// The watch ended within a second and without an event.
+    #[error(
+        "the watch of {0} ended within a second and without an event; a proxy that cuts off long answers may be the cause"
+    )]
+    VeryShortWatch(String),
+    /// The streaming list ended before its end mark.
+    #[error("the streaming list of {0} ended before the server marked its end")]
+    UnfinishedList(String),
+    /// The streaming list and a plain list of the same resource version differ.
+    #[error(
+        "the streaming list of {resource} and a plain one, both at {resource_version}, differ: {difference}"
+    )]
+    Inconsistent { resource: String, resource_version: String, difference: String },
+    /// The resource cannot be watched.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+}
+
 // === impl Target ===
 
 impl Target {
@@ -47,7 +70,7 @@ impl Target {
         config: &FactoryConfig,
     ) -> Self {
         Self {
-            source: Source::new(list_watch.collection.gvr.clone()),
+            source: Source::new(list_watch.collection.informer.gvr.clone()),
             tracer: config.tracer.clone(),
             list_watch,
             decoder,
@@ -89,8 +112,31 @@ impl Target {
         self.list_watch.watch_error(Problem::of_status(status))
     }
 
-    /// The end of a run because the watch failed.
-    pub(super) fn watch_failed(&self, source: RequestError) -> ReflectorError {
-        ReflectorError::Watch { resource: self.resource(), source }
+    /// The end of a run because a request failed.
+    pub(super) fn failed(&self, verb: &'static str, source: RequestError) -> ReflectorError {
+        ReflectorError::Request { verb, resource: self.resource(), source }
+    }
+}
+
+// === impl ReflectorError ===
+
+impl ReflectorError {
+    pub(crate) fn class(&self) -> ErrorClass {
+        match self {
+            Self::Request { source, .. } => source.class(),
+            Self::VeryShortWatch(_) => ErrorClass::VeryShortWatch,
+            Self::UnfinishedList(_) => ErrorClass::UnfinishedList,
+            Self::Inconsistent { .. } => ErrorClass::Inconsistent,
+            Self::Discovery(source) => source.class(),
+        }
+    }
+
+    /// The pause that the server asked for.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Request { source, .. } => source.retry_after(),
+            Self::Discovery(source) => source.retry_after(),
+            Self::VeryShortWatch(_) | Self::UnfinishedList(_) | Self::Inconsistent { .. } => None,
+        }
     }
 }

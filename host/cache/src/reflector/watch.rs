@@ -6,11 +6,15 @@ use bytes::Bytes;
 use informer_types::{Object, Step, WatchVerb};
 use tokio::time::Instant;
 
-use super::{error::ReflectorError, internal_error::InternalErrorWindow, state::ListState, target::Target};
+use super::{
+    backoff::InternalErrorWindow,
+    state::ListState,
+    target::{ReflectorError, Target},
+};
 use crate::{
     api_status::ApiStatus,
     decode::{EventError, Undecodable, WatchEvent},
-    delta::{Delta, DeltaKind},
+    delta_queue::{Delta, DeltaKind},
     error::{Problem, RequestError},
     error_class::ErrorClass,
     request::WatchOptions,
@@ -41,21 +45,16 @@ pub(super) enum WatchEnd {
     Over(ReflectorError),
 }
 
-/// A watch that the server has accepted.
+/// A watch that the server has accepted, and what has happened on it.
 pub(super) struct OpenWatch {
     pub(super) stream: WatchStream,
     /// The time by which the server must have ended the watch.
     pub(super) deadline: Instant,
-    pub(super) tally: Tally,
-}
-
-/// What has happened on one watch.
-pub(super) struct Tally {
     pub(super) opened: Instant,
     /// The number of accepted events, including bookmarks.
     pub(super) accepted: u64,
     /// The number of accepted events that were objects.
-    pub(super) objects: u64,
+    objects: u64,
     /// True while a watch that started without a resource version has sent only ADDED. These events may be a snapshot
     /// in any order, so their versions are not recorded.
     pub(super) synthetic: bool,
@@ -66,7 +65,7 @@ pub(super) struct Follower<'a> {
     target: &'a Target,
     state: &'a mut ListState,
     internal_errors: &'a mut InternalErrorWindow,
-    tally: Tally,
+    watch: OpenWatch,
     /// Deltas that arrived together and were not pushed yet.
     burst: Vec<Delta>,
 }
@@ -86,8 +85,12 @@ impl OpenWatch {
         let stream = target.list_watch.watch(options, patience).await?;
         let opened = Instant::now();
         let synthetic = matches!(resource_version, "" | "0");
-        let tally = Tally { opened, accepted: 0, objects: 0, synthetic };
-        Ok(Self { stream, deadline: opened + timeout + GRACE, tally })
+        Ok(Self { stream, deadline: opened + timeout + GRACE, opened, accepted: 0, objects: 0, synthetic })
+    }
+
+    /// Returns true for a watch that ended within a second and without an event.
+    pub(super) fn is_very_short(&self) -> bool {
+        self.accepted == 0 && self.opened.elapsed() < VERY_SHORT
     }
 }
 
@@ -101,26 +104,26 @@ impl<'a> Follower<'a> {
         state: &'a mut ListState,
         internal_errors: &'a mut InternalErrorWindow,
     ) -> WatchEnd {
-        let OpenWatch { mut stream, deadline, tally } = watch;
-        let mut follower = Self { target, state, internal_errors, tally, burst: Vec::new() };
-        let end = follower.follow(&mut stream, deadline).await;
-        if matches!(end, WatchEnd::Resume) && follower.tally.objects == 0 {
-            tokio::time::sleep_until(follower.tally.opened + REOPEN_SPACING).await;
+        let mut follower = Self { target, state, internal_errors, watch, burst: Vec::new() };
+        let end = follower.follow().await;
+        if matches!(end, WatchEnd::Resume) && follower.watch.objects == 0 {
+            tokio::time::sleep_until(follower.watch.opened + REOPEN_SPACING).await;
         }
         end
     }
 
-    async fn follow(&mut self, stream: &mut WatchStream, deadline: Instant) -> WatchEnd {
+    async fn follow(&mut self) -> WatchEnd {
         loop {
-            let end = match stream.next(self.target.idle_watch_timeout, deadline).await {
-                Ok(Next::Frame(frame)) => self.burst(frame, stream).await,
+            let OpenWatch { stream, deadline, .. } = &mut self.watch;
+            let end = match stream.next(self.target.idle_watch_timeout, *deadline).await {
+                Ok(Next::Frame(frame)) => self.burst(frame).await,
                 Ok(Next::Ended) => Some(self.ended()),
                 Ok(Next::Silent) => {
                     tracing::info!(resource = %self.target.resource(), "watch is silent, resuming on a new connection");
                     self.target.cell.watch_silent();
                     Some(WatchEnd::Resume)
                 }
-                Err(too_long) => Some(self.over(Problem::TooLong(too_long.0))),
+                Err(problem) => Some(self.over(problem)),
             };
             if let Some(end) = end {
                 return end;
@@ -129,13 +132,13 @@ impl<'a> Follower<'a> {
     }
 
     /// Handles a frame and the frames that arrived with it, and wakes the controller once for all of them.
-    async fn burst(&mut self, first: Bytes, stream: &mut WatchStream) -> Option<WatchEnd> {
-        let mut end = self.frame(&first, stream);
+    async fn burst(&mut self, first: Bytes) -> Option<WatchEnd> {
+        let mut end = self.frame(&first);
         let mut yielded = false;
         while end.is_none() && self.burst.len() < MAX_BURST {
-            match stream.ready().await {
+            match self.watch.stream.ready().await {
                 Ok(Some(frame)) => {
-                    end = self.frame(&frame, stream);
+                    end = self.frame(&frame);
                     yielded = false;
                 }
                 Ok(None) if yielded => break,
@@ -144,7 +147,7 @@ impl<'a> Follower<'a> {
                     tokio::task::yield_now().await;
                     yielded = true;
                 }
-                Err(too_long) => end = Some(self.over(Problem::TooLong(too_long.0))),
+                Err(problem) => end = Some(self.over(problem)),
             }
         }
         // Events that came before the end of the watch are applied, however it ended.
@@ -153,7 +156,7 @@ impl<'a> Follower<'a> {
         end
     }
 
-    fn frame(&mut self, frame: &[u8], stream: &WatchStream) -> Option<WatchEnd> {
+    fn frame(&mut self, frame: &[u8]) -> Option<WatchEnd> {
         match self.target.decoder.event(frame) {
             Ok(event) => self.accept(event),
             Err(EventError::Object { deleted, source }) => {
@@ -161,16 +164,15 @@ impl<'a> Follower<'a> {
                 None
             }
             // The connection broke in the middle of this frame.
-            Err(_) if stream.has_ended() => Some(self.ended()),
-            Err(EventError::NotJson(error)) => Some(self.over(Problem::NotJson(error))),
-            Err(unknown) => Some(self.over(Problem::Unexpected(unknown.to_string()))),
+            Err(_) if self.watch.stream.has_ended() => Some(self.ended()),
+            Err(EventError::Frame(problem)) => Some(self.over(problem)),
         }
     }
 
     /// A watch that ended normally is resumed, unless it was very short.
     fn ended(&self) -> WatchEnd {
-        if self.tally.is_very_short() {
-            return WatchEnd::Over(ReflectorError::VeryShortWatch { resource: self.target.resource() });
+        if self.watch.is_very_short() {
+            return WatchEnd::Over(ReflectorError::VeryShortWatch(self.target.resource()));
         }
         WatchEnd::Resume
     }
@@ -181,8 +183,8 @@ impl<'a> Follower<'a> {
         match event {
             WatchEvent::Error(status) => return Some(self.error_event(status)),
             WatchEvent::Bookmark(version) | WatchEvent::InitialEventsEnd(version) => {
-                self.tally.accepted += 1;
-                self.tally.synthetic = false;
+                self.watch.accepted += 1;
+                self.watch.synthetic = false;
                 self.target.cell.bookmark(&version);
                 self.state.observe(&version);
                 self.burst.push(Delta::now(DeltaKind::Bookmark(scope, version)));
@@ -191,11 +193,11 @@ impl<'a> Follower<'a> {
                 self.object(object, WatchVerb::Added, |it| DeltaKind::Added(scope, it));
             }
             WatchEvent::Modified(object) => {
-                self.tally.synthetic = false;
+                self.watch.synthetic = false;
                 self.object(object, WatchVerb::Modified, |it| DeltaKind::Updated(scope, it));
             }
             WatchEvent::Deleted(object) => {
-                self.tally.synthetic = false;
+                self.watch.synthetic = false;
                 self.object(object, WatchVerb::Deleted, |it| DeltaKind::Deleted(scope, it));
             }
         }
@@ -207,9 +209,9 @@ impl<'a> Follower<'a> {
         self.target.tracer.note(&self.target.source, || {
             (object.key(), Step::Seen { event: verb, version: object.resource_version().into() })
         });
-        self.tally.accepted += 1;
-        self.tally.objects += 1;
-        if self.tally.synthetic {
+        self.watch.accepted += 1;
+        self.watch.objects += 1;
+        if self.watch.synthetic {
             self.target.cell.event("");
         } else {
             self.target.cell.event(object.resource_version());
@@ -231,9 +233,9 @@ impl<'a> Follower<'a> {
             self.target.cell.release(|| key.clone());
             self.burst.push(Delta::now(DeltaKind::DeletedKey(self.target.scope, key)));
         }
-        self.tally.accepted += 1;
-        self.tally.objects += 1;
-        if !version.is_empty() && !self.tally.synthetic {
+        self.watch.accepted += 1;
+        self.watch.objects += 1;
+        if !version.is_empty() && !self.watch.synthetic {
             self.target.cell.event(&version);
             self.state.observe(&version);
             // A caller that waits for this version would wait forever for its object (I-11).
@@ -249,21 +251,12 @@ impl<'a> Follower<'a> {
             tracing::debug!(resource = %self.target.resource(), error = %source, "reopening the watch");
             return WatchEnd::Resume;
         }
-        let error = self.target.watch_failed(source);
+        let error = self.target.failed("watch", source);
         if throttled { WatchEnd::ResumeLater(error) } else { WatchEnd::Over(error) }
     }
 
     fn over(&self, problem: Problem) -> WatchEnd {
-        WatchEnd::Over(self.target.watch_failed(self.target.list_watch.watch_error(problem)))
-    }
-}
-
-// === impl Tally ===
-
-impl Tally {
-    /// Returns true for a watch that ended within a second and without an event.
-    pub(super) fn is_very_short(&self) -> bool {
-        self.accepted == 0 && self.opened.elapsed() < VERY_SHORT
+        WatchEnd::Over(self.target.failed("watch", self.target.list_watch.watch_error(problem)))
     }
 }
 

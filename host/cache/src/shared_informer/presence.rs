@@ -9,12 +9,12 @@ use std::time::Duration;
 use futures::future::select_all;
 use tokio::time::sleep;
 
-use super::inner::Inner;
+use super::Inner;
 use crate::{
-    DiscoveryError, FactoryConfig, Phase, ReflectorError,
-    discovery::{Resource, discover},
+    FactoryConfig, Phase,
+    discovery::{DiscoveryError, Resource, discover},
     error::chain,
-    reflector::FailureBackoff,
+    reflector::{FailureBackoff, ReflectorError},
     transport::Transport,
 };
 

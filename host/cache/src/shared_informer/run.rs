@@ -6,17 +6,17 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use informer_types::{Cause, Step};
+use informer_types::Cause;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    inner::Inner,
+    Inner,
     presence::{self, Change},
 };
 use crate::{
     ErrorClass, FactoryConfig, Phase,
-    controller::Controller,
+    controller::{Controller, distribute_removed},
     decode::Decoder,
     delta_queue::delta_queue,
     discovery::Resource,
@@ -124,27 +124,21 @@ fn spawn(
 ) -> JoinSet<()> {
     let (sender, receiver) = delta_queue(config.delta_queue_capacity);
     let mut tasks = JoinSet::new();
-    let synced = inner.synced.clone();
     *inner.queue.lock() = Some(sender.gauge());
     let controller = Controller::new(
         receiver,
         Arc::clone(&inner.indexer),
         Arc::clone(&inner.processor),
         &inner.cells,
-        synced,
+        inner.synced.clone(),
     );
     tasks.spawn(controller.run());
     let timer = resync::run(Arc::clone(&inner.processor), sender.clone(), inner.synced.subscribe());
     tasks.spawn(until(halt.clone(), timer));
     let decoder = Arc::new(Decoder::new(&resource.kind, &inner.config, config.max_object_bytes));
     for (scope, cell) in inner.cells.iter().enumerate() {
-        let collection = Collection {
-            gvr: inner.key.gvr.clone(),
-            namespace: cell.namespace().map(str::to_owned),
-            labels: inner.key.labels.clone(),
-            fields: inner.key.fields.clone(),
-            metadata_only: inner.key.metadata_only,
-        };
+        let namespace = cell.namespace().map(str::to_owned);
+        let collection = Collection { informer: inner.key.clone(), namespace };
         let list_watch = ListWatch { transport: transport.clone(), collection };
         let target =
             Target::new(list_watch, Arc::clone(&decoder), sender.clone(), scope, Arc::clone(cell), config);
@@ -180,14 +174,8 @@ impl Inner {
     fn vanish(&self) {
         let observed = tokio::time::Instant::now().into_std();
         let mut listeners = self.processor.lock();
-        for object in self.indexer.replace(None, Vec::new(), &[]).deleted {
-            listeners.note(|| {
-                let last = Some(object.resource_version().into());
-                (object.key(), Step::Removed { cause: Cause::Relist, last })
-            });
-            let change = informer_types::Change::Deleted { object, final_state_known: false };
-            listeners.distribute(&change, Cause::Relist, observed);
-        }
+        let removed = self.indexer.replace(None, Vec::new(), &[]).deleted;
+        distribute_removed(removed, Cause::Relist, observed, &mut listeners);
     }
 
     /// Frees the cache after the last subscription. Listers that still exist find it empty.

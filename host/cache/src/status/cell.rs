@@ -1,7 +1,5 @@
 //! The state that a reflector and the controller report.
 
-mod state;
-
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
@@ -11,10 +9,11 @@ use informer_types::ObjectKey;
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
-use state::State;
-
-use super::{Phase, ReflectorStatus};
+use super::{LastError, Phase, ReflectorStatus};
 use crate::ErrorClass;
+
+/// After this time an open watch counts as recovered, even without an event.
+const RECOVERED_AFTER: Duration = Duration::from_secs(1);
 
 /// The maximum number of quarantined objects that are listed. All of them are counted.
 const MAX_LISTED: usize = 1_000;
@@ -31,13 +30,42 @@ pub(crate) struct ReflectorCell {
     applied: Notify,
 }
 
+/// The state behind the cell's lock.
+struct State {
+    /// A snapshot replaces its durations.
+    status: ReflectorStatus,
+    /// The time when the phase began.
+    since: Instant,
+    failed_at: Option<Instant>,
+    /// The time of the first of the consecutive failures.
+    failing_since: Option<Instant>,
+    /// The time of the next attempt.
+    retry_at: Option<Instant>,
+    last_event: Option<Instant>,
+    /// The time since which the cache lacks a received change.
+    behind_since: Option<Instant>,
+    /// When the last applied change was received.
+    applied_observed: Option<std::time::Instant>,
+}
+
 // === impl ReflectorCell ===
 
 impl ReflectorCell {
     pub(crate) fn new(namespace: Option<String>) -> Self {
+        let status = ReflectorStatus { namespace: namespace.clone(), ..ReflectorStatus::default() };
+        let state = State {
+            status,
+            since: Instant::now(),
+            failed_at: None,
+            failing_since: None,
+            retry_at: None,
+            last_event: None,
+            behind_since: None,
+            applied_observed: None,
+        };
         Self {
             namespace,
-            state: Mutex::new(State::new()),
+            state: Mutex::new(state),
             has_quarantined: AtomicBool::new(false),
             doubt: Notify::new(),
             applied: Notify::new(),
@@ -54,7 +82,7 @@ impl ReflectorCell {
     }
 
     pub(crate) fn phase(&self) -> Phase {
-        self.state.lock().phase
+        self.state.lock().status.phase
     }
 
     /// The reflector waits for `delay` after a failure.
@@ -75,7 +103,7 @@ impl ReflectorCell {
     pub(crate) fn vanished(&self, reason: &str) {
         self.release_all();
         let mut state = self.state.lock();
-        state.counters.vanished += 1;
+        state.status.counters.vanished += 1;
         state.wait_for_resource(reason);
     }
 
@@ -86,13 +114,12 @@ impl ReflectorCell {
     }
 
     pub(crate) fn failed(&self, text: String, class: ErrorClass) {
-        let now = Instant::now();
         let mut state = self.state.lock();
         state.settle();
-        state.last_error = Some((text, class, now));
-        state.consecutive_failures = state.consecutive_failures.saturating_add(1);
+        let now = state.record(text, class);
+        state.status.consecutive_failures = state.status.consecutive_failures.saturating_add(1);
         state.failing_since.get_or_insert(now);
-        state.counters.failures += 1;
+        state.status.counters.failures += 1;
         drop(state);
         if class == ErrorClass::NotFound {
             self.doubt.notify_one();
@@ -101,15 +128,15 @@ impl ReflectorCell {
 
     pub(crate) fn listed(&self, resource_version: &str) {
         let mut state = self.state.lock();
-        state.counters.relists += u64::from(state.counters.lists > 0);
-        state.counters.lists += 1;
-        state.unsynced_because = None;
+        state.status.counters.relists += u64::from(state.status.counters.lists > 0);
+        state.status.counters.lists += 1;
+        state.status.unsynced_because = None;
         state.observe(resource_version);
     }
 
     /// Returns true once there was a list, by this reflector or by an earlier one of the same informer.
     pub(crate) fn has_listed(&self) -> bool {
-        self.state.lock().counters.lists > 0
+        self.state.lock().status.counters.lists > 0
     }
 
     /// A streaming list is complete, and its watch continues.
@@ -117,67 +144,67 @@ impl ReflectorCell {
         self.listed(resource_version);
         self.watch_opened();
         let mut state = self.state.lock();
-        state.counters.streaming_lists += 1;
-        state.plain_lists_because = None;
+        state.status.counters.streaming_lists += 1;
+        state.status.plain_lists_because = None;
     }
 
     /// A streaming list was equal to a plain list.
     pub(crate) fn consistent(&self) {
-        self.state.lock().counters.consistent_lists += 1;
+        self.state.lock().status.counters.consistent_lists += 1;
     }
 
     /// A plain list replaces a streaming list.
     pub(crate) fn fell_back(&self, reason: String) {
         let mut state = self.state.lock();
-        state.counters.streaming_fallbacks += 1;
-        state.unsynced_because = Some(reason);
+        state.status.counters.streaming_fallbacks += 1;
+        state.status.unsynced_because = Some(reason);
     }
 
     pub(crate) fn unsynced_because(&self, reason: String) {
-        self.state.lock().unsynced_because = Some(reason);
+        self.state.lock().status.unsynced_because = Some(reason);
     }
 
     pub(crate) fn plain_lists_because(&self, reason: String) {
-        self.state.lock().plain_lists_because = Some(reason);
+        self.state.lock().status.plain_lists_because = Some(reason);
     }
 
     pub(crate) fn watch_opened(&self) {
         let mut state = self.state.lock();
         state.enter(Phase::Watching);
-        state.counters.watches += 1;
+        state.status.counters.watches += 1;
     }
 
     pub(crate) fn watch_silent(&self) {
-        self.state.lock().counters.silent_watches += 1;
+        self.state.lock().status.counters.silent_watches += 1;
     }
 
     /// An object arrived on the watch. `resource_version` is empty if it must not be recorded.
     pub(crate) fn event(&self, resource_version: &str) {
         let mut state = self.state.lock();
-        state.counters.events += 1;
+        state.status.counters.events += 1;
         state.received();
         state.observe(resource_version);
     }
 
     pub(crate) fn bookmark(&self, resource_version: &str) {
         let mut state = self.state.lock();
-        state.counters.bookmarks += 1;
+        state.status.counters.bookmarks += 1;
         state.received();
         state.observe(resource_version);
     }
 
     pub(crate) fn skipped(&self) {
-        self.state.lock().counters.skipped += 1;
+        self.state.lock().status.counters.skipped += 1;
         self.doubt.notify_one();
     }
 
     /// The cache now has the change that was received at `observed`.
     pub(crate) fn applied(&self, resource_version: &str, observed: std::time::Instant) {
         let mut state = self.state.lock();
-        state.applied_version.clear();
-        state.applied_version.push_str(resource_version);
+        state.status.applied_version.clear();
+        state.status.applied_version.push_str(resource_version);
         state.applied_observed = Some(observed);
-        if state.applied_version == state.observed_version {
+        if state.status.applied_version == state.status.observed_version {
             state.behind_since = None;
         }
         drop(state);
@@ -192,7 +219,7 @@ impl ReflectorCell {
         loop {
             // Requested before the check, so that a change after the check is not missed.
             let moved = self.applied.notified();
-            let found = fits(&self.state.lock().applied_version);
+            let found = fits(&self.state.lock().status.applied_version);
             if let Some(found) = found {
                 return found;
             }
@@ -201,20 +228,20 @@ impl ReflectorCell {
     }
 
     pub(crate) fn applied_version(&self) -> String {
-        self.state.lock().applied_version.clone()
+        self.state.lock().status.applied_version.clone()
     }
 
     /// Records an object that did not decode (D-2). `key` is `None` if the key was unreadable. Returns true if the
     /// object was not in quarantine yet.
     pub(crate) fn quarantine(&self, key: Option<ObjectKey>, problem: String) -> bool {
         let mut state = self.state.lock();
-        state.counters.quarantined += 1;
+        state.status.counters.quarantined += 1;
         let Some(key) = key else {
             return true;
         };
-        let known = state.quarantined.contains_key(&key);
-        if known || state.quarantined.len() < MAX_LISTED {
-            state.quarantined.insert(key, problem);
+        let known = state.status.quarantined.contains_key(&key);
+        if known || state.status.quarantined.len() < MAX_LISTED {
+            state.status.quarantined.insert(key, problem);
             self.has_quarantined.store(true, Ordering::Relaxed);
         }
         !known
@@ -224,21 +251,89 @@ impl ReflectorCell {
     pub(crate) fn release(&self, key: impl FnOnce() -> ObjectKey) {
         if self.has_quarantined.load(Ordering::Relaxed) {
             let mut state = self.state.lock();
-            state.quarantined.remove(&key());
-            self.has_quarantined.store(!state.quarantined.is_empty(), Ordering::Relaxed);
+            state.status.quarantined.remove(&key());
+            self.has_quarantined.store(!state.status.quarantined.is_empty(), Ordering::Relaxed);
         }
     }
 
     /// Empties the quarantine before a list, which reports all objects that do not decode.
     pub(crate) fn release_all(&self) {
-        self.state.lock().quarantined.clear();
+        self.state.lock().status.quarantined.clear();
         self.has_quarantined.store(false, Ordering::Relaxed);
     }
 
     pub(crate) fn snapshot(&self) -> ReflectorStatus {
         let mut state = self.state.lock();
         state.settle();
-        state.status(self.namespace.clone())
+        let mut status = state.status.clone();
+        status.phase_age = state.since.elapsed();
+        if let (Some(error), Some(at)) = (&mut status.last_error, state.failed_at) {
+            error.age = at.elapsed();
+        }
+        status.failing_for = state.failing_since.map(|at| at.elapsed());
+        status.retry_in = state.retry_at.map(|at| at.saturating_duration_since(Instant::now()));
+        status.lag = state.lag();
+        status.last_event_age = state.last_event.map(|at| at.elapsed());
+        status
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn enter(&mut self, phase: Phase) {
+        (self.status.phase, self.since) = (phase, Instant::now());
+        self.retry_at = None;
+    }
+
+    fn wait_for_resource(&mut self, reason: &str) {
+        if self.status.phase != Phase::WaitingForResource {
+            self.enter(Phase::WaitingForResource);
+        }
+        self.recovered();
+        self.record(reason.to_owned(), ErrorClass::UnknownResource);
+    }
+
+    fn record(&mut self, text: String, class: ErrorClass) -> Instant {
+        self.status.last_error = Some(LastError { text, class, age: Duration::ZERO });
+        *self.failed_at.insert(Instant::now())
+    }
+
+    /// Two upper bounds of the lag, of which the smaller is used: the time since the cache first lacked a received
+    /// change, and the age of the last applied change.
+    fn lag(&self) -> Duration {
+        let Some(behind) = self.behind_since.map(|since| since.elapsed()) else {
+            return Duration::ZERO;
+        };
+        let now = Instant::now().into_std();
+        behind.min(self.applied_observed.map_or(Duration::MAX, |at| now.saturating_duration_since(at)))
+    }
+
+    fn recovered(&mut self) {
+        self.status.consecutive_failures = 0;
+        self.failing_since = None;
+    }
+
+    fn observe(&mut self, resource_version: &str) {
+        if !resource_version.is_empty() {
+            self.status.observed_version.clear();
+            self.status.observed_version.push_str(resource_version);
+            if self.status.applied_version != resource_version {
+                self.behind_since.get_or_insert_with(Instant::now);
+            }
+        }
+    }
+
+    fn received(&mut self) {
+        self.last_event = Some(Instant::now());
+        self.recovered();
+    }
+
+    /// Resets the failures once a watch has been open for long enough.
+    fn settle(&mut self) {
+        if self.status.phase == Phase::Watching && self.since.elapsed() >= RECOVERED_AFTER {
+            self.recovered();
+        }
     }
 }
 

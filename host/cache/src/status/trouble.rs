@@ -2,7 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use super::{InformerStatus, Phase, ReflectorStatus, remedy::remedy, text::Lasting};
+use informer_types::millis;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{InformerStatus, Phase, ReflectorStatus, remedy::remedy};
 use crate::ErrorClass;
 
 /// An answer that takes longer than this is reported.
@@ -13,23 +16,30 @@ const BEHIND: Duration = Duration::from_secs(2);
 
 /// A current trouble of an informer, described for an operator: what is wrong, for how long, how often, when it is
 /// tried again, and what would help.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Trouble {
     /// The affected namespace. `None` means all namespaces or the informer itself.
     pub namespace: Option<String>,
     /// What is wrong.
     pub what: String,
     /// The class of the failure. `None` if the trouble is not a failure.
+    #[serde(serialize_with = "word", skip_deserializing)]
     pub class: Option<ErrorClass>,
     /// How long it has lasted.
+    #[serde(rename = "lasting-ms", with = "millis")]
     pub lasting: Duration,
     /// The number of failures in a row; 0 if the trouble is not a failure.
     pub failures: u32,
     /// The time until the next attempt.
+    #[serde(rename = "retry-in-ms", with = "millis")]
     pub retry_in: Option<Duration>,
     /// The remedy.
     pub remedy: Option<String>,
 }
+
+/// A duration in words: `3 s`, `4 min 10 s`, `2 h 5 min`, `3 d 1 h`.
+struct Lasting(Duration);
 
 // === impl InformerStatus ===
 
@@ -137,12 +147,16 @@ fn first_list(status: &InformerStatus, reflector: &ReflectorStatus) -> String {
     }
 }
 
+fn word<S: Serializer>(class: &Option<ErrorClass>, to: S) -> Result<S::Ok, S::Error> {
+    class.map(ErrorClass::as_str).serialize(to)
+}
+
 // === impl Trouble ===
 
 impl Trouble {
     /// A trouble that is not a failure.
     fn new(namespace: Option<String>, what: String, lasting: Duration) -> Self {
-        Self { namespace, what, class: None, lasting, failures: 0, retry_in: None, remedy: None }
+        Self { namespace, what, lasting, ..Self::default() }
     }
 }
 
@@ -164,6 +178,41 @@ impl fmt::Display for Trouble {
         match &self.remedy {
             Some(remedy) => write!(f, "; what helps: {remedy}"),
             None => Ok(()),
+        }
+    }
+}
+
+// === impl Lasting ===
+
+impl fmt::Display for Lasting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Less than a second is shown as a second: "0 s" would mean no time at all.
+        let seconds = (self.0.as_millis().div_ceil(1_000)).max(1);
+        let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+        match (days, hours, minutes) {
+            (0, 0, 0) => write!(f, "{seconds} s"),
+            (0, 0, _) => write!(f, "{minutes} min {} s", seconds % 60),
+            (0, ..) => write!(f, "{hours} h {} min", minutes % 60),
+            _ => write!(f, "{days} d {} h", hours % 24),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_shown_in_the_two_largest_units() {
+        for (millis, text) in [
+            (0, "1 s"),
+            (400, "1 s"),
+            (59_900, "1 min 0 s"),
+            (250_000, "4 min 10 s"),
+            (7_500_000, "2 h 5 min"),
+            (262_800_000, "3 d 1 h"),
+        ] {
+            assert_eq!(Lasting(Duration::from_millis(millis)).to_string(), text);
         }
     }
 }

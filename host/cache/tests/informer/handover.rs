@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use informer_cache::{InformerFactory, SharedInformer, WatchConfig};
+use informer_cache::{InformerFactory, ListenerStatus, SharedInformer, WatchConfig};
 use informer_types::{Change, Object, ObjectKey};
 
 use crate::{
@@ -45,7 +45,8 @@ async fn a_new_sink_of_a_listener_receives_the_difference_first() {
 
     receives(&other, &["add shop/b@2 replay", "update shop/a@1->11 live"]).await;
     assert!(world.received().is_empty(), "the old sink receives nothing any more: {:?}", world.received());
-    assert_eq!(world.informer.status().listeners, [("other".to_owned(), true)], "it is the same listener");
+    let status = ListenerStatus { name: "other".to_owned(), synced: true };
+    assert_eq!(world.informer.status().listeners, [status], "it is the same listener");
     assert_eq!((world.script.lists().len(), world.script.watches().len()), (1, 1));
 }
 

@@ -73,15 +73,15 @@ async fn waiting_for_sync_reports_for_each_started_informer_whether_it_has_synce
 
 /// Scenario 106: a wait that was cancelled names the informers that have not synced (F-4).
 #[tokio::test(start_paused = true)]
-async fn the_error_of_a_wait_names_the_unsynced_informers_and_the_reasons() {
+async fn after_a_cancelled_wait_the_status_of_an_unsynced_informer_names_the_reason() {
     let script = Script::new();
     let cancel = CancellationToken::new();
     script.path("/api/v1/pods", Answer::list("10", &[]));
     let factory = InformerFactory::new(script.client(), config());
-    assert_eq!(factory.cache_sync(&cancel).await, Ok(()));
-    factory.informer(pods());
+    assert!(factory.wait_for_cache_sync(&cancel).await.is_empty());
+    let synced = factory.informer(pods());
     factory.start();
-    assert_eq!(factory.cache_sync(&cancel).await, Ok(()));
+    assert_eq!(factory.wait_for_cache_sync(&cancel).await, [(synced.key().clone(), true)].into());
 
     let missing = factory.informer(WatchConfig::new(Gvr::new("apps", "v1", "daemonsets")));
     factory.start();
@@ -90,14 +90,12 @@ async fn the_error_of_a_wait_names_the_unsynced_informers_and_the_reasons() {
         tokio::time::sleep(Duration::from_secs(30)).await;
         late.cancel();
     });
-    let error = factory.cache_sync(&cancel).await.unwrap_err();
+    let result = factory.wait_for_cache_sync(&cancel).await;
 
-    assert_eq!(error.unsynced.keys().collect::<Vec<_>>(), [missing.key()]);
-    let text = error.to_string();
+    assert_eq!(result, [(synced.key().clone(), true), (missing.key().clone(), false)].into());
+    let text = missing.status().to_string();
     assert!(
-        text.starts_with(
-            "not synced: apps/v1/daemonsets: waiting-for-resource, not synced, 0 objects; waiting for"
-        ),
+        text.starts_with("apps/v1/daemonsets: waiting-for-resource, not synced, 0 objects; waiting for"),
         "{text}"
     );
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use informer_cache::{InformerFactory, ListQuery, SharedInformer, WatchConfig};
+use informer_cache::{InformerFactory, ListQuery, ListenerStatus, SharedInformer, WatchConfig};
 use informer_types::{LabelSelector, Notification, NotificationSink};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -46,7 +46,8 @@ async fn a_listener_has_synced_once_all_initial_notifications_are_settled() {
 
     assert!(world.informer.wait_synced().await);
     assert!(!world.registration.has_synced());
-    assert_eq!(world.informer.status().listeners, [("recorder".to_owned(), false)]);
+    let status = ListenerStatus { name: "recorder".to_owned(), synced: false };
+    assert_eq!(world.informer.status().listeners, [status]);
     world.recorder.acknowledge();
     assert!(world.registration.has_synced());
 

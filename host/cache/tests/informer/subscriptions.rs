@@ -72,7 +72,7 @@ async fn the_last_release_closes_the_watch_and_frees_the_cache() {
     let (first, received_first) = subscribe(&factory);
     let (second, _) = subscribe(&factory);
     first.informer().wait_synced().await;
-    let lister = first.lister();
+    let lister = first.informer().lister();
     let informer = first.informer().clone();
 
     second.release().await;
@@ -91,7 +91,7 @@ async fn the_last_release_closes_the_watch_and_frees_the_cache() {
     let (third, received_anew) = subscribe(&factory);
     received(&received_anew, &["add shop/b@1 initial"]).await;
     assert_eq!(received_first.received(), ["add shop/a@1 initial"]);
-    assert_eq!((third.lister().len(), lister.len()), (1, 0));
+    assert_eq!((third.informer().lister().len(), lister.len()), (1, 0));
     assert_eq!(script.lists()[1].get("resourceVersion"), "0");
 }
 
@@ -148,7 +148,7 @@ async fn a_subscription_made_while_the_old_informer_ends_gets_a_new_one() {
     let (new, received_first) = subscribe(&factory);
 
     received(&received_first, &["add shop/b@1 initial"]).await;
-    assert_eq!((old_informer.lister().len(), new.lister().len()), (0, 1));
+    assert_eq!((old_informer.lister().len(), new.informer().lister().len()), (0, 1));
     assert_eq!(factory.informers().len(), 1);
 }
 
@@ -175,7 +175,7 @@ async fn after_a_shutdown_subscribing_fails_and_the_cache_stays_readable() {
     listing(&script, "10", "a");
     let factory = factory(&script);
     let (subscription, _) = subscribe(&factory);
-    let lister = subscription.lister();
+    let lister = subscription.informer().lister();
     subscription.informer().wait_synced().await;
 
     factory.shutdown().await;

@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-use super::{entry::Entry, path, set::FieldSet};
+use super::{
+    entry::Entry,
+    path,
+    set::{self, FieldSet, Path},
+};
 use crate::status::{ApiError, Cause};
 
 /// The fields that an apply may not change without force.
@@ -13,15 +17,15 @@ pub(crate) struct Conflicts(Vec<Conflict>);
 struct Conflict {
     manager: String,
     api_version: String,
-    path: Vec<String>,
+    path: Path,
 }
 
 /// The fields of the configuration that other managers own with other values.
 pub(super) fn find(live: &Value, config: &Value, wanted: &FieldSet, others: &[Entry]) -> Conflicts {
     let mut conflicts = Vec::new();
-    for path in wanted.members() {
-        let differs = wanted.holds_leaf(&path) && path::get(live, &path) != path::get(config, &path);
-        for entry in others.iter().filter(|entry| differs && entry.set.holds(&path)) {
+    for path in wanted {
+        let differs = set::holds_leaf(wanted, path) && path::get(live, path) != path::get(config, path);
+        for entry in others.iter().filter(|entry| differs && set::holds(&entry.set, path)) {
             let (manager, api_version) = (entry.manager.clone(), entry.api_version.clone());
             conflicts.push(Conflict { manager, api_version, path: path.clone() });
         }

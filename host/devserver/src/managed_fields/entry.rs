@@ -1,8 +1,9 @@
 //! One entry of `metadata.managedFields`.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::set::FieldSet;
+use super::set::{self as fields, FieldSet};
 use crate::{
     object::{set, text_of, timestamp},
     patch::list_kind::Layout,
@@ -19,7 +20,7 @@ pub(crate) struct Writer<'a> {
 }
 
 /// The kind of write through which a manager owns fields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Operation {
     Apply,
     Update,
@@ -61,32 +62,24 @@ impl Entry {
     /// Returns `None` if the operation or the set of fields is missing.
     pub(super) fn from_json(json: &Value) -> Option<Self> {
         let text = |field: &str| text_of(json, field).to_owned();
-        let operation = match text_of(json, "operation") {
-            "Apply" => Operation::Apply,
-            "Update" => Operation::Update,
-            _ => return None,
-        };
         Some(Self {
             manager: text("manager"),
-            operation,
+            operation: Operation::deserialize(json.get("operation")?).ok()?,
             api_version: text("apiVersion"),
             subresource: text("subresource"),
             time: text("time"),
-            set: FieldSet::from_json(json.get("fieldsV1")?),
+            set: fields::from_json(json.get("fieldsV1")?),
         })
     }
 
     pub(super) fn to_json(&self) -> Value {
         let mut entry = json!({
             "manager": self.manager,
-            "operation": match self.operation {
-                Operation::Apply => "Apply",
-                Operation::Update => "Update",
-            },
+            "operation": self.operation,
             "apiVersion": self.api_version,
             "time": self.time,
             "fieldsType": "FieldsV1",
-            "fieldsV1": self.set.to_json(),
+            "fieldsV1": fields::to_json(&self.set),
         });
         if !self.subresource.is_empty() {
             set(&mut entry, "subresource", self.subresource.as_str());

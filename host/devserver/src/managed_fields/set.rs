@@ -1,160 +1,119 @@
 //! A set of fields, which `FieldsV1` encodes.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeSet, ops::Bound};
 
 use serde_json::{Map, Value};
 
+use super::path;
 use crate::patch::list_kind::{Layout, ListKind};
 
-/// A set of field paths. A step of a path is `f:<field>`, `k:<keys of a list item>` or `v:<value of a set>`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct FieldSet {
-    /// If true, the path to this node is in the set itself.
-    member: bool,
-    children: BTreeMap<String, FieldSet>,
+/// A path of steps. A step is `f:<field>`, `k:<keys of a list item>` or `v:<value of a set>`.
+pub(super) type Path = Vec<String>;
+
+/// Field paths. A path comes before the paths below it.
+pub(super) type FieldSet = BTreeSet<Path>;
+
+/// All fields of a document.
+pub(super) fn of(document: &Value, layout: Layout) -> FieldSet {
+    let mut set = FieldSet::new();
+    if document.as_object().is_none_or(|fields| !fields.is_empty()) {
+        collect(document, layout, &mut Vec::new(), &mut Path::new(), &mut set);
+    }
+    set
 }
 
-// === impl FieldSet ===
-
-impl FieldSet {
-    fn leaf() -> Self {
-        Self { member: true, children: BTreeMap::new() }
-    }
-
-    /// All fields of a document.
-    pub(super) fn of(document: &Value, layout: Layout) -> Self {
-        match document {
-            Value::Object(fields) if fields.is_empty() => Self::default(),
-            _ => Self::below(document, layout, &mut Vec::new()),
-        }
-    }
-
-    fn below<'v>(value: &'v Value, layout: Layout, path: &mut Vec<&'v str>) -> Self {
-        match value {
-            Value::Object(fields) if !fields.is_empty() && !layout.is_atomic_map(path) => {
-                let mut set = Self::default();
-                for (field, value) in fields {
-                    path.push(field);
-                    set.children.insert(format!("f:{field}"), Self::below(value, layout, path));
-                    path.pop();
-                }
-                set
+/// Adds the fields of the value at `path`. `names` are the field names in the path.
+fn collect<'v>(
+    value: &'v Value,
+    layout: Layout,
+    names: &mut Vec<&'v str>,
+    path: &mut Path,
+    set: &mut FieldSet,
+) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() && !layout.is_atomic_map(names) => {
+            for (field, value) in fields {
+                names.push(field);
+                path.push(format!("f:{field}"));
+                collect(value, layout, names, path, set);
+                path.pop();
+                names.pop();
             }
-            Value::Array(items) if !items.is_empty() => match layout.list_kind(path) {
-                ListKind::Atomic => Self::leaf(),
-                ListKind::Set => {
-                    let children = items.iter().map(|item| (format!("v:{item}"), Self::leaf())).collect();
-                    Self { member: false, children }
-                }
-                ListKind::Map(keys) => {
-                    let mut set = Self::default();
-                    for item in items {
-                        let mut inner = Self::below(item, layout, path);
-                        inner.member = true;
-                        set.children.insert(super::path::item_step(item, keys), inner);
+        }
+        Value::Array(items) if !items.is_empty() && layout.list_kind(names) != ListKind::Atomic => {
+            for item in items {
+                match layout.list_kind(names) {
+                    ListKind::Map(keys) => {
+                        path.push(path::item_step(item, keys));
+                        collect(item, layout, names, path, set);
                     }
-                    set
+                    _ => path.push(format!("v:{item}")),
                 }
-            },
-            _ => Self::leaf(),
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        !self.member && self.children.is_empty()
-    }
-
-    /// The paths in this set that are not in `other`.
-    pub(super) fn difference(&self, other: &Self) -> Self {
-        let member = self.member && !other.member;
-        let empty = Self::default();
-        let left = |(step, set): (&String, &Self)| {
-            let left = set.difference(other.children.get(step).unwrap_or(&empty));
-            (!left.is_empty()).then(|| (step.clone(), left))
-        };
-        Self { member, children: self.children.iter().filter_map(left).collect() }
-    }
-
-    pub(super) fn union(&self, other: &Self) -> Self {
-        let mut union = self.clone();
-        union.member |= other.member;
-        for (step, set) in &other.children {
-            let merged = union.children.get(step).map_or_else(|| set.clone(), |have| have.union(set));
-            union.children.insert(step.clone(), merged);
-        }
-        union
-    }
-
-    /// The members for which `keep` returns true.
-    pub(super) fn filter(&self, keep: impl Fn(&[String]) -> bool) -> Self {
-        self.members().into_iter().filter(|path| keep(path)).collect()
-    }
-
-    /// Returns true if the path or a path below it is in the set.
-    pub(super) fn holds(&self, path: &[String]) -> bool {
-        path.iter().try_fold(self, |set, step| set.children.get(step)).is_some_and(|set| !set.is_empty())
-    }
-
-    /// Returns true if the path is in the set and no path below it is.
-    pub(super) fn holds_leaf(&self, path: &[String]) -> bool {
-        let found = path.iter().try_fold(self, |set, step| set.children.get(step));
-        found.is_some_and(|set| set.member && set.children.is_empty())
-    }
-
-    /// All paths in the set. A path comes before the paths below it.
-    pub(super) fn members(&self) -> Vec<Vec<String>> {
-        let mut members = Vec::new();
-        self.collect(&mut Vec::new(), &mut members);
-        members
-    }
-
-    fn collect(&self, path: &mut Vec<String>, members: &mut Vec<Vec<String>>) {
-        if self.member {
-            members.push(path.clone());
-        }
-        for (step, set) in &self.children {
-            path.push(step.clone());
-            set.collect(path, members);
-            path.pop();
-        }
-    }
-
-    /// Reads `FieldsV1`. A value that is not an object counts as empty.
-    pub(super) fn from_json(json: &Value) -> Self {
-        let Value::Object(fields) = json else { return Self::default() };
-        let mut set = Self::default();
-        for (step, inner) in fields {
-            if step == "." {
-                set.member = true;
-                continue;
+                set.insert(path.clone());
+                path.pop();
             }
-            let mut child = Self::from_json(inner);
-            child.member |= child.children.is_empty();
-            set.children.insert(step.clone(), child);
         }
-        set
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        let mut fields = Map::new();
-        if self.member && !self.children.is_empty() {
-            fields.insert(".".into(), Value::Object(Map::new()));
+        _ => {
+            set.insert(path.clone());
         }
-        fields.extend(self.children.iter().map(|(step, set)| (step.clone(), set.to_json())));
-        Value::Object(fields)
     }
 }
 
-impl FromIterator<Vec<String>> for FieldSet {
-    fn from_iter<I: IntoIterator<Item = Vec<String>>>(paths: I) -> Self {
-        let mut all = Self::default();
-        for path in paths {
-            let mut set = &mut all;
-            for step in path {
-                set = set.children.entry(step).or_default();
-            }
-            set.member = true;
-        }
-        all
+/// Returns true if the path or a path below it is in the set.
+pub(super) fn holds(set: &FieldSet, path: &[String]) -> bool {
+    set.contains(path) || holds_below(set, path)
+}
+
+/// Returns true if the path is in the set and no path below it is.
+pub(super) fn holds_leaf(set: &FieldSet, path: &[String]) -> bool {
+    set.contains(path) && !holds_below(set, path)
+}
+
+fn holds_below(set: &FieldSet, path: &[String]) -> bool {
+    let mut after = set.range::<[String], _>((Bound::Excluded(path), Bound::Unbounded));
+    after.next().is_some_and(|next| next.starts_with(path))
+}
+
+/// Reads `FieldsV1`. A value that is not an object counts as empty.
+pub(super) fn from_json(json: &Value) -> FieldSet {
+    let mut set = FieldSet::new();
+    if let Value::Object(fields) = json {
+        read(fields, &mut Path::new(), &mut set);
     }
+    set
+}
+
+fn read(fields: &Map<String, Value>, path: &mut Path, set: &mut FieldSet) {
+    for (step, inner) in fields {
+        if step == "." {
+            set.insert(path.clone());
+            continue;
+        }
+        path.push(step.clone());
+        match inner {
+            Value::Object(inner) if !inner.is_empty() => read(inner, path, set),
+            _ => {
+                set.insert(path.clone());
+            }
+        }
+        path.pop();
+    }
+}
+
+/// Writes `FieldsV1`.
+pub(super) fn to_json(set: &FieldSet) -> Value {
+    let mut root = Value::Object(Map::new());
+    for path in set {
+        let mut node = &mut root;
+        for step in path {
+            node = &mut node[step.as_str()];
+            if node.is_null() {
+                *node = Value::Object(Map::new());
+            }
+        }
+        if holds_below(set, path) {
+            node["."] = Value::Object(Map::new());
+        }
+    }
+    root
 }

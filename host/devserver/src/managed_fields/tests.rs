@@ -50,7 +50,7 @@ fn changing_a_field_of_another_manager_is_a_conflict_that_force_resolves() {
 
     let config = object(&json!({"spec":{"replicas":3}}));
     let refused = apply(&live, &config, writer("two"), false).unwrap_err().to_error();
-    let message = refused.to_json()["message"].as_str().unwrap().to_owned();
+    let message = refused.document()["message"].as_str().unwrap().to_owned();
     assert_eq!(message, "Apply failed with 1 conflict: conflict with \"one\" using apps/v1: .spec.replicas");
 
     let forced = apply(&live, &config, writer("two"), true).unwrap();
@@ -88,7 +88,7 @@ fn fields_that_an_update_changed_belong_to_its_manager() {
 
     let config = object(&json!({"spec":{"replicas":2}}));
     let refused = apply(&new, &config, writer("applier"), false).unwrap_err();
-    assert!(refused.to_error().to_json()["message"].as_str().unwrap().contains("scaler"));
+    assert!(refused.to_error().document()["message"].as_str().unwrap().contains("scaler"));
 }
 
 #[test]
@@ -117,11 +117,11 @@ fn lists_of_custom_resources_are_replaced() {
 proptest! {
     #[test]
     fn a_field_set_survives_the_json_round_trip(fields in prop::collection::btree_map("[a-c]", prop::collection::btree_map("[a-c]", 0..3i64, 0..3), 0..4)) {
-        let set = FieldSet::of(&json!(fields), LAYOUT);
-        prop_assert_eq!(&FieldSet::from_json(&set.to_json()), &set);
-        prop_assert!(set.difference(&set).is_empty());
-        prop_assert_eq!(&set.union(&set), &set);
-        prop_assert_eq!(set.members().into_iter().collect::<FieldSet>(), set);
+        let set = set::of(&json!(fields), LAYOUT);
+        prop_assert_eq!(&set::from_json(&set::to_json(&set)), &set);
+        prop_assert!((&set - &set).is_empty());
+        prop_assert_eq!(&(&set | &set), &set);
+        prop_assert_eq!(set.iter().cloned().collect::<FieldSet>(), set);
     }
 
     #[test]

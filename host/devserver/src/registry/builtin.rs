@@ -2,82 +2,61 @@
 
 use super::{CollectionId, NameRule, Resource, Scale};
 
-/// A row of the table. Rare properties are in `traits`, so that each row fits on one line.
-struct Row {
-    group: &'static str,
-    version: &'static str,
-    plural: &'static str,
-    kind: &'static str,
-    short_names: &'static [&'static str],
-    namespaced: bool,
-    traits: &'static [Trait],
-}
-
-/// A property that most resources do not have.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Trait {
-    /// The resource is in the category `all`, which `kubectl get all` shows.
-    All,
-    /// The resource has a `status` subresource.
-    Status,
-    /// The server counts changes in `metadata.generation`.
-    Generation,
-    /// The resource has a `scale` subresource for `.spec.replicas` and `.status.replicas`.
-    Scale,
-    /// Field selectors may name these fields.
-    Fields(&'static [&'static str]),
-    /// The resource is in another category than `all`.
-    Category(&'static str),
-    /// The server answers objects and does not store them.
-    Review,
-    /// The resource shows the objects of another resource with renamed top-level fields `(stored, shown)`.
-    StoredAs(&'static str, &'static [(&'static str, &'static str)]),
-    /// The names follow another rule than [`NameRule::Subdomain`].
-    Name(NameRule),
-}
-
-use Trait::{All, Category, Fields, Generation, Name, Review, Scale as Scaled, Status, StoredAs};
-
-const NAMESPACED: bool = true;
-const CLUSTER: bool = false;
-
-const POD_FIELDS: Trait = Fields(&[
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.schedulerName",
-    "spec.serviceAccountName",
-    "spec.hostNetwork",
-    "status.phase",
-    "status.podIP",
-    "status.nominatedNodeName",
-]);
-
-const CORE_EVENT_FIELDS: Trait = Fields(&[
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "involvedObject.apiVersion",
-    "involvedObject.resourceVersion",
-    "involvedObject.fieldPath",
-    "reason",
-    "reportingComponent",
-    "source",
-    "type",
-]);
-
-const EVENT_FIELDS: Trait = Fields(&[
-    "regarding.kind",
-    "regarding.namespace",
-    "regarding.name",
-    "regarding.uid",
-    "regarding.apiVersion",
-    "regarding.resourceVersion",
-    "regarding.fieldPath",
-    "reason",
-    "reportingController",
-    "type",
-]);
+/// A line for each resource: `apiVersion`, plural, kind, short names and scope, then its rare properties. The indented
+/// lines below it are the fields that field selectors may name.
+const TABLE: &str = "\
+v1 configmaps ConfigMap cm namespaced
+v1 endpoints Endpoints ep namespaced
+v1 events Event ev namespaced
+  involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid
+  involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason
+  reportingComponent source type
+v1 limitranges LimitRange limits namespaced
+v1 namespaces Namespace ns cluster status label-names
+  status.phase
+v1 nodes Node no cluster status
+  spec.unschedulable
+v1 persistentvolumeclaims PersistentVolumeClaim pvc namespaced status
+v1 persistentvolumes PersistentVolume pv cluster status
+v1 pods Pod po namespaced all status generation
+  spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName spec.hostNetwork
+  status.phase status.podIP status.nominatedNodeName
+v1 replicationcontrollers ReplicationController rc namespaced all status generation scale
+  status.replicas
+v1 resourcequotas ResourceQuota quota namespaced status
+v1 secrets Secret - namespaced
+  type
+v1 serviceaccounts ServiceAccount sa namespaced
+v1 services Service svc namespaced all status dns-label-names
+  spec.clusterIP spec.type
+apps/v1 controllerrevisions ControllerRevision - namespaced
+apps/v1 daemonsets DaemonSet ds namespaced all status generation
+apps/v1 deployments Deployment deploy namespaced all status generation scale
+apps/v1 replicasets ReplicaSet rs namespaced all status generation scale
+  status.replicas
+apps/v1 statefulsets StatefulSet sts namespaced all status generation scale
+batch/v1 cronjobs CronJob cj namespaced all status generation
+batch/v1 jobs Job - namespaced all status generation
+  status.successful
+networking.k8s.io/v1 ingressclasses IngressClass - cluster generation
+networking.k8s.io/v1 ingresses Ingress ing namespaced status generation
+networking.k8s.io/v1 networkpolicies NetworkPolicy netpol namespaced generation
+policy/v1 poddisruptionbudgets PodDisruptionBudget pdb namespaced status generation
+rbac.authorization.k8s.io/v1 clusterrolebindings ClusterRoleBinding - cluster path-segment-names
+rbac.authorization.k8s.io/v1 clusterroles ClusterRole - cluster path-segment-names
+rbac.authorization.k8s.io/v1 rolebindings RoleBinding - namespaced path-segment-names
+rbac.authorization.k8s.io/v1 roles Role - namespaced path-segment-names
+coordination.k8s.io/v1 leases Lease - namespaced
+discovery.k8s.io/v1 endpointslices EndpointSlice - namespaced generation
+events.k8s.io/v1 events Event ev namespaced renamed-events
+  regarding.kind regarding.namespace regarding.name regarding.uid regarding.apiVersion
+  regarding.resourceVersion regarding.fieldPath reason reportingController type
+authentication.k8s.io/v1 selfsubjectreviews SelfSubjectReview - cluster review
+authorization.k8s.io/v1 selfsubjectaccessreviews SelfSubjectAccessReview - cluster review
+autoscaling/v2 horizontalpodautoscalers HorizontalPodAutoscaler hpa namespaced all status
+storage.k8s.io/v1 storageclasses StorageClass sc cluster
+apiextensions.k8s.io/v1 customresourcedefinitions CustomResourceDefinition crd,crds cluster api-extensions status generation
+";
 
 /// The fields of a core event and their names in `events.k8s.io`.
 const EVENT_RENAMES: &[(&str, &str)] = &[
@@ -90,176 +69,69 @@ const EVENT_RENAMES: &[(&str, &str)] = &[
     ("source", "deprecatedSource"),
 ];
 
-const fn row(
-    (group, version): (&'static str, &'static str),
-    (plural, kind): (&'static str, &'static str),
-    short_names: &'static [&'static str],
-    namespaced: bool,
-    traits: &'static [Trait],
-) -> Row {
-    Row { group, version, plural, kind, short_names, namespaced, traits }
-}
-
-const CORE: (&str, &str) = ("", "v1");
-const APPS: (&str, &str) = ("apps", "v1");
-const BATCH: (&str, &str) = ("batch", "v1");
-const NETWORKING: (&str, &str) = ("networking.k8s.io", "v1");
-const RBAC: (&str, &str) = ("rbac.authorization.k8s.io", "v1");
-
-const ROWS: &[Row] = &[
-    row(CORE, ("configmaps", "ConfigMap"), &["cm"], NAMESPACED, &[]),
-    row(CORE, ("endpoints", "Endpoints"), &["ep"], NAMESPACED, &[]),
-    row(CORE, ("events", "Event"), &["ev"], NAMESPACED, &[CORE_EVENT_FIELDS]),
-    row(CORE, ("limitranges", "LimitRange"), &["limits"], NAMESPACED, &[]),
-    row(
-        CORE,
-        ("namespaces", "Namespace"),
-        &["ns"],
-        CLUSTER,
-        &[Status, Name(NameRule::Label), Fields(&["status.phase"])],
-    ),
-    row(CORE, ("nodes", "Node"), &["no"], CLUSTER, &[Status, Fields(&["spec.unschedulable"])]),
-    row(CORE, ("persistentvolumeclaims", "PersistentVolumeClaim"), &["pvc"], NAMESPACED, &[Status]),
-    row(CORE, ("persistentvolumes", "PersistentVolume"), &["pv"], CLUSTER, &[Status]),
-    row(CORE, ("pods", "Pod"), &["po"], NAMESPACED, &[All, Status, Generation, POD_FIELDS]),
-    row(
-        CORE,
-        ("replicationcontrollers", "ReplicationController"),
-        &["rc"],
-        NAMESPACED,
-        &[All, Status, Generation, Scaled, Fields(&["status.replicas"])],
-    ),
-    row(CORE, ("resourcequotas", "ResourceQuota"), &["quota"], NAMESPACED, &[Status]),
-    row(CORE, ("secrets", "Secret"), &[], NAMESPACED, &[Fields(&["type"])]),
-    row(CORE, ("serviceaccounts", "ServiceAccount"), &["sa"], NAMESPACED, &[]),
-    row(
-        CORE,
-        ("services", "Service"),
-        &["svc"],
-        NAMESPACED,
-        &[All, Status, Name(NameRule::DnsLabel), Fields(&["spec.clusterIP", "spec.type"])],
-    ),
-    row(APPS, ("controllerrevisions", "ControllerRevision"), &[], NAMESPACED, &[]),
-    row(APPS, ("daemonsets", "DaemonSet"), &["ds"], NAMESPACED, &[All, Status, Generation]),
-    row(APPS, ("deployments", "Deployment"), &["deploy"], NAMESPACED, &[All, Status, Generation, Scaled]),
-    row(
-        APPS,
-        ("replicasets", "ReplicaSet"),
-        &["rs"],
-        NAMESPACED,
-        &[All, Status, Generation, Scaled, Fields(&["status.replicas"])],
-    ),
-    row(APPS, ("statefulsets", "StatefulSet"), &["sts"], NAMESPACED, &[All, Status, Generation, Scaled]),
-    row(BATCH, ("cronjobs", "CronJob"), &["cj"], NAMESPACED, &[All, Status, Generation]),
-    row(BATCH, ("jobs", "Job"), &[], NAMESPACED, &[All, Status, Generation, Fields(&["status.successful"])]),
-    row(NETWORKING, ("ingressclasses", "IngressClass"), &[], CLUSTER, &[Generation]),
-    row(NETWORKING, ("ingresses", "Ingress"), &["ing"], NAMESPACED, &[Status, Generation]),
-    row(NETWORKING, ("networkpolicies", "NetworkPolicy"), &["netpol"], NAMESPACED, &[Generation]),
-    row(
-        ("policy", "v1"),
-        ("poddisruptionbudgets", "PodDisruptionBudget"),
-        &["pdb"],
-        NAMESPACED,
-        &[Status, Generation],
-    ),
-    row(RBAC, ("clusterrolebindings", "ClusterRoleBinding"), &[], CLUSTER, &[Name(NameRule::PathSegment)]),
-    row(RBAC, ("clusterroles", "ClusterRole"), &[], CLUSTER, &[Name(NameRule::PathSegment)]),
-    row(RBAC, ("rolebindings", "RoleBinding"), &[], NAMESPACED, &[Name(NameRule::PathSegment)]),
-    row(RBAC, ("roles", "Role"), &[], NAMESPACED, &[Name(NameRule::PathSegment)]),
-    row(("coordination.k8s.io", "v1"), ("leases", "Lease"), &[], NAMESPACED, &[]),
-    row(("discovery.k8s.io", "v1"), ("endpointslices", "EndpointSlice"), &[], NAMESPACED, &[Generation]),
-    row(
-        ("events.k8s.io", "v1"),
-        ("events", "Event"),
-        &["ev"],
-        NAMESPACED,
-        &[EVENT_FIELDS, StoredAs("events", EVENT_RENAMES)],
-    ),
-    row(
-        ("authentication.k8s.io", "v1"),
-        ("selfsubjectreviews", "SelfSubjectReview"),
-        &[],
-        CLUSTER,
-        &[Review],
-    ),
-    row(
-        ("authorization.k8s.io", "v1"),
-        ("selfsubjectaccessreviews", "SelfSubjectAccessReview"),
-        &[],
-        CLUSTER,
-        &[Review],
-    ),
-    row(
-        ("autoscaling", "v2"),
-        ("horizontalpodautoscalers", "HorizontalPodAutoscaler"),
-        &["hpa"],
-        NAMESPACED,
-        &[All, Status],
-    ),
-    row(("storage.k8s.io", "v1"), ("storageclasses", "StorageClass"), &["sc"], CLUSTER, &[]),
-    row(
-        ("apiextensions.k8s.io", "v1"),
-        ("customresourcedefinitions", "CustomResourceDefinition"),
-        &["crd", "crds"],
-        CLUSTER,
-        &[Status, Generation, Category("api-extensions")],
-    ),
-];
-
 /// All built-in resources.
-pub(super) fn resources() -> impl Iterator<Item = Resource> {
-    ROWS.iter().map(Row::resource)
-}
-
-// === impl Row ===
-
-impl Row {
-    fn resource(&self) -> Resource {
-        let mut resource = Resource {
-            group: self.group.to_owned(),
-            version: self.version.to_owned(),
-            plural: self.plural.to_owned(),
-            singular: self.kind.to_ascii_lowercase(),
-            kind: self.kind.to_owned(),
-            list_kind: format!("{}List", self.kind),
-            short_names: self.short_names.iter().map(|name| (*name).to_owned()).collect(),
-            namespaced: self.namespaced,
-            ..Resource::default()
-        };
-        for one in self.traits {
-            one.mark(&mut resource);
-        }
-        resource
-    }
-}
-
-impl Trait {
-    fn mark(self, resource: &mut Resource) {
-        match self {
-            All => resource.categories.push("all".to_owned()),
-            Category(name) => resource.categories.push(name.to_owned()),
-            Status => resource.status = true,
-            Generation => resource.generation = true,
-            Scaled => resource.scale = Some(Scale::replicas()),
-            Fields(paths) => resource.selectable = paths.iter().map(|path| (*path).to_owned()).collect(),
-            StoredAs(id, renames) => {
-                resource.stored_as = Some(CollectionId::from(id));
-                resource.renames = renames;
+pub(super) fn resources() -> Vec<Resource> {
+    let mut resources: Vec<Resource> = Vec::new();
+    for line in TABLE.lines() {
+        match (line.strip_prefix(' '), resources.last_mut()) {
+            (Some(fields), Some(resource)) => {
+                resource.selectable.extend(fields.split_whitespace().map(str::to_owned));
             }
-            Review => resource.is_review = true,
-            Name(rule) => resource.name_rule = rule,
+            _ => resources.extend(resource(line)),
         }
     }
+    resources
 }
 
-impl Scale {
-    /// The paths of all scalable built-in resources.
-    fn replicas() -> Self {
-        let path = |text: &str| text.split('.').map(str::to_owned).collect();
-        Self {
-            spec_replicas: path("spec.replicas"),
-            status_replicas: path("status.replicas"),
-            selector: None,
+fn resource(line: &str) -> Option<Resource> {
+    let mut words = line.split(' ');
+    let (api_version, plural, kind) = (words.next()?, words.next()?, words.next()?);
+    let short_names = words.next()?.split(',').filter(|name| *name != "-");
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let mut resource = Resource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        plural: plural.to_owned(),
+        singular: kind.to_ascii_lowercase(),
+        kind: kind.to_owned(),
+        list_kind: format!("{kind}List"),
+        short_names: short_names.map(str::to_owned).collect(),
+        ..Resource::default()
+    };
+    for word in words {
+        match word {
+            "namespaced" => resource.namespaced = true,
+            "cluster" => {}
+            "status" => resource.status = true,
+            "generation" => resource.generation = true,
+            "scale" => resource.scale = Some(Scale::replicas()),
+            "review" => resource.is_review = true,
+            "label-names" => resource.name_rule = NameRule::Label,
+            "dns-label-names" => resource.name_rule = NameRule::DnsLabel,
+            "path-segment-names" => resource.name_rule = NameRule::PathSegment,
+            "renamed-events" => {
+                resource.stored_as = Some(CollectionId { group: String::new(), plural: "events".to_owned() });
+                resource.renames = EVENT_RENAMES;
+            }
+            category => resource.categories.push(category.to_owned()),
+        }
+    }
+    Some(resource)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_is_valid() {
+        let resources = resources();
+        assert_eq!(resources.len(), TABLE.lines().filter(|line| !line.starts_with(' ')).count());
+        for category in resources.iter().flat_map(|resource| &resource.categories) {
+            assert!(
+                ["all", "api-extensions"].contains(&category.as_str()),
+                "{category} is an unknown property"
+            );
         }
     }
 }

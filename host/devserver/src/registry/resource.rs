@@ -1,6 +1,6 @@
 //! One resource in one version: its names and the rules of its objects.
 
-use crate::{object::Object, patch::list_kind::Layout, status::GroupResource};
+use crate::{object::Object, patch::list_kind::Layout};
 
 /// Group and plural of a resource. All versions of a resource share one collection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,8 +91,9 @@ impl Resource {
         CollectionId { group: self.group.clone(), plural: self.plural.clone() }
     }
 
-    pub(crate) fn group_resource(&self) -> GroupResource<'_> {
-        GroupResource { group: &self.group, plural: &self.plural }
+    /// `deployments.apps`, or `pods` for the core group.
+    pub(crate) fn qualified(&self) -> String {
+        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
     /// The source of the merge rules for the objects.
@@ -140,10 +141,20 @@ impl Resource {
     }
 }
 
-impl From<&str> for CollectionId {
-    /// Reads `deployments.apps`, or `pods` for the core group.
-    fn from(text: &str) -> Self {
-        let (plural, group) = text.split_once('.').unwrap_or((text, ""));
-        Self { group: group.to_owned(), plural: plural.to_owned() }
+// === impl Scale ===
+
+impl Scale {
+    /// The paths of all scalable built-in resources.
+    pub(crate) fn replicas() -> Self {
+        Self {
+            spec_replicas: Self::path(".spec.replicas"),
+            status_replicas: Self::path(".status.replicas"),
+            selector: None,
+        }
+    }
+
+    /// The field names of a path such as `.spec.replicas`.
+    pub(crate) fn path(path: &str) -> Vec<String> {
+        path.split('.').filter(|field| !field.is_empty()).map(str::to_owned).collect()
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     object::{Object, text_of},
     protobuf,
     registry::Resource,
-    schema::{self, Misfit},
+    schema,
     status::{ApiError, ApiResult, Cause},
 };
 
@@ -94,32 +94,25 @@ impl ApiRequest {
         let validation = self.query.get("fieldValidation").unwrap_or("Warn");
         if !matches!(validation, "Strict" | "Warn" | "Ignore") {
             let allowed = ["Ignore", "Strict", "Warn"];
-            let cause = Cause::not_supported("fieldValidation", &validation.into(), &allowed);
+            let cause = Cause::not_supported("fieldValidation", validation, &allowed);
             return Err(ApiError::invalid("meta.k8s.io", "Options", "", &[cause]));
         }
         let resource = &self.resource;
         check_kind(resource, &document)?;
-        let misfit = schema::conform(&resource.api_version(), &resource.kind, &mut document);
-        let kind = &resource.kind;
-        let refuse = |problem: &str| {
-            let version = &resource.version;
+        let (kind, version) = (&resource.kind, &resource.version);
+        let refuse = |problem: String| {
             ApiError::bad_request(format!(
                 "{kind} in version {version:?} cannot be handled as a {kind}: {problem}"
             ))
         };
-        match misfit {
-            Ok(unknown) if validation == "Strict" && !unknown.is_empty() => {
-                let unknown: Vec<String> =
-                    unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
-                return Err(refuse(&format!("strict decoding error: {}", unknown.join(", "))));
-            }
-            Ok(unknown) if validation == "Warn" => self.warn(unknown),
-            Ok(_) => {}
-            Err(Misfit { path, expected, found }) => {
-                return Err(refuse(&format!(
-                    "json: cannot unmarshal {found} into field {path} of type {expected}"
-                )));
-            }
+        let unknown = schema::conform(&resource.api_version(), kind, &mut document)
+            .map_err(|misfit| refuse(misfit.to_string()))?;
+        if validation == "Strict" && !unknown.is_empty() {
+            let unknown: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+            return Err(refuse(format!("strict decoding error: {}", unknown.join(", "))));
+        }
+        if validation == "Warn" {
+            self.warn(unknown);
         }
         Object::from_value(document).ok_or_else(|| ApiError::bad_request("metadata must be a JSON object"))
     }

@@ -1,19 +1,23 @@
 //! PATCH: changes an object; the `Content-Type` selects the kind of patch.
 
 use axum::response::Response;
+use http::StatusCode;
 use serde_json::Value;
 
-use super::{apply, request::ApiRequest};
+use super::request::ApiRequest;
 use crate::{
-    negotiate,
+    managed_fields::{self, Writer},
+    object::Object,
     patch::{self, JsonPatch, PatchError},
-    rest,
-    status::{ApiError, ApiResult},
+    status::{ApiError, ApiResult, Cause},
+    write::Part,
 };
 
-const JSON_PATCH: &str = "application/json-patch+json";
-const MERGE_PATCH: &str = "application/merge-patch+json";
-const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+pub(super) const JSON_PATCH: &str = "application/json-patch+json";
+pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(super) const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+/// Server-side apply.
+const APPLY: &str = "application/apply-patch+yaml";
 
 /// A parsed patch.
 enum Patch {
@@ -22,16 +26,13 @@ enum Patch {
     Strategic(Value),
 }
 
-pub(super) fn patch(request: &ApiRequest, name: &str) -> ApiResult<Response> {
-    if request.media_type() == apply::MEDIA_TYPE {
-        return apply::apply(request, name);
+pub(super) fn patch(request: &ApiRequest) -> ApiResult<Response> {
+    if request.media_type() == APPLY {
+        return apply(request);
     }
-    let view = negotiate::view(&request.headers)?;
+    let view = request.view()?;
     let patch = Patch::read(request)?;
-    let (key, options) = (request.key(name), request.write_options(request.part())?);
-    let patched = rest::update(&request.api, &request.resource, &key, &options, |current| {
-        request.object(patch.apply(&current.clone().into_value())?)
-    })?;
+    let patched = request.update(|current| request.object(patch.apply(current.clone().into_value())?))?;
     Ok(request.answer(view, &patched))
 }
 
@@ -45,27 +46,21 @@ impl Patch {
             // kube-apiserver refuses strategic patches of custom resources too: they have no merge keys.
             STRATEGIC_PATCH if !request.resource.custom => request.fields().map(Self::Strategic),
             _ if request.resource.custom => {
-                Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH, apply::MEDIA_TYPE]))
+                Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH, APPLY]))
             }
-            _ => Err(ApiError::unsupported_media_type(&[
-                JSON_PATCH,
-                MERGE_PATCH,
-                STRATEGIC_PATCH,
-                apply::MEDIA_TYPE,
-            ])),
+            _ => Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY])),
         }
     }
 
-    fn apply(&self, current: &Value) -> ApiResult<Value> {
+    fn apply(&self, mut current: Value) -> ApiResult<Value> {
         match self {
-            Self::Json(patch) => patch.apply(current).map_err(|error| refuse(&error)),
+            Self::Json(patch) => patch.apply(&current).map_err(|error| refuse(&error)),
             Self::Merge(document) => {
-                let mut patched = current.clone();
-                patch::merge(&mut patched, document);
-                Ok(patched)
+                patch::merge(&mut current, document);
+                Ok(current)
             }
             Self::Strategic(document) => {
-                patch::strategic_merge(current, document).map_err(|error| refuse(&error))
+                patch::strategic_merge(&current, document).map_err(|error| refuse(&error))
             }
         }
     }
@@ -75,5 +70,67 @@ fn refuse(error: &PatchError) -> ApiError {
     match error {
         PatchError::Malformed(_) => ApiError::bad_request(error.to_string()),
         PatchError::Unfit(_) => ApiError::unprocessable(error.to_string()),
+    }
+}
+
+/// Creates the object or applies the configuration to the existing one. The body must be JSON, which is also
+/// valid YAML and what clients send; other YAML is refused.
+fn apply(request: &ApiRequest) -> ApiResult<Response> {
+    let view = request.view()?;
+    let resource = &request.resource;
+    let config = configuration(request)?;
+    let manager = request.query.get("fieldManager").ok_or_else(|| {
+        let cause = Cause::required("fieldManager", "is required for apply patch");
+        ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[cause])
+    })?;
+    let force = request.query.flag("force")? == Some(true);
+    let writer = Writer {
+        manager,
+        api_version: &resource.api_version(),
+        subresource: request.target.subresource.as_deref().unwrap_or_default(),
+        layout: resource.layout(),
+    };
+    if request.collection().get(&request.key()).is_none() && request.part() != Part::Status {
+        match request.create(managed_fields::apply_new(&config, writer)) {
+            // Another client created the object in the meantime, so apply to that object.
+            Err(error) if error.code() == StatusCode::CONFLICT => {}
+            created => return Ok(request.answer_created(view, &*created?)),
+        }
+    }
+    let applied = request.update_as(None, |live| {
+        managed_fields::apply(live, &config, writer, force).map_err(|conflicts| conflicts.to_error())
+    })?;
+    Ok(request.answer(view, &applied))
+}
+
+/// The configuration in the body of an apply.
+fn configuration(request: &ApiRequest) -> ApiResult<Object> {
+    let mut document = request.fields()?;
+    drop_nulls(&mut document);
+    let mut config = request.object(document)?;
+    if config.metadata.contains_key("managedFields") {
+        return Err(ApiError::bad_request("metadata.managedFields must be nil"));
+    }
+    let name = request.name();
+    if config.name().is_empty() {
+        config.metadata.insert("name".into(), name.into());
+    } else if config.name() != name {
+        let found = config.name();
+        return Err(ApiError::bad_request(format!(
+            "name in URL does not match name in PATCH body: {name}, {found}"
+        )));
+    }
+    Ok(config)
+}
+
+/// Removes fields that are `null`: a configuration does not mention them.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
     }
 }

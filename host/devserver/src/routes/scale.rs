@@ -2,33 +2,31 @@
 
 use axum::response::Response;
 use http::Method;
-use serde_json::{Value, json as value};
+use serde_json::{Value, json};
 
-use super::request::ApiRequest;
+use super::{
+    patch::{JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH},
+    request::ApiRequest,
+};
 use crate::{
-    answer, negotiate,
+    answer,
     object::{Object, set},
     patch::{self, JsonPatch},
     registry::Scale,
-    rest::{self, Part},
     status::{ApiError, ApiResult, Cause},
 };
 
-const JSON_PATCH: &str = "application/json-patch+json";
-const MERGE_PATCHES: [&str; 2] = ["application/merge-patch+json", "application/strategic-merge-patch+json"];
-
-pub(super) fn serve(request: &ApiRequest, method: &Method, name: &str, scale: &Scale) -> ApiResult<Response> {
-    negotiate::view(&request.headers)?;
+pub(super) fn serve(request: &ApiRequest, method: &Method, scale: &Scale) -> ApiResult<Response> {
+    request.view()?;
     let resource = &request.resource;
-    let stored = request.stored(name)?;
+    let stored = request.stored()?;
     if *method == Method::GET {
         return Ok(answer(&stored.decode(resource), scale));
     }
     if *method != Method::PUT && *method != Method::PATCH {
         return Err(ApiError::method_not_allowed());
     }
-    let options = request.write_options(Part::Main)?;
-    let updated = rest::update(&request.api, resource, &request.key(name), &options, |current| {
+    let updated = request.update(|current| {
         let wanted =
             if *method == Method::PUT { request.document()? } else { patched(request, of(current, scale))? };
         scaled(request, current, scale, &wanted)
@@ -42,23 +40,22 @@ fn answer(object: &Object, scale: &Scale) -> Response {
 
 /// The `Scale` document of an object.
 fn of(object: &Object, scale: &Scale) -> Value {
-    let at = |path: &[String]| object.at(&path.iter().map(String::as_str).collect::<Vec<_>>()).cloned();
-    let replicas = |path: &[String]| at(path).filter(Value::is_i64).or(Some(0.into()));
+    let replicas = |path: &[String]| object.at(path).cloned().filter(Value::is_i64).or(Some(0.into()));
     let selector = match &scale.selector {
-        Some(path) => at(path).and_then(|text| text.as_str().map(str::to_owned)),
+        Some(path) => object.at(path).and_then(Value::as_str).map(str::to_owned),
         None => object.at(&["spec", "selector"]).map(selector_text),
     };
-    let mut metadata = value!({});
+    let mut metadata = json!({});
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = object.metadata.get(field) {
             set(&mut metadata, field, value.clone());
         }
     }
-    let mut status = value!({"replicas": replicas(&scale.status_replicas)});
+    let mut status = json!({"replicas": replicas(&scale.status_replicas)});
     if let Some(selector) = selector {
         set(&mut status, "selector", selector);
     }
-    value!({
+    json!({
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": metadata,
@@ -81,28 +78,26 @@ fn patched(request: &ApiRequest, mut current: Value) -> ApiResult<Value> {
         JSON_PATCH => JsonPatch::parse(document)
             .and_then(|patch| patch.apply(&current))
             .map_err(|error| ApiError::bad_request(error.to_string())),
-        media_type if MERGE_PATCHES.contains(&media_type) => {
+        MERGE_PATCH | STRATEGIC_PATCH => {
             patch::merge(&mut current, &document);
             Ok(current)
         }
-        _ => Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCHES[0], MERGE_PATCHES[1]])),
+        _ => Err(ApiError::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH])),
     }
 }
 
 /// A copy of the object with the replicas of the `Scale` in `wanted`.
 fn scaled(request: &ApiRequest, current: &Object, scale: &Scale, wanted: &Value) -> ApiResult<Object> {
-    let resource = &request.resource;
     let version = wanted.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
     if !version.is_empty() && version != current.resource_version() {
-        return Err(ApiError::stale(resource.group_resource(), current.name()));
+        return Err(ApiError::stale(&request.resource, current.name()));
     }
     let replicas = wanted.pointer("/spec/replicas").cloned().unwrap_or(Value::from(0));
     if !replicas.as_i64().is_some_and(|count| (0..=i64::from(i32::MAX)).contains(&count)) {
-        let cause = Cause::invalid("spec.replicas", &replicas, "must be a whole number of at least 0");
+        let cause = Cause::invalid("spec.replicas", replicas, "must be a whole number of at least 0");
         return Err(ApiError::invalid("autoscaling", "Scale", current.name(), &[cause]));
     }
     let mut object = current.clone();
-    let path: Vec<&str> = scale.spec_replicas.iter().map(String::as_str).collect();
-    object.set_at(&path, replicas);
+    object.set_at(&scale.spec_replicas, replicas);
     Ok(object)
 }

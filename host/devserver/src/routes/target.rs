@@ -25,9 +25,8 @@ pub(crate) fn segments(path: &str) -> Option<Vec<String>> {
 
 impl Target {
     /// Reads `/api/v1/...` and `/apis/{group}/{version}/...`. Returns `None` for any other path.
-    pub(crate) fn parse(segments: &[String]) -> Option<Self> {
-        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-        let (group, version, rest) = match segments.as_slice() {
+    pub(crate) fn parse(segments: &[&str]) -> Option<Self> {
+        let (group, version, rest) = match segments {
             ["api", version, rest @ ..] => ("", *version, rest),
             ["apis", group, version, rest @ ..] => (*group, *version, rest),
             _ => return None,
@@ -68,7 +67,8 @@ mod tests {
     type Parts = (String, Option<String>, Option<String>, Option<String>);
 
     fn parse(path: &str) -> Option<Parts> {
-        let target = Target::parse(&segments(path)?)?;
+        let segments = segments(path)?;
+        let target = Target::parse(&segments.iter().map(String::as_str).collect::<Vec<_>>())?;
         let group = format!("{}/{}/{}", target.group, target.version, target.plural);
         Some((group, target.namespace, target.name, target.subresource))
     }

@@ -7,12 +7,11 @@ use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use futures::stream;
 
-use super::{list, request::ApiRequest, version_options::VersionOptions};
+use super::{list, query::VersionOptions, request::ApiRequest};
 use crate::{
     answer,
     config::GoneStyle,
-    encode, negotiate,
-    selector::FieldSelector,
+    encode,
     status::{ApiError, ApiResult},
     watch::{Watch, WatchOptions},
 };
@@ -21,12 +20,9 @@ use crate::{
 const MIN_TIMEOUT: Duration = Duration::from_secs(1800);
 
 pub(super) async fn watch(request: ApiRequest) -> ApiResult<Response> {
-    let view = negotiate::view(&request.headers)?;
+    let view = request.view()?;
     let versions = VersionOptions::parse(&request.query, true)?;
-    let mut filter = request.query.filter(&request.resource, request.namespace.as_deref())?;
-    if let Some(name) = &request.name {
-        filter.fields = filter.fields.and(FieldSelector::named(name));
-    }
+    let filter = request.filter()?;
     let bookmarks = request.query.flag("allowWatchBookmarks")? == Some(true);
     let timeout = request.query.timeout()?.unwrap_or_else(|| MIN_TIMEOUT.mul_f64(1.0 + fastrand::f64()));
 
@@ -47,7 +43,7 @@ pub(super) async fn watch(request: ApiRequest) -> ApiResult<Response> {
     };
     if rv == 0 || asks_initial {
         list::wait_for(api, rv).await?;
-        let snapshot = collection.snapshot(request.namespace.as_deref());
+        let snapshot = collection.snapshot(request.target.namespace.as_deref());
         options.after = snapshot.rv;
         if versions.send_initial_events != Some(false) {
             options.initial = snapshot.objects.into();
@@ -56,7 +52,7 @@ pub(super) async fn watch(request: ApiRequest) -> ApiResult<Response> {
         let error = ApiError::expired(format!("too old resource version: {rv} ({})", forgotten.oldest));
         return match api.config.gone {
             GoneStyle::HttpStatus => Err(error),
-            GoneStyle::InStream => Ok(answer::json(encode::failure(&error.to_json()))),
+            GoneStyle::InStream => Ok(answer::json(encode::failure(error.document()))),
         };
     }
     let watch = Watch::open(request.resource.clone(), collection, options, ended);

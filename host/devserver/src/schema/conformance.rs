@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::{Field, Message, Schema, Shape, Type};
 
 /// A value with another type than its field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("json: cannot unmarshal {found} into field {path} of type {expected}")]
 pub(crate) struct Misfit {
     /// The path of the field, such as `spec.template.spec.containers[0].image`.
     pub(crate) path: String,
@@ -66,16 +67,11 @@ impl Check {
             (_, Value::Null) => Ok(()),
             (Shape::One, value) => self.value(&field.kind, value),
             (Shape::List, Value::Array(items)) => {
-                for (at, item) in items.iter_mut().enumerate() {
-                    self.step(format!("[{at}]"), &field.kind, item)?;
-                }
-                Ok(())
+                let mut items = items.iter_mut().enumerate();
+                items.try_for_each(|(at, item)| self.step(format!("[{at}]"), &field.kind, item))
             }
             (Shape::Map, Value::Object(entries)) => {
-                for (key, value) in entries.iter_mut() {
-                    self.step(key.clone(), &field.kind, value)?;
-                }
-                Ok(())
+                entries.iter_mut().try_for_each(|(key, value)| self.step(key.clone(), &field.kind, value))
             }
             (Shape::List, found) => Err(self.misfit("list", found)),
             (Shape::Map, found) => Err(self.misfit("map", found)),

@@ -41,23 +41,11 @@ impl FieldSelector {
         Ok(Self { requirements })
     }
 
-    /// Selects the object with this name.
-    pub(crate) fn named(name: &str) -> Self {
-        let path = "metadata.name".to_owned();
-        Self { requirements: vec![Requirement { path, equal: true, value: name.to_owned() }] }
-    }
-
     /// The same selector with other names of the fields.
     pub(crate) fn renamed(mut self, name: impl Fn(&str) -> String) -> Self {
         for requirement in &mut self.requirements {
             requirement.path = name(&requirement.path);
         }
-        self
-    }
-
-    /// Selects objects that match both selectors.
-    pub(crate) fn and(mut self, other: Self) -> Self {
-        self.requirements.extend(other.requirements);
         self
     }
 

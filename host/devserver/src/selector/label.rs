@@ -1,10 +1,21 @@
 //! Label selectors: `app=web,tier in (a,b),!legacy`.
 
-mod lexer;
-
-use lexer::{Lexer, Token};
+use std::fmt;
 
 use super::InvalidSelector;
+
+/// All symbols. A symbol comes before its own prefixes.
+const SYMBOLS: &[(&str, Token<'static>)] = &[
+    ("!=", Token::NotEqual),
+    ("==", Token::Equal),
+    ("=", Token::Equal),
+    ("!", Token::Not),
+    (",", Token::Comma),
+    ("(", Token::Open),
+    (")", Token::Close),
+    (">", Token::Above),
+    ("<", Token::Below),
+];
 
 /// A conjunction of requirements on labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +40,27 @@ enum Operator {
     Below(i64),
 }
 
+/// A token of a selector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token<'a> {
+    Word(&'a str),
+    Comma,
+    Open,
+    Close,
+    Not,
+    Equal,
+    NotEqual,
+    Above,
+    Below,
+    End,
+}
+
+/// The remaining text of a selector.
+#[derive(Clone, Copy)]
+struct Parser<'a> {
+    rest: &'a str,
+}
+
 // === impl LabelSelector ===
 
 impl LabelSelector {
@@ -38,14 +70,14 @@ impl LabelSelector {
     /// # Errors
     /// [`InvalidSelector`] with the found token and the expected one.
     pub(crate) fn parse(text: &str) -> Result<Self, InvalidSelector> {
-        let mut parser = Parser { lexer: Lexer::new(text) };
+        let mut parser = Parser { rest: text };
         let mut requirements = Vec::new();
-        if parser.lexer.peek() == Token::End {
+        if parser.peek() == Token::End {
             return Ok(Self { requirements });
         }
         loop {
             requirements.push(parser.requirement()?);
-            match parser.lexer.next() {
+            match parser.next() {
                 Token::End => return Ok(Self { requirements }),
                 Token::Comma => {}
                 found => return Err(unexpected(&found, "',' or the end")),
@@ -78,21 +110,39 @@ impl Operator {
     }
 }
 
-struct Parser<'a> {
-    lexer: Lexer<'a>,
-}
-
 // === impl Parser ===
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    fn peek(self) -> Token<'a> {
+        let mut ahead = self;
+        ahead.next()
+    }
+
+    fn next(&mut self) -> Token<'a> {
+        self.rest = self.rest.trim_start();
+        if self.rest.is_empty() {
+            return Token::End;
+        }
+        for (symbol, token) in SYMBOLS {
+            if let Some(rest) = self.rest.strip_prefix(symbol) {
+                self.rest = rest;
+                return *token;
+            }
+        }
+        let is_end = |c: char| c.is_whitespace() || "=!,()><".contains(c);
+        let (word, rest) = self.rest.split_at(self.rest.find(is_end).unwrap_or(self.rest.len()));
+        self.rest = rest;
+        Token::Word(word)
+    }
+
     fn requirement(&mut self) -> Result<Requirement, InvalidSelector> {
-        if self.lexer.peek() == Token::Not {
-            self.lexer.next();
+        if self.peek() == Token::Not {
+            self.next();
             let key = self.key()?;
             return Ok(Requirement { key, operator: Operator::Missing });
         }
         let key = self.key()?;
-        let operator = match self.lexer.peek() {
+        let operator = match self.peek() {
             Token::Comma | Token::End => Operator::Exists,
             Token::Equal => Operator::In(vec![self.operand()?]),
             Token::NotEqual => Operator::NotIn(vec![self.operand()?]),
@@ -106,7 +156,7 @@ impl Parser<'_> {
     }
 
     fn key(&mut self) -> Result<String, InvalidSelector> {
-        match self.lexer.next() {
+        match self.next() {
             Token::Word(key) if is_label_key(key) => Ok(key.to_owned()),
             Token::Word(key) => Err(InvalidSelector(format!("'{key}' is not a label key"))),
             found => Err(unexpected(&found, "a label key")),
@@ -115,15 +165,15 @@ impl Parser<'_> {
 
     /// The operator and the value after it, which may be empty.
     fn operand(&mut self) -> Result<String, InvalidSelector> {
-        self.lexer.next();
-        match self.lexer.peek() {
+        self.next();
+        match self.peek() {
             Token::Comma | Token::End => Ok(String::new()),
             _ => self.value(),
         }
     }
 
     fn value(&mut self) -> Result<String, InvalidSelector> {
-        match self.lexer.next() {
+        match self.next() {
             Token::Word(value) if is_label_value(value) => Ok(value.to_owned()),
             Token::Word(value) => Err(InvalidSelector(format!("'{value}' is not a label value"))),
             found => Err(unexpected(&found, "a label value")),
@@ -136,24 +186,35 @@ impl Parser<'_> {
     }
 
     fn set(&mut self) -> Result<Vec<String>, InvalidSelector> {
-        self.lexer.next();
-        match self.lexer.next() {
+        self.next();
+        match self.next() {
             Token::Open => {}
             found => return Err(unexpected(&found, "'('")),
         }
         let mut values = Vec::new();
         loop {
             // `(a,)` and `()` contain the empty value, as in client-go.
-            let value = match self.lexer.peek() {
+            let value = match self.peek() {
                 Token::Comma | Token::Close => String::new(),
                 _ => self.value()?,
             };
             values.push(value);
-            match self.lexer.next() {
+            match self.next() {
                 Token::Comma => {}
                 Token::Close => return Ok(values),
                 found => return Err(unexpected(&found, "',' or ')'")),
             }
+        }
+    }
+}
+
+impl fmt::Display for Token<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let symbol = SYMBOLS.iter().rev().find(|(_, token)| token == self).map(|(symbol, _)| *symbol);
+        match (self, symbol) {
+            (Self::Word(word), _) => write!(f, "'{word}'"),
+            (_, Some(symbol)) => write!(f, "'{symbol}'"),
+            (_, None) => f.write_str("the end"),
         }
     }
 }

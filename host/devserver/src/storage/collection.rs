@@ -22,7 +22,8 @@ pub(crate) struct Collection {
     owners: Arc<Owners>,
     state: RwLock<State>,
     changed: watch::Sender<u64>,
-    closed: CancellationToken,
+    /// Cancelled when the resource is no longer served.
+    pub(crate) closed: CancellationToken,
 }
 
 #[derive(Debug)]
@@ -30,10 +31,6 @@ struct State {
     objects: BTreeMap<ObjectKey, Arc<Stored>>,
     history: History,
 }
-
-/// The object changed after the write had read it.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Stale;
 
 /// A consistent state of all objects, or of those in a namespace.
 #[derive(Debug)]
@@ -126,15 +123,6 @@ impl Collection {
         self.changed.subscribe()
     }
 
-    /// A token that is cancelled when the resource is no longer served.
-    pub(crate) fn closed(&self) -> &CancellationToken {
-        &self.closed
-    }
-
-    pub(super) fn close(&self) {
-        self.closed.cancel();
-    }
-
     pub(super) fn compact(&self, rv: u64) {
         self.state.write().history.compact(rv.min(self.revision.current()));
     }
@@ -142,7 +130,7 @@ impl Collection {
     /// Adds an object. Returns `None` if its key is taken.
     pub(crate) fn insert(&self, draft: Draft) -> Option<Arc<Stored>> {
         let mut state = self.state.write();
-        if state.objects.contains_key(draft.key()) {
+        if state.objects.contains_key(&draft.key) {
             return None;
         }
         let stored = Arc::new(draft.store(self.revision.next()));
@@ -150,25 +138,25 @@ impl Collection {
         Some(stored)
     }
 
-    /// Replaces `expected` by `draft`. A draft that equals `expected` changes nothing, not even the version.
-    pub(crate) fn replace(&self, expected: &Arc<Stored>, draft: Draft) -> Result<Arc<Stored>, Stale> {
+    /// Replaces `expected` by `draft`. A draft that equals `expected` changes nothing, not even the version. Returns
+    /// `None` if the object is not in the state `expected` any more.
+    pub(crate) fn replace(&self, expected: &Arc<Stored>, draft: Draft) -> Option<Arc<Stored>> {
         if draft.is_same(expected) {
-            return self.state.read().check_current(expected).map(|()| expected.clone());
+            return self.state.read().has(expected).then(|| expected.clone());
         }
         let mut state = self.state.write();
-        state.check_current(expected)?;
-        let stored = Arc::new(draft.store(self.revision.next()));
+        let stored = state.has(expected).then(|| Arc::new(draft.store(self.revision.next())))?;
         self.commit(&mut state, Event::written(Some(expected.clone()), stored.clone()));
-        Ok(stored)
+        Some(stored)
     }
 
-    /// Removes `expected`. Watches send `last` as the last state.
-    pub(crate) fn remove(&self, expected: &Arc<Stored>, last: Draft) -> Result<Arc<Stored>, Stale> {
+    /// Removes `expected`. Watches send `last` as the last state. Returns `None` if the object is not in the state
+    /// `expected` any more.
+    pub(crate) fn remove(&self, expected: &Arc<Stored>, last: Draft) -> Option<Arc<Stored>> {
         let mut state = self.state.write();
-        state.check_current(expected)?;
-        let last = Arc::new(last.store(self.revision.next()));
+        let last = state.has(expected).then(|| Arc::new(last.store(self.revision.next())))?;
         self.commit(&mut state, Event::deleted(expected.clone(), last.clone()));
-        Ok(last)
+        Some(last)
     }
 
     fn commit(&self, state: &mut State, event: Event) {
@@ -203,8 +191,7 @@ impl State {
         if rv < oldest { Err(Forgotten { oldest }) } else { Ok(()) }
     }
 
-    fn check_current(&self, expected: &Arc<Stored>) -> Result<(), Stale> {
-        let same = self.objects.get(&expected.key).is_some_and(|now| Arc::ptr_eq(now, expected));
-        if same { Ok(()) } else { Err(Stale) }
+    fn has(&self, expected: &Arc<Stored>) -> bool {
+        self.objects.get(&expected.key).is_some_and(|now| Arc::ptr_eq(now, expected))
     }
 }

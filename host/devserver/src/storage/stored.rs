@@ -5,11 +5,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::ObjectKey;
 use crate::{
     object::{Fields, Object},
     registry::Resource,
 };
+
+/// Namespace and name, ordered as in lists. The namespace of a cluster-scoped object is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ObjectKey {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
 
 /// An immutable object at one resourceVersion.
 ///
@@ -39,26 +45,17 @@ struct Header {
 /// An object before it is written: it only lacks its resourceVersion.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    key: ObjectKey,
+    pub(crate) key: ObjectKey,
     metadata: Fields,
     rest: Bytes,
     header: Arc<Header>,
 }
 
-// === impl Header ===
+// === impl ObjectKey ===
 
-impl Header {
-    fn of(resource: &Resource, object: &Object) -> Self {
-        let labels = object.labels().map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let mut labels: Vec<_> = labels.collect();
-        labels.sort();
-        let owners = object.owner_references().iter().filter_map(|owner| owner.get("uid")?.as_str());
-        Self {
-            labels,
-            fields: resource.field_values(object),
-            owners: owners.map(str::to_owned).collect(),
-            deleting: object.is_deleting(),
-        }
+impl ObjectKey {
+    pub(crate) fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
     }
 }
 
@@ -68,7 +65,17 @@ impl Draft {
     /// Encodes the object, before any lock is taken.
     pub(crate) fn new(resource: &Resource, mut object: Object) -> Self {
         resource.rename_for_storage(&mut object);
-        let header = Arc::new(Header::of(resource, &object));
+        let labels = object.metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
+        let labels = labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+        let mut labels: Vec<_> = labels.collect();
+        labels.sort();
+        let owners = object.list_at(&["metadata", "ownerReferences"]).iter();
+        let header = Arc::new(Header {
+            labels,
+            fields: resource.field_values(&object),
+            owners: owners.filter_map(|owner| Some(owner.get("uid")?.as_str()?.to_owned())).collect(),
+            deleting: object.is_deleting(),
+        });
         let key = ObjectKey::new(object.namespace(), object.name());
         let metadata = std::mem::take(&mut object.metadata);
         let mut rest = Vec::new();
@@ -78,10 +85,6 @@ impl Draft {
             }
         }
         Self { key, metadata, rest: rest.into(), header }
-    }
-
-    pub(crate) fn key(&self) -> &ObjectKey {
-        &self.key
     }
 
     /// The size in bytes of the JSON without the metadata.
@@ -137,31 +140,19 @@ impl Stored {
     }
 
     fn write_stored(&self, api_version: &str, kind: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"kind\":\"");
-        out.extend_from_slice(kind.as_bytes());
-        out.extend_from_slice(b"\",\"apiVersion\":\"");
-        out.extend_from_slice(api_version.as_bytes());
-        out.extend_from_slice(b"\",\"metadata\":");
-        out.extend_from_slice(&self.metadata);
-        out.extend_from_slice(&self.rest);
-        out.push(b'}');
+        let head = format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":");
+        append(out, [head.as_bytes(), &self.metadata, &self.rest, b"}"]);
     }
 
     /// Appends the document without `kind` and `apiVersion`, which is the form of items in built-in lists.
     pub(crate) fn write_bare(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"metadata\":");
-        out.extend_from_slice(&self.metadata);
-        out.extend_from_slice(&self.rest);
-        out.push(b'}');
+        append(out, [b"{\"metadata\":", &self.metadata, &self.rest, b"}"]);
     }
 
     /// Appends a `PartialObjectMetadata`.
     pub(crate) fn write_partial(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(
-            b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":",
-        );
-        out.extend_from_slice(&self.metadata);
-        out.push(b'}');
+        let head = b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":";
+        append(out, [head, &self.metadata, b"}", b""]);
     }
 
     /// The same object with another version: a watch sends it as the last state of an object that is gone.
@@ -200,4 +191,8 @@ impl Stored {
     pub(crate) fn is_deleting(&self) -> bool {
         self.header.deleting
     }
+}
+
+fn append(out: &mut Vec<u8>, parts: [&[u8]; 4]) {
+    parts.iter().for_each(|part| out.extend_from_slice(part));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Change, ChangeKind, defaults, strategy, validate};
+use super::{Change, ChangeKind, defaults, validate};
 use crate::{
     api::Api,
     crd, name, namespace,
@@ -17,20 +17,18 @@ use crate::{
 /// How many generated names are tried, as in kube-apiserver.
 const NAME_TRIES: usize = 8;
 
-/// A new object and its change, which is `None` for a dry run.
-type Created = (Arc<Stored>, Option<Change>);
-
-/// Creates the object and makes none of the writes that follow from it.
+/// Creates the object in `namespace` (empty for a cluster-scoped resource).
 ///
 /// # Errors
-/// Like [`rest::create`](crate::rest::create).
+/// 400 for an object of another place, 422 for an object that breaks rules, 404 or 403 if the namespace does not
+/// exist or is being deleted, 409 if the name is taken.
 pub(crate) fn create(
     api: &Api,
     resource: &Arc<Resource>,
     namespace: &str,
     mut object: Object,
     dry_run: bool,
-) -> ApiResult<Created> {
+) -> ApiResult<Change> {
     place(resource, namespace, &mut object)?;
     if !object.resource_version().is_empty() {
         return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
@@ -38,12 +36,18 @@ pub(crate) fn create(
     object.metadata.remove("resourceVersion");
     object.metadata.remove("selfLink");
     object.metadata.retain(|field, _| !SERVER_FIELDS.contains(&field.as_str()));
-    strategy::before_create(resource, &mut object);
+    if resource.status {
+        object.fields.remove("status");
+    }
     insert(api, resource, object, dry_run)
 }
 
-/// Like [`rest::seed`](crate::rest::seed), without the writes that follow from the creation.
-pub(crate) fn seed(api: &Api, resource: &Arc<Resource>, mut object: Object) -> ApiResult<Created> {
+/// Creates the object as it is, including its status, in the namespace that it names. A UID and times in the
+/// metadata are kept; the version is replaced.
+///
+/// # Errors
+/// Those of [`create`].
+pub(crate) fn seed(api: &Api, resource: &Arc<Resource>, mut object: Object) -> ApiResult<Change> {
     let namespace = match (resource.namespaced, object.namespace()) {
         (false, _) => String::new(),
         (true, "") => "default".to_owned(),
@@ -54,7 +58,7 @@ pub(crate) fn seed(api: &Api, resource: &Arc<Resource>, mut object: Object) -> A
     insert(api, resource, object, false)
 }
 
-fn insert(api: &Api, resource: &Arc<Resource>, mut object: Object, dry_run: bool) -> ApiResult<Created> {
+fn insert(api: &Api, resource: &Arc<Resource>, mut object: Object, dry_run: bool) -> ApiResult<Change> {
     stamp(resource, &mut object);
     defaults::apply(resource, &mut object);
     let generated = object.name().is_empty() && !object.generate_name().is_empty();
@@ -65,13 +69,11 @@ fn insert(api: &Api, resource: &Arc<Resource>, mut object: Object, dry_run: bool
             object.metadata.insert("name".into(), name.into());
         }
         validate::created(resource, &object)?;
-        if let Some(created) = commit(api, resource, &object, dry_run)? {
-            let change =
-                Change { kind: ChangeKind::Written, resource: resource.clone(), object: created.clone() };
-            return Ok((created, (!dry_run).then_some(change)));
+        if let Some(object) = commit(api, resource, &object, dry_run)? {
+            return Ok(Change { kind: ChangeKind::Written, resource: resource.clone(), object, dry_run });
         }
     }
-    Err(ApiError::already_exists(resource.group_resource(), object.name()))
+    Err(ApiError::already_exists(resource, object.name()))
 }
 
 /// Stores the object. Returns `None` if the name is taken.
@@ -84,8 +86,8 @@ fn commit(api: &Api, resource: &Resource, object: &Object, dry_run: bool) -> Api
         namespace::check_open(api, resource, object)?;
     }
     if dry_run {
-        let taken = collection.get(draft.key()).is_some();
-        return Ok((!taken).then(|| Arc::new(draft.store(api.storage.revision().current()))));
+        let taken = collection.get(&draft.key).is_some();
+        return Ok((!taken).then(|| Arc::new(draft.store(api.storage.revision.current()))));
     }
     Ok(collection.insert(draft))
 }
@@ -115,14 +117,10 @@ fn stamp(resource: &Resource, object: &mut Object) {
     object.fields.insert("kind".into(), resource.kind.as_str().into());
     let meta = &mut object.metadata;
     meta.entry("uid").or_insert_with(|| name::uid().into());
-    meta.entry("creationTimestamp").and_modify(replace_null).or_insert_with(|| timestamp().into());
+    if meta.get("creationTimestamp").is_none_or(Value::is_null) {
+        meta.insert("creationTimestamp".into(), timestamp().into());
+    }
     if resource.generation {
         meta.entry("generation").or_insert_with(|| 1.into());
-    }
-}
-
-fn replace_null(value: &mut Value) {
-    if value.is_null() {
-        *value = timestamp().into();
     }
 }

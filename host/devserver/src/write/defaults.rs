@@ -5,7 +5,11 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use crate::{crd, object::Object, registry::Resource};
+use crate::{
+    crd,
+    object::{Object, fill},
+    registry::Resource,
+};
 
 /// The collections of `ObjectMeta` that are `omitempty`: an empty collection is left out.
 const NEVER_EMPTY: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
@@ -19,30 +23,27 @@ pub(super) fn apply(resource: &Resource, object: &mut Object) {
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "namespaces") => namespace(object),
         ("", "pods") => {
-            pod_spec(object, &["spec"]);
-            object.default_at(&["status", "phase"], "Pending".into());
+            pod_spec(object.fields.get_mut("spec"));
+            object.fill(json!({"status": {"phase": "Pending"}}));
         }
         ("", "services") => service(object),
         ("", "secrets") => secret(object),
         ("apps", "deployments") => deployment(object),
         ("apps", "replicasets" | "statefulsets") | ("", "replicationcontrollers") => {
-            object.default_at(&["spec", "replicas"], 1.into());
-            pod_spec(object, &["spec", "template", "spec"]);
+            object.fill(json!({"spec": {"replicas": 1}}));
+            template(object);
         }
-        ("apps", "daemonsets") => pod_spec(object, &["spec", "template", "spec"]),
+        ("apps", "daemonsets") => template(object),
         ("batch", "jobs") => {
-            object.default_at(&["spec", "parallelism"], 1.into());
-            object.default_at(&["spec", "completions"], 1.into());
-            object.default_at(&["spec", "backoffLimit"], 6.into());
+            object.fill(json!({"spec": {"parallelism": 1, "completions": 1, "backoffLimit": 6}}));
         }
         ("batch", "cronjobs") => {
-            object.default_at(&["spec", "suspend"], false.into());
-            object.default_at(&["spec", "concurrencyPolicy"], "Allow".into());
+            object.fill(json!({"spec": {"suspend": false, "concurrencyPolicy": "Allow"}}));
         }
         _ => {}
     }
     if resource.status && !resource.custom {
-        object.default_at(&["status"], json!({}));
+        object.fill(json!({"status": {}}));
     }
 }
 
@@ -61,37 +62,42 @@ fn namespace(object: &mut Object) {
     if let Value::Object(labels) = labels {
         labels.insert("kubernetes.io/metadata.name".into(), name);
     }
-    object.default_at(&["spec", "finalizers"], json!(["kubernetes"]));
-    object.default_at(&["status", "phase"], "Active".into());
+    object.fill(json!({"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}));
 }
 
 fn deployment(object: &mut Object) {
-    object.default_at(&["spec", "replicas"], 1.into());
-    object.default_at(&["spec", "strategy", "type"], "RollingUpdate".into());
-    if object.at(&["spec", "strategy", "type"]).is_some_and(|kind| kind == "RollingUpdate") {
-        object.default_at(&["spec", "strategy", "rollingUpdate", "maxSurge"], "25%".into());
-        object.default_at(&["spec", "strategy", "rollingUpdate", "maxUnavailable"], "25%".into());
+    object.fill(json!({"spec": {
+        "replicas": 1,
+        "strategy": {"type": "RollingUpdate"},
+        "revisionHistoryLimit": 10,
+        "progressDeadlineSeconds": 600,
+    }}));
+    if object.text_at(&["spec", "strategy", "type"]) == "RollingUpdate" {
+        let rolling = json!({"maxSurge": "25%", "maxUnavailable": "25%"});
+        object.fill(json!({"spec": {"strategy": {"rollingUpdate": rolling}}}));
     }
-    object.default_at(&["spec", "revisionHistoryLimit"], 10.into());
-    object.default_at(&["spec", "progressDeadlineSeconds"], 600.into());
-    pod_spec(object, &["spec", "template", "spec"]);
+    template(object);
+}
+
+fn template(object: &mut Object) {
+    pod_spec(object.fields.get_mut("spec").and_then(|spec| spec.get_mut("template")?.get_mut("spec")));
 }
 
 /// Does nothing if there is no spec: such an object stays as invalid as it was sent.
-fn pod_spec(object: &mut Object, path: &[&str]) {
-    if !object.at(path).is_some_and(Value::is_object) {
-        return;
+fn pod_spec(spec: Option<&mut Value>) {
+    if let Some(spec) = spec.filter(|spec| spec.is_object()) {
+        let defaults = json!({
+            "restartPolicy": "Always",
+            "dnsPolicy": "ClusterFirst",
+            "schedulerName": "default-scheduler",
+            "terminationGracePeriodSeconds": 30,
+        });
+        fill(spec, defaults);
     }
-    let at = |field| path.iter().copied().chain([field]).collect::<Vec<&str>>();
-    object.default_at(&at("restartPolicy"), "Always".into());
-    object.default_at(&at("dnsPolicy"), "ClusterFirst".into());
-    object.default_at(&at("schedulerName"), "default-scheduler".into());
-    object.default_at(&at("terminationGracePeriodSeconds"), 30.into());
 }
 
 fn service(object: &mut Object) {
-    object.default_at(&["spec", "type"], "ClusterIP".into());
-    object.default_at(&["spec", "sessionAffinity"], "None".into());
+    object.fill(json!({"spec": {"type": "ClusterIP", "sessionAffinity": "None"}}));
     let Some(Value::Object(spec)) = object.fields.get_mut("spec") else { return };
     let Some(Value::Array(ports)) = spec.get_mut("ports") else { return };
     for port in ports.iter_mut().filter_map(Value::as_object_mut) {
@@ -104,7 +110,7 @@ fn service(object: &mut Object) {
 
 /// Moves the write-only field `stringData` to `data`, in base64.
 fn secret(object: &mut Object) {
-    object.default_at(&["type"], "Opaque".into());
+    object.fill(json!({"type": "Opaque"}));
     let Some(Value::Object(texts)) = object.fields.remove("stringData") else { return };
     for (key, value) in texts {
         if let Some(text) = value.as_str() {

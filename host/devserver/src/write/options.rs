@@ -50,13 +50,6 @@ pub(crate) struct DeleteOptions {
     pub(crate) dry_run: bool,
 }
 
-// === impl WriteOptions ===
-
-impl WriteOptions<'static> {
-    /// The options of a write that the server makes on its own.
-    pub(crate) const INTERNAL: Self = Self { part: Part::Whole, dry_run: false, manager: None };
-}
-
 // === impl Propagation ===
 
 impl Propagation {

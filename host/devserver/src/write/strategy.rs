@@ -9,13 +9,6 @@ use crate::{
     status::{ApiError, ApiResult, Cause},
 };
 
-/// Removes the status of a new object if the resource has a `status` subresource.
-pub(super) fn before_create(resource: &Resource, object: &mut Object) {
-    if resource.status {
-        object.fields.remove("status");
-    }
-}
-
 /// The next state of an object: takes from `new` the fields that this part may change, and the rest from `old`.
 ///
 /// # Errors
@@ -68,7 +61,7 @@ fn check_identity(resource: &Resource, old: &Object, new: &Object) -> ApiResult<
     let name = old.name();
     let version = new.resource_version();
     if !version.is_empty() && version != "0" && version != old.resource_version() {
-        return Err(ApiError::stale(resource.group_resource(), name));
+        return Err(ApiError::stale(resource, name));
     }
     if !new.uid().is_empty() && new.uid() != old.uid() {
         let why = format!(
@@ -76,7 +69,7 @@ fn check_identity(resource: &Resource, old: &Object, new: &Object) -> ApiResult<
             new.uid(),
             old.uid()
         );
-        return Err(ApiError::conflict(resource.group_resource(), name, &why));
+        return Err(ApiError::conflict(resource, name, &why));
     }
     if !new.namespace().is_empty() && new.namespace() != old.namespace() {
         return Err(ApiError::bad_request(
@@ -84,7 +77,7 @@ fn check_identity(resource: &Resource, old: &Object, new: &Object) -> ApiResult<
         ));
     }
     if new.name() != name {
-        let cause = Cause::invalid("metadata.name", &Value::from(new.name()), "field is immutable");
+        let cause = Cause::invalid("metadata.name", new.name(), "field is immutable");
         return Err(ApiError::invalid(&resource.group, &resource.kind, name, &[cause]));
     }
     Ok(())

@@ -19,7 +19,7 @@ pub(super) fn created(resource: &Resource, object: &Object) -> ApiResult<()> {
     if object.name().is_empty() {
         causes.push(Cause::required("metadata.name", "name or generateName is required"));
     } else if let Some(problem) = name::problem(resource.name_rule, object.name()) {
-        causes.push(Cause::invalid("metadata.name", &Value::from(object.name()), problem));
+        causes.push(Cause::invalid("metadata.name", object.name(), problem));
     }
     metadata(object, &mut causes);
     crd::validate(resource, object, &mut causes);
@@ -69,7 +69,7 @@ fn metadata(object: &Object, causes: &mut Vec<Cause>) {
         Some(Value::Array(list)) if list.iter().all(Value::is_string) => {}
         Some(other) => causes.push(Cause::invalid("metadata.finalizers", other, "must be a list of names")),
     }
-    for (at, owner) in object.owner_references().iter().enumerate() {
+    for (at, owner) in object.list_at(&["metadata", "ownerReferences"]).iter().enumerate() {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if owner.get(field).and_then(Value::as_str).is_none_or(str::is_empty) {
                 let path = format!("metadata.ownerReferences[{at}].{field}");
@@ -96,9 +96,7 @@ fn texts(
                     Some(text) => {
                         let wrong = problem(key, text);
                         causes.extend(
-                            wrong.map(|why| {
-                                Cause::invalid(path.as_str(), &format!("{key}={text}").into(), why)
-                            }),
+                            wrong.map(|why| Cause::invalid(path.as_str(), format!("{key}={text}"), why)),
                         );
                     }
                 }

@@ -98,8 +98,16 @@ async fn check(steps: Vec<Step>) {
     }
 }
 
+/// `PROPTEST_CASES` overrides the number of cases.
+fn config() -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(24),
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(config())]
 
     #[test]
     fn a_list_and_its_watch_lead_to_the_collection(steps in steps()) {

@@ -40,16 +40,13 @@ fn write(entry: &Entry) -> String {
 }
 
 fn merge(earlier: &str, later: &str) -> String {
-    match coalesce(parse(earlier), parse(later)) {
-        Coalesced::One { entry, .. } => write(&entry),
-        Coalesced::Both(earlier, later) => format!("{}, {}", write(&earlier), write(&later)),
-        Coalesced::Neither(_) => String::new(),
-    }
+    let (earlier, later, _) = coalesce(parse(earlier), parse(later));
+    earlier.iter().chain(&later).map(write).collect::<Vec<_>>().join(", ")
 }
 
 fn one(earlier: Entry, later: Entry) -> (Entry, Merge, bool) {
     match coalesce(earlier, later) {
-        Coalesced::One { entry, merge, newer } => (entry, merge, newer),
+        (Some(entry), None, Effect::Merged { merge, newer }) => (entry, merge, newer),
         other => panic!("not one entry: {other:?}"),
     }
 }
@@ -130,13 +127,16 @@ fn a_resync_merges_into_any_pending_notification() {
 #[test]
 fn a_notification_behind_a_deletion_is_unseen_even_if_it_is_a_replay() {
     for later in ["+b1", "+b1 replay", "b1>b2", "b1>b1 resync"] {
-        let Coalesced::Both(_, behind) = coalesce(parse("-a1"), parse(later)) else {
+        let (_, Some(behind), _) = coalesce(parse("-a1"), parse(later)) else {
             panic!("a deletion and what follows it merged");
         };
 
         assert!(behind.unseen, "{later}");
         let cancelled = coalesce(behind, parse("-b2"));
-        assert!(matches!(cancelled, Coalesced::Neither(_)), "{later} then its deletion: {cancelled:?}");
+        assert!(
+            matches!(cancelled, (None, None, Effect::Cancelled(_))),
+            "{later} then its deletion: {cancelled:?}"
+        );
     }
 }
 

@@ -43,7 +43,7 @@ fn a_newer_letter_of_an_object_replaces_the_older_one() {
     }
 
     assert_eq!(states(&letters), ["db@a1", "web@a2"]);
-    assert_eq!(letters.evicted(), 0);
+    assert_eq!(letters.counts().1, 0);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_full_list_evicts_the_oldest_letter_and_counts_it() {
     }
 
     assert_eq!(states(&letters), ["c@a1", "d@a1"]);
-    assert_eq!((letters.count(), letters.evicted()), (2, 2));
+    assert_eq!(letters.counts(), (2, 2));
 }
 
 #[test]

@@ -3,18 +3,14 @@ mod ending;
 mod failures;
 mod workers;
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
-
 use futures::future::BoxFuture;
-use informer_types::{
-    Backoff, Cause, Delivery, EventHandler, Failure, FailureKind, Notification, NotificationSink, Outcome,
-};
+use informer_types::{Backoff, Cause, Notification, NotificationSink};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use crate::{
-    Fate, QueueConfig, QueueStats, RetryConfig,
+    QueueConfig, QueueStats,
     testing::{added, deleted, text, updated},
 };
 
@@ -60,7 +56,7 @@ where
 /// The plugin under test.
 struct Running {
     queue: Queue,
-    handle: DispatcherHandle,
+    handle: Dispatcher,
     shutdown: CancellationToken,
 }
 

@@ -75,11 +75,7 @@ impl FilterConfig {
 
     /// Returns true if there is no condition.
     pub(super) fn is_open(&self) -> bool {
-        self.events == Events::ALL
-            && self.initial
-            && !self.selects_objects()
-            && self.when.is_none()
-            && self.changed.is_empty()
+        *self == Self::default()
     }
 }
 

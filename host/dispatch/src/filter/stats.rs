@@ -2,10 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use informer_types::micros;
+use serde::{Deserialize, Serialize};
+
 use super::when::{Occasion, When};
 
 /// What a filter counted since it was made. The number of offered notifications is the sum of `passed` and `suppressed`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct FilterStats {
     /// Notifications that passed.
     pub passed: u64,
@@ -23,7 +27,8 @@ pub struct FilterStats {
 }
 
 /// Notifications that did not pass, by condition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Suppressed {
     /// `initial = "skip"`
     pub initial: u64,
@@ -42,7 +47,8 @@ pub struct Suppressed {
 }
 
 /// The cost and the errors of an expression.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct WhenStats {
     /// Number of evaluations.
     pub evaluations: u64,
@@ -51,8 +57,10 @@ pub struct WhenStats {
     /// The last error. It names types and keys of the expression, never values of an object.
     pub last_error: Option<String>,
     /// Total time of all evaluations. They run on the informer's thread.
+    #[serde(rename = "time-us", with = "micros")]
     pub time: Duration,
     /// Time of the longest evaluation.
+    #[serde(rename = "longest-us", with = "micros")]
     pub longest: Duration,
 }
 
@@ -88,10 +96,23 @@ impl Condition {
 // === impl Suppressed ===
 
 impl Suppressed {
+    /// Each condition, by its key in `[[plugin.on]]`, with its number of notifications.
+    pub fn by_condition(&self) -> [(&'static str, u64); 7] {
+        let Self { initial, events, namespaces, labels, fields, changed, when } = *self;
+        [
+            ("initial", initial),
+            ("events", events),
+            ("namespaces", namespaces),
+            ("labels", labels),
+            ("fields", fields),
+            ("changed", changed),
+            ("when", when),
+        ]
+    }
+
     /// The sum.
     pub fn total(&self) -> u64 {
-        let Self { initial, events, namespaces, labels, fields, changed, when } = self;
-        initial + events + namespaces + labels + fields + changed + when
+        self.by_condition().into_iter().map(|(_, count)| count).sum()
     }
 
     pub(super) fn count(&mut self, condition: Condition) {

@@ -1,4 +1,4 @@
-//! What each condition lets through, and how an update is told (P-21, scenario 96).
+//! What each condition lets through, and what an update becomes (P-21, scenario 96).
 
 mod explaining;
 mod transitions;
@@ -8,12 +8,13 @@ use std::{sync::Arc, time::Instant};
 use informer_types::{Body, Header, Source};
 
 use super::*;
+use crate::testing::{add, delete, update};
 
 /// What went on, as text: `+a1`, `a1>a2`, `-a2`, `-a2?`, followed by the cause where it is not live.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<String>>>);
+struct Received(Arc<Mutex<Vec<String>>>);
 
-impl NotificationSink for Told {
+impl NotificationSink for Received {
     fn offer(&self, notification: Notification) {
         let cause = match notification.cause {
             Cause::Live => String::new(),
@@ -25,25 +26,25 @@ impl NotificationSink for Told {
 
 /// A filter and what passes it.
 struct Subscription {
-    filter: Filter<Told>,
-    told: Told,
+    filter: Filter<Received>,
+    received: Received,
 }
 
 impl Subscription {
     fn new(config: FilterConfig) -> Self {
-        let told = Told::default();
-        Self { filter: Filter::new(config, told.clone()), told }
+        let received = Received::default();
+        Self { filter: Filter::new(config, received.clone()), received }
     }
 
     fn when(text: &str) -> Self {
         Self::new(FilterConfig { when: Some(text.parse().unwrap()), ..FilterConfig::default() })
     }
 
-    /// What is told of one notification.
-    fn hears(&self, change: Change, cause: Cause) -> Vec<String> {
+    /// What the handler receives for one notification.
+    fn receives(&self, change: Change, cause: Cause) -> Vec<String> {
         let source = Source::new("v1/pods".parse().unwrap());
         self.filter.offer(Notification { source, change, cause, initial: None, observed: Instant::now() });
-        std::mem::take(&mut *self.told.0.lock())
+        std::mem::take(&mut *self.received.0.lock())
     }
 }
 
@@ -61,18 +62,6 @@ fn state(rv: &str, app: &str, n: &str) -> Arc<Object> {
     Arc::new(Object::new(&header, Body::Raw(body.into())).unwrap())
 }
 
-fn add(object: &Arc<Object>) -> Change {
-    Change::Added { object: Arc::clone(object) }
-}
-
-fn update(old: &Arc<Object>, new: &Arc<Object>) -> Change {
-    Change::Updated { old: Arc::clone(old), new: Arc::clone(new) }
-}
-
-fn delete(object: &Arc<Object>) -> Change {
-    Change::Deleted { object: Arc::clone(object), final_state_known: true }
-}
-
 const NOTHING: [&str; 0] = [];
 
 #[test]
@@ -80,10 +69,10 @@ fn without_a_condition_everything_passes_and_nothing_is_remembered() {
     let open = Subscription::new(FilterConfig::default());
     let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));
 
-    assert_eq!(open.hears(add(&one), Cause::Initial), ["+a1 initial"]);
-    assert_eq!(open.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
-    assert_eq!(open.hears(update(&two, &two), Cause::Resync), ["a2>a2 resync"]);
-    assert_eq!(open.hears(delete(&two), Cause::Live), ["-a2"]);
+    assert_eq!(open.receives(add(&one), Cause::Initial), ["+a1 initial"]);
+    assert_eq!(open.receives(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(open.receives(update(&two, &two), Cause::Resync), ["a2>a2 resync"]);
+    assert_eq!(open.receives(delete(&two), Cause::Live), ["-a2"]);
     assert_eq!(open.filter.stats(), FilterStats { passed: 4, ..FilterStats::default() });
     assert!(open.filter.state.lock().inside.is_empty());
 }
@@ -94,9 +83,9 @@ fn events_say_which_calls_are_made() {
     let updates = Subscription::new(FilterConfig { events, ..FilterConfig::default() });
     let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));
 
-    assert_eq!(updates.hears(add(&one), Cause::Initial), NOTHING);
-    assert_eq!(updates.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
-    assert_eq!(updates.hears(delete(&two), Cause::Live), NOTHING);
+    assert_eq!(updates.receives(add(&one), Cause::Initial), NOTHING);
+    assert_eq!(updates.receives(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(updates.receives(delete(&two), Cause::Live), NOTHING);
     let stats = updates.filter.stats();
     assert_eq!((stats.passed, stats.suppressed.events, stats.suppressed.total()), (1, 2, 2));
 }
@@ -110,9 +99,9 @@ fn initial_skip_leaves_out_the_additions_of_the_first_list_and_nothing_else() {
     });
     let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));
 
-    assert_eq!(skip.hears(add(&one), Cause::Initial), NOTHING);
-    assert_eq!(skip.hears(update(&one, &two), Cause::Live), ["a1>a2"], "it was there all the time");
-    assert_eq!(skip.hears(delete(&two), Cause::Initial), ["-a2 initial"]);
+    assert_eq!(skip.receives(add(&one), Cause::Initial), NOTHING);
+    assert_eq!(skip.receives(update(&one, &two), Cause::Live), ["a1>a2"], "it was there all the time");
+    assert_eq!(skip.receives(delete(&two), Cause::Initial), ["-a2 initial"]);
     assert_eq!(skip.filter.stats().suppressed.initial, 1);
 }
 
@@ -125,12 +114,12 @@ fn objects_of_other_namespaces_are_excluded_whatever_happens_to_them() {
     let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));
     let (shop, other) = (in_namespaces(&["a", "shop"]), in_namespaces(&["a"]));
 
-    assert_eq!(shop.hears(add(&one), Cause::Initial), ["+a1 initial"]);
-    assert_eq!(shop.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
-    assert_eq!(shop.hears(delete(&two), Cause::Live), ["-a2"]);
-    assert_eq!(other.hears(add(&one), Cause::Initial), NOTHING);
-    assert_eq!(other.hears(update(&one, &two), Cause::Live), NOTHING);
-    assert_eq!(other.hears(delete(&two), Cause::Live), NOTHING);
+    assert_eq!(shop.receives(add(&one), Cause::Initial), ["+a1 initial"]);
+    assert_eq!(shop.receives(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(shop.receives(delete(&two), Cause::Live), ["-a2"]);
+    assert_eq!(other.receives(add(&one), Cause::Initial), NOTHING);
+    assert_eq!(other.receives(update(&one, &two), Cause::Live), NOTHING);
+    assert_eq!(other.receives(delete(&two), Cause::Live), NOTHING);
     let stats = other.filter.stats();
     assert_eq!((stats.passed, stats.suppressed.namespaces, stats.suppressed.total()), (0, 3, 3));
     assert_eq!(other.filter.excludes(&one), Some("namespaces"));
@@ -147,13 +136,13 @@ fn a_filter_of_other_namespaces_succeeds_with_the_difference() {
         |name: &str| FilterConfig { namespaces: [name.to_owned()].into(), ..FilterConfig::default() };
     let one = state("a1", "web", "1");
     let (before, after) = (Subscription::new(in_namespace("shop")), Subscription::new(in_namespace("other")));
-    before.hears(add(&one), Cause::Live);
+    before.receives(add(&one), Cause::Live);
     let leaves = after.filter.succeed(&before.filter, &one).unwrap();
-    assert_eq!(after.hears(leaves, Cause::Relist), ["-a1? relist"]);
+    assert_eq!(after.receives(leaves, Cause::Relist), ["-a1? relist"]);
 
     let again = Subscription::new(in_namespace("shop"));
     let enters = again.filter.succeed(&after.filter, &one).unwrap();
-    assert_eq!(again.hears(enters, Cause::Relist), ["+a1 relist"]);
+    assert_eq!(again.receives(enters, Cause::Relist), ["+a1 relist"]);
 }
 
 #[test]
@@ -162,10 +151,10 @@ fn changed_counts_an_update_only_if_the_value_at_a_pointer_differs() {
     let spec = Subscription::new(FilterConfig { changed, ..FilterConfig::default() });
     let (one, same, other) = (state("a1", "web", "1"), state("a2", "web", "1"), state("a3", "web", "2"));
 
-    assert_eq!(spec.hears(add(&one), Cause::Live), ["+a1"]);
-    assert_eq!(spec.hears(update(&one, &same), Cause::Live), NOTHING, "only /status differs");
-    assert_eq!(spec.hears(update(&same, &other), Cause::Relist), ["a2>a3 relist"]);
-    assert_eq!(spec.hears(delete(&other), Cause::Live), ["-a3"], "it is about updates alone");
+    assert_eq!(spec.receives(add(&one), Cause::Live), ["+a1"]);
+    assert_eq!(spec.receives(update(&one, &same), Cause::Live), NOTHING, "only /status differs");
+    assert_eq!(spec.receives(update(&same, &other), Cause::Relist), ["a2>a3 relist"]);
+    assert_eq!(spec.receives(delete(&other), Cause::Live), ["-a3"], "it is about updates alone");
     assert_eq!(spec.filter.stats().suppressed.changed, 1);
 }
 
@@ -176,8 +165,8 @@ fn changed_is_not_asked_of_an_update_that_brings_no_new_state() {
     let spec = Subscription::new(FilterConfig { changed, ..FilterConfig::default() });
     let (one, again) = (state("a1", "web", "1"), state("a1", "web", "1"));
 
-    assert_eq!(spec.hears(update(&one, &one), Cause::Resync), ["a1>a1 resync"]);
-    assert_eq!(spec.hears(update(&one, &again), Cause::Relist), ["a1>a1 relist"]);
+    assert_eq!(spec.receives(update(&one, &one), Cause::Resync), ["a1>a1 resync"]);
+    assert_eq!(spec.receives(update(&one, &again), Cause::Relist), ["a1>a1 relist"]);
 }
 
 #[test]
@@ -189,8 +178,8 @@ fn a_body_that_cannot_be_read_withholds_nothing_and_is_counted() {
     let (changed, fields) = (vec!["/spec".parse().unwrap()], "spec.n=1".parse().unwrap());
     let subscription = Subscription::new(FilterConfig { changed, fields, ..FilterConfig::default() });
 
-    assert_eq!(subscription.hears(add(&broken("1")), Cause::Live), ["+1"]);
-    assert_eq!(subscription.hears(update(&broken("1"), &broken("2")), Cause::Live), ["1>2"]);
+    assert_eq!(subscription.receives(add(&broken("1")), Cause::Live), ["+1"]);
+    assert_eq!(subscription.receives(update(&broken("1"), &broken("2")), Cause::Live), ["1>2"]);
     assert_eq!(subscription.filter.stats().unreadable, 3);
 }
 
@@ -199,11 +188,11 @@ fn an_expression_about_changes_judges_the_mapped_notification() {
     let grown = Subscription::when("old == null || object.spec.n > old.spec.n");
     let (one, two, three) = (state("a1", "web", "1"), state("a2", "web", "2"), state("a3", "web", "1"));
 
-    assert_eq!(grown.hears(add(&one), Cause::Live), ["+a1"]);
-    assert_eq!(grown.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
-    assert_eq!(grown.hears(update(&two, &three), Cause::Live), NOTHING);
-    assert_eq!(grown.hears(delete(&three), Cause::Live), ["-a3"]);
-    assert_eq!(grown.filter.stats().when.evaluations, 3, "a deletion is told without asking");
+    assert_eq!(grown.receives(add(&one), Cause::Live), ["+a1"]);
+    assert_eq!(grown.receives(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(grown.receives(update(&two, &three), Cause::Live), NOTHING);
+    assert_eq!(grown.receives(delete(&three), Cause::Live), ["-a3"]);
+    assert_eq!(grown.filter.stats().when.evaluations, 3, "a deletion passes without an evaluation");
 }
 
 #[test]
@@ -211,10 +200,10 @@ fn an_expression_that_names_the_event_is_taken_at_its_word() {
     let subscription = Subscription::when("event == 'add' || (event == 'delete' && object.spec.n == 1)");
     let (one, two) = (state("a1", "web", "1"), state("a2", "web", "2"));
 
-    assert_eq!(subscription.hears(add(&one), Cause::Live), ["+a1"]);
-    assert_eq!(subscription.hears(update(&one, &two), Cause::Live), NOTHING);
-    assert_eq!(subscription.hears(delete(&two), Cause::Live), NOTHING);
-    assert_eq!(subscription.hears(delete(&one), Cause::Live), ["-a1"]);
+    assert_eq!(subscription.receives(add(&one), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.receives(update(&one, &two), Cause::Live), NOTHING);
+    assert_eq!(subscription.receives(delete(&two), Cause::Live), NOTHING);
+    assert_eq!(subscription.receives(delete(&one), Cause::Live), ["-a1"]);
     assert_eq!(subscription.filter.stats().suppressed.when, 2);
 }
 
@@ -228,10 +217,10 @@ fn an_expression_about_changes_sees_the_verb_that_the_selectors_mapped() {
     let subscription = Subscription::new(config);
     let (out, into) = (state("a1", "db", "1"), state("a2", "web", "1"));
 
-    assert_eq!(subscription.hears(add(&out), Cause::Live), NOTHING);
-    assert_eq!(subscription.hears(update(&out, &into), Cause::Live), ["+a2"]);
-    assert_eq!(subscription.hears(update(&into, &into), Cause::Resync), NOTHING);
-    assert_eq!(subscription.hears(update(&into, &out), Cause::Live), ["-a2"]);
+    assert_eq!(subscription.receives(add(&out), Cause::Live), NOTHING);
+    assert_eq!(subscription.receives(update(&out, &into), Cause::Live), ["+a2"]);
+    assert_eq!(subscription.receives(update(&into, &into), Cause::Resync), NOTHING);
+    assert_eq!(subscription.receives(update(&into, &out), Cause::Live), ["-a2"]);
 }
 
 /// An expression that cannot be evaluated lets the notification pass (D-9).
@@ -240,20 +229,20 @@ fn an_expression_without_an_answer_withholds_nothing_and_says_why() {
     let subscription = Subscription::when("object.spec.n > 2");
     let (bad, good, low) = (state("a1", "web", "\"x\""), state("a2", "web", "3"), state("a3", "web", "1"));
 
-    assert_eq!(subscription.hears(add(&bad), Cause::Live), ["+a1"]);
-    assert_eq!(subscription.hears(update(&bad, &good), Cause::Live), ["a1>a2"], "an error let it in");
+    assert_eq!(subscription.receives(add(&bad), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.receives(update(&bad, &good), Cause::Live), ["a1>a2"], "an error let it in");
     assert_eq!(
-        subscription.hears(update(&good, &bad), Cause::Live),
+        subscription.receives(update(&good, &bad), Cause::Live),
         ["a2>a1"],
         "an error excludes no object"
     );
     assert_eq!(
-        subscription.hears(update(&bad, &low), Cause::Live),
+        subscription.receives(update(&bad, &low), Cause::Live),
         ["-a1"],
-        "the handler had been told of it"
+        "the handler had received it"
     );
-    assert_eq!(subscription.hears(update(&low, &bad), Cause::Live), ["+a1"]);
-    assert_eq!(subscription.hears(delete(&bad), Cause::Live), ["-a1"]);
+    assert_eq!(subscription.receives(update(&low, &bad), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.receives(delete(&bad), Cause::Live), ["-a1"]);
     let when = subscription.filter.stats().when;
     assert_eq!((when.evaluations, when.errors), (5, 3));
     let error = when.last_error.unwrap();
@@ -268,7 +257,7 @@ fn many_offered_at_once_pass_in_their_order() {
     let changes =
         [add(&low), update(&low, &high), update(&high, &higher), update(&higher, &low), delete(&low)];
     let source = Source::new("v1/pods".parse().unwrap());
-    let told = |change| Notification {
+    let notify = |change| Notification {
         source: source.clone(),
         change,
         cause: Cause::Live,
@@ -276,11 +265,11 @@ fn many_offered_at_once_pass_in_their_order() {
         observed: Instant::now(),
     };
 
-    let mut offered: VecDeque<Notification> = changes.into_iter().map(told).collect();
+    let mut offered: VecDeque<Notification> = changes.into_iter().map(notify).collect();
     subscription.filter.offer_all(&mut offered);
 
     assert!(offered.is_empty());
-    assert_eq!(*subscription.told.0.lock(), ["+a2", "a2>a3", "-a3"]);
+    assert_eq!(*subscription.received.0.lock(), ["+a2", "a2>a3", "-a3"]);
     let stats = subscription.filter.stats();
     assert_eq!((stats.passed, stats.entered, stats.left, stats.suppressed.when), (3, 1, 1, 2));
 }

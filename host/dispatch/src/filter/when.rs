@@ -1,10 +1,8 @@
 //! `when`: an expression in the Common Expression Language.
 
 mod check;
-mod cost;
 mod error;
 mod value;
-mod vocabulary;
 
 use std::{
     fmt,
@@ -19,10 +17,10 @@ use cel::{
 };
 use informer_types::{Cause, Change, JsonText, Notification, Object};
 
-pub use error::{InvalidWhen, WhenError};
-pub use vocabulary::{MAX_ENTRIES, MAX_WHEN_BYTES};
+pub use error::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, WhenError};
 
 use check::{Names, check};
+use error::UNPARSABLE;
 
 /// The stack of the parser's thread. The parser stops at 96 levels, which take up to 16 MiB in a build without optimisation.
 const STACK_BYTES: usize = 32 << 20;
@@ -51,8 +49,8 @@ static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 ///
 /// # Bound
 /// An expression has at most [`MAX_WHEN_BYTES`], 16 nested operations, and two nested loops (`all`, `exists`, `map`, ...). With two
-/// nested loops it fails for objects with a list or map of more than [`MAX_ENTRIES`]. Within a loop, an operation that reads all
-/// of a value that does not depend on the loop (`x in object.spec.names`, a `+`, a `contains`) counts as one more loop, and so does
+/// nested loops it fails for objects with a list or map of more than [`MAX_ENTRIES`]. An operation within a loop counts as one more
+/// loop if it reads a whole value that is the same in each round (`x in object.spec.names`, a `+`, a `contains`), and so does
 /// `matches`. The cost of an evaluation is therefore bounded by the size of the object. An expression cannot read a clock, so its
 /// answer for one state is always the same.
 ///
@@ -134,18 +132,23 @@ impl FromStr for When {
 
     fn from_str(text: &str) -> Result<Self, InvalidWhen> {
         if text.trim().is_empty() {
-            return Err(InvalidWhen::Empty);
+            return Err(InvalidWhen(
+                "the expression is empty; write for example `object.spec.replicas > 2`, or leave the key out"
+                    .to_owned(),
+            ));
         }
         if text.len() > MAX_WHEN_BYTES {
-            return Err(InvalidWhen::TooLong(text.len()));
+            return Err(InvalidWhen(format!(
+                "the expression has {} bytes; write at most {MAX_WHEN_BYTES}, and decide the rest in the plugin",
+                text.len()
+            )));
         }
         // The parser is recursive and may panic, so it has a thread of its own.
         std::thread::scope(|scope| {
             let parser = std::thread::Builder::new().name("cel".to_owned()).stack_size(STACK_BYTES);
             let parsed = parser.spawn_scoped(scope, || Compiled::parse(text));
-            parsed.map_or(Err(InvalidWhen::Unparsable), |parsed| {
-                parsed.join().unwrap_or(Err(InvalidWhen::Unparsable))
-            })
+            let parsed = parsed.ok().and_then(|parsed| parsed.join().ok());
+            parsed.unwrap_or_else(|| Err(InvalidWhen(UNPARSABLE.to_owned())))
         })
         .map(|compiled| Self(Arc::new(compiled)))
     }

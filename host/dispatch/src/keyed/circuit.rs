@@ -24,7 +24,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Backoff, Failure, FailureKind};
+use informer_types::{Backoff, Failure, FailureKind, millis};
+use serde::{Deserialize, Serialize};
 
 use super::slot::SlotId;
 use crate::letters::cut;
@@ -39,16 +40,21 @@ pub struct QuarantineConfig {
 }
 
 /// A plugin in quarantine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Quarantine {
     /// Time since the quarantine began.
+    #[serde(rename = "lasting-ms", with = "millis")]
     pub lasting: Duration,
     /// Time until the next probe; zero while a probe is in flight.
+    #[serde(rename = "probe-in-ms", with = "millis")]
     pub probe_in: Duration,
     /// Number of failed probes.
     pub failed_probes: u32,
     /// The last failure.
-    pub failure: Failure,
+    pub failure: String,
+    /// One sentence: `in quarantine for 12 s, next probe in 3 s; deliveries wait: trap: ...`, with the first line of the failure.
+    pub text: String,
 }
 
 /// The circuit breaker of one queue.
@@ -60,6 +66,8 @@ pub(crate) struct Circuit {
     since: Option<Instant>,
     /// Number of quarantines.
     opened: u64,
+    /// No call is made during a pause, whatever the state.
+    pub(crate) paused: bool,
 }
 
 #[derive(Debug)]
@@ -78,17 +86,6 @@ struct Open {
     failure: Failure,
 }
 
-/// What the circuit makes of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// The call counts against its key.
-    Counts,
-    /// The call does not count against its key: the plugin is in quarantine, since this call or before.
-    Spared,
-    /// The call ended the quarantine.
-    Closed,
-}
-
 // === impl QuarantineConfig ===
 
 impl Default for QuarantineConfig {
@@ -103,7 +100,7 @@ impl Default for QuarantineConfig {
 
 impl Circuit {
     pub(crate) fn new(config: QuarantineConfig) -> Self {
-        Self { config, state: State::Closed { in_a_row: 0 }, since: None, opened: 0 }
+        Self { config, state: State::Closed { in_a_row: 0 }, since: None, opened: 0, paused: false }
     }
 
     /// The configuration applies from the next failure on.
@@ -122,10 +119,11 @@ impl Circuit {
 
     /// Returns true if a call may be made.
     pub(crate) fn admits(&self, now: Instant) -> bool {
-        match &self.state {
-            State::Closed { .. } => true,
-            State::Open(open) => open.probe.is_none() && open.until <= now,
-        }
+        !self.paused
+            && match &self.state {
+                State::Closed { .. } => true,
+                State::Open(open) => open.probe.is_none() && open.until <= now,
+            }
     }
 
     /// When the next call may be made. Returns `None` while a probe is in flight.
@@ -143,10 +141,10 @@ impl Circuit {
         }
     }
 
-    /// A call was acknowledged. That closes the circuit, whenever the call began.
-    pub(crate) fn succeeded(&mut self) -> Verdict {
+    /// A call was acknowledged. That closes the circuit, whenever the call began. Returns true if it ended a quarantine.
+    pub(crate) fn succeeded(&mut self) -> bool {
         let was = std::mem::replace(&mut self.state, State::Closed { in_a_row: 0 });
-        if matches!(was, State::Open(_)) { Verdict::Closed } else { Verdict::Counts }
+        matches!(was, State::Open(_))
     }
 
     /// The handler refused for good (`answered`), or the host cut the call short. Neither shows whether the plugin works
@@ -164,11 +162,12 @@ impl Circuit {
         self.since.is_some_and(|since| began < since)
     }
 
-    /// A call that began at `began` failed, and would be retried.
-    pub(crate) fn failed(&mut self, id: SlotId, began: Instant, failure: &Failure, now: Instant) -> Verdict {
+    /// A call that began at `began` failed, and would be retried. Returns true if the call does not count against its key: the
+    /// plugin is in quarantine, since this call or before.
+    pub(super) fn spares(&mut self, id: SlotId, began: Instant, failure: &Failure, now: Instant) -> bool {
         let outdated = self.is_outdated(began);
         match &mut self.state {
-            State::Closed { .. } if outdated => return Verdict::Counts,
+            State::Closed { .. } if outdated => return false,
             State::Closed { in_a_row } => {
                 *in_a_row = match failure.kind {
                     FailureKind::Trap
@@ -182,7 +181,7 @@ impl Circuit {
                 };
                 let enough = self.config.after.is_some_and(|after| *in_a_row >= after.get());
                 if !enough {
-                    return Verdict::Counts;
+                    return false;
                 }
                 self.open(failure, now);
             }
@@ -196,7 +195,7 @@ impl Circuit {
             // The call began before the quarantine, or before the version in service.
             State::Open(_) => {}
         }
-        Verdict::Spared
+        true
     }
 
     /// Begins a quarantine. Does nothing if there is one.
@@ -229,11 +228,14 @@ impl Circuit {
     pub(crate) fn quarantine(&self, now: Instant) -> Option<Quarantine> {
         let State::Open(open) = &self.state else { return None };
         let wait = open.until.saturating_duration_since(now);
-        Some(Quarantine {
-            lasting: now.saturating_duration_since(open.since),
-            probe_in: if open.probe.is_some() { Duration::ZERO } else { wait },
-            failed_probes: open.failed_probes,
-            failure: open.failure.clone(),
-        })
+        let probe_in = if open.probe.is_some() { Duration::ZERO } else { wait };
+        let (lasting, failure) = (now.saturating_duration_since(open.since), open.failure.to_string());
+        let text = format!(
+            "in quarantine for {} s, next probe in {} s; deliveries wait: {}",
+            lasting.as_secs(),
+            probe_in.as_secs_f64().ceil(),
+            failure.lines().next().unwrap_or_default(),
+        );
+        Some(Quarantine { lasting, probe_in, failed_probes: open.failed_probes, failure, text })
     }
 }

@@ -1,19 +1,25 @@
 //! A queue behind a lock, with workers that wait for it.
 
-use std::{fmt, sync::Arc, time::Instant};
+use std::{fmt, pin::pin, sync::Arc, time::Instant};
 
 use parking_lot::Mutex;
 use tokio::{
-    sync::{Notify, futures::Notified},
-    time,
+    select,
+    sync::Notify,
+    time::{self, sleep_until},
 };
 
-use super::idle::{self, Idle};
+use super::circuit::Circuit;
+
+/// A change after which all workers have to look again: a quarantine ended, or the time of its next probe changed.
+pub(crate) const ALL_WORKERS: usize = usize::MAX;
 
 /// A queue as its handle uses it: a structure that reads no clock and never waits.
 pub(crate) trait Face: fmt::Debug + Send + 'static {
     /// What a worker has while a key is in flight.
     type Held: fmt::Debug + Send;
+    /// What a change releases. It is dropped outside the lock: the last holder of a sync token runs code of the cache.
+    type Released;
 
     /// Hands out the next ready key.
     fn take(&mut self, now: Instant) -> Option<Self::Held>;
@@ -24,19 +30,29 @@ pub(crate) trait Face: fmt::Debug + Send + 'static {
     /// Returns true if another worker has to look after this one has taken a key.
     fn wakes_another(&mut self, now: Instant) -> bool;
 
-    /// Takes a key back whose call did not end. What it returns is dropped outside the lock.
-    fn give_back(&mut self, held: Self::Held, now: Instant) -> (Box<dyn Send>, Wake);
+    /// Takes a key back whose call did not end.
+    fn give_back(&mut self, held: Self::Held, now: Instant);
+
+    /// The circuit breaker of the plugin.
+    fn circuit(&mut self) -> &mut Circuit;
+
+    /// How many workers have to look again after the changes since the last call, and what these changes released.
+    fn effects(&mut self) -> (usize, Self::Released);
 }
 
-/// Which workers have to look again after a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wake {
-    /// No worker.
-    None,
-    /// One worker.
-    One,
-    /// All workers: a quarantine ended, or the time of its next probe changed.
-    All,
+/// Why a queue has nothing for a worker.
+#[derive(Debug)]
+pub(crate) enum Idle {
+    /// Nothing is ready before this instant. `None` means that nothing is ready before the queue changes.
+    Until(Option<Instant>),
+    /// The queue has ended: it will never hand out anything again.
+    Over,
+}
+
+/// The alarm of the one worker that sleeps until something is due.
+struct Alarm<'a> {
+    ready: &'a Notify,
+    set: bool,
 }
 
 /// The handle of a queue. Clones are handles of the same queue.
@@ -80,11 +96,59 @@ impl<F: Face> Handle<F> {
         change(&mut face, now)
     }
 
-    /// Runs `change` under the lock, then wakes workers. What `change` returns is returned after the lock was released.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut F, Instant) -> (T, Wake)) -> T {
-        let (done, wake) = self.with(change);
-        self.wake(wake);
+    /// Runs `change` under the lock, then wakes workers.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut F, Instant) -> T) -> T {
+        let (done, (workers, released)) = self.with(|face, now| (change(face, now), face.effects()));
+        if workers == ALL_WORKERS {
+            self.0.ready.notify_waiters();
+            // For a worker that is about to wait.
+            self.0.ready.notify_one();
+        } else {
+            // A worker that is busy looks again by itself.
+            (0..workers).for_each(|_| self.0.ready.notify_one());
+        }
+        drop(released);
         done
+    }
+
+    /// Runs `change` under the lock, then wakes all workers and everything that waits for the queue to become quiet.
+    pub(crate) fn end<T>(&self, change: impl FnOnce(&mut F, Instant) -> T) -> T {
+        let done = self.change(change);
+        self.wake_workers();
+        self.notify_settled();
+        done
+    }
+
+    /// Begins or ends a pause, in which nothing is handed out.
+    pub(crate) fn set_paused(&self, paused: bool) {
+        self.with(|face, _| face.circuit().paused = paused);
+        if paused {
+            self.notify_settled();
+        } else {
+            self.wake_workers();
+        }
+    }
+
+    /// A new version is in service: it is judged by its own calls, and if there is a quarantine, the next probe is due now.
+    pub(crate) fn new_version(&self) {
+        if self.with(|face, now| face.circuit().new_version(now)) {
+            self.wake_workers();
+        }
+    }
+
+    /// Waits until `quiet` returns true. It is called at once, and after each key that is settled.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub(crate) async fn until(&self, quiet: impl Fn(&mut F, Instant) -> bool) {
+        loop {
+            let mut settled = pin!(self.0.settled.notified());
+            settled.as_mut().enable();
+            if self.with(&quiet) {
+                return;
+            }
+            settled.await;
+        }
     }
 
     /// The next ready key.
@@ -105,19 +169,7 @@ impl<F: Face> Handle<F> {
     /// # Cancel safety
     /// A dropped future has taken nothing.
     pub(crate) async fn next(&self) -> Option<Held<F>> {
-        idle::wait(&self.0.ready, || self.take()).await
-    }
-
-    pub(crate) fn wake(&self, wake: Wake) {
-        match wake {
-            Wake::None => {}
-            Wake::One => self.0.ready.notify_one(),
-            Wake::All => {
-                self.0.ready.notify_waiters();
-                // For a worker that is about to wait.
-                self.0.ready.notify_one();
-            }
-        }
+        wait(&self.0.ready, || self.take()).await
     }
 
     /// Wakes all workers that wait for a key.
@@ -128,10 +180,6 @@ impl<F: Face> Handle<F> {
     /// Wakes everything that waits for the queue to become quiet.
     pub(crate) fn notify_settled(&self) {
         self.0.settled.notify_waiters();
-    }
-
-    pub(crate) fn settled(&self) -> Notified<'_> {
-        self.0.settled.notified()
     }
 }
 
@@ -144,20 +192,67 @@ impl<F: Face> Held<F> {
     }
 
     /// Ends the key. Returns `None` if the key was ended before, which cannot happen.
-    pub(crate) fn end<T>(mut self, end: impl FnOnce(&mut F, F::Held, Instant) -> (T, Wake)) -> Option<T> {
+    pub(crate) fn end<T>(mut self, end: impl FnOnce(&mut F, F::Held, Instant) -> T) -> Option<T> {
         let held = self.held.take()?;
-        let ended = self.handle.change(|face, now| end(face, held, now));
+        Some(self.settle(|face, now| end(face, held, now)))
+    }
+
+    fn settle<T>(&self, end: impl FnOnce(&mut F, Instant) -> T) -> T {
+        let ended = self.handle.change(end);
         self.handle.notify_settled();
-        Some(ended)
+        ended
     }
 }
 
 impl<F: Face> Drop for Held<F> {
     fn drop(&mut self) {
         if let Some(held) = self.held.take() {
-            let released = self.handle.change(|face, now| face.give_back(held, now));
-            self.handle.notify_settled();
-            drop(released);
+            self.settle(|face, now| face.give_back(held, now));
+        }
+    }
+}
+
+// === impl Alarm ===
+
+impl Drop for Alarm<'_> {
+    /// Wakes another worker, which sleeps for the rest of the time.
+    fn drop(&mut self) {
+        if self.set {
+            self.ready.notify_one();
+        }
+    }
+}
+
+/// Calls `look` until it finds something: at once, after each notification of `ready`, and when the time that `look`
+/// returned has come. Returns `None` once the queue has ended.
+///
+/// # Cancel safety
+/// A dropped future has taken nothing, and another worker sleeps in its place.
+async fn wait<T>(ready: &Notify, look: impl Fn() -> Result<T, Idle>) -> Option<T> {
+    loop {
+        // The fast path: no waiter is registered if there is work.
+        if let Ok(found) = look() {
+            return Some(found);
+        }
+        // Dropped after `ready`, or the permit of the alarm would come back to this worker.
+        let mut alarm = Alarm { ready, set: false };
+        let mut ready = pin!(ready.notified());
+        // From here on no permit is missed, so the second look decides.
+        ready.as_mut().enable();
+        match look() {
+            Ok(found) => return Some(found),
+            Err(Idle::Over) => return None,
+            Err(Idle::Until(None)) => ready.await,
+            Err(Idle::Until(Some(due))) => {
+                alarm.set = true;
+                select! {
+                    biased;
+                    () = ready => {}
+                    () = sleep_until(due.into()) => {}
+                }
+                // This worker looks again.
+                alarm.set = false;
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-use super::{LetterBox, list::Letter};
+use super::{Letter, LetterBox};
 
 /// Time between two attempts to write to a store that failed.
 const RETRY_EVERY: Duration = Duration::from_secs(5);

@@ -1,8 +1,8 @@
-//! The configuration of a notification queue.
+//! The configuration of a notification queue, and how the queue falls behind and catches up.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use crate::QuarantineConfig;
+use crate::{QuarantineConfig, coalesce::Rule};
 
 /// How a queue hands out notifications.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,14 @@ pub struct Rate {
     pub burst: NonZeroU32,
 }
 
+/// Which pending changes of an object merge at present.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    mode: DeliveryMode,
+    /// Each change was requested, but there were too many: they merge until the queue has caught up.
+    behind: bool,
+}
+
 // === impl Rate ===
 
 impl Rate {
@@ -72,6 +80,51 @@ impl Default for QueueConfig {
             retry_budget: Some(0.2),
             quarantine: QuarantineConfig::default(),
             dead_letters: NonZeroUsize::MIN.saturating_add(999),
+        }
+    }
+}
+
+// === impl Delivery ===
+
+impl Delivery {
+    pub(super) fn new(mode: DeliveryMode) -> Self {
+        Self { mode, behind: false }
+    }
+
+    pub(super) fn set_mode(&mut self, mode: DeliveryMode) {
+        self.mode = mode;
+        self.behind &= mode != DeliveryMode::Latest;
+    }
+
+    pub(super) fn rule(&self) -> Rule {
+        match self.mode {
+            DeliveryMode::Latest => Rule::Latest,
+            DeliveryMode::Every { .. } if self.behind => Rule::Behind,
+            DeliveryMode::Every { .. } => Rule::Every,
+        }
+    }
+
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind
+    }
+
+    /// Before a notification is taken in. Returns true if the queue falls behind now, so that everything pending has to merge.
+    ///
+    /// Half of the capacity has to be delivered before this can happen again, so the amortized cost for each notification is
+    /// constant.
+    pub(super) fn falls_behind(&mut self, pending: usize) -> bool {
+        let full = match self.mode {
+            DeliveryMode::Latest => false,
+            DeliveryMode::Every { capacity } => !self.behind && pending >= capacity.get(),
+        };
+        self.behind |= full;
+        full
+    }
+
+    /// After a notification was handed out. Changes no longer merge once there is room again.
+    pub(super) fn catch_up(&mut self, pending: usize) {
+        if let DeliveryMode::Every { capacity } = self.mode {
+            self.behind &= pending > capacity.get() / 2;
         }
     }
 }

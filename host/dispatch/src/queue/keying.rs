@@ -60,13 +60,16 @@ impl Keying {
         }
     }
 
-    /// Adds the keys of a notification to the workqueue.
+    /// Adds the keys of a notification to the workqueue. If [`decide`](Self::decide) added them already, only checks them.
     ///
     /// # Errors
     /// [`AddError::TooLong`].
-    pub(super) fn enqueue(&self, object: &ObjectRef, entry: &Entry) -> Result<(), AddError> {
-        let mut keys = (self.keys_of)(&object.source, &entry.change).into_iter();
-        keys.try_for_each(|key| self.queue.enqueue(&key.to_string(), Lane::of(entry.live)))
+    pub(super) fn enqueue(&self, object: &ObjectRef, entry: &Entry, added: bool) -> Result<(), AddError> {
+        let keys = (self.keys_of)(&object.source, &entry.change);
+        keys.iter().map(ToString::to_string).try_for_each(|key| match added {
+            true => check_length(&key),
+            false => self.queue.enqueue(&key, Lane::of(entry.live)),
+        })
     }
 
     /// A version is in service. Its reconciler, if it has one, gets the keys of the workqueue; otherwise they are held. Keys
@@ -87,15 +90,6 @@ impl Keying {
             self.undecided = undecided;
         }
         self.queue.set_held(!reconciles);
-    }
-
-    /// Checks the keys of a notification that [`decide`](Self::decide) added.
-    ///
-    /// # Errors
-    /// [`AddError::TooLong`].
-    pub(super) fn check(&self, object: &ObjectRef, entry: &Entry) -> Result<(), AddError> {
-        let mut keys = (self.keys_of)(&object.source, &entry.change).into_iter();
-        keys.try_for_each(|key| check_length(&key.to_string()))
     }
 }
 

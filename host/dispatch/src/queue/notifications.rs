@@ -4,33 +4,28 @@ mod settlement;
 
 use std::time::Instant;
 
-use informer_types::{Cause, Notification, Step, TokenBucket, Tracer};
-
-pub(super) use settlement::Outcome;
+use informer_types::{Cause, Failure, FailureKind, Notification, Step, TokenBucket, Tracer};
 
 use super::{
-    budget::RetryBudget,
-    config::QueueConfig,
-    delivery::Delivery,
+    config::{Delivery, QueueConfig},
     keying::{Keying, Mode},
     stats::{Backlog, QueueStats, Standing},
 };
 use crate::{
-    ObjectRef,
-    coalesce::Merge,
+    coalesce::{Effect, Merge, Pending},
     dead_letter::DeadLetter,
-    entry::{Entry, Tokens},
-    keyed::{Face, Idle, Keyed, Lane, SlotId, Wake},
+    entry::{Entry, ObjectRef, Tokens},
+    keyed::{Circuit, Face, Idle, Keyed, Lane, Place, SlotId},
     letters::LetterBox,
-    pending::{Effect, Pending},
+    retry::RetryBudget,
 };
 
 /// See [`Queue`](super::Queue) for the promises.
 #[derive(Debug)]
 pub(super) struct Notifications {
-    keyed: Keyed<ObjectRef, Item>,
-    keying: Option<Keying>,
-    letters: LetterBox<DeadLetter>,
+    pub(super) keyed: Keyed<ObjectRef, Item>,
+    pub(super) keying: Option<Keying>,
+    pub(super) letters: LetterBox<DeadLetter>,
     delivery: Delivery,
     rate: Option<TokenBucket>,
     /// A notification was ready, and the rate held it back.
@@ -43,11 +38,15 @@ pub(super) struct Notifications {
     pending: usize,
     closed: bool,
     tracer: Tracer,
+    /// The workers that have to look after the present change.
+    wake: usize,
+    /// The sync tokens that the present change releases.
+    released: Tokens,
 }
 
 /// What is pending or in flight for an object.
 #[derive(Debug)]
-struct Item {
+pub(super) struct Item {
     pending: Pending,
     /// While the object waits for a retry: newer state does not wait longer than this.
     floor: Instant,
@@ -63,15 +62,6 @@ struct InFlight {
     queued: Instant,
 }
 
-/// What [`Notifications::offer`] leaves to its caller.
-#[derive(Debug)]
-pub(super) struct Offered {
-    /// A worker that waits has to look.
-    pub(super) wake: bool,
-    /// Sync tokens to be dropped outside the lock.
-    pub(super) released: Tokens,
-}
-
 /// A notification in flight.
 #[derive(Debug)]
 pub(super) struct Taken {
@@ -80,13 +70,6 @@ pub(super) struct Taken {
     pub(super) entry: Entry,
     /// When the worker took it.
     pub(super) since: Instant,
-}
-
-/// The verb and the cause of a notification, for its steps.
-#[derive(Clone, Copy)]
-struct Arrived {
-    verb: &'static str,
-    cause: Cause,
 }
 
 // === impl Notifications ===
@@ -106,6 +89,8 @@ impl Notifications {
             pending: 0,
             closed: false,
             tracer,
+            wake: 0,
+            released: Tokens::default(),
         }
     }
 
@@ -115,122 +100,91 @@ impl Notifications {
         {
             self.rate = bucket(config);
         }
-        self.budget.set_share(config.retry_budget);
+        self.budget.share = config.retry_budget;
         self.keyed.circuit.set_config(config.quarantine.clone());
         self.letters.set_capacity(config.dead_letters);
     }
 
-    pub(super) fn set_keying(&mut self, keying: Keying) {
-        self.keying = Some(keying);
-    }
-
-    /// A version is in service. If it takes keys, everything pending becomes keys. Returns sync tokens to be dropped outside
-    /// the lock.
-    pub(super) fn decide(&mut self, handles: bool, reconciles: bool) -> Vec<Tokens> {
-        let Some(keying) = self.keying.as_mut().filter(|_| !self.closed) else { return Vec::new() };
+    /// A version is in service. If it takes keys, everything pending becomes keys.
+    pub(super) fn decide(&mut self, handles: bool, reconciles: bool) {
+        let Some(keying) = self.keying.as_mut().filter(|_| !self.closed) else { return };
         let before = keying.mode();
         keying.decide(handles, reconciles);
         if before == keying.mode() || keying.mode() != Mode::Keys {
-            return Vec::new();
+            return;
         }
-        let mut released = Vec::with_capacity(self.pending);
-        let all: Vec<SlotId> = self.keyed.iter().map(|(id, _)| id).collect();
-        for id in all {
-            let Some(slot) = self.keyed.get_mut(id) else { continue };
-            let (object, pending) = (slot.key.clone(), std::mem::take(&mut slot.payload.pending));
+        for id in self.keyed.ids(|_| true) {
+            let Some((object, pending)) = self.take_pending(id) else { continue };
             self.keyed.stop_waiting(id);
             self.end_if_empty(id);
             for entry in pending {
-                self.pending -= 1;
-                released.push(self.enqueue(&object, entry, before == Mode::Undecided));
+                self.enqueue(&object, entry, before == Mode::Undecided);
             }
         }
-        released
-    }
-
-    /// Returns true if there is a quarantine, whose next probe is due now.
-    pub(super) fn new_version(&mut self, now: Instant) -> bool {
-        self.keyed.circuit.new_version(now)
     }
 
     /// Takes in a notification, in constant time, or in logarithmic time of the number of waits if a wait gets shorter. If
     /// each change is kept, the notification that exceeds the capacity merges everything pending.
-    pub(super) fn offer(&mut self, notification: Notification, now: Instant) -> Offered {
+    pub(super) fn offer(&mut self, notification: Notification, now: Instant) {
         self.counts.offered += 1;
         let key = notification.key();
         let (source, entry) = Entry::new(notification, now);
         let object = ObjectRef { source, key };
         if self.closed {
             self.counts.discarded += 1;
-            self.note_discarded(&object, &entry);
-            return Offered { wake: false, released: entry.tokens };
+            self.discard(&object, entry);
+            return;
         }
-        match self.keying.as_mut().map_or(Mode::Handlers, |keying| keying.mode()) {
-            Mode::Keys => {
-                return Offered { wake: false, released: self.enqueue(&object, entry, false) };
-            }
-            Mode::Undecided => {
-                if let Some(keying) = &mut self.keying {
-                    keying.note(&object, &entry);
-                }
-            }
-            Mode::Handlers => {}
+        match &mut self.keying {
+            Some(keying) if keying.mode() == Mode::Keys => return self.enqueue(&object, entry, false),
+            Some(keying) if keying.mode() == Mode::Undecided => keying.note(&object, &entry),
+            _ => {}
         }
-        let (room, released) = self.make_room();
-        let offered = match self.keyed.find(&object) {
-            Some(id) => self.extend(id, entry),
-            None => self.begin(object, entry, now),
+        self.make_room();
+        let id = match self.keyed.find(&object) {
+            Some(id) => id,
+            None => {
+                let item = Item { pending: Pending::default(), floor: now, in_flight: None };
+                self.keyed.insert(object, item)
+            }
         };
-        Offered { wake: offered.wake || room, released: released.and(offered.released) }
+        self.extend(id, entry);
     }
 
     /// Discards what is pending, and from now on every offer and every retry.
-    pub(super) fn close(&mut self) -> (Backlog, Vec<Tokens>) {
+    pub(super) fn close(&mut self) -> Backlog {
         self.closed = true;
-        let (mut backlog, mut released) = (Backlog::default(), Vec::with_capacity(self.pending));
-        let all: Vec<SlotId> = self.keyed.iter().map(|(id, _)| id).collect();
-        for id in all {
-            let Some(slot) = self.keyed.get_mut(id) else { continue };
-            let (object, pending) = (slot.key.clone(), std::mem::take(&mut slot.payload.pending));
+        let mut backlog = Backlog::default();
+        for id in self.keyed.ids(|_| true) {
+            let Some((object, pending)) = self.take_pending(id) else { continue };
             backlog.note(&object, pending.len());
-            for entry in pending {
-                self.note_discarded(&object, &entry);
-                released.push(entry.tokens);
-            }
+            pending.into_iter().for_each(|entry| self.discard(&object, entry));
             self.end_if_empty(id);
         }
-        self.pending = 0;
         self.counts.discarded += backlog.notifications;
-        (backlog, released)
-    }
-
-    pub(super) fn set_paused(&mut self, paused: bool) {
-        self.keyed.set_paused(paused);
+        backlog
     }
 
     /// Returns true if nothing is in flight, and nothing will be handed out before `until` unless it is offered. A pause and a
     /// quarantine count as quiet: a plugin that does not work must not delay the shutdown.
     pub(super) fn is_quiet(&self, until: Instant, now: Instant) -> bool {
         let later = || self.next_due(now).is_none_or(|due| due > until);
-        let held_back = self.keyed.is_paused() || self.keyed.circuit.is_open();
+        let held_back = self.keyed.circuit.paused || self.keyed.circuit.is_open();
         self.keyed.in_flight() == 0 && (held_back || (!self.keyed.has_ready() && later()))
     }
 
-    pub(super) fn letters(&self) -> &LetterBox<DeadLetter> {
-        &self.letters
-    }
-
     pub(super) fn stats(&self, now: Instant) -> QueueStats {
-        let oldest = self.keyed.iter().flat_map(|(_, slot)| slot.payload.queued()).min();
+        let oldest = self.keyed.slots().flat_map(|slot| slot.payload.queued()).min();
+        let (dead_letters, dead_letters_evicted) = self.letters.counts();
         QueueStats {
             pending: self.pending,
             waiting: self.keyed.waiting(),
             in_flight: self.keyed.in_flight(),
             objects: self.keyed.len(),
             oldest: oldest.map(|oldest| now.saturating_duration_since(oldest)),
-            dead_letters: self.letters.count(),
-            dead_letters_evicted: self.letters.evicted(),
-            paused: self.keyed.is_paused(),
+            dead_letters,
+            dead_letters_evicted,
+            paused: self.keyed.circuit.paused,
             behind: self.delivery.is_behind(),
             quarantine: self.keyed.circuit.quarantine(now),
             quarantines: self.keyed.circuit.opened(),
@@ -251,114 +205,81 @@ impl Notifications {
         })
     }
 
-    #[cfg(test)]
-    pub(super) fn slot_capacity(&self) -> usize {
-        self.keyed.slot_capacity()
-    }
-
     // --- taking in
 
-    fn begin(&mut self, object: ObjectRef, entry: Entry, now: Instant) -> Offered {
-        let lane = Lane::of(entry.live);
-        let mut item = Item { pending: Pending::default(), floor: now, in_flight: None };
-        let arrived = Arrived::new(&entry);
-        let effect = item.pending.push(self.delivery.rule(), entry);
-        self.count(&effect);
-        arrived.note(&self.tracer, &object, &effect);
-        let id = self.keyed.insert(object, item);
-        self.keyed.make_ready(id, lane);
-        Offered { wake: true, released: Tokens::default() }
-    }
-
-    fn extend(&mut self, id: SlotId, mut entry: Entry) -> Offered {
+    /// Takes in a notification of an object.
+    fn extend(&mut self, id: SlotId, mut entry: Entry) {
         let rule = self.delivery.rule();
         let Some(slot) = self.keyed.get_mut(id) else {
             // Not reached: the map has existing slots only.
-            return Offered { wake: false, released: entry.tokens };
+            return self.released.add(entry.tokens);
         };
         if let Some(in_flight) = slot.payload.in_flight {
             // The handler may be seeing the object now, unless the call is its deletion.
             entry.unseen = in_flight.deletion && !entry.is_deletion();
         }
-        let arrived = Arrived::new(&entry);
+        let arrived = (entry.change.verb(), entry.cause);
         let effect = slot.payload.pending.push(rule, entry);
-        arrived.note(&self.tracer, &slot.key, &effect);
-        self.count(&effect);
-        match effect {
-            Effect::Grew => Offered { wake: self.advance(id, false), released: Tokens::default() },
-            Effect::Merged { newer, .. } => {
-                Offered { wake: self.advance(id, newer), released: Tokens::default() }
-            }
-            Effect::Cancelled(released) => {
-                self.end_if_empty(id);
-                Offered { wake: false, released }
-            }
-        }
+        note_arrival(&self.tracer, &slot.key, arrived, &effect);
+        let newer = self.count(effect);
+        self.advance(id, newer);
+        self.end_if_empty(id);
     }
 
-    /// Merges everything pending if the queue falls behind. Returns true if a worker has to look, and sync tokens to be
-    /// dropped outside the lock.
-    fn make_room(&mut self) -> (bool, Tokens) {
-        let (mut wake, mut released) = (false, Tokens::default());
-        if self.delivery.falls_behind(self.pending) {
-            self.counts.overflows += 1;
-            let several = self.keyed.iter().filter(|(_, slot)| slot.payload.pending.len() > 1);
-            let several: Vec<SlotId> = several.map(|(id, _)| id).collect();
-            for id in several {
-                let (newer, tokens) = self.merge_pending(id);
-                released = released.and(tokens);
-                wake |= self.advance(id, newer);
-                self.end_if_empty(id);
-            }
+    /// Merges everything pending if the queue falls behind.
+    fn make_room(&mut self) {
+        if !self.delivery.falls_behind(self.pending) {
+            return;
         }
-        (wake, released)
+        self.counts.overflows += 1;
+        for id in self.keyed.ids(|slot| slot.payload.pending.len() > 1) {
+            let newer = self.merge_pending(id);
+            self.advance(id, newer);
+            self.end_if_empty(id);
+        }
     }
 
     /// Merges the pending entries of one object. Returns true if the oldest entry now has newer state.
-    fn merge_pending(&mut self, id: SlotId) -> (bool, Tokens) {
-        let (mut newer, mut released) = (false, Tokens::default());
+    fn merge_pending(&mut self, id: SlotId) -> bool {
+        let (mut newer, mut merged) = (false, Pending::default());
         let rule = self.delivery.rule();
-        let Some(slot) = self.keyed.get_mut(id) else { return (newer, released) };
-        let (entries, object) = (std::mem::take(&mut slot.payload.pending), slot.key.clone());
-        self.pending -= entries.len();
-        let mut merged = Pending::default();
+        let Some((object, entries)) = self.take_pending(id) else { return false };
         for entry in entries {
-            let arrived = Arrived::new(&entry);
+            let arrived = (entry.change.verb(), entry.cause);
             let effect = merged.push(rule, entry);
             if !matches!(effect, Effect::Grew) {
-                arrived.note(&self.tracer, &object, &effect);
+                note_arrival(&self.tracer, &object, arrived, &effect);
             }
-            self.count(&effect);
-            match effect {
-                Effect::Grew => {}
-                Effect::Merged { newer: first, .. } => newer |= first,
-                Effect::Cancelled(tokens) => released = released.and(tokens),
-            }
+            newer |= self.count(effect);
         }
         if let Some(slot) = self.keyed.get_mut(id) {
             slot.payload.pending = merged;
         }
-        (newer, released)
+        newer
     }
 
-    /// Moves an object forward after a notification was added: into the live lane, or to the end of the shorter wait that
-    /// newer state has. Returns true if a worker has to look.
-    fn advance(&mut self, id: SlotId, newer: bool) -> bool {
-        let Some(slot) = self.keyed.get(id).filter(|slot| slot.in_flight_since().is_none()) else {
-            return false;
-        };
+    /// Takes everything that is pending for an object.
+    fn take_pending(&mut self, id: SlotId) -> Option<(ObjectRef, Pending)> {
+        let slot = self.keyed.get_mut(id)?;
+        let pending = std::mem::take(&mut slot.payload.pending);
+        self.pending -= pending.len();
+        Some((slot.key.clone(), pending))
+    }
+
+    /// Moves an object forward after a notification was added: into its lane, or to the end of the shorter wait that newer
+    /// state has.
+    fn advance(&mut self, id: SlotId, newer: bool) {
+        let Some(slot) = self.keyed.get(id).filter(|slot| slot.in_flight_since().is_none()) else { return };
         let floor = slot.payload.floor;
         match slot.due() {
             Some(due) if newer && floor < due => {
                 self.keyed.wait_until(id, floor);
-                true
+                self.wake(1);
             }
-            Some(_) => false,
+            Some(_) => {}
             None => {
-                if slot.payload.pending.is_live() {
-                    self.keyed.make_ready(id, Lane::Live);
-                }
-                false
+                self.wake(usize::from(slot.place() == Place::Idle));
+                self.make_ready(id);
             }
         }
     }
@@ -371,18 +292,28 @@ impl Notifications {
         }
     }
 
-    /// Adds the keys of a notification to the workqueue. With that the notification is acknowledged. Returns its sync tokens.
-    fn enqueue(&mut self, object: &ObjectRef, entry: Entry, added: bool) -> Tokens {
-        let Some(keying) = &self.keying else { return entry.tokens };
-        let enqueued = if added { keying.check(object, &entry) } else { keying.enqueue(object, &entry) };
-        match enqueued {
-            Ok(()) => {
-                self.counts.acknowledged += 1;
-                self.letters.withdraw(object);
+    /// Adds the keys of a notification to the workqueue. With that the notification is acknowledged. If a key is too long, the
+    /// notification becomes a dead letter.
+    fn enqueue(&mut self, object: &ObjectRef, entry: Entry, added: bool) {
+        if let Some(keying) = &self.keying {
+            match keying.enqueue(object, &entry, added) {
+                Ok(()) => {
+                    self.counts.acknowledged += 1;
+                    self.letters.withdraw(object);
+                }
+                Err(error) => {
+                    self.counts.dead += 1;
+                    let failure = Failure::new(FailureKind::Host, error.to_string());
+                    self.letters.keep(DeadLetter::new(object.clone(), &entry, failure));
+                }
             }
-            Err(error) => self.refuse_key(object, &entry, &error),
         }
-        entry.tokens
+        self.released.add(entry.tokens);
+    }
+
+    /// Wakes this many workers.
+    fn wake(&mut self, workers: usize) {
+        self.wake = self.wake.saturating_add(workers);
     }
 
     // --- handing out
@@ -425,7 +356,7 @@ impl Notifications {
     fn next_due(&self, now: Instant) -> Option<Instant> {
         let ready = || self.rate.as_ref().map_or(now, |rate| rate.next(now));
         let next = match self.keyed.first_due() {
-            _ if self.keyed.is_paused() => return None,
+            _ if self.keyed.circuit.paused => return None,
             _ if self.keyed.has_ready() => ready(),
             Some(due) => ready().max(due).max(self.budget.next(now)),
             None => return None,
@@ -435,29 +366,37 @@ impl Notifications {
 
     // --- counting
 
-    fn count(&mut self, effect: &Effect) {
+    /// Counts the effect of an entry. Returns true if the oldest entry now has newer state.
+    fn count(&mut self, effect: Effect) -> bool {
         match effect {
             Effect::Grew => self.pending += 1,
-            Effect::Merged { merge, .. } => self.counts.merged.count(*merge),
-            Effect::Cancelled(_) => {
+            Effect::Merged { merge, newer } => {
+                self.counts.merged.count(merge);
+                return newer;
+            }
+            Effect::Cancelled(tokens) => {
                 self.pending -= 1;
                 self.counts.cancelled += 2;
+                self.released.add(tokens);
             }
         }
+        false
     }
 
-    fn note_discarded(&self, object: &ObjectRef, entry: &Entry) {
+    fn discard(&mut self, object: &ObjectRef, entry: Entry) {
         let step = || (object.key.clone(), Step::Discarded { verb: entry.change.verb() });
         self.tracer.note(&object.source, step);
+        self.released.add(entry.tokens);
     }
 }
 
 impl Face for Notifications {
     type Held = Taken;
+    type Released = Tokens;
 
     /// Hands out the next ready object. From here on its attempt counts.
     fn take(&mut self, now: Instant) -> Option<Taken> {
-        if !self.keyed.may_hand_out(now) {
+        if !self.keyed.circuit.admits(now) {
             return None;
         }
         self.end_waits(now);
@@ -487,9 +426,16 @@ impl Face for Notifications {
         self.keyed.waiting() > 0 || (self.rate.is_some() && self.keyed.has_ready())
     }
 
-    fn give_back(&mut self, taken: Taken, now: Instant) -> (Box<dyn Send>, Wake) {
-        let (outcome, wake) = self.put_back(taken, now);
-        (Box::new(outcome), wake)
+    fn give_back(&mut self, taken: Taken, now: Instant) {
+        self.put_back(taken, true, now);
+    }
+
+    fn circuit(&mut self) -> &mut Circuit {
+        &mut self.keyed.circuit
+    }
+
+    fn effects(&mut self) -> (usize, Tokens) {
+        (std::mem::take(&mut self.wake), std::mem::take(&mut self.released))
     }
 }
 
@@ -507,23 +453,14 @@ impl Item {
     }
 }
 
-// === impl Arrived ===
-
-impl Arrived {
-    fn new(entry: &Entry) -> Self {
-        Self { verb: entry.change.verb(), cause: entry.cause }
-    }
-
-    /// Writes the step that a notification took.
-    fn note(self, tracer: &Tracer, object: &ObjectRef, effect: &Effect) {
-        let Self { verb, cause } = self;
-        let step = || match effect {
-            Effect::Grew => Step::Queued { verb, cause },
-            Effect::Merged { merge, .. } => Step::Merged { verb, cause, into: word(*merge) },
-            Effect::Cancelled(_) => Step::Cancelled { verb },
-        };
-        tracer.note(&object.source, || (object.key.clone(), step()));
-    }
+/// Writes the step that a notification took.
+fn note_arrival(tracer: &Tracer, object: &ObjectRef, (verb, cause): (&'static str, Cause), effect: &Effect) {
+    let step = || match effect {
+        Effect::Grew => Step::Queued { verb, cause },
+        Effect::Merged { merge, .. } => Step::Merged { verb, cause, into: word(*merge) },
+        Effect::Cancelled(_) => Step::Cancelled { verb },
+    };
+    tracer.note(&object.source, || (object.key.clone(), step()));
 }
 
 fn word(merge: Merge) -> &'static str {

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use informer_types::millis;
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Merge, ObjectRef,
     keyed::{Quarantine, Stands},
@@ -14,7 +17,8 @@ const NAMED: usize = 100;
 /// exactly one place:
 ///
 /// `offered = acknowledged + merged.total() + cancelled + dead + dropped + discarded + pending + in_flight`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct QueueStats {
     /// Notifications offered by listeners.
     pub offered: u64,
@@ -55,6 +59,7 @@ pub struct QueueStats {
     /// Distinct objects with a notification pending or in flight.
     pub objects: usize,
     /// Age of the oldest notification that is not settled.
+    #[serde(rename = "oldest-ms", with = "millis")]
     pub oldest: Option<Duration>,
     /// The queue is paused: nothing is handed out.
     pub paused: bool,
@@ -69,7 +74,8 @@ pub struct QueueStats {
 }
 
 /// Merged notifications, by what they merged into.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct MergeCounts {
     /// See [`Merge::Add`].
     pub add: u64,
@@ -82,15 +88,17 @@ pub struct MergeCounts {
 }
 
 /// The place of an object that has a notification pending or in flight.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Standing {
     /// The place of the object.
+    #[serde(flatten)]
     pub stands: Stands,
     /// The verbs of its pending notifications in their order, `add`, `update` or `delete`. The one in flight is not included.
     pub pending: Vec<&'static str>,
     /// Calls made for the first pending notification.
     pub attempts: u32,
     /// Age of the oldest notification, pending or in flight.
+    #[serde(rename = "since-ms", with = "millis")]
     pub since: Duration,
 }
 
@@ -106,6 +114,11 @@ pub struct Backlog {
 // === impl MergeCounts ===
 
 impl MergeCounts {
+    /// The counts by the verb of the merged notification, or `resync`.
+    pub fn by_kind(&self) -> [(&'static str, u64); 4] {
+        [("add", self.add), ("update", self.update), ("delete", self.delete), ("resync", self.resync)]
+    }
+
     /// The sum.
     pub fn total(&self) -> u64 {
         self.add + self.update + self.delete + self.resync

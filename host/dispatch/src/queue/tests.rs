@@ -10,7 +10,7 @@ mod rate;
 mod retrying;
 mod waiting;
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use informer_types::{Cause, Failure, FailureKind};
 use tokio::time;

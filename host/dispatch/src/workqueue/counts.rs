@@ -2,18 +2,22 @@
 
 use std::{ops::Deref, time::Duration};
 
-use informer_types::Histogram;
+use informer_types::{Histogram, millis};
+use serde::{Deserialize, Serialize};
 
 use crate::keyed::{Quarantine, Stands};
 
-/// The state of a workqueue at one moment. The fields of `Counts` can be read from it directly.
-#[derive(Clone, Debug, PartialEq)]
+/// The state of a workqueue at one moment. The fields of `Counts` can be read from it directly. The
+/// names in JSON are those of client-go's workqueue metrics if client-go has them (W-14).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct WorkqueueStats {
     /// Keys that are ready for a worker (W-6).
     pub waiting: usize,
     /// Keys whose delay is not over.
     pub delayed: usize,
     /// Keys that workers have.
+    #[serde(rename = "in-hand")]
     pub in_flight: usize,
     /// Distinct keys that are ready, delayed or in flight.
     pub keys: usize,
@@ -22,27 +26,34 @@ pub struct WorkqueueStats {
     /// The queue is paused: no key is handed out.
     pub paused: bool,
     /// Sum of the time that the calls in flight have taken so far.
+    #[serde(rename = "unfinished-work-ms", with = "millis")]
     pub unfinished_work: Duration,
     /// Time that the oldest call in flight has taken so far.
+    #[serde(rename = "longest-running-ms", with = "millis")]
     pub longest_running: Duration,
     /// The quarantine of the reconciler. `None` if there is none.
     pub quarantine: Option<Quarantine>,
     /// Number of quarantines so far.
     pub quarantines: u64,
     /// Keys that were given up and have not succeeded since, at most a thousand.
+    #[serde(skip)]
     pub dropped_keys: usize,
     /// Given up keys that were evicted by newer ones.
     pub dropped_keys_evicted: u64,
     /// What was counted since the queue was made.
+    #[serde(flatten)]
     pub counts: Counts,
     /// How long keys were pending, from the first add until a worker took them.
+    #[serde(rename = "queue-duration", skip_deserializing)]
     pub latency: Histogram,
     /// How long keys were in flight.
+    #[serde(skip_deserializing)]
     pub work_duration: Histogram,
 }
 
 /// What was counted since the queue was made, and the depth that results from it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct Counts {
     /// client-go's `depth`: the number of dirty keys, ready or in flight.
     pub depth: usize,
@@ -68,9 +79,10 @@ pub struct Counts {
 }
 
 /// The place of a key that is ready, delayed or in flight.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyStanding {
     /// The place of the key.
+    #[serde(flatten)]
     pub stands: Stands,
     /// The key is in flight and will be handed out again.
     pub again: bool,

@@ -10,15 +10,15 @@ use std::{
 
 use informer_types::{AddError, Enqueued, Histogram, Step, Tracer};
 
-pub use ending::Failed;
+pub use ending::{Failed, Work};
 
 use super::{
     counts::{Counts, KeyStanding, WorkqueueStats},
-    dropped::DroppedKey,
     rate_limiter::RateLimiter,
 };
 use crate::{
-    keyed::{Face, Idle, Keyed, Lane, QuarantineConfig, SlotId, Wake},
+    dead_letter::DroppedKey,
+    keyed::{Circuit, Face, Idle, Keyed, Lane, QuarantineConfig, Slot, SlotId},
     letters::LetterBox,
 };
 
@@ -36,18 +36,18 @@ const DROPPED: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 #[derive(Debug)]
 pub(super) struct Keys {
     /// At most this many keys may be in the queue because the guest added them.
-    capacity: NonZeroUsize,
+    pub(super) capacity: NonZeroUsize,
     /// Keys that are in the queue because the guest added them.
     own: usize,
-    limiter: Box<dyn RateLimiter>,
-    keyed: Keyed<Arc<str>, Key>,
+    pub(super) limiter: RateLimiter,
+    pub(super) keyed: Keyed<Arc<str>, Key>,
     /// No reconciler is in service, so keys stay in the queue.
-    held: bool,
+    pub(super) held: bool,
     phase: Phase,
     counts: Counts,
     latency: Histogram,
     work_duration: Histogram,
-    dropped: LetterBox<DroppedKey>,
+    pub(super) dropped: LetterBox<DroppedKey>,
     tracer: Tracer,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Keys {
 ///
 /// client-go's `processing` set are the keys in flight.
 #[derive(Debug, Default)]
-struct Key {
+pub(super) struct Key {
     /// client-go's `dirty` set: the key has to be reconciled. The time is that of its first add (W-14). A dirty key in flight
     /// becomes ready when its call ends.
     dirty: Option<Instant>,
@@ -92,17 +92,17 @@ pub(super) enum Delay {
 #[derive(Debug)]
 pub(super) struct Taken {
     id: SlotId,
-    pub(super) key: Arc<str>,
+    key: Arc<str>,
     /// Calls in a row that failed before this one.
-    pub(super) failed: u32,
+    failed: u32,
     /// Time from the first add until the key was handed out.
-    pub(super) waited: Duration,
+    waited: Duration,
 }
 
 // === impl Keys ===
 
 impl Keys {
-    pub(super) fn new(capacity: NonZeroUsize, limiter: Box<dyn RateLimiter>, tracer: Tracer) -> Self {
+    pub(super) fn new(capacity: NonZeroUsize, limiter: RateLimiter, tracer: Tracer) -> Self {
         Self {
             capacity,
             own: 0,
@@ -151,50 +151,12 @@ impl Keys {
         self.tracer.note_key(key, || Step::KeyAdded { led_to });
     }
 
-    pub(super) fn forget(&mut self, key: &str) {
-        self.limiter.forget(key);
-    }
-
-    pub(super) fn num_requeues(&self, key: &str) -> u32 {
-        self.limiter.num_requeues(key)
-    }
-
-    // --- configuration and life cycle
-
-    pub(super) fn set_quarantine(&mut self, config: QuarantineConfig) {
-        self.keyed.circuit.set_config(config);
-    }
-
-    pub(super) fn set_capacity(&mut self, capacity: NonZeroUsize) {
-        self.capacity = capacity;
-    }
-
-    pub(super) fn set_limiter(&mut self, mut limiter: Box<dyn RateLimiter>) {
-        for (key, failures) in self.limiter.failures() {
-            limiter.restore(&key, failures);
-        }
-        self.limiter = limiter;
-    }
-
-    /// Returns true if there is a quarantine, whose next probe is due now.
-    pub(super) fn new_version(&mut self, now: Instant) -> bool {
-        self.keyed.circuit.new_version(now)
-    }
-
-    pub(super) fn set_paused(&mut self, paused: bool) {
-        self.keyed.set_paused(paused);
-    }
-
-    pub(super) fn set_held(&mut self, held: bool) {
-        self.held = held;
-    }
+    // --- life cycle
 
     pub(super) fn shut_down(&mut self, drain: bool, now: Instant) {
         self.promote(now);
         self.phase = if drain { Phase::Draining } else { Phase::ShutDown };
-        let delayed: Vec<SlotId> =
-            self.keyed.iter().filter(|(_, slot)| slot.due().is_some()).map(|(id, _)| id).collect();
-        for id in delayed {
+        for id in self.keyed.ids(|slot| slot.due().is_some()) {
             self.keyed.stop_waiting(id);
             let Some(slot) = self.keyed.get_mut(id) else { continue };
             // A dirty key is still handed out.
@@ -211,8 +173,7 @@ impl Keys {
         let idle = self.keyed.len() - self.keyed.in_flight();
         self.shut_down(false, now);
         self.counts.depth = 0;
-        let all: Vec<SlotId> = self.keyed.iter().map(|(id, _)| id).collect();
-        for id in all {
+        for id in self.keyed.ids(|_| true) {
             let Some(slot) = self.keyed.get_mut(id) else { continue };
             slot.payload.too_late |= slot.payload.dirty.take().is_some();
             if slot.in_flight_since().is_none() {
@@ -227,12 +188,6 @@ impl Keys {
         self.phase == Phase::Draining && self.keyed.in_flight() > 0
     }
 
-    /// Returns true if a worker that waits has a reason to look.
-    pub(super) fn wake(&self) -> Wake {
-        let held = self.keyed.is_paused() || self.held;
-        if !held && (self.keyed.has_ready() || self.keyed.waiting() > 0) { Wake::One } else { Wake::None }
-    }
-
     // --- gauges
 
     pub(super) fn ready(&mut self, now: Instant) -> usize {
@@ -240,33 +195,26 @@ impl Keys {
         self.keyed.ready()
     }
 
-    pub(super) fn distinct(&self) -> usize {
-        self.keyed.len()
-    }
-
-    pub(super) fn dropped(&self) -> &LetterBox<DroppedKey> {
-        &self.dropped
-    }
-
     pub(super) fn stats(&mut self, now: Instant) -> WorkqueueStats {
         self.promote(now);
-        let running = self.keyed.iter().filter_map(|(_, slot)| slot.in_flight_since());
+        let running = self.keyed.slots().filter_map(Slot::in_flight_since);
         let running = running.map(|since| now.saturating_duration_since(since));
         let (unfinished_work, longest_running) =
             running.fold((Duration::ZERO, Duration::ZERO), |(sum, most), age| (sum + age, most.max(age)));
+        let (dropped_keys, dropped_keys_evicted) = self.dropped.counts();
         WorkqueueStats {
             waiting: self.keyed.ready(),
             delayed: self.keyed.waiting(),
             in_flight: self.keyed.in_flight(),
             keys: self.keyed.len(),
             capacity: self.capacity.get(),
-            paused: self.keyed.is_paused(),
+            paused: self.keyed.circuit.paused,
             unfinished_work,
             longest_running,
             quarantine: self.keyed.circuit.quarantine(now),
             quarantines: self.keyed.circuit.opened(),
-            dropped_keys: self.dropped.count(),
-            dropped_keys_evicted: self.dropped.evicted(),
+            dropped_keys,
+            dropped_keys_evicted,
             counts: self.counts.clone(),
             latency: self.latency.clone(),
             work_duration: self.work_duration.clone(),
@@ -395,10 +343,11 @@ impl Keys {
 
 impl Face for Keys {
     type Held = Taken;
+    type Released = ();
 
     fn take(&mut self, now: Instant) -> Option<Taken> {
         self.promote(now);
-        if self.held || !self.keyed.may_hand_out(now) {
+        if self.held || !self.keyed.circuit.admits(now) {
             return None;
         }
         let id = self.keyed.begin(now)?;
@@ -416,7 +365,7 @@ impl Face for Keys {
     /// The queue has ended if it is shut down and will hand out nothing more, unless a key in flight comes back. It does not
     /// wait for the probes of a quarantine.
     fn idle(&self, now: Instant) -> Idle {
-        let held = self.keyed.is_paused() || self.held;
+        let held = self.held || self.keyed.circuit.paused;
         let open = self.keyed.circuit.is_open();
         if self.phase != Phase::Open && (held || open || !self.keyed.has_ready()) {
             return Idle::Over;
@@ -436,8 +385,16 @@ impl Face for Keys {
         self.keyed.has_ready() || matches!(self.idle(now), Idle::Until(Some(_)))
     }
 
-    fn give_back(&mut self, taken: Taken, now: Instant) -> (Box<dyn Send>, Wake) {
+    fn give_back(&mut self, taken: Taken, now: Instant) {
         self.put_back(&taken, now);
-        (Box::new(()), self.wake())
+    }
+
+    fn circuit(&mut self) -> &mut Circuit {
+        &mut self.keyed.circuit
+    }
+
+    fn effects(&mut self) -> (usize, ()) {
+        let held = self.held || self.keyed.circuit.paused;
+        (usize::from(!held && (self.keyed.has_ready() || self.keyed.waiting() > 0)), ())
     }
 }

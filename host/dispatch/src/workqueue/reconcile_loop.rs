@@ -1,35 +1,59 @@
 //! The workers of a controller (W-1).
 
-mod config;
-mod handle;
-mod worker;
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    sync::Arc,
+    time::Duration,
+};
 
-use std::sync::Arc;
-
-use informer_types::Reconciler;
+use informer_types::{Failure, FailureKind, Reconciled, Reconciler, Request};
 use tokio_util::sync::CancellationToken;
-use tracing::info_span;
+use tracing::{debug, error, info, info_span, trace, warn};
 
-pub use config::ReconcileConfig;
-pub use handle::ReconcileHandle;
+use super::{Failed, RateLimitingQueue, Work};
+use crate::workers::{self, FailureLog, Target, Workers};
 
-use super::RateLimitingQueue;
-use crate::workers::{FailureLog, Workers};
-use worker::Worker;
+/// How the keys of one plugin are reconciled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReconcileConfig {
+    /// The name of the plugin, for logs.
+    pub plugin: Arc<str>,
+    /// Number of calls at a time, each for another key.
+    pub workers: NonZeroUsize,
+    /// Failed calls in a row after which a key is given up (W-13). `None` means never.
+    pub attempts: Option<NonZeroU32>,
+}
 
-/// Takes keys from a [`RateLimitingQueue`], makes the calls, and ends them: `Forget` after a success, `AddRateLimited` after a
-/// failure, and always `Done` (W-1).
+/// Running workers, which take keys from a [`RateLimitingQueue`], make the calls, and end them: `Forget` after a success,
+/// `AddRateLimited` after a failure, and always `Done` (W-1). Dropping the loop ends the workers at once; [`drain`](Self::drain)
+/// and [`remove`](Self::remove) end them in order.
 ///
 /// # Promises
-/// A panic of the reconciler fails its own call ([`FailureKind::Host`](informer_types::FailureKind::Host)) and has no other
-/// effect.
+/// A panic of the reconciler fails its own call ([`FailureKind::Host`]) and has no other effect.
 #[derive(Debug)]
-pub struct ReconcileLoop;
+pub struct ReconcileLoop {
+    queue: RateLimitingQueue,
+    workers: Workers<ReconcileConfig>,
+}
+
+/// Reconciles one key at a time, as client-go's `processNextWorkItem` does.
+struct Worker<R> {
+    config: ReconcileConfig,
+    queue: RateLimitingQueue,
+    reconciler: Arc<R>,
+    log: Arc<FailureLog>,
+}
+
+impl Target for ReconcileConfig {
+    fn workers(&mut self) -> &mut NonZeroUsize {
+        &mut self.workers
+    }
+}
 
 // === impl ReconcileLoop ===
 
 impl ReconcileLoop {
-    /// Starts the workers. They run until the queue has ended, the handle is dropped or consumed, or `shutdown` is cancelled.
+    /// Starts the workers. They run until the queue has ended, the loop is dropped or consumed, or `shutdown` is cancelled.
     /// Then calls in flight are dropped and their keys put back.
     ///
     /// Must be called within a tokio runtime.
@@ -38,12 +62,123 @@ impl ReconcileLoop {
         queue: RateLimitingQueue,
         reconciler: Arc<impl Reconciler>,
         shutdown: &CancellationToken,
-    ) -> ReconcileHandle {
+    ) -> Self {
         let span = info_span!("workqueue", plugin = %config.plugin);
         let (taken, log) = (queue.clone(), Arc::new(FailureLog::new()));
-        let hire = move |config: &ReconcileConfig| {
-            Worker::new(config.clone(), taken.clone(), Arc::clone(&reconciler), Arc::clone(&log))
+        let hire = move |config: &ReconcileConfig| Worker {
+            config: config.clone(),
+            queue: taken.clone(),
+            reconciler: Arc::clone(&reconciler),
+            log: Arc::clone(&log),
         };
-        ReconcileHandle::new(queue, Workers::spawn(config, span, shutdown, hire))
+        Self { queue, workers: Workers::spawn(config, span, shutdown, hire) }
+    }
+
+    /// Changes how many calls run at a time, and how calls are made. A surplus worker finishes its call first. A call in flight
+    /// ends under the configuration it began with; its key is not handed out meanwhile.
+    pub fn configure(&self, config: ReconcileConfig) {
+        self.workers.configure(config);
+    }
+
+    /// Shuts the queue down (W-5) and reconciles the ready keys, for at most `within` and at most a day. Then drops the calls
+    /// in flight. Delayed keys and retries are dropped, and a paused queue hands nothing out. Returns the number of keys that
+    /// were dropped or left.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the workers at once. The queue is shut down once the future was polled.
+    pub async fn drain(self, within: Duration) -> usize {
+        self.queue.shut_down();
+        // The workers end by themselves when the queue has ended.
+        self.workers.drain(within, |_| std::future::pending()).await;
+        let stats = self.queue.stats();
+        stats.keys + usize::try_from(stats.discarded).unwrap_or(usize::MAX)
+    }
+
+    /// Removes the plugin (D-10): [closes](RateLimitingQueue::close) the queue and waits for the calls in flight. Returns the
+    /// number of discarded keys.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the calls in flight. The queue is closed once the future was polled.
+    pub async fn remove(self) -> usize {
+        let discarded = self.queue.close();
+        self.workers.ended().await;
+        discarded
+    }
+}
+
+// === impl Worker ===
+
+impl<R: Reconciler> Worker<R> {
+    fn settle(&self, work: Work, reconciled: Reconciled) {
+        let ReconcileConfig { plugin, attempts, .. } = &self.config;
+        let (key, attempt) = (Arc::clone(work.key()), work.attempt());
+        let recovered = match reconciled {
+            Reconciled::Done => {
+                trace!(%plugin, %key, attempt, "reconciled");
+                work.succeed()
+            }
+            Reconciled::Requeue => work.requeue(),
+            Reconciled::RequeueAfter(delay) => work.requeue_after(delay),
+            Reconciled::Retry { failure } => {
+                let spent = attempts.is_some_and(|most| attempt >= most.get());
+                self.failed(&key, attempt, work.fail(&failure, spent), &failure);
+                false
+            }
+            Reconciled::Terminal { failure } => {
+                self.failed(&key, attempt, Failed::GivenUp, &failure);
+                work.give_up(failure);
+                false
+            }
+        };
+        if recovered && let Some(left_out) = self.log.admits() {
+            info!(%plugin, left_out, "a key was reconciled: the quarantine is over");
+        }
+    }
+
+    fn failed(&self, key: &str, attempt: u32, failed: Failed, failure: &Failure) {
+        let plugin = &*self.config.plugin;
+        match failed {
+            Failed::Retrying => debug!(plugin, key, attempt, %failure, "an attempt failed"),
+            Failed::GivenUp => {
+                let Some(left_out) = self.log.admits() else { return };
+                error!(plugin, key, attempts = attempt, %failure, left_out, "given up: the key is kept as a dead letter until it is reconciled");
+            }
+            Failed::Quarantined { begins: true, probe_in } => {
+                let Some(left_out) = self.log.admits() else { return };
+                warn!(plugin, key, %failure, ?probe_in, left_out, "the reconciler is in quarantine: its keys wait");
+            }
+            Failed::Quarantined { begins: false, probe_in } => {
+                debug!(plugin, key, %failure, ?probe_in, "the reconciler is still in quarantine: a call failed");
+            }
+        }
+    }
+}
+
+impl<R: Reconciler> workers::Work for Worker<R> {
+    type Held = Work;
+    type Order = Request;
+    type Outcome = Option<Reconciled>;
+
+    async fn next(&self) -> Option<(Work, Request)> {
+        let work = self.queue.get().await?;
+        let request = Request { key: Arc::clone(work.key()), attempt: work.attempt(), queued: work.waited() };
+        Some((work, request))
+    }
+
+    async fn call(&self, request: Request) -> Option<Reconciled> {
+        self.reconciler.reconcile(request).await
+    }
+
+    fn panicked(&self, message: &str) -> Option<Reconciled> {
+        let message = format!("the reconciler panicked: {message}");
+        Some(Reconciled::Retry { failure: Failure::new(FailureKind::Host, message) })
+    }
+
+    fn end(&self, work: Work, reconciled: Option<Reconciled>) {
+        match reconciled {
+            Some(reconciled) => self.settle(work, reconciled),
+            // No call was made. Dropping the work puts the key back.
+            None => drop(work),
+        }
     }
 }

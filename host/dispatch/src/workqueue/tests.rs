@@ -18,7 +18,7 @@ use crate::keyed::{Face, Idle};
 
 /// A queue of at most `capacity` keys of the guest, whose limiter waits 10 ms, 20 ms, 40 ms ... 1 s.
 fn queue(capacity: usize) -> RateLimitingQueue {
-    let limiter = ItemExponentialFailureRateLimiter::new(Duration::from_millis(10), Duration::from_secs(1));
+    let limiter = RateLimiter::exponential(Duration::from_millis(10), Duration::from_secs(1));
     RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)
 }
 

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use crate::{
     contract::{Contract, End, assert_deletion_is_as_told},
-    history::{Collection, Event, OBJECTS, event},
+    history::{Collection, Event, OBJECTS, cases, event},
 };
 
 #[derive(Clone, Debug)]
@@ -224,7 +224,7 @@ impl Play {
         assert_eq!((stats.objects, stats.pending, stats.in_flight), (0, 0, 0));
         if self.bound.is_some() && stats.overflows == 0 {
             let MergeCounts { add, update, .. } = stats.merged;
-            assert_eq!((add, update, stats.cancelled), (0, 0, 0), "each change was asked for: {stats:?}");
+            assert_eq!((add, update, stats.cancelled), (0, 0, 0), "each change was requested: {stats:?}");
         }
         assert_eq!(self.collection.tokens_held(), 0, "a sync token is still held");
         self.contract.assert_up_to_date(&self.collection);
@@ -241,7 +241,7 @@ impl Play {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn any_interleaving_of_changes_calls_and_failures_keeps_the_contract(

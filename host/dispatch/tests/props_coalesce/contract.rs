@@ -11,15 +11,15 @@ use crate::history::{Collection, OBJECTS, State};
 pub(crate) struct Contract {
     objects: [Watched; OBJECTS],
     /// Objects, by UID, of which a call was ever made.
-    told: HashSet<u32>,
+    received: HashSet<u32>,
 }
 
 #[derive(Default)]
 struct Watched {
     in_hand: bool,
-    /// What the handler knows after the last call that is over: acknowledged or given up.
+    /// What the handler has received by the last call that is over: acknowledged or given up.
     known: Option<State>,
-    /// The newest thing ever told: a version, and whether it was its deletion.
+    /// The newest state ever received: a version, and whether it was its deletion.
     newest: (u32, bool),
 }
 
@@ -48,7 +48,7 @@ impl Contract {
         match (change, watched.known) {
             (Change::Added { .. }, None) => {}
             (Change::Added { .. }, Some(known)) => {
-                assert_eq!(delivery.notification.cause, Cause::Replay, "told twice: {what}");
+                assert_eq!(delivery.notification.cause, Cause::Replay, "received twice: {what}");
                 assert_eq!(known.uid, state.uid, "a new object before the old one's deletion: {what}");
             }
             (Change::Updated { old, new }, known) => {
@@ -57,7 +57,7 @@ impl Contract {
             }
             (Change::Deleted { .. }, known) => {
                 assert!(
-                    self.told.contains(&state.uid),
+                    self.received.contains(&state.uid),
                     "the deletion of an object that the handler never saw: {what}"
                 );
                 assert!(known.is_none_or(|known| known.uid == state.uid), "another one is gone: {what}");
@@ -65,7 +65,7 @@ impl Contract {
         }
         watched.in_hand = true;
         watched.newest = now;
-        self.told.insert(state.uid);
+        self.received.insert(state.uid);
     }
 
     pub(crate) fn end(&mut self, delivery: &Delivery, end: End) {
@@ -78,7 +78,7 @@ impl Contract {
     }
 
     /// When nothing is left to deliver, the handler knows the collection as it is (point 1): every deletion of
-    /// an object it was told of was told.
+    /// an object that it received was delivered.
     pub(crate) fn assert_up_to_date(&self, collection: &Collection) {
         for (watched, object) in self.objects.iter().zip(collection.objects()) {
             assert_eq!(watched.known, *object);
@@ -89,8 +89,8 @@ impl Contract {
 /// A deletion says what the cache knew of it.
 pub(crate) fn assert_deletion_is_as_told(delivery: &Delivery, collection: &Collection) {
     if let Change::Deleted { object, final_state_known } = &delivery.notification.change {
-        let told = collection.final_state_known(State::of(object).uid);
-        assert_eq!(Some(*final_state_known), told, "{delivery:?}");
+        let expected = collection.final_state_known(State::of(object).uid);
+        assert_eq!(Some(*final_state_known), expected, "{delivery:?}");
     }
 }
 

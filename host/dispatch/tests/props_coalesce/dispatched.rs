@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     contract::{Contract, End},
-    history::{Collection, Event, OBJECTS, event},
+    history::{Collection, Event, OBJECTS, cases, event},
 };
 
 /// One call of the handler: how long it takes, and how it ends.
@@ -109,7 +109,7 @@ async fn play(workers: usize, later: usize, calls: Vec<Call>, events: Vec<(u64, 
     let half = events.len() / 2;
     for (number, (wait, object, event)) in events.into_iter().enumerate() {
         if number == half {
-            running.set_workers(NonZeroUsize::new(later).unwrap());
+            running.configure(config(later));
         }
         sleep(Duration::from_millis(wait)).await;
         if let Some(notification) = collection.apply(object, event) {
@@ -127,7 +127,7 @@ async fn play(workers: usize, later: usize, calls: Vec<Call>, events: Vec<(u64, 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(cases(500))]
 
     #[test]
     fn any_history_any_failures_and_any_number_of_workers_keep_the_contract(

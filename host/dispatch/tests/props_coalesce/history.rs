@@ -37,7 +37,7 @@ pub(crate) struct State {
 pub(crate) struct Collection {
     objects: [Option<State>; OBJECTS],
     last: u32,
-    /// How the object of each UID was deleted, as told.
+    /// How the object of each UID was deleted, as the cache reports it.
     deletions: Vec<(u32, bool)>,
     tokens: Arc<AtomicUsize>,
 }
@@ -57,7 +57,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
 // === impl Collection ===
 
 impl Collection {
-    /// Makes it happen; gives what the cache tells its listeners, in order.
+    /// Makes it happen. Returns what the cache offers its listeners, in order.
     pub(crate) fn apply(&mut self, index: usize, event: Event) -> Option<Notification> {
         let (change, cause) = match (event, self.objects[index]) {
             (Event::Create { cause } | Event::Update { cause }, None) => {
@@ -93,7 +93,7 @@ impl Collection {
         &self.objects
     }
 
-    /// What was told about the deletion of this object.
+    /// What the cache reported about the deletion of this object.
     pub(crate) fn final_state_known(&self, uid: u32) -> Option<bool> {
         self.deletions.iter().find(|(deleted, _)| *deleted == uid).map(|(_, known)| *known)
     }
@@ -140,4 +140,11 @@ fn object(index: usize, state: State) -> Arc<Object> {
         ..Header::default()
     };
     Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
+}
+
+/// As many cases as `PROPTEST_CASES` says, or `usual` if it is not set.
+pub(crate) fn cases(usual: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { usual };
+    ProptestConfig { cases, ..config }
 }

@@ -7,9 +7,7 @@ use std::{
 };
 
 use fastrand::Rng;
-use informer_dispatch::{
-    DispatchConfig, Dispatcher, DispatcherHandle, Fate, Queue, QueueConfig, QueueStats, RetryConfig,
-};
+use informer_dispatch::{DispatchConfig, Dispatcher, Fate, Queue, QueueConfig, QueueStats, RetryConfig};
 use informer_types::{
     Backoff, Cause, Delivery, EventHandler, Failure, FailureKind, NotificationSink, Outcome,
 };
@@ -115,22 +113,22 @@ fn event(rng: &mut Rng) -> Event {
 }
 
 /// Offers a history while the plugin is paused, resumed and resized.
-async fn offer(rng: &mut Rng, running: &DispatcherHandle) -> Collection {
+async fn offer(rng: &mut Rng, queue: &Queue, running: &Dispatcher) -> Collection {
     let mut collection = Collection::default();
     for _ in 0..EVENTS {
         let (object, event) = (rng.usize(0..OBJECTS), event(rng));
         if let Some(notification) = collection.apply(object, event) {
-            running.queue().offer(notification);
+            queue.offer(notification);
         }
         match rng.u8(0..20) {
-            0 => running.set_workers(workers(rng)),
-            1 => running.pause(),
-            2 | 3 => running.resume(),
+            0 => running.configure(config(workers(rng))),
+            1 => queue.pause(),
+            2 | 3 => queue.resume(),
             4..12 => yield_now().await,
             _ => {}
         }
     }
-    running.resume();
+    queue.resume();
     collection
 }
 
@@ -141,7 +139,7 @@ async fn run(seed: u64) {
     let shutdown = CancellationToken::new();
     let running =
         Dispatcher::spawn(config(workers(&mut rng)), queue.clone(), Arc::clone(&handler), &shutdown);
-    let collection = offer(&mut rng, &running).await;
+    let collection = offer(&mut rng, &queue, &running).await;
     let ending =
         *rng.choice(&[Ending::Drain, Ending::Drain, Ending::Remove, Ending::Cancel, Ending::Drop]).unwrap();
     match ending {

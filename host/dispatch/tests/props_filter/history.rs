@@ -1,4 +1,4 @@
-//! What happens to a few objects, and what an informer tells of it.
+//! What happens to a few objects, and what an informer offers for it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +9,7 @@ use std::{
 use informer_types::{Body, Cause, Change, Header, Notification, Object, Source};
 use proptest::prelude::*;
 
-/// What can be told apart of an object's state.
+/// What distinguishes the states of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     /// The label `app`: one of three.
@@ -31,7 +31,7 @@ pub(crate) enum Step {
     Replace(u8, State),
     /// The resync period of the subscription is over.
     Resync,
-    /// Everything is told again.
+    /// Everything is offered again.
     Replay,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct History {
     steps: usize,
     /// Every name that was ever announced.
     announced: BTreeSet<u8>,
-    told: u64,
+    offered: u64,
 }
 
 pub(crate) fn state() -> impl Strategy<Value = State> {
@@ -101,15 +101,15 @@ impl History {
                 let again =
                     |object: &Arc<Object>| Change::Updated { old: object.clone(), new: object.clone() };
                 return self
-                    .tell(self.cached.values().map(|(_, object)| again(object)).collect(), Cause::Resync);
+                    .notify(self.cached.values().map(|(_, object)| again(object)).collect(), Cause::Resync);
             }
             Step::Replay => {
                 let again = |object: &Arc<Object>| Change::Added { object: object.clone() };
                 return self
-                    .tell(self.cached.values().map(|(_, object)| again(object)).collect(), Cause::Replay);
+                    .notify(self.cached.values().map(|(_, object)| again(object)).collect(), Cause::Replay);
             }
         };
-        self.tell(changes, if initial { Cause::Initial } else { Cause::Live })
+        self.notify(changes, if initial { Cause::Initial } else { Cause::Live })
     }
 
     /// Every object that exists, by name.
@@ -117,9 +117,9 @@ impl History {
         self.cached.iter().map(|(name, (state, _))| (format!("o{name}"), *state))
     }
 
-    /// How much was told so far.
-    pub(crate) fn told(&self) -> u64 {
-        self.told
+    /// Number of notifications so far.
+    pub(crate) fn offered(&self) -> u64 {
+        self.offered
     }
 
     fn put(&mut self, name: u8, state: State) -> Change {
@@ -160,16 +160,16 @@ impl History {
         Arc::new(Object::new(&header, Body::Raw(body.into())).unwrap())
     }
 
-    fn tell(&mut self, changes: Vec<Change>, cause: Cause) -> Vec<Notification> {
-        self.told += changes.len() as u64;
+    fn notify(&mut self, changes: Vec<Change>, cause: Cause) -> Vec<Notification> {
+        self.offered += changes.len() as u64;
         let source = Source::new("v1/pods".parse().unwrap());
-        let tell = |change| Notification {
+        let notify = |change| Notification {
             source: source.clone(),
             change,
             cause,
             initial: None,
             observed: Instant::now(),
         };
-        changes.into_iter().map(tell).collect()
+        changes.into_iter().map(notify).collect()
     }
 }

@@ -43,7 +43,7 @@ mod tests {
             belief.check(&history)?;
         }
         let stats = filter.stats();
-        prop_assert_eq!(stats.passed + stats.suppressed.total(), history.told());
+        prop_assert_eq!(stats.passed + stats.suppressed.total(), history.offered());
         Ok(())
     }
 
@@ -84,13 +84,13 @@ mod tests {
             let deliver = |most: usize| {
                 for _ in 0..most {
                     let Some((lease, delivery)) = queue.take() else { break };
-                    belief.hear(delivery.notification.change);
+                    belief.receive(delivery.notification.change);
                     lease.settle(Settlement::Acknowledged);
                 }
             };
             for (step, calls) in steps {
-                let mut told: VecDeque<_> = history.play(step).into();
-                filter.offer_all(&mut told);
+                let mut offered: VecDeque<_> = history.play(step).into();
+                filter.offer_all(&mut offered);
                 deliver(calls);
             }
             deliver(usize::MAX);

@@ -1,5 +1,5 @@
 //! What a filter is to do, said in another way: a wish as data, what it means of a state, and a handler that believes
-//! what it is told.
+//! what it receives.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,15 +21,15 @@ pub(crate) struct Wish {
     pub(crate) events: Events,
 }
 
-/// A handler, and what it was told wrongly.
+/// A handler, and what it received wrongly.
 #[derive(Clone)]
 pub(crate) struct Belief {
     wish: Wish,
-    heard: Arc<Mutex<Heard>>,
+    received: Arc<Mutex<Received>>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct Received {
     /// The last state delivered, by object name.
     known: BTreeMap<String, String>,
     wrong: Vec<String>,
@@ -75,12 +75,12 @@ impl Wish {
         if self.only_spec { &["/spec"] } else { &[] }
     }
 
-    /// Each object that matches is told when it comes to match.
-    fn hears_of_all(&self) -> bool {
+    /// Each object that matches is received when it comes to match.
+    fn receives_all(&self) -> bool {
         self.initial && self.events.add
     }
 
-    /// What it knows may be the first state, or that of an earlier object of the name.
+    /// What it has received may be the first state, or that of an earlier object of the name.
     fn falls_behind(&self) -> bool {
         let Events { add, update, delete } = self.events;
         !update || !(add || delete)
@@ -106,74 +106,74 @@ impl Wish {
 
 impl Belief {
     pub(crate) fn new(wish: Wish) -> Self {
-        Self { wish, heard: Arc::default() }
+        Self { wish, received: Arc::default() }
     }
 
     /// Takes a call at its word, if it is one that it wished for.
-    pub(crate) fn hear(&self, change: Change) {
+    pub(crate) fn receive(&self, change: Change) {
         let text = |object: &Object| object.json().unwrap().into_string();
-        let mut heard = self.heard.lock();
+        let mut received = self.received.lock();
         if !self.wish.asked_for(&change) {
-            heard.wrong.push(format!("{} of {}, left out", change.verb(), change.object().name()));
+            received.wrong.push(format!("{} of {}, left out", change.verb(), change.object().name()));
         }
         match change {
-            Change::Added { object } => heard.known.insert(object.name().to_owned(), text(&object)),
-            Change::Updated { new, .. } => heard.known.insert(new.name().to_owned(), text(&new)),
-            Change::Deleted { object, .. } => heard.known.remove(object.name()),
+            Change::Added { object } => received.known.insert(object.name().to_owned(), text(&object)),
+            Change::Updated { new, .. } => received.known.insert(new.name().to_owned(), text(&new)),
+            Change::Deleted { object, .. } => received.known.remove(object.name()),
         };
     }
 
-    /// It knows every object that matches and no other, and of each what it wished to know; as far as it heard of it.
+    /// It tracks every object that matches and no other, and of each what it subscribed to, as far as it received it.
     pub(crate) fn check(&self, history: &History) -> Result<(), TestCaseError> {
-        let heard = self.heard.lock();
-        prop_assert!(heard.wrong.is_empty(), "{:?}", heard.wrong);
+        let received = self.received.lock();
+        prop_assert!(received.wrong.is_empty(), "{:?}", received.wrong);
         let existing: BTreeMap<String, State> = history.existing().collect();
         for (name, state) in &existing {
-            let known = heard.known.get(name);
+            let known = received.known.get(name);
             match (self.wish.wants(*state), known) {
                 (true, Some(_)) if self.wish.falls_behind() => {}
                 (true, Some(text)) => {
                     prop_assert!(text.starts_with(&spec(*state)), "{name}: {text}, {state:?}");
                 }
-                // It did not want to be told of what was there at the start, or of what came.
-                (true, None) => prop_assert!(!self.wish.hears_of_all(), "{name} was never told"),
+                // It did not subscribe to what was there at the start, or to what came.
+                (true, None) => prop_assert!(!self.wish.receives_all(), "{name} was never received"),
                 (false, known) => prop_assert!(
                     known.is_none() || !self.wish.events.delete,
-                    "{name} left, which was never told"
+                    "{name} left, which was never received"
                 ),
             }
         }
         let exists = |name: &String| !self.wish.events.delete || existing.contains_key(name);
-        prop_assert!(heard.known.keys().all(exists), "{:?}", heard.known);
+        prop_assert!(received.known.keys().all(exists), "{:?}", received.known);
         Ok(())
     }
 }
 
-/// What is told at the latest when the part that counts changes.
+/// What is received at the latest when the part that counts changes.
 fn spec(state: State) -> String {
     let n = state.n.map_or_else(String::new, |n| format!(r#""n":{n}"#));
     format!(r#"{{"spec":{{{n}}},"#)
 }
 
 impl NotificationSink for Belief {
-    /// Straight from the filter, each call must fit what the handler knows.
+    /// Straight from the filter, each call must fit what the handler has received.
     fn offer(&self, notification: Notification) {
         let Notification { change, cause, .. } = notification;
         let name = change.object().name().to_owned();
-        let known = self.heard.lock().known.contains_key(&name);
+        let known = self.received.lock().known.contains_key(&name);
         let fits = match change {
             Change::Added { .. } => !known || cause == Cause::Replay || !self.wish.events.delete,
             // What was there at the start, or what came, may have been left out.
-            Change::Updated { .. } => known || !self.wish.hears_of_all(),
+            Change::Updated { .. } => known || !self.wish.receives_all(),
             // The handler may receive the deletion of an object that it never saw: if the last state matches (D-11), or if
             // the object was left out of the initial list.
             Change::Deleted { ref object, .. } => {
-                known || !self.wish.hears_of_all() || self.wish.wants(State::of(object))
+                known || !self.wish.receives_all() || self.wish.wants(State::of(object))
             }
         };
         if !fits {
-            self.heard.lock().wrong.push(format!("{} of {name}, known: {known}", change.verb()));
+            self.received.lock().wrong.push(format!("{} of {name}, known: {known}", change.verb()));
         }
-        self.hear(change);
+        self.receive(change);
     }
 }

@@ -6,11 +6,18 @@ mod model;
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use informer_dispatch::workqueue::{ItemExponentialFailureRateLimiter, RateLimitingQueue, Work};
+use informer_dispatch::workqueue::{RateLimiter, RateLimitingQueue, Work};
 use informer_types::{Failure, FailureKind, Workqueue};
 use proptest::prelude::*;
 
 use model::{CAPACITY, MAX, MIN, Model};
+
+/// As many cases as `PROPTEST_CASES` says, or `usual` if it is not set.
+fn cases(usual: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { usual };
+    ProptestConfig { cases, ..config }
+}
 
 fn failure() -> Failure {
     Failure::new(FailureKind::Handler, "no")
@@ -74,8 +81,7 @@ struct Pair {
 
 impl Pair {
     fn new() -> Self {
-        let limiter =
-            ItemExponentialFailureRateLimiter::new(Duration::from_millis(MIN), Duration::from_millis(MAX));
+        let limiter = RateLimiter::exponential(Duration::from_millis(MIN), Duration::from_millis(MAX));
         let queue = RateLimitingQueue::new(NonZeroUsize::new(CAPACITY).unwrap(), limiter);
         Self { queue, model: Model::default(), in_flight: Vec::new() }
     }
@@ -146,7 +152,7 @@ impl Pair {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(500) })]
 
     #[test]
     fn whatever_is_done_with_it_the_queue_is_where_the_model_is(steps in prop::collection::vec(step(), 1..120)) {

@@ -1,46 +1,45 @@
 //! `client`: requests to the API server, within the grants and limits of the plugin.
 //!
 //! Every request takes the same steps: the arguments are checked (`target`, `body`), the grant is looked up (`gate`), a
-//! token is taken from the plugin's budget (`budget`), and then the request is sent (`transport`). The deadline of the call
+//! token is taken from the plugin's budget (`budget`), and then the request is sent (`source`). The deadline of the call
 //! covers all these waits. Every write leaves an audit record (`audit`), even if its answer never arrives. Requests about
 //! Secrets also need the grant `secrets`.
 
 mod audit;
 mod body;
 mod budget;
-mod counters;
 mod draft;
 mod error;
 mod events;
 mod gate;
-mod identity;
-mod list;
 mod source;
 mod target;
-mod transport;
-mod write;
 
 use http::Method;
 use informer_types::WriteVerb;
+use serde_json::Value;
 
-pub(crate) use counters::ClientCounters;
-pub use counters::ClientStats;
-pub use source::ClientSource;
-pub use transport::{ApiAnswer, ApiClient, ApiFailure, ApiRequest};
+pub(crate) use source::ClientCounters;
+pub use source::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 
 use super::interface::{Grant, Interface};
 use crate::bindings::informer::plugin::{
     client::{
-        self, ApiError, DeleteOptions, Host, ListOptions, ObjectEvent, ObjectPage, PatchKind, Propagation,
+        self, ApiCode, ApiError, DeleteOptions, Host, ListOptions, ObjectEvent, ObjectPage, PatchKind,
         WriteOptions,
     },
     types,
 };
-use draft::JSON;
+use audit::Write;
+use draft::{Draft, JSON};
 use gate::Calls;
-use identity::Identity;
 use target::{Target, check_name};
-use write::Write;
+
+/// The default page size, the one of client-go's pager.
+const PAGE: u32 = 500;
+
+/// The longest selector or page token: a hundred times what people write and servers issue.
+const TEXT_BYTES: usize = 16 << 10;
 
 pub(super) const INTERFACES: &[Interface] = &[Interface {
     grant: Some(Grant {
@@ -68,8 +67,8 @@ impl Host for Calls<'_> {
     async fn list_objects(&mut self, gvr: String, options: ListOptions) -> Result<ObjectPage, ApiError> {
         let target = Target::collection(&gvr, options.namespace.as_deref().unwrap_or_default())?;
         self.may_list(&target, options.namespace.as_deref())?;
-        let answer = self.read(list::request(&target, &options)?).await?;
-        list::page(&answer.body)
+        let answer = self.read(list_request(&target, &options)?).await?;
+        list_page(&answer.body)
     }
 
     async fn create(
@@ -91,12 +90,11 @@ impl Host for Calls<'_> {
             let key = types::ObjectKey { namespace, name: name.clone() };
             Target::object(&gvr, key, subresource.to_owned())?
         };
-        Identity::of_new(&target).check(&head)?;
+        target.check(&head)?;
         unforced(&options)?;
-        let write =
-            Write { verb: WriteVerb::Create, dry_run: options.dry_run, name: &name, may_create: false };
+        let write = Write { name: &name, ..Write::new(WriteVerb::Create, &target, options.dry_run) };
         let request = target.request(Method::POST).write(&self.0.config.name, &options);
-        self.write(write, &target, || request.body(JSON, body::compact(&object)?)).await
+        self.write(write, || request.body(JSON, body::compact(&object)?)).await
     }
 
     async fn update(
@@ -108,15 +106,14 @@ impl Host for Calls<'_> {
     ) -> Result<String, ApiError> {
         let target = Target::object(&gvr, key, options.subresource.clone())?;
         let head = body::object(&object)?;
-        Identity::of(&target).check(&head)?;
+        target.check(&head)?;
         unforced(&options)?;
         // For some resources a PUT creates a missing object, whatever its `resourceVersion`. A `uid` is a precondition and
         // prevents that (`Store.Update` of k8s.io/apiserver).
         let may_create = target.subresource.is_none() && !head.has_uid()?;
-        let write =
-            Write { verb: WriteVerb::Update, dry_run: options.dry_run, name: target.name(), may_create };
+        let write = Write { may_create, ..Write::new(WriteVerb::Update, &target, options.dry_run) };
         let request = target.request(Method::PUT).write(&self.0.config.name, &options);
-        self.write(write, &target, || request.body(JSON, body::compact(&object)?)).await
+        self.write(write, || request.body(JSON, body::compact(&object)?)).await
     }
 
     async fn patch(
@@ -137,14 +134,14 @@ impl Host for Calls<'_> {
         };
         match kind {
             PatchKind::JsonPatch => body::operations(&body)?,
-            _ => Identity::of(&target).check(&body::object(&body)?)?,
+            _ => target.check(&body::object(&body)?)?,
         }
         if verb != WriteVerb::Apply {
             unforced(&options)?;
         }
         let request = target.request(Method::PATCH).write(&self.0.config.name, &options);
-        let write = Write { verb, dry_run: options.dry_run, name: target.name(), may_create: false };
-        self.write(write, &target, || request.body(content_type, body::compact(&body)?)).await
+        let write = Write::new(verb, &target, options.dry_run);
+        self.write(write, || request.body(content_type, body::compact(&body)?)).await
     }
 
     async fn delete_object(
@@ -154,24 +151,9 @@ impl Host for Calls<'_> {
         options: DeleteOptions,
     ) -> Result<(), ApiError> {
         let target = Target::object(&gvr, key, String::new())?;
-        let body = body::delete_options(
-            options.dry_run,
-            options.uid.as_deref(),
-            options.resource_version.as_deref(),
-            options.propagation.map(|propagation| match propagation {
-                Propagation::Background => "Background",
-                Propagation::Foreground => "Foreground",
-                Propagation::Orphan => "Orphan",
-            }),
-        );
         let request = target.request(Method::DELETE);
-        let write = Write {
-            verb: WriteVerb::Delete,
-            dry_run: options.dry_run,
-            name: target.name(),
-            may_create: false,
-        };
-        self.write(write, &target, || request.body(JSON, body.to_string())).await.map(drop)
+        let write = Write::new(WriteVerb::Delete, &target, options.dry_run);
+        self.write(write, || request.body(JSON, body::delete_options(&options).to_string())).await.map(drop)
     }
 
     async fn record_event(&mut self, event: ObjectEvent) -> Result<(), ApiError> {
@@ -184,4 +166,46 @@ fn unforced(options: &WriteOptions) -> Result<(), ApiError> {
         return Err(ApiError::bad_argument("`force` is allowed for server-side apply only"));
     }
     Ok(())
+}
+
+fn list_request(target: &Target, options: &ListOptions) -> Result<Draft, ApiError> {
+    let limit = if options.limit == 0 { PAGE } else { options.limit };
+    let mut draft = target.request(Method::GET).query("limit", limit.to_string());
+    for (what, key, text) in [
+        ("label selector", "labelSelector", options.labels.as_str()),
+        ("field selector", "fieldSelector", options.fields.as_str()),
+        ("page token", "continue", options.token.as_deref().unwrap_or_default()),
+    ] {
+        if text.len() > TEXT_BYTES {
+            let message = format!("a {what} has at most 16 KiB, and this one has {} bytes", text.len());
+            return Err(ApiError::bad_argument(message));
+        }
+        if !text.is_empty() {
+            draft = draft.query(key, text);
+        }
+    }
+    Ok(draft)
+}
+
+/// Reads a page. The server leaves `apiVersion` and `kind` out of the items of built-in types; the page adds them to each.
+fn list_page(answer: &[u8]) -> Result<ObjectPage, ApiError> {
+    let broken = |why: String| {
+        ApiError::host(ApiCode::Unavailable, format!("the server's list cannot be read: {why}"))
+    };
+    let mut list: Value = serde_json::from_slice(answer).map_err(|error| broken(error.to_string()))?;
+    let text = |pointer: &str| list.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let next = Some(text("/metadata/continue")).filter(|token| !token.is_empty());
+    let (resource_version, api_version) = (text("/metadata/resourceVersion"), text("/apiVersion"));
+    let kind = text("/kind").trim_end_matches("List").to_owned();
+    let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else {
+        return Err(broken("it has no items".to_owned()));
+    };
+    let items = items.into_iter().map(|mut item| {
+        if let Some(fields) = item.as_object_mut() {
+            fields.entry("apiVersion").or_insert_with(|| api_version.as_str().into());
+            fields.entry("kind").or_insert_with(|| kind.as_str().into());
+        }
+        item.to_string()
+    });
+    Ok(ObjectPage { items: items.collect(), next, resource_version })
 }

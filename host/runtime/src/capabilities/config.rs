@@ -3,10 +3,8 @@
 mod source;
 mod table;
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
-use wasmtime::component::HasData;
+use wasmtime::component::HasSelf;
 
 pub use source::{ConfigFilesError, ConfigSource, NoConfigFiles};
 pub(crate) use table::ConfigTable;
@@ -22,15 +20,8 @@ pub(super) const INTERFACES: &[Interface] = &[Interface {
     name: "wasi:config/store",
     version: Version::Exactly("0.2.0-rc.1"),
     grant: None,
-    link: |linker| store::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called())),
+    link: |linker| store::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called),
 }];
-
-/// A call of the guest to this capability.
-struct Calls<'a>(&'a mut Guest);
-
-impl HasData for Calls<'static> {
-    type Data<'a> = Calls<'a>;
-}
 
 /// The configuration that `start` receives: the table as JSON, with each file as a text in it.
 pub(crate) async fn start_config(guest: &mut Guest) -> Result<String, ConfigFilesError> {
@@ -45,43 +36,33 @@ pub(crate) async fn start_config(guest: &mut Guest) -> Result<String, ConfigFile
     Ok(Value::Object(table).to_string())
 }
 
-// === impl Calls ===
-
-impl Calls<'_> {
-    fn table(&self) -> &BTreeMap<String, String> {
-        self.0.config_table.texts(&self.0.config.config_json)
-    }
-
-    /// Logs the whole error. The guest receives it without the path, which is for the operator.
-    fn unreadable(&self, error: &ConfigFilesError) -> Error {
-        self.0.output.about(LogLevel::Warn, &error.to_string());
-        Error::Io(format!("the configuration files cannot be read: {}", error.why))
-    }
-
-    fn within_limit(&self, bytes: usize) -> Result<(), Error> {
-        let limit = self.0.config.limits.response_bytes;
-        if bytes <= limit {
-            return Ok(());
-        }
-        Err(Error::Upstream(format!(
-            "the answer has {bytes} bytes, the plugin's limit `response` is {limit}"
-        )))
-    }
+/// Logs the whole error. The guest receives it without the path, which is for the operator.
+fn unreadable(guest: &Guest, error: &ConfigFilesError) -> Error {
+    guest.output.about(LogLevel::Warn, &error.to_string());
+    Error::Io(format!("the configuration files cannot be read: {}", error.why))
 }
 
-impl Host for Calls<'_> {
+fn within_limit(guest: &Guest, bytes: usize) -> Result<(), Error> {
+    let limit = guest.config.limits.response_bytes;
+    if bytes <= limit {
+        return Ok(());
+    }
+    Err(Error::Upstream(format!("the answer has {bytes} bytes, the plugin's limit `response` is {limit}")))
+}
+
+impl Host for Guest {
     async fn get(&mut self, key: String) -> Result<Option<String>, Error> {
-        let file = self.0.sources.config.file(&key).await.map_err(|error| self.unreadable(&error))?;
-        let value = file.or_else(|| self.table().get(&key).cloned());
-        self.within_limit(value.as_ref().map_or(0, String::len))?;
+        let file = self.sources.config.file(&key).await.map_err(|error| unreadable(self, &error))?;
+        let value = file.or_else(|| self.config_table.texts(&self.config.config_json).get(&key).cloned());
+        within_limit(self, value.as_ref().map_or(0, String::len))?;
         Ok(value)
     }
 
     async fn get_all(&mut self) -> Result<Vec<(String, String)>, Error> {
-        let files = self.0.sources.config.files().await.map_err(|error| self.unreadable(&error))?;
-        let mut texts = self.table().clone();
+        let files = self.sources.config.files().await.map_err(|error| unreadable(self, &error))?;
+        let mut texts = self.config_table.texts(&self.config.config_json).clone();
         texts.extend(files);
-        self.within_limit(texts.iter().map(|(key, text)| key.len() + text.len()).sum())?;
+        within_limit(self, texts.iter().map(|(key, text)| key.len() + text.len()).sum())?;
         Ok(texts.into_iter().collect())
     }
 }

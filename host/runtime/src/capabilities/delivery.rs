@@ -1,6 +1,6 @@
 //! `delivery`: facts about the call in flight.
 
-use wasmtime::component::HasData;
+use wasmtime::component::HasSelf;
 
 use super::interface::Interface;
 use crate::{
@@ -9,19 +9,12 @@ use crate::{
 };
 
 pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/delivery", |linker| {
-    delivery::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+    delivery::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
 })];
 
-/// A call of the guest to this capability.
-struct Calls<'a>(&'a mut Guest);
-
-impl HasData for Calls<'static> {
-    type Data<'a> = Calls<'a>;
-}
-
-impl Host for Calls<'_> {
+impl Host for Guest {
     fn current(&mut self) -> DeliveryInfo {
-        let Guest { call, config, .. } = &*self.0;
+        let Guest { call, config, .. } = self;
         DeliveryInfo {
             attempt: call.attempt.number,
             queued_ms: u32::try_from(call.attempt.queued.as_millis()).unwrap_or(u32::MAX),

@@ -9,15 +9,14 @@ use std::{
 };
 
 use informer_types::{Gvr, LabelSelector, Namespaces, Object, ObjectKey};
-use wasmtime::component::HasData;
+use wasmtime::component::HasSelf;
 
 pub(crate) use pages::OpenLists;
 pub use source::{ListError, ListerQuery, ListerSource};
 
 use super::{
-    answer::{Budget, values},
+    answer::{Budget, meta, meta_bytes, values},
     interface::{Grant, Interface},
-    meta,
     secret::Masks,
 };
 use crate::{
@@ -43,100 +42,88 @@ pub(super) const INTERFACES: &[Interface] = &[Interface {
         is_given: |grants| grants.read.is_some(),
     }),
     ..Interface::ours("informer:plugin/lister", |linker| {
-        lister::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+        lister::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
     })
 }];
 
-/// A call of the guest to this capability.
-struct Calls<'a>(&'a mut Guest);
-
-impl HasData for Calls<'static> {
-    type Data<'a> = Calls<'a>;
+/// The resource and the namespaces in which the plugin may read it.
+fn readable<'g>(guest: &'g Guest, gvr: &str) -> Result<(Gvr, &'g Namespaces), Error> {
+    let gvr: Gvr = gvr.parse().map_err(|problem| Error::invalid(&problem))?;
+    match guest.config.grants.read.as_ref().and_then(|read| read.namespaces(&gvr)) {
+        Some(namespaces) => Ok((gvr, namespaces)),
+        None => Err(Error::not_granted(&gvr)),
+    }
 }
 
-// === impl Calls ===
+/// The object if it is cached, and the masks that hide what the plugin may not see of it.
+fn one(guest: &Guest, gvr: &str, key: types::ObjectKey) -> Result<Option<(Arc<Object>, Masks)>, Error> {
+    let (gvr, namespaces) = readable(guest, gvr)?;
+    if !namespaces.contains(&key.namespace) {
+        return Err(Error::namespace_not_granted(&gvr, &key.namespace));
+    }
+    let object = guest.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))?;
+    Ok(object.map(|object| (object, Masks::new(&guest.config, &gvr))))
+}
 
-impl Calls<'_> {
-    /// The resource and the namespaces in which the plugin may read it.
-    fn readable(&self, gvr: &str) -> Result<(Gvr, &Namespaces), Error> {
-        let gvr: Gvr = gvr.parse().map_err(|problem| Error::invalid(&problem))?;
-        match self.0.config.grants.read.as_ref().and_then(|read| read.namespaces(&gvr)) {
-            Some(namespaces) => Ok((gvr, namespaces)),
-            None => Err(Error::not_granted(&gvr)),
+/// All matching objects that the plugin may read, from one snapshot of the cache.
+fn list(guest: &Guest, gvr: &Gvr, of: &Selector, granted: &Namespaces) -> Result<Vec<Arc<Object>>, Error> {
+    let labels = selector(&of.labels)?;
+    let index = of.index.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
+    let namespace = match (of.namespace.as_deref(), granted) {
+        (Some(asked), granted) if !granted.contains(asked) => {
+            return Err(Error::namespace_not_granted(gvr, asked));
+        }
+        // A single namespace is looked up. Several are filtered from a list of all, so that they come from one snapshot.
+        (None, Namespaces::Only(names)) if names.len() == 1 => names.first().map(|only| &**only),
+        (asked, _) => asked,
+    };
+    // An index may cover a value of a Secret: a plugin that may look values up could guess them.
+    if index.is_some() && gvr.is_secrets() && !guest.config.grants.secrets.contain_all(namespace) {
+        let message = "listing Secrets by an index needs all Secrets, or all Secrets of the namespace, in \
+                       `secrets` under [plugin.grant]";
+        return Err(Error::new(ErrorCode::NotGranted, message));
+    }
+    let mut objects = guest.sources.lister.list(gvr, &ListerQuery { namespace, labels: &labels, index })?;
+    if namespace.is_none() && *granted != Namespaces::All {
+        objects.retain(|object| granted.contains(object.namespace()));
+    }
+    Ok(objects)
+}
+
+/// One page, with each object converted by `item`. The page ends early if the next object would exceed the limit of
+/// one answer.
+async fn page<T>(
+    guest: &mut Guest,
+    gvr: &str,
+    of: Selector,
+    part: &Page,
+    mut item: impl FnMut(&Object, &Masks, &mut Budget) -> Result<T, Error>,
+) -> Result<(Vec<T>, Option<String>), Error> {
+    let (gvr, granted) = readable(guest, gvr)?;
+    let masks = Masks::new(&guest.config, &gvr);
+    let cursor = match &part.token {
+        Some(token) => guest.call.lists.resume(token, &gvr, &of, part)?,
+        None => {
+            let objects = list(guest, &gvr, &of, granted)?;
+            guest.call.lists.open(gvr, of, part, objects)
+        }
+    };
+    let mut budget = Budget::new(guest.config.limits.response_bytes);
+    let mut items = Vec::new();
+    let mut running_since = Instant::now();
+    for object in cursor.objects() {
+        match item(object, &masks, &mut budget) {
+            Ok(item) => items.push(item),
+            Err(error) if error.code == ErrorCode::TooLarge && !items.is_empty() => break,
+            Err(error) => return Err(error),
+        }
+        if running_since.elapsed() >= RUN {
+            tokio::task::yield_now().await;
+            running_since = Instant::now();
         }
     }
-
-    /// The object if it is cached, and the masks that hide what the plugin may not see of it.
-    fn one(&self, gvr: &str, key: types::ObjectKey) -> Result<Option<(Arc<Object>, Masks)>, Error> {
-        let (gvr, namespaces) = self.readable(gvr)?;
-        if !namespaces.contains(&key.namespace) {
-            return Err(Error::namespace_not_granted(&gvr, &key.namespace));
-        }
-        let object = self.0.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))?;
-        Ok(object.map(|object| (object, Masks::new(&self.0.config, &gvr))))
-    }
-
-    /// All matching objects that the plugin may read, from one snapshot of the cache.
-    fn list(&self, gvr: &Gvr, of: &Selector, granted: &Namespaces) -> Result<Vec<Arc<Object>>, Error> {
-        let labels = selector(&of.labels)?;
-        let index = of.index.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
-        let namespace = match (of.namespace.as_deref(), granted) {
-            (Some(asked), granted) if !granted.contains(asked) => {
-                return Err(Error::namespace_not_granted(gvr, asked));
-            }
-            // A single namespace is looked up. Several are filtered from a list of all, so that they come from one snapshot.
-            (None, Namespaces::Only(names)) if names.len() == 1 => names.first().map(|only| &**only),
-            (asked, _) => asked,
-        };
-        // An index may cover a value of a Secret: a plugin that may look values up could guess them.
-        if index.is_some() && gvr.is_secrets() && !self.0.config.grants.secrets.contain_all(namespace) {
-            let message = "listing Secrets by an index needs all Secrets, or all Secrets of the namespace, in \
-                           `secrets` under [plugin.grant]";
-            return Err(Error::new(ErrorCode::NotGranted, message));
-        }
-        let mut objects =
-            self.0.sources.lister.list(gvr, &ListerQuery { namespace, labels: &labels, index })?;
-        if namespace.is_none() && *granted != Namespaces::All {
-            objects.retain(|object| granted.contains(object.namespace()));
-        }
-        Ok(objects)
-    }
-
-    /// One page, with each object converted by `item`. The page ends early if the next object would exceed the limit of
-    /// one answer.
-    async fn page<T>(
-        &mut self,
-        gvr: &str,
-        of: Selector,
-        part: &Page,
-        mut item: impl FnMut(&Object, &Masks, &mut Budget) -> Result<T, Error>,
-    ) -> Result<(Vec<T>, Option<String>), Error> {
-        let (gvr, granted) = self.readable(gvr)?;
-        let masks = Masks::new(&self.0.config, &gvr);
-        let cursor = match &part.token {
-            Some(token) => self.0.call.lists.resume(token, &gvr, &of, part)?,
-            None => {
-                let objects = self.list(&gvr, &of, granted)?;
-                self.0.call.lists.open(gvr, of, part, objects)
-            }
-        };
-        let mut budget = Budget::new(self.0.config.limits.response_bytes);
-        let mut items = Vec::new();
-        let mut running_since = Instant::now();
-        for object in cursor.objects() {
-            match item(object, &masks, &mut budget) {
-                Ok(item) => items.push(item),
-                Err(error) if error.code == ErrorCode::TooLarge && !items.is_empty() => break,
-                Err(error) => return Err(error),
-            }
-            if running_since.elapsed() >= RUN {
-                tokio::task::yield_now().await;
-                running_since = Instant::now();
-            }
-        }
-        let next = self.0.call.lists.advance(cursor, items.len());
-        Ok((items, next))
-    }
+    let next = guest.call.lists.advance(cursor, items.len());
+    Ok((items, next))
 }
 
 fn selector(text: &str) -> Result<LabelSelector, Error> {
@@ -156,11 +143,11 @@ fn selector(text: &str) -> Result<LabelSelector, Error> {
     Ok(selector)
 }
 
-impl Host for Calls<'_> {
+impl Host for Guest {
     fn get(&mut self, gvr: String, key: types::ObjectKey) -> Result<Option<String>, Error> {
-        let Some((object, masks)) = self.one(&gvr, key)? else { return Ok(None) };
+        let Some((object, masks)) = one(self, &gvr, key)? else { return Ok(None) };
         let json = masks.json(&object)?;
-        Budget::new(self.0.config.limits.response_bytes).spend(json.len())?;
+        Budget::new(self.config.limits.response_bytes).spend(json.len())?;
         Ok(Some(json.into_string()))
     }
 
@@ -170,20 +157,19 @@ impl Host for Calls<'_> {
         key: types::ObjectKey,
         wanted: Vec<String>,
     ) -> Result<Option<Vec<Option<String>>>, Error> {
-        let pointers = self.0.query.pointers(wanted)?;
-        let Some((object, masks)) = self.one(&gvr, key)? else { return Ok(None) };
-        values(&masks.json(&object)?, &pointers, &mut Budget::new(self.0.config.limits.response_bytes))
+        let pointers = self.query.pointers(wanted)?;
+        let Some((object, masks)) = one(self, &gvr, key)? else { return Ok(None) };
+        values(&masks.json(&object)?, &pointers, &mut Budget::new(self.config.limits.response_bytes))
             .map(Some)
     }
 
     async fn list_meta(&mut self, gvr: String, of: Selector, part: Page) -> Result<MetaPage, Error> {
-        let (items, next) = self
-            .page(&gvr, of, &part, |object, _, budget| {
-                let meta = meta::of(object);
-                budget.spend(meta::bytes(&meta))?;
-                Ok(meta)
-            })
-            .await?;
+        let (items, next) = page(self, &gvr, of, &part, |object, _, budget| {
+            let meta = meta(object);
+            budget.spend(meta_bytes(&meta))?;
+            Ok(meta)
+        })
+        .await?;
         Ok(MetaPage { items, next })
     }
 
@@ -194,28 +180,24 @@ impl Host for Calls<'_> {
         wanted: Vec<String>,
         part: Page,
     ) -> Result<FieldsPage, Error> {
-        let pointers = self.0.query.pointers(wanted)?;
-        let (items, next) = self
-            .page(&gvr, of, &part, |object, masks, budget| {
-                let key = types::ObjectKey {
-                    namespace: object.namespace().to_owned(),
-                    name: object.name().to_owned(),
-                };
-                budget.spend(key.namespace.len() + key.name.len())?;
-                Ok(Fields { key, values: values(&masks.json(object)?, &pointers, budget)? })
-            })
-            .await?;
+        let pointers = self.query.pointers(wanted)?;
+        let (items, next) = page(self, &gvr, of, &part, |object, masks, budget| {
+            let key =
+                types::ObjectKey { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
+            budget.spend(key.namespace.len() + key.name.len())?;
+            Ok(Fields { key, values: values(&masks.json(object)?, &pointers, budget)? })
+        })
+        .await?;
         Ok(FieldsPage { items, next })
     }
 
     async fn list_json(&mut self, gvr: String, of: Selector, part: Page) -> Result<JsonPage, Error> {
-        let (items, next) = self
-            .page(&gvr, of, &part, |object, masks, budget| {
-                let json = masks.json(object)?;
-                budget.spend(json.len())?;
-                Ok(json.into_string())
-            })
-            .await?;
+        let (items, next) = page(self, &gvr, of, &part, |object, masks, budget| {
+            let json = masks.json(object)?;
+            budget.spend(json.len())?;
+            Ok(json.into_string())
+        })
+        .await?;
         Ok(JsonPage { items, next })
     }
 
@@ -226,12 +208,12 @@ impl Host for Calls<'_> {
         resource_version: String,
         millis: u32,
     ) -> Result<bool, Error> {
-        let (gvr, granted) = self.readable(&gvr)?;
+        let (gvr, granted) = readable(self, &gvr)?;
         if let Some(asked) = namespace.as_deref().filter(|asked| !granted.contains(asked)) {
             return Err(Error::namespace_not_granted(&gvr, asked));
         }
-        let within = Duration::from_millis(millis.into()).min(self.0.call.clock.left());
-        let reached = self.0.sources.lister.wait_until(&gvr, namespace.as_deref(), &resource_version);
+        let within = Duration::from_millis(millis.into()).min(self.call.clock.left());
+        let reached = self.sources.lister.wait_until(&gvr, namespace.as_deref(), &resource_version);
         match tokio::time::timeout(within, reached).await {
             Ok(reached) => Ok(reached.map(|()| true)?),
             Err(_) => Ok(false),
@@ -239,7 +221,7 @@ impl Host for Calls<'_> {
     }
 
     fn has_synced(&mut self, gvr: String) -> Result<bool, Error> {
-        let (gvr, _) = self.readable(&gvr)?;
-        Ok(self.0.sources.lister.has_synced(&gvr)?)
+        let (gvr, _) = readable(self, &gvr)?;
+        Ok(self.sources.lister.has_synced(&gvr)?)
     }
 }

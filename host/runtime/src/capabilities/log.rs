@@ -2,7 +2,7 @@
 
 use wasmtime::{
     StoreContextMut,
-    component::{HasData, Linker},
+    component::{HasSelf, Linker},
 };
 
 use super::interface::{Interface, Version};
@@ -23,49 +23,40 @@ const CONTEXT: &str = "context";
 
 pub(super) const INTERFACES: &[Interface] = &[
     Interface::ours("informer:plugin/log", |linker| {
-        log::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+        log::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
     }),
     Interface {
         name: LOGGING,
         version: Version::Exactly("0.1.0-draft"),
         grant: None,
-        link: |linker| logging::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called())),
+        link: |linker| logging::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called),
     },
     Interface { name: LOGGING, version: Version::Unversioned, grant: None, link: link_unversioned },
 ];
 
-/// A call of the guest to this capability.
-struct Calls<'a>(&'a mut Guest);
-
-impl HasData for Calls<'static> {
-    type Data<'a> = Calls<'a>;
-}
-
 fn link_unversioned(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     use logging::{Host, Level};
     let log = |mut store: StoreContextMut<'_, Guest>, (level, context, message): (Level, String, String)| {
-        Calls(store.data_mut().called()).log(level, context, message);
+        store.data_mut().called().log(level, context, message);
         Ok(())
     };
     linker.instance(LOGGING)?.func_wrap("log", log)
 }
 
-// === impl Calls ===
-
-impl Host for Calls<'_> {
+impl Host for Guest {
     fn enabled(&mut self, level: log::Level) -> bool {
-        self.0.output.enabled(level.into())
+        self.output.enabled(level.into())
     }
 
     fn write(&mut self, level: log::Level, message: String, fields: Vec<(String, String)>) {
-        self.0.output.line(level.into(), &message, &fields);
+        self.output.line(level.into(), &message, &fields);
     }
 }
 
-impl logging::Host for Calls<'_> {
+impl logging::Host for Guest {
     fn log(&mut self, level: logging::Level, context: String, message: String) {
         let context = (!context.is_empty()).then(|| (CONTEXT.to_owned(), context));
-        self.0.output.line(level.into(), &message, context.as_slice());
+        self.output.line(level.into(), &message, context.as_slice());
     }
 }
 

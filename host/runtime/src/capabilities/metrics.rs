@@ -2,10 +2,10 @@
 
 mod registry;
 
-use wasmtime::component::HasData;
+use wasmtime::component::HasSelf;
 
 pub(crate) use registry::Registry;
-pub use registry::{MetricFamily, MetricKind, MetricSeries, MetricValue, MetricsStats};
+pub use registry::{MetricFamily, MetricKind, MetricValue, MetricsStats};
 
 use super::interface::Interface;
 use crate::{
@@ -17,45 +17,16 @@ use crate::{
 };
 
 pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/metrics", |linker| {
-    metrics::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+    metrics::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
 })];
 
-/// A call of the guest to this capability.
-struct Calls<'a>(&'a mut Guest);
-
-impl HasData for Calls<'static> {
-    type Data<'a> = Calls<'a>;
-}
-
-// === impl Calls ===
-
-impl Calls<'_> {
-    fn measure(
-        &self,
-        kind: MetricKind,
-        name: &str,
-        labels: Vec<(String, String)>,
-        value: f64,
-    ) -> Result<(), Error> {
-        let limit = self.0.config.limits.metric_series;
-        let measured = self.0.counters.metrics.measure(kind, name, labels, value, limit);
-        measured.map_err(|refused| {
-            let code = match refused {
-                registry::Refused::TooMany { .. } => ErrorCode::LimitExceeded,
-                _ => ErrorCode::Invalid,
-            };
-            Error::new(code, refused.to_string())
-        })
-    }
-}
-
-impl metrics::Host for Calls<'_> {
+impl metrics::Host for Guest {
     fn counter_add(&mut self, name: String, labels: Vec<(String, String)>, value: f64) -> Result<(), Error> {
-        self.measure(MetricKind::Counter, &name, labels, value)
+        measure(self, MetricKind::Counter, &name, labels, value)
     }
 
     fn gauge_set(&mut self, name: String, labels: Vec<(String, String)>, value: f64) -> Result<(), Error> {
-        self.measure(MetricKind::Gauge, &name, labels, value)
+        measure(self, MetricKind::Gauge, &name, labels, value)
     }
 
     fn histogram_observe(
@@ -64,6 +35,23 @@ impl metrics::Host for Calls<'_> {
         labels: Vec<(String, String)>,
         value: f64,
     ) -> Result<(), Error> {
-        self.measure(MetricKind::Histogram, &name, labels, value)
+        measure(self, MetricKind::Histogram, &name, labels, value)
     }
+}
+
+fn measure(
+    guest: &Guest,
+    kind: MetricKind,
+    name: &str,
+    labels: Vec<(String, String)>,
+    value: f64,
+) -> Result<(), Error> {
+    let limit = guest.config.limits.metric_series;
+    guest.counters.metrics.measure(kind, name, labels, value, limit).map_err(|refused| {
+        let code = match refused {
+            registry::Refused::TooMany { .. } => ErrorCode::LimitExceeded,
+            _ => ErrorCode::Invalid,
+        };
+        Error::new(code, refused.to_string())
+    })
 }

@@ -5,14 +5,13 @@ mod held;
 use std::sync::Arc;
 
 use informer_types::differs;
-use wasmtime::component::HasData;
+use wasmtime::component::HasSelf;
 
 pub(crate) use held::Objects;
 
 use super::{
-    answer::{Budget, values},
+    answer::{Budget, meta, values},
     interface::Interface,
-    meta,
 };
 use crate::{
     bindings::informer::plugin::{
@@ -24,33 +23,24 @@ use crate::{
 
 pub(super) const INTERFACES: &[Interface] = &[
     Interface::ours("informer:plugin/objects", |linker| {
-        objects::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+        objects::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
     }),
     // The values that the interfaces share. It has no functions.
     Interface::ours("informer:plugin/types", |linker| {
-        types::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+        types::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
     }),
 ];
 
-/// A call of the guest to this capability.
-struct Calls<'a>(&'a mut Guest);
+impl types::Host for Guest {}
 
-impl HasData for Calls<'static> {
-    type Data<'a> = Calls<'a>;
-}
-
-// === impl Calls ===
-
-impl types::Host for Calls<'_> {}
-
-impl objects::Host for Calls<'_> {
+impl objects::Host for Guest {
     fn meta(&mut self, id: u32) -> Result<ObjectMeta, Error> {
-        Ok(meta::of(&self.0.call.objects.get(id)?.object))
+        Ok(meta(&self.call.objects.get(id)?.object))
     }
 
     fn json(&mut self, id: u32) -> Result<String, Error> {
-        let json = self.0.call.objects.get(id)?.json()?;
-        Budget::new(self.0.config.limits.response_bytes).spend(json.len())?;
+        let json = self.call.objects.get(id)?.json()?;
+        Budget::new(self.config.limits.response_bytes).spend(json.len())?;
         Ok(json.to_owned())
     }
 
@@ -60,14 +50,14 @@ impl objects::Host for Calls<'_> {
     }
 
     fn get_many(&mut self, id: u32, wanted: Vec<String>) -> Result<Vec<Option<String>>, Error> {
-        let pointers = self.0.query.pointers(wanted)?;
-        let json = self.0.call.objects.get(id)?.json()?;
-        values(json, &pointers, &mut Budget::new(self.0.config.limits.response_bytes))
+        let pointers = self.query.pointers(wanted)?;
+        let json = self.call.objects.get(id)?.json()?;
+        values(json, &pointers, &mut Budget::new(self.config.limits.response_bytes))
     }
 
     fn differs(&mut self, old: u32, new: u32, wanted: Vec<String>) -> Result<bool, Error> {
-        let pointers = self.0.query.pointers(wanted)?;
-        let (old, new) = (self.0.call.objects.get(old)?, self.0.call.objects.get(new)?);
+        let pointers = self.query.pointers(wanted)?;
+        let (old, new) = (self.call.objects.get(old)?, self.call.objects.get(new)?);
         if Arc::ptr_eq(&old.object, &new.object) {
             return Ok(false);
         }

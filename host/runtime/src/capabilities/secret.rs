@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use informer_types::{Gvr, JsonText, Object};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     PluginConfig,
@@ -59,17 +59,10 @@ pub(super) fn masked(object: &Object) -> Result<JsonText, Error> {
         }
     }
     if let Some(annotations) = secret.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
-        mask_copies(annotations);
+        let copies = annotations.iter_mut().filter(|(name, _)| COPIES.contains(&name.as_str()));
+        copies.for_each(|(_, copy)| mask(copy));
     }
     Ok(JsonText::Unpacked(secret.to_string()))
-}
-
-fn mask_copies(annotations: &mut Map<String, Value>) {
-    for name in COPIES {
-        if let Some(copy) = annotations.get_mut(name) {
-            mask(copy);
-        }
-    }
 }
 
 fn mask(value: &mut Value) {

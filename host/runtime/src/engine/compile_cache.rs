@@ -11,9 +11,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
-
-use crate::digest::sha256_hex;
 
 /// A directory of compiled components: `<component>-<engine>.cwasm`, each with its checksum beside it.
 #[derive(Debug)]
@@ -58,7 +57,7 @@ impl CompileCache {
     pub(crate) fn load(&self, engine: &wasmtime::Engine, digest: &str) -> Option<Component> {
         let path = self.path(digest);
         let compiled = fs::read(&path).ok()?;
-        if fs::read_to_string(checksum_path(&path)).ok() != Some(checksum(&compiled)) {
+        if fs::read_to_string(checksum_path(&path)).ok() != Some(sha256_hex(&compiled)) {
             tracing::warn!(path = %path.display(), "the compiled code in the cache is damaged; compiling again");
             return None;
         }
@@ -82,7 +81,7 @@ impl CompileCache {
         let path = self.path(digest);
         // The checksum is written last: code without a matching checksum is not loaded.
         replace(&path, compiled)?;
-        replace(&checksum_path(&path), checksum(compiled).as_bytes())
+        replace(&checksum_path(&path), sha256_hex(compiled).as_bytes())
     }
 
     fn path(&self, digest: &str) -> PathBuf {
@@ -90,8 +89,9 @@ impl CompileCache {
     }
 }
 
-fn checksum(compiled: &[u8]) -> String {
-    sha256_hex(compiled)
+/// Lower-case hex of the SHA-256 of the bytes.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn checksum_path(path: &Path) -> PathBuf {

@@ -80,24 +80,20 @@ impl Compiling {
             Err(_) => Err(NotCompiled::TooLong { limit: self.limit }),
         }
     }
-
-    /// Gives the turn of a compilation without a caller to the next one, unless too many are abandoned already.
-    fn abandon(&self, permit: &Permit) {
-        let mut permit = permit.lock();
-        // `None` means that it has just ended.
-        if permit.is_some()
-            && let Ok(abandoned) = Arc::clone(&self.abandoned).try_acquire_owned()
-        {
-            *permit = Some(abandoned);
-        }
-    }
 }
 
 // === impl Waiting ===
 
 impl Drop for Waiting<'_> {
+    /// Gives the turn of a compilation without a caller to the next one, unless too many are abandoned already.
     fn drop(&mut self) {
-        self.compiling.abandon(&self.permit);
+        let mut permit = self.permit.lock();
+        // `None` means that it has just ended.
+        if permit.is_some()
+            && let Ok(abandoned) = Arc::clone(&self.compiling.abandoned).try_acquire_owned()
+        {
+            *permit = Some(abandoned);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ const REPORTED_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct OutputCounters {
     lines: Mutex<Lines>,
-    bytes_dropped: Counter,
+    pub(crate) bytes_dropped: Counter,
 }
 
 #[derive(Debug, Default)]
@@ -57,18 +57,9 @@ impl OutputCounters {
         Some(std::mem::take(&mut lines.unreported))
     }
 
-    pub(super) fn dropped(&self, bytes: u64) {
-        self.bytes_dropped.add(bytes);
-    }
-
     /// Lines left out so far.
     pub(crate) fn lines_left_out(&self) -> u64 {
         self.lines.lock().left_out
-    }
-
-    /// Bytes dropped so far.
-    pub(crate) fn bytes_dropped(&self) -> u64 {
-        self.bytes_dropped.get()
     }
 }
 

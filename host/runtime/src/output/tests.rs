@@ -32,9 +32,9 @@ fn output_to(
 /// Ends the call and returns the bytes that it dropped.
 fn dropped(output: &Output) -> u64 {
     let counters = Arc::clone(&output.0.lock().shared);
-    let before = counters.bytes_dropped();
+    let before = counters.bytes_dropped.get();
     output.end();
-    counters.bytes_dropped() - before
+    counters.bytes_dropped.get() - before
 }
 
 fn messages(kept: &Kept) -> Vec<String> {

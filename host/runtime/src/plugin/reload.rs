@@ -11,7 +11,9 @@ use tokio::{
 };
 
 use super::{
-    LONGEST_DEADLINE, Plugin, Rejected, VersionInfo, shared::Shared, trial::LastGood, version::Version,
+    LONGEST_DEADLINE, Plugin, Rejected, VersionInfo,
+    trial::LastGood,
+    version::{Shared, Version},
 };
 use crate::{Component, LoadError, PluginConfig};
 
@@ -117,7 +119,7 @@ impl Plugin {
     async fn start_anew(&self, shared: &Arc<Shared>) -> Result<Option<Swap>, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
         match self.version.load_full().filter(|version| !version.serves(&shared.config)) {
-            Some(version) => self.put_into_service(version.component(), shared).await,
+            Some(version) => self.put_into_service(&version.component, shared).await,
             None => Ok(None),
         }
     }
@@ -152,7 +154,7 @@ impl Plugin {
             () = self.outdated(shared) => return Ok(None),
             version = self.by_turns(start) => version?,
         };
-        let info = version.info().clone();
+        let info = version.info.clone();
         self.rejected.lock().take();
         let old = self.version.swap(Some(Arc::new(version)));
         self.swaps.send_modify(|swaps| *swaps += 1);
@@ -184,8 +186,8 @@ impl Plugin {
         let plugin = self.name();
         match self.start_last_good(&last_good).await {
             Ok(version) => {
-                let digest = Arc::clone(&failed.info().digest);
-                tracing::error!(plugin, refused = %digest, in_service = %version.info().digest, why, "the new version failed its trial; the last good version is back in service");
+                let digest = Arc::clone(&failed.info.digest);
+                tracing::error!(plugin, refused = %digest, in_service = %version.info.digest, why, "the new version failed its trial; the last good version is back in service");
                 self.shared.load().calls.went_back();
                 *self.rejected.lock() = Some(Rejected { digest, why });
                 self.version.store(Some(Arc::new(version)));

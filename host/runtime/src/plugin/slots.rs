@@ -8,13 +8,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::counter::Counter;
 
 /// One slot for each call that may run. The number of slots may change while calls run.
-pub(crate) struct Slots {
+pub(super) struct Slots {
     semaphore: Semaphore,
     limit: AtomicUsize,
     /// Slots that are taken although the limit was lowered below them.
     debt: Mutex<usize>,
     /// Calls that waited for a slot.
-    waited: Counter,
+    pub(super) waited: Counter,
 }
 
 /// The right to make one call.
@@ -40,11 +40,6 @@ impl Slots {
     /// The most calls that may run at a time, and the most idle instances that are kept for them.
     pub(super) fn limit(&self) -> usize {
         self.limit.load(Ordering::Relaxed)
-    }
-
-    /// The number of calls that waited for a slot.
-    pub(crate) fn waited(&self) -> u64 {
-        self.waited.get()
     }
 
     /// Waits for a slot: first come, first served. The semaphore is never closed.

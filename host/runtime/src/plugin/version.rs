@@ -10,18 +10,21 @@ use parking_lot::Mutex;
 use wasmtime::component::Linker;
 
 use super::{
-    shared::Shared,
+    counters::CallCounters,
+    slots::Slots,
     trial::{LastGood, Trial},
 };
 use crate::{
-    Component, Engine, Grants, InstancePolicy, LoadError, PluginConfig,
+    Component, Engine, Grants, InstancePolicy, LoadError, PluginConfig, Sources,
     call::{Describe, Start},
     capabilities::interfaces,
+    counters::Counters,
     exports::Linked,
     failure::failure,
     guest::Guest,
     instance::Instance,
-    schedule::CallClock,
+    revocation::Revocation,
+    schedule::{CallClock, Lane},
 };
 
 /// The longest name or version that is kept.
@@ -46,22 +49,26 @@ pub struct VersionInfo {
     pub reconciles: bool,
 }
 
-/// An instance for a call.
-pub(super) enum Leased {
-    Ready(Instance),
-    /// No instance could be made.
-    Failed(Failure),
-    /// The version is out of service.
-    Retired,
+/// The parts of a plugin that outlive its versions, with the configuration of one version.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) config: Arc<PluginConfig>,
+    pub(super) sources: Sources,
+    pub(super) calls: Arc<CallCounters>,
+    pub(super) counters: Arc<Counters>,
+    pub(super) slots: Arc<Slots>,
+    pub(super) lane: Arc<Lane>,
+    /// The end of the grants in `config`.
+    pub(super) revocation: Arc<Revocation>,
 }
 
 pub(super) struct Version {
     engine: wasmtime::Engine,
     linked: Linked,
-    component: Component,
+    pub(super) component: Component,
     shared: Arc<Shared>,
-    trial: Trial,
-    info: VersionInfo,
+    pub(super) trial: Trial,
+    pub(super) info: VersionInfo,
     /// Instances without a call; the one used last is at the end. `None` once the version is retired.
     idle: Mutex<Option<Vec<Instance>>>,
 }
@@ -80,7 +87,7 @@ impl Version {
         let linker = linker(engine, &shared.config.grants).map_err(instantiate)?;
         let linked = linker.instantiate_pre(&component.compiled).map_err(instantiate)?;
         let linked = Linked::new(linked).map_err(instantiate)?;
-        let (handles, reconciles) = (linked.handles(), linked.reconciles());
+        let (handles, reconciles) = (linked.handler.is_some(), linked.reconciler.is_some());
         let mut version = Self {
             engine: engine.wasmtime.clone(),
             linked,
@@ -108,14 +115,6 @@ impl Version {
         Ok(version)
     }
 
-    pub(super) fn info(&self) -> &VersionInfo {
-        &self.info
-    }
-
-    pub(super) fn component(&self) -> &Component {
-        &self.component
-    }
-
     /// Returns true if the version fits this configuration, as far as it matters to an instance.
     pub(super) fn serves(&self, config: &PluginConfig) -> bool {
         self.shared.config.serves(config) && !self.is_revoked()
@@ -134,26 +133,19 @@ impl Version {
         })
     }
 
-    /// Counts a call of this version and its failure. See [`Trial::judge`].
-    pub(super) fn judge(&self, failure: Option<&Failure>) -> Option<(LastGood, String)> {
-        self.trial.judge(failure)
-    }
-
     pub(super) fn idle(&self) -> usize {
         self.idle.lock().as_ref().map_or(0, Vec::len)
     }
 
-    /// An idle instance, or a new one that has started. It belongs to the caller until it is given back.
-    pub(super) async fn lease(&self) -> Leased {
-        let idle = match &mut *self.idle.lock() {
-            Some(idle) => idle.pop(),
-            None => return Leased::Retired,
-        };
-        if let Some(instance) = idle {
-            return Leased::Ready(instance);
-        }
-        // Boxed: it is rare, and would enlarge the future of every call.
-        Box::pin(self.fresh()).await.map_or_else(Leased::Failed, Leased::Ready)
+    /// An idle instance, or a new one that has started. It belongs to the caller until it is given back. Returns `None` if
+    /// the version is out of service.
+    pub(super) async fn lease(&self) -> Option<Result<Instance, Failure>> {
+        let idle = self.idle.lock().as_mut()?.pop();
+        Some(match idle {
+            Some(instance) => Ok(instance),
+            // Boxed: it is rare, and would enlarge the future of every call.
+            None => Box::pin(self.fresh()).await,
+        })
     }
 
     /// A new instance that has started.

@@ -31,16 +31,6 @@ pub(super) trait Work: Sync {
     fn failure(answer: &Self::Answer) -> Option<&Failure>;
 }
 
-/// What became of a piece of work.
-pub(super) enum Attempted<T> {
-    /// The call returned.
-    Returned(T),
-    /// The call failed, or there was no instance for it.
-    Failed(Failure),
-    /// The version in service does not export what the work is for. Nothing was called.
-    NotExported,
-}
-
 impl Work for Delivery {
     type Answer = Outcome;
 

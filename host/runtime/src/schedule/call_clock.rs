@@ -1,6 +1,8 @@
-//! The deadline of a call, extended by the waits for turns and for the processor share.
+//! The deadline of a call, extended by the waits for turns and for the processor share, and facts about the slice that runs
+//! on this thread.
 
 use std::{
+    cell::Cell,
     future::{Future, poll_fn},
     pin::{Pin, pin},
     sync::{
@@ -13,12 +15,18 @@ use std::{
 
 use tokio::time::{Sleep, sleep_until};
 
-use super::slice::{take_waited, ticked};
 use crate::{interruption::Interruption, revocation::Revocation};
 
 /// How long after the deadline the timer of a call fires. The epoch comes first, because it ends a running guest and so
 /// reports the frames of the guest.
 const GRACE: Duration = Duration::from_millis(50);
+
+thread_local! {
+    /// How long the work waited before the slice.
+    static WAITED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// True if the epoch interrupted the slice.
+    static TICKED: Cell<bool> = const { Cell::new(false) };
+}
 
 /// The clock of the call in flight of one instance. It is shared because the store belongs to the call while it runs. One
 /// thread at a time uses it.
@@ -100,4 +108,25 @@ impl CallClock {
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Begins a slice whose work waited this long for its turn and its share.
+pub(super) fn begin_slice(waited: Duration) {
+    WAITED.set(waited);
+    TICKED.set(false);
+}
+
+/// To be called when the epoch interrupts the guest on this thread.
+pub(crate) fn tick() {
+    TICKED.set(true);
+}
+
+/// Returns true if the epoch interrupted the slice.
+pub(super) fn ticked() -> bool {
+    TICKED.get()
+}
+
+/// How long the work waited before the slice. Returns zero from the second call on.
+fn take_waited() -> Duration {
+    WAITED.take()
 }

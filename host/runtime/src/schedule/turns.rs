@@ -12,8 +12,8 @@ use std::{
 use tokio::{select, time::sleep};
 
 use super::{
+    call_clock::{begin_slice, ticked},
     lane::{Lane, Running},
-    slice::{self, ticked},
     turnstile::{TURN, Turn},
 };
 
@@ -89,7 +89,7 @@ impl Turns<'_> {
         }
         let now = Instant::now();
         let waiting = self.waiting.take();
-        slice::begin(waiting.map_or(Duration::ZERO, |since| now.saturating_duration_since(since)));
+        begin_slice(waiting.map_or(Duration::ZERO, |since| now.saturating_duration_since(since)));
         Poll::Ready(self.lane.begin(now))
     }
 

@@ -158,8 +158,8 @@ async fn a_panic_in_each_call_costs_an_instance_each() {
     every_call_fails(&running, FailureKind::Trap, "no way: default/bad").await;
 
     let stats = running.plugin.stats();
-    assert!(stats.instances_retired >= stats.failures[&FailureKind::Trap], "{stats:?}");
-    assert_eq!(stats.instances_idle, 0, "{stats:?}");
+    assert!(stats.instances.retired >= stats.failures[&FailureKind::Trap], "{stats:?}");
+    assert_eq!(stats.instances.idle, 0, "{stats:?}");
 }
 
 #[tokio::test]
@@ -289,7 +289,7 @@ async fn a_trap_in_stop_ends_the_instance_all_the_same() {
 
     let stats = running.plugin.stats();
     assert!(stats.acknowledged > 0, "the call itself had returned: {stats:?}");
-    assert_eq!(stats.instances_idle, 0);
+    assert_eq!(stats.instances.idle, 0);
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ async fn a_warm_instance_keeps_its_state_from_call_to_call() {
 
     assert_eq!(running.log.messages().last().unwrap(), "add default/web 1 live 1 3");
     let stats = running.plugin.stats();
-    assert_eq!((stats.instances_created, stats.instances_retired, stats.instances_idle), (1, 0, 1));
+    assert_eq!((stats.instances.created, stats.instances.retired, stats.instances.idle), (1, 0, 1));
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn an_instance_is_stopped_after_its_last_call() {
     let lines = ["start {}", "add default/web 1 live 1 1", "add default/web 1 live 1 2", "stop"];
     assert_eq!(running.log.messages()[..4], lines);
     assert_eq!(running.log.messages()[4..], ["start {}", "add default/web 1 live 1 1"]);
-    assert_eq!(running.plugin.stats().instances_retired, 0, "it was healthy");
+    assert_eq!(running.plugin.stats().instances.retired, 0, "it was healthy");
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn a_fresh_instance_serves_one_call() {
 
     let one_life = ["start {}", "add default/web 1 live 1 1", "stop"];
     assert_eq!(running.log.messages(), [one_life, one_life].concat());
-    assert_eq!(running.plugin.stats().instances_idle, 0);
+    assert_eq!(running.plugin.stats().instances.idle, 0);
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn an_idle_instance_is_stopped_and_the_next_call_makes_another() {
     let expiring = tokio::spawn(async move { plugin.expire_idle(stopped).await });
 
     running.log.wait_for("stop", 1).await;
-    assert_eq!(running.plugin.stats().instances_idle, 0);
+    assert_eq!(running.plugin.stats().instances.idle, 0);
     assert_eq!(running.add("web").await, Outcome::Acknowledged);
 
     assert_eq!(running.log.count("start {}"), 2);
@@ -115,7 +115,7 @@ async fn at_most_as_many_calls_run_as_there_may_be_instances() {
         most = most.max(open);
     }
     assert_eq!(most, 2);
-    assert_eq!(running.plugin.stats().instances_created, 2);
+    assert_eq!(running.plugin.stats().instances.created, 2);
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn the_answer_of_the_handler_decides_the_outcome() {
     assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Handler, "failure 1 for default/web"));
     assert_eq!(retry.add("web").await, Outcome::Acknowledged);
     assert_eq!(
-        retry.plugin.stats().instances_created,
+        retry.plugin.stats().instances.created,
         1,
         "an error that the handler returns costs no instance"
     );
@@ -180,5 +180,5 @@ async fn thousands_of_calls_leave_one_instance_and_no_objects_behind() {
 
     assert_eq!(std::sync::Arc::strong_count(&object), 1, "the plugin holds no reference to the object");
     let stats = running.plugin.stats();
-    assert_eq!((stats.acknowledged, stats.instances_created, stats.instances_idle), (5_000, 1, 1));
+    assert_eq!((stats.acknowledged, stats.instances.created, stats.instances.idle), (5_000, 1, 1));
 }

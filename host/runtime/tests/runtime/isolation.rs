@@ -19,8 +19,8 @@ async fn the_failure_of_a_panic_has_the_guests_words_and_the_key_and_costs_the_i
     assert_eq!(running.add("good").await, Outcome::Acknowledged);
     let stats = running.plugin.stats();
     assert_eq!((stats.calls, stats.acknowledged, stats.failures[&FailureKind::Trap]), (3, 2, 1));
-    assert_eq!((stats.instances_created, stats.instances_retired, stats.instances_idle), (2, 1, 1));
-    assert_eq!(stats.last_failure, Some(failure));
+    assert_eq!((stats.instances.created, stats.instances.retired, stats.instances.idle), (2, 1, 1));
+    assert_eq!(stats.last_failure, Some(failure.to_string()));
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -36,7 +36,7 @@ async fn other_plugins_are_served_on_the_same_thread_while_a_guest_spins() {
     assert!(!call.is_finished(), "it still spins");
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled(), "it can be ended");
-    assert_eq!(spinning.plugin.stats().instances_retired, 1);
+    assert_eq!(spinning.plugin.stats().instances.retired, 1);
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn a_guest_that_exceeds_its_memory_limit_is_retired() {
     assert!(failure.message.contains("memory allocation of"), "the guest's own words: {failure}");
     let stats = running.plugin.stats();
     assert!(stats.memory_refusals >= 1, "{stats:?}");
-    assert_eq!((stats.instances_retired, stats.instances_idle), (1, 0));
+    assert_eq!((stats.instances.retired, stats.instances.idle), (1, 0));
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn a_guest_that_survives_a_refused_allocation_returns_its_answer_and_is_re
     assert!(refused.starts_with("refused after "), "{refused}");
     let stats = running.plugin.stats();
     assert!(stats.memory_refusals >= 1, "{stats:?}");
-    assert_eq!((stats.acknowledged, stats.instances_retired, stats.instances_idle), (1, 1, 0));
+    assert_eq!((stats.acknowledged, stats.instances.retired, stats.instances.idle), (1, 1, 0));
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn a_call_whose_future_is_dropped_costs_its_instance() {
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
 
-    assert_eq!(running.plugin.stats().instances_retired, 1);
+    assert_eq!(running.plugin.stats().instances.retired, 1);
     assert_eq!(running.add("good").await, Outcome::Acknowledged);
-    assert_eq!(running.plugin.stats().instances_created, 2);
+    assert_eq!(running.plugin.stats().instances.created, 2);
 }

@@ -36,7 +36,7 @@ async fn another_share_applies_at_once_to_waiting_calls_and_starts_no_instance()
     // With a millisecond per second, a call that used one tick waits longer than the test.
     let least = Some(Duration::from_millis(1));
     let running = share(None).load("spin").await;
-    let created = running.plugin.stats().instances_created;
+    let created = running.plugin.stats().instances.created;
     assert_eq!(running.plugin.configure(share(least).config).await.unwrap(), None);
     let call = running.spawn_add("any");
     let begun = Instant::now();
@@ -51,7 +51,7 @@ async fn another_share_applies_at_once_to_waiting_calls_and_starts_no_instance()
     // It spins until its deadline, of which nothing has passed yet.
     let outcome = tokio::time::timeout(PATIENCE, call).await.unwrap().unwrap();
     assert!(matches!(&outcome, Outcome::Retry { failure, .. } if failure.kind == FailureKind::Deadline));
-    assert_eq!(running.plugin.stats().instances_created, created);
+    assert_eq!(running.plugin.stats().instances.created, created);
 
     // And back to a limit.
     let before = running.plugin.stats().throttled;
@@ -78,15 +78,15 @@ async fn another_deadline_or_memory_limit_applies_after_the_swap_and_another_num
     let call = running.spawn_add("any");
     let waits = running.spawn_add("other");
     let begun = Instant::now();
-    while running.plugin.stats().instances_waited == 0 {
+    while running.plugin.stats().instances.waited == 0 {
         assert!(begun.elapsed() < PATIENCE);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 
     // With one more instance the waiting call starts; no version is restarted.
-    let created = running.plugin.stats().instances_created;
+    let created = running.plugin.stats().instances.created;
     assert_eq!(running.plugin.configure(spin(60_000, 2).config).await.unwrap(), None);
-    while running.plugin.stats().instances_created == created {
+    while running.plugin.stats().instances.created == created {
         assert!(begun.elapsed() < PATIENCE);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -121,7 +121,7 @@ async fn a_call_with_too_many_calls_to_the_host_is_ended_at_once() {
     assert!(failure.message.contains("`host-calls` under [plugin.limits]"), "{failure}");
     let stats = running.plugin.stats();
     assert!(stats.host_calls - before < 1_100, "it was ended at once: {stats:?}");
-    assert_eq!((stats.failures[&FailureKind::HostCalls], stats.instances_retired), (1, 1));
+    assert_eq!((stats.failures[&FailureKind::HostCalls], stats.instances.retired), (1, 1));
     assert_eq!(running.add("good").await, Outcome::Acknowledged);
 }
 
@@ -178,5 +178,5 @@ async fn calls_that_wait_for_an_instance_are_counted() {
     }
 
     let stats = running.plugin.stats();
-    assert_eq!((stats.instances_created, stats.instances_waited), (1, 2));
+    assert_eq!((stats.instances.created, stats.instances.waited), (1, 2));
 }

@@ -188,7 +188,7 @@ async fn the_error_of_a_failed_start_has_the_guests_words() {
     assert!(refused.starts_with("the component does not start: "), "{refused}");
     assert!(refused.contains("nothing works here"), "{refused}");
     let stats = running.plugin.stats();
-    assert_eq!((stats.instances_created, stats.instances_retired), (2, 2));
+    assert_eq!((stats.instances.created, stats.instances.retired), (2, 2));
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ async fn a_component_may_export_only_a_reconciler() {
     assert_eq!(reconcile(&running, "default/web", 3).await, Reconciled::Done);
     assert_eq!(running.log.messages(), ["reconcile default/web attempt 3"]);
     let stats = running.plugin.stats();
-    assert_eq!((stats.calls, stats.acknowledged, stats.instances_created), (1, 1, 1));
+    assert_eq!((stats.calls, stats.acknowledged, stats.instances.created), (1, 1, 1));
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_call_that_traps_or_spins_costs_its_instance_and_is_retried() {
     assert_eq!(kind, FailureKind::Trap);
     assert!(message.starts_with("reconcile of default/web: ") && message.contains("failure 1"), "{message}");
     assert_eq!(reconcile(&running, "default/web", 2).await, Reconciled::Done);
-    assert_eq!(running.plugin.stats().instances_retired, 1);
+    assert_eq!(running.plugin.stats().instances.retired, 1);
 
     let spinning = Setup::new(r#"{"times": 1, "how": "spin"}"#).deadline(Duration::from_secs(2));
     let running = spinning.load("reconciles").await;
@@ -101,7 +101,7 @@ async fn at_most_as_many_keys_are_reconciled_as_there_are_instances() {
 async fn a_notification_or_key_without_an_export_for_it_makes_no_call() {
     let running = Setup::new("{}").load("reconciles").await;
     assert_eq!(running.plugin.handle(added(pod("web", "1"))).await, None);
-    assert_eq!((running.plugin.stats().calls, running.plugin.stats().instances_retired), (0, 0));
+    assert_eq!((running.plugin.stats().calls, running.plugin.stats().instances.retired), (0, 0));
 
     let running = Setup::new("{}").load("echo").await;
     assert!(running.plugin.handles() && !running.plugin.reconciles());
@@ -121,7 +121,7 @@ async fn a_call_that_waited_while_a_reload_removed_its_export_is_neither_made_no
     // The only instance is in use, so this call waits. The next version exports only a reconciler.
     let waiting = added(pod("other", "1"));
     let swap = async { running.load("reconciles").await.unwrap() };
-    let (outcome, ()) = tokio::join!(biased; running.plugin.handle_if_exported(&waiting), swap);
+    let (outcome, ()) = tokio::join!(biased; running.plugin.handle(waiting), swap);
 
     assert_eq!(outcome, None);
     assert_eq!(in_flight.await.unwrap(), Outcome::Acknowledged);
@@ -130,7 +130,7 @@ async fn a_call_that_waited_while_a_reload_removed_its_export_is_neither_made_no
 
     let running = Setup::new("{}").load("echo").await;
     let request = Request { key: "a".into(), attempt: 1, queued: Duration::ZERO };
-    assert_eq!(running.plugin.reconcile_if_exported(&request).await, None);
+    assert_eq!(running.plugin.reconcile(request).await, None);
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn handlers_add_keys_and_the_same_instance_reconciles() {
 
     assert_eq!(running.keys.asked(), ["add default/web"]);
     assert_eq!(running.log.messages(), ["reconcile default/web attempt 1"]);
-    assert_eq!(running.plugin.stats().instances_created, 1);
+    assert_eq!(running.plugin.stats().instances.created, 1);
     let version = running.plugin.version().unwrap();
     assert!(version.reconciles && version.handles);
 }

@@ -25,7 +25,7 @@ async fn the_new_version_serves_after_the_swap_and_the_old_one_is_stopped() {
     ];
     assert_eq!(running.log.messages(), lines);
     assert_ne!(running.plugin.version().unwrap().digest, old.digest);
-    assert_eq!(running.plugin.stats().instances_retired, 0, "the old one was healthy");
+    assert_eq!(running.plugin.stats().instances.retired, 0, "the old one was healthy");
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn no_call_is_lost_and_none_is_made_twice_while_versions_change_under_load
     }
     let stats = running.plugin.stats();
     assert_eq!((stats.acknowledged, stats.failures.len()), (CALLS as u64, 0));
-    assert_eq!(stats.instances_retired, 0);
+    assert_eq!(stats.instances.retired, 0);
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_start_beyond_the_deadline_fails_and_the_old_version_stays() {
 
     assert!(refused.contains("took longer than its deadline of 2s"), "{refused}");
     assert_eq!(running.add("web").await, Outcome::Acknowledged);
-    assert_eq!(running.plugin.stats().instances_retired, 1);
+    assert_eq!(running.plugin.stats().instances.retired, 1);
 }
 
 #[tokio::test]

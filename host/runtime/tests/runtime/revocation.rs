@@ -193,7 +193,7 @@ async fn a_call_in_flight_that_ends_in_time_keeps_revoked_grants_until_its_end()
     assert!(running.plugin.configure(config).await.unwrap().is_some());
 
     assert_eq!(call.await.unwrap(), Outcome::Acknowledged);
-    assert_eq!(running.plugin.stats().instances_retired, 0);
+    assert_eq!(running.plugin.stats().instances.retired, 0);
 }
 
 #[tokio::test]

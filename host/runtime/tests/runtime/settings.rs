@@ -81,7 +81,7 @@ async fn the_table_and_the_files_are_merged_and_a_changed_file_is_seen_at_once()
         [r#"other is Some("new")"#, r#"Ok(["a.b", "other", "token"])"#]
     );
     assert_eq!(asks(&running, "token").await[0], r#"token is Some("of the table")"#);
-    assert_eq!(running.plugin.stats().instances_created, 1, "one instance saw it all");
+    assert_eq!(running.plugin.stats().instances.created, 1, "one instance saw it all");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! What every stage decided about one object.
 
+use informer_dispatch::workqueue::KeyStanding;
 use informer_types::{Gvr, ObjectKey};
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,6 @@ pub struct ExplainRequest {
     /// The resource of the object.
     pub gvr: Gvr,
     /// `namespace/name`, or `name`.
-    #[serde(deserialize_with = "key")]
     pub key: ObjectKey,
     /// Name of the plugin that the answer is about; `None` means every plugin.
     pub plugin: Option<String>,
@@ -59,7 +59,8 @@ pub struct Standing {
     /// The condition of the subscription that excludes the object as it is in the cache.
     pub excluded_by: Option<String>,
     /// The place in the plugin's queue.
-    pub queue: Option<Place>,
+    #[serde(skip_deserializing)]
+    pub queue: Option<informer_dispatch::Standing>,
     /// The dead letter about the object.
     pub dead_letter: Option<DeadLetter>,
     /// The quarantine of the plugin, in words.
@@ -77,38 +78,12 @@ pub struct Standing {
 #[serde(rename_all = "kebab-case", default)]
 pub struct OwnKey {
     /// The place in the workqueue.
-    pub workqueue: Option<Place>,
+    #[serde(skip_deserializing)]
+    pub workqueue: Option<KeyStanding>,
     /// The dead letter of the key.
     pub dead_letter: Option<DeadLetter>,
     /// The quarantine of the reconciler, in words.
     pub quarantine: Option<String>,
-}
-
-/// A place in the queue of notifications or in the workqueue. The fields of the other one are left out.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub struct Place {
-    /// `ready`, `waiting` or `in-hand`.
-    pub place: String,
-    /// Time until the retry, in milliseconds, if it is waiting.
-    pub retry_in_ms: Option<u64>,
-    /// Time that a worker has had it, in milliseconds, if it is in flight.
-    pub in_hand_ms: Option<u64>,
-    /// Verbs of the pending notifications.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pending: Option<Vec<String>>,
-    /// Attempts made for a notification.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub attempts: Option<u32>,
-    /// Age of a notification, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub since_ms: Option<u64>,
-    /// True if a key in flight waits again afterwards.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub again: Option<bool>,
-    /// Failed calls for a key.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed: Option<u32>,
 }
 
 /// What one stage decided.
@@ -125,68 +100,7 @@ pub struct Step {
     pub verdict: String,
     /// The decision in a sentence.
     pub detail: String,
-    /// The same for a program.
-    #[serde(flatten)]
-    pub fields: StepFields,
-}
-
-/// The values of a step for a program. Values that the step does not have are left out.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub struct StepFields {
-    /// The resource version.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// The resource version before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub old_version: Option<String>,
-    /// The resource version that the plugin has already.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub known_version: Option<String>,
-    /// The verb of the notification.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verb: Option<String>,
-    /// The verb before the filter.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub offered: Option<String>,
-    /// The cause of the notification.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<String>,
-    /// Number of listeners.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub listeners: Option<usize>,
-    /// The condition that suppressed the notification.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// The verb of the pending notification.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub into: Option<String>,
-    /// Why the condition could not be evaluated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    /// Number of the call, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<u32>,
-    /// Time in the queue, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queued_ms: Option<u64>,
-    /// Time of the call, in microseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub took_us: Option<u64>,
-    /// The failure of the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-    /// Time until the retry, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_in_ms: Option<u64>,
-    /// Delay of the key, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay_ms: Option<u64>,
-    /// Capacity of the workqueue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<usize>,
-}
-
-fn key<'de, D: serde::Deserializer<'de>>(text: D) -> Result<ObjectKey, D::Error> {
-    String::deserialize(text)?.parse().map_err(serde::de::Error::custom)
+    /// The same for a program, which the commands do not read.
+    #[serde(flatten, skip_deserializing)]
+    pub values: Option<informer_types::Step>,
 }

@@ -1,10 +1,15 @@
-//! The state of one plugin.
+//! The state of one plugin and of its queues.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
+use informer_dispatch::{
+    DeliveryMode, FilterStats, Quarantine, QueueConfig, QueueStats, workqueue::WorkqueueStats,
+};
+use informer_runtime::PluginStats;
+use informer_types::millis;
 use serde::{Deserialize, Serialize};
 
-use super::{DeadLetter, Queue, Workqueue};
+use super::DeadLetter;
 
 /// One plugin.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -23,7 +28,7 @@ pub struct Plugin {
     /// The log level of the plugin; `None` means that the host's filter decides.
     pub log_level: Option<String>,
     /// Calls of the guest, and calls by the guest.
-    pub calls: Calls,
+    pub calls: PluginStats,
     /// One for each `[[plugin.on]]`.
     pub subscriptions: Vec<Subscription>,
     /// The notifications.
@@ -46,110 +51,9 @@ pub struct Version {
     pub sdk: String,
     /// SHA-256 of the file.
     pub digest: String,
-    /// Time to compile and instantiate the component, in milliseconds.
-    pub prepared_in_ms: u64,
-}
-
-/// Calls of the guest, and calls by the guest.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub struct Calls {
-    /// Calls that ended.
-    pub made: u64,
-    /// Calls that returned ok.
-    pub acknowledged: u64,
-    /// Calls that failed, by kind of failure.
-    pub failures: BTreeMap<String, u64>,
-    /// The last failure.
-    pub last_failure: Option<String>,
-    /// Instances of the component.
-    pub instances: Instances,
-    /// Versions put into service.
-    pub swaps: u64,
-    /// Versions that failed and were replaced by the version before.
-    pub went_back: u64,
-    /// Calls of the guest to the host.
-    pub host_calls: u64,
-    /// Time that guests ran, in milliseconds.
-    pub running_ms: u64,
-    /// Times that a guest waited for the plugin's share of CPU.
-    pub throttled: u64,
-    /// Time that guests waited for the plugin's share of CPU, in milliseconds.
-    pub throttled_ms: u64,
-    /// Times that a guest waited for a turn.
-    pub turns_waited_for: u64,
-    /// Most turns that other plugins got while one guest waited for its own.
-    pub turns_let_pass: u64,
-    /// Times that a guest was refused memory.
-    pub memory_refusals: u64,
-    /// Bytes of log above the limit of a call.
-    pub log_bytes_dropped: u64,
-    /// Lines of log above the limit of a second.
-    pub log_lines_left_out: u64,
-    /// Calls of `wasi:keyvalue`.
-    pub keyvalue: KeyValue,
-    /// Requests to the API server.
-    pub client: Client,
-    /// Outgoing HTTP requests.
-    pub http: Http,
-}
-
-/// Instances of a component.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub struct Instances {
-    /// Instances created.
-    pub created: u64,
-    /// Instances discarded because of what a call did.
-    pub retired: u64,
-    /// Warm instances without a call.
-    pub idle: usize,
-    /// Calls that waited for an instance.
-    pub waited_for: u64,
-}
-
-/// Calls of `wasi:keyvalue`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct KeyValue {
-    /// Calls that read.
-    pub reads: u64,
-    /// Calls that wrote.
-    pub writes: u64,
-    /// Calls refused because of a quota, a limit or a value that is not a number.
-    pub refused: u64,
-    /// Calls that failed because the state of the host does not work.
-    pub failed: u64,
-}
-
-/// Requests to the API server.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub struct Client {
-    /// Requests sent.
-    pub requests: u64,
-    /// Requests that failed.
-    pub failed: u64,
-    /// Requests that no grant allows; they were not sent.
-    pub refused: u64,
-    /// Requests above the plugin's limit; they were not sent.
-    pub limited: u64,
-    /// Events left out because there were too many about one object.
-    pub events_suppressed: u64,
-}
-
-/// Outgoing HTTP requests.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub struct Http {
-    /// Requests that ended, by outcome.
-    pub requests: BTreeMap<String, u64>,
-    /// Requests under way.
-    pub in_flight: usize,
-    /// Bytes of request bodies.
-    pub sent_bytes: u64,
-    /// Bytes of response bodies.
-    pub received_bytes: u64,
+    /// Time to compile the component, or to load its code from the cache.
+    #[serde(rename = "prepared-in-ms", with = "millis")]
+    pub prepared_in: Duration,
 }
 
 /// The filter of one subscription.
@@ -158,70 +62,98 @@ pub struct Http {
 pub struct Subscription {
     /// The resource.
     pub watch: String,
-    /// Notifications that passed to the queue.
-    pub passed: u64,
-    /// Updates delivered as additions because the object came to match.
-    pub entered: u64,
-    /// Updates delivered as deletions because the object matches no longer.
-    pub left: u64,
-    /// Notifications that did not pass, by the first condition that excluded them.
-    pub suppressed: Suppressed,
-    /// Objects that a condition could not read.
-    pub unreadable: u64,
-    /// The CEL expression.
-    pub when: When,
+    /// What the filter has counted.
+    #[serde(flatten)]
+    pub filter: FilterStats,
 }
 
-/// Notifications that a filter suppressed, by condition.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Suppressed {
-    /// Suppressed by `initial = "skip"`.
-    pub initial: u64,
-    /// Suppressed by `events`.
-    pub events: u64,
-    /// Suppressed by `namespaces`.
-    pub namespaces: u64,
-    /// Suppressed by `labels`.
-    pub labels: u64,
-    /// Suppressed by `fields`.
-    pub fields: u64,
-    /// Suppressed by `changed`.
-    pub changed: u64,
-    /// Suppressed by `when`.
-    pub when: u64,
-}
-
-/// The evaluations of a CEL expression.
+/// The queue of a plugin's notifications.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct When {
-    /// Evaluations.
-    pub evaluations: u64,
-    /// Evaluations that failed; these notifications passed.
-    pub errors: u64,
-    /// The last error.
-    pub last_error: Option<String>,
-    /// Time of all evaluations, in microseconds.
-    pub time_us: u64,
-    /// Time of the longest evaluation, in microseconds.
-    pub longest_us: u64,
+pub struct Queue {
+    /// Counters and gauges.
+    #[serde(flatten)]
+    pub stats: QueueStats,
+    /// `latest` or `every`.
+    pub delivery: String,
+    /// Changes that `every` keeps apart; `None` for `latest`.
+    pub capacity: Option<usize>,
+    /// Most deliveries per second; `None` means no limit.
+    pub rate: Option<f64>,
+    /// Retries per first attempt; `None` means no limit.
+    pub retry_budget: Option<f64>,
 }
 
-// === impl Suppressed ===
+/// The workqueue of a plugin's own keys.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Workqueue {
+    /// Counters and gauges.
+    #[serde(flatten)]
+    pub stats: WorkqueueStats,
+    /// The keys that are dead letters.
+    pub dropped_keys: Vec<DroppedKey>,
+}
 
-impl Suppressed {
-    /// Each condition with its number of notifications.
-    pub fn by_condition(&self) -> [(&'static str, u64); 7] {
-        let Self { initial, events, namespaces, labels, fields, changed, when } = *self;
-        [
-            ("initial", initial),
-            ("events", events),
-            ("namespaces", namespaces),
-            ("labels", labels),
-            ("fields", fields),
-            ("changed", changed),
-            ("when", when),
-        ]
+/// A key that the host gave up.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DroppedKey {
+    /// The key.
+    pub key: String,
+    /// Calls made.
+    pub attempts: u32,
+    /// The last failure.
+    pub failure: String,
+}
+
+/// The answer to `GET /queues`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Queues {
+    /// One for each plugin, in the order of the configuration.
+    pub queues: Vec<PluginQueue>,
+}
+
+/// The queues of one plugin.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PluginQueue {
+    /// Name of the plugin.
+    pub plugin: String,
+    /// Its notifications.
+    #[serde(flatten)]
+    pub queue: Queue,
+    /// Its keys; `None` if the plugin has no reconciler and no keys.
+    pub reconciler: Option<Reconciler>,
+}
+
+/// The workqueue in short, for the overview of all queues.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Reconciler {
+    /// Distinct keys, wherever they are.
+    pub keys: usize,
+    /// Keys that are dead letters.
+    pub dropped_keys: usize,
+    /// The quarantine of the reconciler, if it is in quarantine.
+    pub quarantine: Option<Quarantine>,
+}
+
+// === impl Queue ===
+
+impl Queue {
+    pub(crate) fn new(stats: QueueStats, config: &QueueConfig) -> Self {
+        let (delivery, capacity) = match config.delivery {
+            DeliveryMode::Latest => ("latest", None),
+            DeliveryMode::Every { capacity } => ("every", Some(capacity.into())),
+        };
+        Self {
+            stats,
+            delivery: delivery.to_owned(),
+            capacity,
+            rate: config.rate.map(|rate| rate.per_second),
+            retry_budget: config.retry_budget,
+        }
     }
 }

@@ -13,9 +13,8 @@ pub struct ReloadRequest {
     pub plugin: Option<String>,
 }
 
-/// The answer to `POST /reload`: the result of one reload. It is empty if nothing had changed.
+/// The result of one reload. It is empty if nothing had changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Fields", into = "Fields")]
 pub struct Report {
     /// What is wrong with the file. If there are any problems, nothing was changed.
     pub problems: Vec<String>,
@@ -54,12 +53,12 @@ pub enum Verdict {
     NeedsRestart,
 }
 
-/// The report as JSON.
-#[derive(Serialize, Deserialize)]
-struct Fields {
+/// The answer to `POST /reload`.
+#[derive(Serialize)]
+pub(crate) struct Reported {
     ok: bool,
-    problems: Vec<String>,
-    changes: Vec<Change>,
+    #[serde(flatten)]
+    report: Report,
 }
 
 // === impl Report ===
@@ -83,15 +82,9 @@ impl Report {
     }
 }
 
-impl From<Fields> for Report {
-    fn from(Fields { problems, changes, .. }: Fields) -> Self {
-        Self { problems, changes }
-    }
-}
-
-impl From<Report> for Fields {
+impl From<Report> for Reported {
     fn from(report: Report) -> Self {
-        Self { ok: report.is_ok(), problems: report.problems, changes: report.changes }
+        Self { ok: report.is_ok(), report }
     }
 }
 

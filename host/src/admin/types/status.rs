@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use informer_cache::InformerStatus;
 use serde::{Deserialize, Serialize};
 
-use super::{Informer, Plugin};
+use super::Plugin;
 
 /// The answer to `GET /status`: every informer, plugin and queue, with its state and counters. It holds no object bodies
 /// and no secrets.
@@ -37,11 +38,70 @@ pub struct Configuration {
     pub refused: Option<Vec<String>>,
 }
 
+/// One informer with its cache.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Informer {
+    /// Resource, namespaces and selector in one text.
+    pub watch: String,
+    /// True if the informer only serves until a changed watch replaces it.
+    pub superseded: bool,
+    /// The selector that is sent to the API server.
+    pub selector: Selector,
+    /// Why the informer has not synced.
+    pub unsynced_because: Option<String>,
+    /// The whole state in one sentence.
+    pub text: String,
+    /// What fails at present.
+    pub troubles: Vec<Trouble>,
+    /// The state in detail.
+    #[serde(flatten)]
+    pub status: InformerStatus,
+}
+
+/// The selectors of a watch.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Selector {
+    /// Label selector.
+    pub labels: String,
+    /// Field selector.
+    pub fields: String,
+}
+
+/// Something that fails at present.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trouble {
+    /// The whole trouble in one sentence.
+    pub text: String,
+    /// The parts of the sentence.
+    #[serde(flatten)]
+    pub trouble: informer_cache::Trouble,
+}
+
 // === impl Status ===
 
 impl Status {
     /// Returns true if the host is ready and nothing it does fails.
     pub fn is_well(&self) -> bool {
         self.unready.is_empty() && self.degraded.is_empty()
+    }
+}
+
+// === impl Informer ===
+
+impl Informer {
+    pub(crate) fn new(status: InformerStatus, superseded: bool) -> Self {
+        let trouble = |trouble: informer_cache::Trouble| Trouble { text: trouble.to_string(), trouble };
+        Self {
+            watch: status.key.to_string(),
+            superseded,
+            selector: Selector { labels: status.key.labels.clone(), fields: status.key.fields.clone() },
+            unsynced_because: status.unsynced_because(),
+            text: status.to_string(),
+            troubles: status.troubles().into_iter().map(trouble).collect(),
+            status,
+        }
     }
 }

@@ -78,7 +78,7 @@ async fn the_informer_of_a_changed_watch_replaces_the_one_before_once_it_has_syn
 
     assert!(stage.old.has_ended() && stage.new.has_synced());
     let plugin = stage.app.applier.plugins().find("a").unwrap();
-    assert!(plugin.other_than(&stage.new).is_none());
+    assert!(plugin.subscriptions().other_than(&stage.new).is_none());
     assert!(stage.app.applier.hold().await.successions.is_empty());
     stage.end().await;
 }
@@ -93,7 +93,7 @@ async fn an_informer_that_fails_before_it_has_synced_leaves_the_one_before_in_se
 
     assert!(!stage.old.has_ended());
     let plugin = stage.app.applier.plugins().find("a").unwrap();
-    assert!(plugin.other_than(&stage.new).is_some(), "it still uses the informer before");
+    assert!(plugin.subscriptions().other_than(&stage.new).is_some(), "it still uses the informer before");
     stage.end().await;
 }
 

@@ -90,7 +90,10 @@ pub(super) fn replay(plugins: &[Arc<RunningPlugin>], chosen: &Chosen) -> Replays
             Err(why) => replays.refused.push(Refused { plugin: name.to_owned(), object, why }),
         };
         for letter in plugin.letters().events(chosen) {
-            note(letter.object.to_string(), plugin.replay(&letter).map_err(|why| why.to_string()));
+            note(
+                letter.object.to_string(),
+                plugin.subscriptions().replay(&letter).map_err(|why| why.to_string()),
+            );
         }
         for dropped in plugin.letters().keys(chosen) {
             let replayed = plugin.replay_key(&dropped).map_err(|why| why.to_string());

@@ -68,7 +68,7 @@ pub(super) fn explain(
 fn is_about(traced: &Traced, plugins: &[&Arc<RunningPlugin>], request: &ExplainRequest) -> bool {
     let Some(name) = &traced.plugin else { return true };
     match plugins.iter().find(|plugin| plugin.name() == &**name) {
-        Some(plugin) => traced.source.is_some() || plugin.uses(&request.gvr),
+        Some(plugin) => traced.source.is_some() || plugin.subscriptions().contains(&request.gvr),
         // The plugin was removed since.
         None => traced.source.is_some() && request.plugin.is_none(),
     }

@@ -69,7 +69,7 @@ mod tests {
         time::Instant,
     };
 
-    use informer_dispatch::{QueueConfig, workqueue::BucketRateLimiter};
+    use informer_dispatch::{QueueConfig, workqueue::RateLimiter};
     use informer_types::{
         Body, Cause, Change, Header, Notification, NotificationSink, Object, Source, Workqueue,
     };
@@ -86,8 +86,7 @@ mod tests {
             initial: None,
             observed: Instant::now(),
         });
-        let workqueue =
-            RateLimitingQueue::new(NonZeroUsize::MIN, BucketRateLimiter::new(1.0, NonZeroU32::MIN));
+        let workqueue = RateLimitingQueue::new(NonZeroUsize::MIN, RateLimiter::bucket(1.0, NonZeroU32::MIN));
         workqueue.add("default/web").unwrap();
         (Gate::new(queue.clone(), workqueue.clone()), queue, workqueue)
     }

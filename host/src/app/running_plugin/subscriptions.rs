@@ -1,34 +1,84 @@
 //! The subscriptions of a plugin, and the caches that it may read.
 
-mod claims;
-
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use futures::future::join_all;
-use informer_cache::{InformerFactory, Registration, ResourceVersion, SharedInformer, Subscription};
-use informer_dispatch::{DeadLetter, FilterStats, ObjectRef, Queue};
-use informer_types::{Change, Gvr, Object, ObjectKey, ReadGrants, Tracer};
+use informer_cache::{
+    FactoryStopped, InformerFactory, InformerStopped, Registration, ResourceVersion, SharedInformer,
+    Subscription, WatchConfig,
+};
+use informer_dispatch::{DeadLetter, Filter, FilterStats, ObjectRef, Queue};
+use informer_types::{Change, Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Source, Tracer};
 use parking_lot::Mutex;
 
 use super::letters::NotReplayed;
-use crate::{config, wiring::CacheLister};
-use claims::Claims;
-pub use claims::SubscribeError;
-pub(super) use claims::Target;
-pub(in crate::app) use claims::{Interest, Watches};
+use crate::{
+    app::{
+        settings,
+        successor::{Received, Successor},
+    },
+    config,
+    wiring::CacheLister,
+};
 
-/// The subscriptions and reads of one plugin. An informer runs while some plugin has a claim on it (D-12).
-pub(super) struct Subscriptions {
+/// Every `[[watch]]`, as the cache takes it.
+pub(in crate::app) type Watches = BTreeMap<Gvr, WatchConfig>;
+
+/// The subscriptions and reads of one plugin: one claim on each informer that the plugin subscribes to or may read. An
+/// informer runs while some plugin has a claim on it (D-12).
+pub(in crate::app) struct Subscriptions {
     plugin: Arc<str>,
     factory: Arc<InformerFactory>,
+    /// Receives the notifications.
     queue: Queue,
+    /// Traces what the filters decide.
     tracer: Tracer,
     /// The caches that the plugin may read.
     lister: Arc<CacheLister>,
-    claims: Mutex<Claims>,
+    claims: Mutex<BTreeMap<Gvr, Claim>>,
     /// Resources that the plugin may read now, while their informer holds only what the plugins before needed: they
     /// are incomplete until a wider informer replaces it.
     narrow: Mutex<BTreeSet<Gvr>>,
+}
+
+/// Why a plugin cannot subscribe to its watches.
+#[derive(Debug, thiserror::Error)]
+pub enum SubscribeError {
+    /// The host is stopping.
+    #[error(transparent)]
+    Factory(#[from] FactoryStopped),
+    /// A bug of the host ended the informer.
+    #[error(transparent)]
+    Informer(#[from] InformerStopped),
+}
+
+/// What an object is to a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::app) enum Interest {
+    /// The plugin does not subscribe to the resource.
+    None,
+    /// This condition of the subscription, a key of `[[plugin.on]]`, excludes the object as it is in the cache.
+    Excluded(&'static str),
+    /// The subscription selects the object, or the object is not in the cache.
+    Selected,
+}
+
+struct Claim {
+    subscription: Subscription,
+    listening: Option<Listening>,
+}
+
+/// One `[[plugin.on]]`.
+struct Listening {
+    on: config::Subscription,
+    registration: Registration,
+    /// Tracks which objects the plugin has seen.
+    filter: Arc<Filter<Queue>>,
+    /// Stands before the filter until the informer has caught up with the informer that it replaced.
+    successor: Option<Arc<Successor>>,
 }
 
 // === impl Subscriptions ===
@@ -39,13 +89,14 @@ impl Subscriptions {
         config: &config::Plugin,
         watches: &Watches,
         factory: &Arc<InformerFactory>,
-        target: Target<'_>,
+        queue: &Queue,
+        tracer: Tracer,
     ) -> Result<Self, SubscribeError> {
         let subscriptions = Self {
             plugin: config.name.as_str().into(),
             factory: Arc::clone(factory),
-            queue: target.queue.clone(),
-            tracer: target.tracer.clone(),
+            queue: queue.clone(),
+            tracer,
             lister: Arc::default(),
             claims: Mutex::default(),
             narrow: Mutex::default(),
@@ -74,12 +125,65 @@ impl Subscriptions {
         Ok(self.set(new, watches)? || narrow)
     }
 
+    /// Makes the claims those of this configuration. Claims that are there already stay as they are, and nothing is
+    /// delivered again. A subscription that changed delivers only the difference. Returns true if an informer was added.
     fn set(&self, config: &config::Plugin, watches: &Watches) -> Result<bool, SubscribeError> {
         let mut claims = self.claims.lock();
-        let target = Target { queue: &self.queue, tracer: &self.tracer };
-        let added = claims.set(config, watches, &self.factory, target)?;
-        self.lister.set(claims.informers());
+        let subscribed = config.subscriptions.iter().map(|on| &on.watch);
+        let wanted: Vec<&Gvr> =
+            subscribed.chain(config.grants.read.iter().flat_map(ReadGrants::gvrs)).collect();
+        let mut added = false;
+        for &gvr in &wanted {
+            if let Some(watch) = watches.get(gvr).filter(|_| !claims.contains_key(gvr)) {
+                let claim = Claim { subscription: self.factory.subscribe(watch.clone())?, listening: None };
+                claims.insert(gvr.clone(), claim);
+                added = true;
+            }
+        }
+        for on in &config.subscriptions {
+            if let Some(claim) = claims.get_mut(&on.watch) {
+                self.listen(claim, on)?;
+            }
+        }
+        for (gvr, claim) in &mut *claims {
+            if config.subscriptions.iter().all(|on| on.watch != *gvr) {
+                claim.listening.take().inspect(|listening| listening.registration.remove());
+            }
+        }
+        claims.retain(|gvr, _| wanted.contains(&gvr));
+        self.lister.set(informers(&claims));
         Ok(added)
+    }
+
+    fn listen(&self, claim: &mut Claim, on: &config::Subscription) -> Result<(), SubscribeError> {
+        let config = settings::listener(&self.plugin, on);
+        let filter = || Arc::new(Filter::traced(on.filter.clone(), self.queue.clone(), self.tracer.clone()));
+        match &mut claim.listening {
+            Some(listening) if listening.on == *on => {}
+            Some(listening) => {
+                let informer = claim.subscription.informer();
+                let (before, filter) = (Arc::clone(&listening.filter), filter());
+                let difference = |object: &Arc<Object>| filter.succeed(&before, object);
+                let sink = || -> Arc<dyn NotificationSink> {
+                    match &listening.successor {
+                        Some(successor) => {
+                            // The objects that it still holds back are in no cache any more.
+                            successor.retarget(Arc::clone(&filter) as _, difference);
+                            Arc::clone(successor) as _
+                        }
+                        None => Arc::clone(&filter) as _,
+                    }
+                };
+                informer.retarget_listener(&listening.registration, config, sink, difference);
+                (listening.on, listening.filter) = (on.clone(), filter);
+            }
+            None => {
+                let filter = filter();
+                let registration = claim.subscription.add_listener(config, Arc::clone(&filter) as _)?;
+                claim.listening = Some(Listening { on: on.clone(), registration, filter, successor: None });
+            }
+        }
+        Ok(())
     }
 
     /// Tracks the resources that the plugin may read only since this change, if their informer is about to be replaced by a
@@ -91,7 +195,7 @@ impl Subscriptions {
         let superseded = self.factory.superseded();
         // A plugin without a claim, or with a claim on the successor, gets no other informer later.
         let is_superseded = |informer: &SharedInformer| superseded.iter().any(|one| one.is(informer));
-        let claimed = self.claims.lock().informers();
+        let claimed = informers(&self.claims.lock());
         let mut narrow = self.narrow.lock();
         let before = narrow.len();
         narrow.retain(|gvr| reads(new, gvr));
@@ -105,7 +209,7 @@ impl Subscriptions {
 
     /// Releases every claim: the queue receives nothing any more.
     pub(super) fn release(&self) {
-        *self.claims.lock() = Claims::default();
+        self.claims.lock().clear();
     }
 
     /// Takes the caches from the plugin.
@@ -113,7 +217,8 @@ impl Subscriptions {
         self.lister.set([]);
     }
 
-    /// Replaces the informer of a watch; the informer before has ended.
+    /// Replaces the informer of a watch. The informer before has ended; its cache is still there. The new informer may be
+    /// behind it until [`caught_up`](Self::caught_up) is called.
     ///
     /// # Errors
     /// [`SubscribeError`], only while the host stops.
@@ -123,48 +228,79 @@ impl Subscriptions {
     pub(super) fn succeed(&self, subscription: Subscription) -> Result<(), SubscribeError> {
         let gvr = subscription.informer().key().gvr.clone();
         let mut claims = self.claims.lock();
-        claims.succeed(&self.plugin, subscription, &self.tracer)?;
-        self.lister.set(claims.informers());
+        if let Some(claim) = claims.get_mut(&gvr) {
+            if let Some(listening) = &mut claim.listening {
+                let old = claim.subscription.informer();
+                listening.succeed(&self.plugin, old, &subscription, &self.tracer)?;
+            }
+            claim.subscription = subscription;
+        }
+        self.lister.set(informers(&claims));
         drop(claims);
         self.narrow.lock().remove(&gvr);
         Ok(())
     }
 
-    /// The informer that replaced another one has seen everything that the one before had seen.
+    /// The informer that replaced another one has seen everything that the one before had seen: an object that it does not
+    /// have is gone.
     ///
     /// # Blocking
     /// It blocks as [`SharedInformer::retarget_listener`] does.
-    pub(super) fn caught_up(&self, informer: &SharedInformer) {
-        self.claims.lock().caught_up(&self.plugin, informer);
+    pub(in crate::app) fn caught_up(&self, informer: &SharedInformer) {
+        let mut claims = self.claims.lock();
+        let claim = claims.get_mut(&informer.key().gvr);
+        if let Some(claim) = claim.filter(|claim| claim.subscription.informer().is(informer))
+            && let Some(listening) = &mut claim.listening
+        {
+            listening.caught_up(&self.plugin, informer);
+        }
     }
 
     /// The version that an informer must reach before [`caught_up`](Self::caught_up) may be called.
-    pub(super) fn awaits(&self, informer: &SharedInformer) -> Option<ResourceVersion> {
-        self.claims.lock().awaits(informer)
+    pub(in crate::app) fn awaits(&self, informer: &SharedInformer) -> Option<ResourceVersion> {
+        let claims = self.claims.lock();
+        let claim = claims.get(&informer.key().gvr)?;
+        let listening = claim.listening.as_ref().filter(|_| claim.subscription.informer().is(informer))?;
+        listening.successor.as_ref()?.awaits()
     }
 
     /// Returns the informer that the plugin uses for the resource of this one, if it is another one.
-    pub(super) fn other_than(&self, informer: &SharedInformer) -> Option<SharedInformer> {
-        self.claims.lock().other_than(informer)
+    pub(in crate::app) fn other_than(&self, informer: &SharedInformer) -> Option<SharedInformer> {
+        let claims = self.claims.lock();
+        let own = claims.get(&informer.key().gvr)?.subscription.informer();
+        (!own.is(informer)).then(|| own.clone())
     }
 
     /// Returns true if the plugin subscribes to this resource or may read it.
-    pub(super) fn contains(&self, gvr: &Gvr) -> bool {
-        self.claims.lock().contains(gvr)
+    pub(in crate::app) fn contains(&self, gvr: &Gvr) -> bool {
+        self.claims.lock().contains_key(gvr)
     }
 
-    pub(super) fn interest(&self, gvr: &Gvr, key: &ObjectKey) -> Interest {
-        self.claims.lock().interest(gvr, key)
+    /// What an object is to the plugin.
+    pub(in crate::app) fn interest(&self, gvr: &Gvr, key: &ObjectKey) -> Interest {
+        let claims = self.claims.lock();
+        let Some(claim) = claims.get(gvr) else { return Interest::None };
+        let Some(listening) = &claim.listening else { return Interest::None };
+        let cached = claim.subscription.informer().lister().get(key);
+        let by_name = listening.filter.excludes_key(key);
+        let excluded = by_name.or_else(|| cached.and_then(|object| listening.filter.excludes(&object)));
+        excluded.map_or(Interest::Selected, Interest::Excluded)
     }
 
     /// The statistics of each filter, by resource.
-    pub(super) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
-        self.claims.lock().filters()
+    pub(in crate::app) fn filters(&self) -> Vec<(Gvr, FilterStats)> {
+        let filter = |claim: &Claim| claim.listening.as_ref().map(|listening| listening.filter.stats());
+        let claims = self.claims.lock();
+        claims.iter().filter_map(|(gvr, claim)| Some((gvr.clone(), filter(claim)?))).collect()
     }
 
     /// Waits until every initial notification is settled.
-    pub(super) async fn synced(&self) {
-        let registrations = self.claims.lock().registrations();
+    pub(in crate::app) async fn synced(&self) {
+        let registrations: Vec<Registration> = {
+            let claims = self.claims.lock();
+            let listening = claims.values().filter_map(|claim| claim.listening.as_ref());
+            listening.map(|listening| listening.registration.clone()).collect()
+        };
         join_all(registrations.iter().map(Registration::wait_synced)).await;
     }
 
@@ -174,7 +310,7 @@ impl Subscriptions {
         if !self.narrow.lock().is_empty() {
             return false;
         }
-        let informers = self.claims.lock().informers();
+        let informers = informers(&self.claims.lock());
         let synced = informers.iter().map(|(_, informer)| informer.wait_synced_or_unserved());
         join_all(synced).await;
         informers.iter().all(|(_, informer)| informer.has_synced() || !informer.has_ended())
@@ -185,19 +321,25 @@ impl Subscriptions {
     /// # Blocking
     /// It visits every cached object under the lock of its informer.
     pub(super) fn replay_all(&self) {
-        self.claims.lock().replay();
+        for claim in self.claims.lock().values() {
+            if let Some(listening) = &claim.listening {
+                claim.subscription.informer().replay(&listening.registration);
+            }
+        }
     }
 
     /// Delivers the object of a dead letter again, with the cause `replay`: as an addition or an update in its present
-    /// state, or as a deletion if it is gone. Returns the verb.
-    pub(super) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
+    /// state, or as a deletion if it is gone. Returns the verb. The letter is deleted once the plugin acknowledges the
+    /// notification.
+    pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
         let ObjectRef { source, key } = &letter.object;
-        let gvr = source.gvr();
-        let (registered, behind) = {
+        let (informer, registration, behind) = {
             let claims = self.claims.lock();
-            (claims.registration(gvr), claims.is_behind(gvr, key))
+            let claim = claims.get(source.gvr()).ok_or(NotReplayed::NotSubscribed)?;
+            let listening = claim.listening.as_ref().ok_or(NotReplayed::NotSubscribed)?;
+            let informer = claim.subscription.informer().clone();
+            (informer, listening.registration.clone(), listening.is_behind(key))
         };
-        let Some((informer, registration)) = registered else { return Err(NotReplayed::NotSubscribed) };
         // An object that is not in an incomplete cache may exist all the same.
         if behind || !informer.has_synced() {
             return Err(NotReplayed::NotSynced);
@@ -210,6 +352,63 @@ impl Subscriptions {
         });
         verb.filter(|_| offered).ok_or(NotReplayed::Stopping)
     }
+}
+
+// === impl Listening ===
+
+impl Listening {
+    /// Returns true if the informer has not reached the state of the object that the plugin has already received from the
+    /// informer before.
+    fn is_behind(&self, key: &ObjectKey) -> bool {
+        self.successor.as_ref().is_some_and(|successor| successor.knows(key))
+    }
+
+    fn succeed(
+        &mut self,
+        plugin: &str,
+        old: &SharedInformer,
+        subscription: &Subscription,
+        tracer: &Tracer,
+    ) -> Result<(), SubscribeError> {
+        let new = subscription.informer();
+        // If the informer before had not caught up either, its successor tracks more than its cache.
+        let (newer, before) = self.successor.take().map(|successor| successor.take()).unwrap_or_default();
+        // The filter stays: it tracks which objects the plugin has seen.
+        let sink = Arc::clone(&self.filter) as _;
+        let until = old.last_synced_version().unwrap_or_else(|_| Some(String::new())).or(before);
+        let received = Received { cached: old.cached(), newer, until, alike: old.keeps_as(new) };
+        let source = Source::new(new.key().gvr.clone());
+        let successor = Arc::new(Successor::new(source, received, sink, tracer.clone()));
+        // Read first: the cache has reached at least this version once the listener receives it.
+        let reached = new.last_synced_version().ok().flatten();
+        let config = settings::listener(plugin, &self.on);
+        let registration = subscription.add_listener(config, Arc::clone(&successor) as _);
+        if registration.is_ok() {
+            successor.reached(reached.as_deref());
+        }
+        // Kept on failure too: the next informer continues with what was not delivered.
+        self.successor = Some(successor);
+        self.registration = registration?;
+        Ok(())
+    }
+
+    fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
+        let Some(successor) = self.successor.take() else { return };
+        let config = settings::listener(plugin, &self.on);
+        let sink = || -> Arc<dyn NotificationSink> {
+            // Every notification of the listener was offered before.
+            successor.finish();
+            Arc::clone(&self.filter) as _
+        };
+        if !informer.retarget_listener(&self.registration, config, sink, |_| None) {
+            // The informer has ended meanwhile: the next one continues with what was not delivered.
+            self.successor = Some(successor);
+        }
+    }
+}
+
+fn informers(claims: &BTreeMap<Gvr, Claim>) -> Vec<(Gvr, SharedInformer)> {
+    claims.iter().map(|(gvr, claim)| (gvr.clone(), claim.subscription.informer().clone())).collect()
 }
 
 fn again(letter: &DeadLetter, cached: Option<Arc<Object>>) -> Option<Change> {

@@ -21,7 +21,7 @@ pub(in crate::app) enum Look {
 }
 
 /// The component of one plugin.
-pub(super) struct Versions {
+pub(in crate::app) struct Versions {
     name: Arc<str>,
     engine: Engine,
     plugin: Arc<Plugin>,
@@ -71,7 +71,7 @@ impl Versions {
     }
 
     /// The file of the component.
-    pub(super) fn source(&self) -> PathBuf {
+    pub(in crate::app) fn source(&self) -> PathBuf {
         self.source.lock().clone()
     }
 
@@ -89,7 +89,7 @@ impl Versions {
     }
 
     /// Returns why the component that the plugin should have is not in service, if it is not.
-    pub(super) fn refused(&self) -> Option<String> {
+    pub(in crate::app) fn refused(&self) -> Option<String> {
         let refused = self.refused.lock().clone();
         refused.or_else(|| {
             let rejected = self.plugin.rejected()?;
@@ -127,7 +127,7 @@ impl Versions {
 
     /// Puts the present content of the file into service, unless it is in service already. If that fails, the version in
     /// service stays.
-    pub(super) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
+    pub(in crate::app) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
         let loaded = self.try_load(look).await;
         self.note(&loaded);

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::config::{Environment, Place, parse};
 
-fn config(text: &str) -> config::Config {
+fn config(text: &str) -> Config {
     let environment = Environment::default();
     let place = Place { file: Path::new("informer.toml"), base: Path::new("/"), environment: &environment };
     parse(text, &place, Components::Unseen).unwrap_or_else(|error| panic!("{error}"))
@@ -17,12 +17,14 @@ fn shown(text: &str) -> String {
 /// One line for each rule: `shop: apps/deployments patch,get`.
 fn lines(text: &str) -> Vec<String> {
     let rules = Rules::of(&config(text));
-    let line = |scope: Option<&str>, rule: Rule| {
-        let Rule { group, resource, name, verbs } = rule;
-        let name = name.map(|name| format!(" {name}")).unwrap_or_default();
-        format!("{}: {group}/{resource}{name} {}", scope.unwrap_or("*"), verbs.join(","))
+    let line = |scope: &Option<String>, (what, verbs): (&What, &BTreeSet<Verb>)| {
+        let What { group, resource, name } = what;
+        let name = name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+        let verbs: Vec<String> = verbs.iter().map(|verb| format!("{verb:?}").to_lowercase()).collect();
+        format!("{}: {group}/{resource}{name} {}", scope.as_deref().unwrap_or("*"), verbs.join(","))
     };
-    rules.scopes().flat_map(|(scope, rules)| rules.into_iter().map(move |rule| line(scope, rule))).collect()
+    let scopes = rules.by_scope.iter();
+    scopes.flat_map(|(scope, rules)| rules.iter().map(move |rule| line(scope, rule))).collect()
 }
 
 const PLUGIN: &str =

@@ -1,35 +1,29 @@
 //! `[[plugin.on]]`: the changes of one watch that a plugin receives.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{sync::LazyLock, time::Duration};
 
-pub use informer_dispatch::Events;
-use informer_dispatch::When;
+use informer_dispatch::{Events, FilterConfig, When};
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 
+use crate::config::{
+    key::{Draft, Key, Section},
+    problem::{Fault, Problems},
+    value::{Choice, Holds, Name},
+    watch::{Watched, never_if_zero, resync_fault, whole_object},
+};
+
 /// The changes of one watch that a plugin receives.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Subscription {
     /// The resource; it is watched.
     pub watch: Gvr,
-    /// The kinds of changes. At least one.
-    pub events: Events,
-    /// The namespaces whose objects are delivered; the watch covers each of them. Empty means all that the watch covers.
-    pub namespaces: BTreeSet<String>,
-    /// The labels of the objects; empty selects all.
-    pub labels: LabelSelector,
-    /// The fields of the objects, evaluated by the host; empty selects all.
-    pub fields: FieldSelector,
-    /// A condition on objects or on changes.
-    pub when: Option<When>,
-    /// An update is delivered only if the value at one of these differs; empty delivers all. All pointers lead to what
-    /// is kept.
-    pub changed: Vec<Pointer>,
+    /// Which objects and changes are delivered. At least one kind of change is. The watch covers its namespaces and keeps its
+    /// fields.
+    pub filter: FilterConfig,
     /// The resync period of the subscription, or else of the watch; `None` means never.
     pub resync: Option<Duration>,
     /// The objects that are delivered after a relist.
     pub relist: Relist,
-    /// What happens to the objects that exist when the subscription starts.
-    pub initial: Initial,
     /// The key that a change adds to the workqueue, if the component takes keys and no notifications.
     pub enqueue: Enqueue,
 }
@@ -44,13 +38,10 @@ pub enum Relist {
     All,
 }
 
-/// What happens to the objects that exist when a subscription starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Initial {
-    /// Each is delivered as an addition, marked as initial.
-    #[default]
+/// What happens to the objects that exist when a subscription starts: [`FilterConfig::initial`] as a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Initial {
     Deliver,
-    /// None of them is delivered.
     Skip,
 }
 
@@ -62,4 +53,179 @@ pub enum Enqueue {
     Object,
     /// The key of its controlling owner, which is assumed to be in the same namespace.
     Controller,
+}
+
+/// An element of `events`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EventKind {
+    Add,
+    Update,
+    Delete,
+}
+
+type K<V> = Key<Subscription, V>;
+
+pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| Section {
+    doc: "One subscription: which changes of one watch the plugin is notified of. At least one is needed, \
+          and each watch at most once. A change must satisfy all conditions. An object that comes to \
+          match is delivered as an addition; an object that no longer matches is delivered as a deletion.",
+    keys: vec![
+        K::<Gvr>::new("watch", |on| &mut on.watch)
+            .required("\"apps/v1/deployments\"")
+            .doc("The resource, as `gvr` of its [[watch]]."),
+        K::<Vec<EventKind>>::new("events", |on| &mut on.filter.events)
+            .some_distinct("all three")
+            .doc("The kinds of changes to deliver."),
+        K::<Vec<Name>>::new("namespaces", |on| &mut on.filter.namespaces)
+            .some_distinct("all that the watch covers")
+            .example("[\"default\", \"shop\"]")
+            .doc(
+                "Only objects of these namespaces. The watch must cover each of them. Default: all \
+                 namespaces that the watch covers.",
+            ),
+        K::<LabelSelector>::new("labels", |on| &mut on.filter.labels)
+            .example("\"app=web,tier in (a, b),!legacy\"")
+            .doc(
+                "Only objects that this label selector matches. Default: all. If no plugin reads the \
+                 watch, the host requests only what its subscriptions need: the label requirements, \
+                 metadata.name and metadata.namespace that all of them have in common, and the namespaces \
+                 that any of them names. `informer check` prints the result.",
+            ),
+        K::<FieldSelector>::new("fields", |on| &mut on.filter.fields)
+            .example("\"spec.nodeName=node-1,status.phase!=Failed\"")
+            .doc(
+                "Only objects with these fields. The host evaluates them, so any path is accepted. An \
+                 absent field counts as the empty text. Default: all.",
+            ),
+        K::<When>::new("when", |on| &mut on.filter.when)
+            .example("\"has(object.spec.replicas) && object.spec.replicas > 2\"")
+            .doc(
+                "Only objects for which this CEL expression (https://cel.dev) about `object` is true. An \
+                 expression that names `old` (null unless the change is an update), `event` (\"add\", \
+                 \"update\" or \"delete\") or `cause` (\"live\", \"initial\", \"relist\", \"resync\" or \
+                 \"replay\") is evaluated for each change instead; deletions are delivered without \
+                 evaluation, unless it names `event`. If an expression fails, for example because a field \
+                 is absent, it counts as true, and `informer status` shows the error: test with has(...) \
+                 first. Default: all.",
+            ),
+        K::<Vec<Pointer>>::new("changed", |on| &mut on.filter.changed)
+            .each(|pointer| {
+                whole_object(pointer, "leave `changed` out, for each update has its own resourceVersion")
+            })
+            .some_distinct("every update")
+            .example("[\"/spec\", \"/metadata/labels\"]")
+            .doc("Only updates that change the value at one of these JSON pointers. Default: all updates."),
+        K::<Duration>::new("resync", |on| &mut on.resync).check(resync_fault).example("\"30s\"").doc(
+            "How often every object is delivered again as an update. \"0s\" means never. Bounds: 0s, or \
+             1s to 168h. Default: the period of the watch.",
+        ),
+        K::<Relist>::new("relist", |on| &mut on.relist).doc(
+            "What to deliver after a relist: the objects that \"changed\" meanwhile, or \"all\" of them.",
+        ),
+        K::<Initial>::new("initial", |on| &mut on.filter.initial).doc(
+            "What to do with the objects that exist when the subscription starts: \"deliver\" them as \
+             additions, or \"skip\" them.",
+        ),
+        K::<Enqueue>::new("enqueue", |on| &mut on.enqueue).doc(
+            "The key that a change adds to the workqueue, if the component exports `reconciler` and no \
+             `handler`: the key of the \"object\", or of its \"controller\", the owner that its metadata \
+             marks as such. Merged changes add the key of each controller that the object had.",
+        ),
+    ],
+});
+
+// === impl Subscription ===
+
+impl Default for Subscription {
+    /// A subscription before its keys are read. It has no resource yet.
+    fn default() -> Self {
+        Self {
+            watch: Gvr::new("", "", ""),
+            filter: FilterConfig::default(),
+            resync: None,
+            relist: Relist::default(),
+            enqueue: Enqueue::default(),
+        }
+    }
+}
+
+// === impl Events, EventKind ===
+
+impl Holds<Vec<EventKind>> for Events {
+    fn put(&mut self, kinds: Vec<EventKind>) {
+        let has = |kind| kinds.contains(&kind);
+        *self =
+            Self { add: has(EventKind::Add), update: has(EventKind::Update), delete: has(EventKind::Delete) };
+    }
+
+    fn get(&self) -> Option<Vec<EventKind>> {
+        let kinds =
+            [(self.add, EventKind::Add), (self.update, EventKind::Update), (self.delete, EventKind::Delete)];
+        Some(kinds.into_iter().filter_map(|(has, kind)| has.then_some(kind)).collect())
+    }
+}
+
+impl Choice for EventKind {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("add", Self::Add), ("update", Self::Update), ("delete", Self::Delete)];
+}
+
+// === impl Relist, Initial, Enqueue ===
+
+impl Holds<Initial> for bool {
+    fn put(&mut self, initial: Initial) {
+        *self = initial == Initial::Deliver;
+    }
+
+    fn get(&self) -> Option<Initial> {
+        Some(if *self { Initial::Deliver } else { Initial::Skip })
+    }
+}
+
+impl Choice for Relist {
+    const WORDS: &'static [(&'static str, Self)] = &[("changed", Self::Changed), ("all", Self::All)];
+}
+
+impl Choice for Initial {
+    const WORDS: &'static [(&'static str, Self)] = &[("deliver", Self::Deliver), ("skip", Self::Skip)];
+}
+
+impl Choice for Enqueue {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("object", Self::Object), ("controller", Self::Controller)];
+}
+
+/// Judges the keys that depend on one another and on the watch. Returns `None` if the watch is missing, which is noted.
+pub(super) fn subscription(
+    draft: Draft<Subscription>,
+    watched: &Watched,
+    problems: &mut Problems<'_>,
+) -> Option<Subscription> {
+    let on = &draft.value;
+    let gvr = draft.written("watch")?.with(on.watch.clone());
+    if let Some(changed) = draft.written("changed").filter(|_| !on.filter.events.update) {
+        let message = "it is about updates, which `events` leaves out";
+        problems.refuse(changed, Fault::new(message, "add \"update\" to `events`, or remove it"));
+    }
+    let watch = watched.find(&gvr, problems);
+    if let Some(watch) = watch {
+        // An object of a namespace that is not watched would never arrive.
+        for namespace in draft.items("namespaces") {
+            watch.outside(&namespace.value).into_iter().for_each(|fault| problems.refuse(namespace, fault));
+        }
+        // A field that is not kept would be the empty text in every object.
+        if let Some(fields) = draft.written("fields") {
+            on.filter.fields.pointers().for_each(|pointer| watch.keeps(&pointer, fields, problems));
+        }
+        for (pointer, place) in on.filter.changed.iter().zip(draft.items("changed")) {
+            if !pointer.tokens().is_empty() {
+                watch.keeps(pointer, place, problems);
+            }
+        }
+    }
+    let resync = match draft.written("resync") {
+        Some(_) => never_if_zero(on.resync),
+        None => watch.and_then(|watch| watch.resync),
+    };
+    Some(Subscription { resync, ..draft.value })
 }

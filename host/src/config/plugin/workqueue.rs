@@ -2,7 +2,14 @@
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
+    sync::LazyLock,
     time::Duration,
+};
+
+use super::queue::WORKER_COUNT;
+use crate::config::{
+    key::{Key, Section},
+    value::Count,
 };
 
 /// Some ten MiB of keys of the usual length, and more objects than most clusters have of one resource.
@@ -39,6 +46,41 @@ pub struct Workqueue {
     /// Keys that may be retried at once after a pause.
     pub burst: NonZeroU32,
 }
+
+type K<V> = Key<Workqueue, V>;
+
+/// The resolution of the timer, and a day.
+pub(super) const WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(24 * 60 * 60));
+/// Ten million keys of 1 KiB take 10 GiB.
+const KEYS: (Count, Count) = (Count(1), Count(10_000_000));
+/// More requests per second than any API server accepts.
+const RATE: (Count, Count) = (Count(1), Count(100_000));
+
+pub(super) static WORKQUEUE: LazyLock<Section<Workqueue>> = LazyLock::new(|| Section {
+    doc: "The queue of keys of a component that exports `reconciler`. After a failed call the key waits \
+          `min`, then twice as long after each further failure, up to `max`.",
+    keys: vec![
+        K::<Count>::new("workers", |queue| &mut queue.workers)
+            .within(WORKER_COUNT)
+            .doc("Keys reconciled at the same time."),
+        K::<Count>::new("capacity", |queue| &mut queue.capacity)
+            .within(KEYS)
+            .doc("Distinct keys in the queue. A plugin that adds one more gets the error limit-exceeded."),
+        K::<Count>::new("attempts", |queue| &mut queue.attempts)
+            .doc("Consecutive failed calls after which a key becomes a dead letter. 0 means never."),
+        K::<Duration>::new("min", |queue| &mut queue.min)
+            .within(WAIT)
+            .doc("The wait after the first failure."),
+        K::<Duration>::new("max", |queue| &mut queue.max).within(WAIT).doc("The longest wait."),
+        K::<Count>::new("qps", |queue| &mut queue.qps).within(RATE).doc(
+            "Keys per second that are retried, all together: the sustained rate; `burst` may exceed it \
+             briefly.",
+        ),
+        K::<Count>::new("burst", |queue| &mut queue.burst)
+            .within(RATE)
+            .doc("Keys that may be retried at once after a pause."),
+    ],
+});
 
 // === impl Workqueue ===
 

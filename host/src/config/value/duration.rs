@@ -1,19 +1,25 @@
-//! Durations.
+//! Durations, and shares of processor time.
 
-use std::{cmp::Ordering, time::Duration};
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::scalar::FromText;
+use super::scalar::Scalar;
 use crate::config::problem::Fault;
 
 /// The longest duration. A deadline computed from it does not overflow.
 const MOST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
+const PER_SECOND: &str = "/s";
+
+/// Processor time for each second, written `"200ms/s"`: a fifth of one processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::config) struct Share(pub(in crate::config) Duration);
+
 // === impl Duration ===
 
-impl FromText for Duration {
+impl Scalar for Duration {
     const KIND: &'static str = "a duration";
 
     fn example() -> String {
@@ -38,16 +44,45 @@ impl FromText for Duration {
         Ok(duration)
     }
 
-    fn shown(&self) -> String {
-        format!("\"{}\"", plain(*self))
+    fn plain(&self) -> String {
+        let (seconds, millis) = (self.as_secs(), self.subsec_millis());
+        let parts =
+            [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s"), (millis.into(), "ms")];
+        let text: String = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, unit)| format!("{count}{unit}"))
+            .collect();
+        if text.is_empty() { "0s".to_owned() } else { text }
     }
 
-    fn order(&self, other: &Self) -> Option<Ordering> {
-        self.partial_cmp(other)
-    }
-
-    fn schema() -> Value {
+    fn schema(_: Option<&(Self, Self)>) -> Value {
         json!({"type": "string", "pattern": "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$"})
+    }
+}
+
+// === impl Share ===
+
+impl Scalar for Share {
+    const KIND: &'static str = "a share of the processors";
+
+    fn example() -> String {
+        "\"200ms/s\"".to_owned()
+    }
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        text.strip_suffix(PER_SECOND).and_then(|time| Duration::parse(time).ok()).map(Self).ok_or_else(|| {
+            let remedy = "write processor time a second, like \"200ms/s\", a fifth of one processor, or \"2s/s\", two of them";
+            Fault::new(format!("`{text}` is not a share of the processors"), remedy)
+        })
+    }
+
+    fn plain(&self) -> String {
+        self.0.plain() + PER_SECOND
+    }
+
+    fn schema(_: Option<&(Self, Self)>) -> Value {
+        json!({"type": "string", "pattern": "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?/s$"})
     }
 }
 
@@ -64,15 +99,6 @@ fn is_plain(text: &str) -> bool {
         rest = unit;
     }
     !text.is_empty()
-}
-
-/// The notation of the file, without quotes: `1h30m`.
-pub(super) fn plain(duration: Duration) -> String {
-    let (seconds, millis) = (duration.as_secs(), duration.subsec_millis());
-    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s"), (millis.into(), "ms")];
-    let text: String =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count}{unit}")).collect();
-    if text.is_empty() { "0s".to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -133,12 +159,37 @@ mod tests {
         assert!(Duration::parse("9223372036854775807s").is_err());
     }
 
+    #[test]
+    fn a_share_is_processor_time_per_second() {
+        for (text, millis) in [("200ms/s", 200), ("2s/s", 2_000), ("1s500ms/s", 1_500)] {
+            assert_eq!(Share::parse(text), Ok(Share(Duration::from_millis(millis))), "{text}");
+            assert_eq!(Share(Duration::from_millis(millis)).plain(), text);
+        }
+    }
+
+    #[test]
+    fn any_other_text_is_no_share() {
+        for text in
+            ["", "200ms", "200ms/m", "20%", "0.2", "200 ms/s", "200ms / s", "/s", "-1s/s", "9999999h/s"]
+        {
+            let fault = Share::parse(text).unwrap_err();
+
+            assert_eq!(
+                fault,
+                Fault::new(
+                    format!("`{text}` is not a share of the processors"),
+                    "write processor time a second, like \"200ms/s\", a fifth of one processor, or \"2s/s\", two of them"
+                )
+            );
+        }
+    }
+
     proptest! {
         #[test]
         fn a_shown_duration_reads_back(millis in 0..=31_536_000_000_u64) {
             let duration = Duration::from_millis(millis);
 
-            prop_assert_eq!(Duration::parse(&plain(duration)), Ok(duration));
+            prop_assert_eq!(Duration::parse(&duration.plain()), Ok(duration));
         }
     }
 }

@@ -1,39 +1,41 @@
 //! Numbers.
 
-use std::{
-    cmp::Ordering,
-    num::{NonZeroU32, NonZeroUsize},
-};
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use serde_json::{Value, json};
 use toml::de::DeValue;
 
-use super::scalar::{Scalar, describe};
+use super::scalar::{Scalar, describe, wrong_type};
 use crate::config::problem::Fault;
 
 /// A whole number of things, not negative.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(crate) struct Count(pub(crate) u32);
+pub(in crate::config) struct Count(pub(in crate::config) u32);
 
 /// A number with or without a decimal point; never NaN, never infinite.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(crate) struct Number(pub(crate) f64);
+pub(in crate::config) struct Number(pub(in crate::config) f64);
 
 // === impl Count ===
 
 impl Count {
     /// Returns `None` for zero.
-    pub(crate) fn non_zero(self) -> Option<NonZeroU32> {
+    pub(super) fn non_zero(self) -> Option<NonZeroU32> {
         NonZeroU32::new(self.0)
     }
 
-    pub(crate) fn size(self) -> usize {
+    pub(super) fn size(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 
     /// Returns `None` for zero.
-    pub(crate) fn non_zero_size(self) -> Option<NonZeroUsize> {
+    pub(super) fn non_zero_size(self) -> Option<NonZeroUsize> {
         NonZeroUsize::new(self.size())
+    }
+
+    /// Returns `None` for a number that the file cannot have.
+    pub(super) fn of(size: usize) -> Option<Self> {
+        u32::try_from(size).map(Self).ok()
     }
 }
 
@@ -44,21 +46,20 @@ impl Scalar for Count {
         "10".to_owned()
     }
 
-    fn read(value: &DeValue<'_>) -> Option<Result<Self, Fault>> {
-        let number = value.as_integer()?;
-        let fault = || {
+    fn read(value: &DeValue<'_>) -> Result<Self, Fault> {
+        let Some(number) = value.as_integer() else { return Err(wrong_type::<Self>(value)) };
+        u32::from_str_radix(number.as_str(), number.radix()).map(Self).map_err(|_| {
             let remedy = format!("write a whole number from 0 to {}", u32::MAX);
             Fault::new(format!("{number} is out of range"), remedy)
-        };
-        Some(u32::from_str_radix(number.as_str(), number.radix()).map(Self).map_err(|_| fault()))
+        })
     }
 
-    fn shown(&self) -> String {
+    fn plain(&self) -> String {
         self.0.to_string()
     }
 
-    fn order(&self, other: &Self) -> Option<Ordering> {
-        self.partial_cmp(other)
+    fn shown(&self) -> String {
+        self.plain()
     }
 
     fn schema(bounds: Option<&(Self, Self)>) -> Value {
@@ -76,22 +77,24 @@ impl Scalar for Number {
         "2.0".to_owned()
     }
 
-    fn read(value: &DeValue<'_>) -> Option<Result<Self, Fault>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Fault> {
         let number = match value {
-            DeValue::Integer(number) => integer(number.as_str(), number.radix()),
+            DeValue::Integer(number) => {
+                i32::from_str_radix(number.as_str(), number.radix()).ok().map(f64::from)
+            }
             DeValue::Float(number) => number.as_str().parse().ok(),
-            _ => return None,
+            _ => return Err(wrong_type::<Self>(value)),
         };
         let fault = || Fault::new(format!("{} cannot be used", describe(value)), "write for example 2.0");
-        Some(number.filter(|number: &f64| number.is_finite()).map(Self).ok_or_else(fault))
+        number.filter(|number: &f64| number.is_finite()).map(Self).ok_or_else(fault)
     }
 
-    fn shown(&self) -> String {
+    fn plain(&self) -> String {
         self.0.to_string()
     }
 
-    fn order(&self, other: &Self) -> Option<Ordering> {
-        self.partial_cmp(other)
+    fn shown(&self) -> String {
+        self.plain()
     }
 
     fn schema(bounds: Option<&(Self, Self)>) -> Value {
@@ -100,8 +103,4 @@ impl Scalar for Number {
             None => json!({"type": "number"}),
         }
     }
-}
-
-fn integer(digits: &str, radix: u32) -> Option<f64> {
-    i32::from_str_radix(digits, radix).ok().map(f64::from)
 }

@@ -1,11 +1,9 @@
 //! Numbers of bytes.
 
-use std::{cmp::Ordering, fmt};
-
 use serde_json::{Value, json};
 use toml::de::DeValue;
 
-use super::scalar::Scalar;
+use super::scalar::{Scalar, wrong_type};
 use crate::config::problem::Fault;
 
 /// The units, the largest first: powers of 1024, as the names say.
@@ -13,11 +11,17 @@ const UNITS: [(&str, usize); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1
 
 /// A number of bytes. In the file a text with a unit, `"64MiB"`; a plain number is bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Size(pub(crate) usize);
+pub(in crate::config) struct Size(pub(in crate::config) usize);
 
 // === impl Size ===
 
-impl Size {
+impl Scalar for Size {
+    const KIND: &'static str = "a size";
+
+    fn example() -> String {
+        "\"64MiB\"".to_owned()
+    }
+
     fn parse(text: &str) -> Result<Self, Fault> {
         let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
         let unit = text.strip_prefix(number).unwrap_or_default();
@@ -37,42 +41,23 @@ impl Size {
             _ => Err(Fault::new(format!("`{text}` is not a size"), remedy(number, unit, is_number))),
         }
     }
-}
 
-/// `64Mi`, `64MB`, `64m`: the unit is guessed by its first letter.
-fn remedy(number: &str, unit: &str, is_number: bool) -> String {
-    let letter = unit.chars().next().map(|letter| letter.to_ascii_uppercase());
-    let meant = UNITS.iter().find(|(name, _)| is_number && name.chars().next() == letter);
-    match meant {
-        Some((name, _)) => format!("did you mean \"{number}{name}\"?"),
-        None => "write a whole number with the unit B, KiB, MiB or GiB, like \"64MiB\"".to_owned(),
-    }
-}
-
-impl Scalar for Size {
-    const KIND: &'static str = "a size";
-
-    fn example() -> String {
-        "\"64MiB\"".to_owned()
-    }
-
-    fn read(value: &DeValue<'_>) -> Option<Result<Self, Fault>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Fault> {
         match value {
-            DeValue::String(text) => Some(Self::parse(text)),
+            DeValue::String(text) => Self::parse(text),
             DeValue::Integer(number) => {
-                let fault = || Fault::new(format!("{number} is not a size"), "write for example \"64MiB\"");
-                Some(usize::from_str_radix(number.as_str(), number.radix()).map(Self).map_err(|_| fault()))
+                let fault = |_| Fault::new(format!("{number} is not a size"), "write for example \"64MiB\"");
+                usize::from_str_radix(number.as_str(), number.radix()).map(Self).map_err(fault)
             }
-            _ => None,
+            _ => Err(wrong_type::<Self>(value)),
         }
     }
 
-    fn shown(&self) -> String {
-        format!("\"{self}\"")
-    }
-
-    fn order(&self, other: &Self) -> Option<Ordering> {
-        self.partial_cmp(other)
+    /// With the largest unit that leaves a whole number.
+    fn plain(&self) -> String {
+        let whole = UNITS.iter().find(|(_, factor)| self.0 >= *factor && self.0.is_multiple_of(*factor));
+        let (unit, factor) = whole.copied().unwrap_or(("B", 1));
+        format!("{}{unit}", self.0 / factor)
     }
 
     fn schema(bounds: Option<&(Self, Self)>) -> Value {
@@ -82,12 +67,13 @@ impl Scalar for Size {
     }
 }
 
-impl fmt::Display for Size {
-    /// With the largest unit that leaves a whole number.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = UNITS.iter().find(|(_, factor)| self.0 >= *factor && self.0.is_multiple_of(*factor));
-        let (unit, factor) = whole.copied().unwrap_or(("B", 1));
-        write!(f, "{}{unit}", self.0 / factor)
+/// `64Mi`, `64MB`, `64m`: the unit is guessed by its first letter.
+fn remedy(number: &str, unit: &str, is_number: bool) -> String {
+    let letter = unit.chars().next().map(|letter| letter.to_ascii_uppercase());
+    let meant = UNITS.iter().find(|(name, _)| is_number && name.chars().next() == letter);
+    match meant {
+        Some((name, _)) => format!("did you mean \"{number}{name}\"?"),
+        None => "write a whole number with the unit B, KiB, MiB or GiB, like \"64MiB\"".to_owned(),
     }
 }
 
@@ -132,7 +118,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_shown_size_reads_back(bytes: usize) {
-            prop_assert_eq!(Size::parse(&Size(bytes).to_string()), Ok(Size(bytes)));
+            prop_assert_eq!(Size::parse(&Size(bytes).plain()), Ok(Size(bytes)));
         }
     }
 }

@@ -1,74 +1,124 @@
-//! Texts with few rules.
+//! Texts: some have few rules, for others another crate defines the syntax.
 
-use super::scalar::FromText;
+use std::{fmt::Display, net::IpAddr, path::PathBuf, str::FromStr};
+
+use informer_dispatch::When;
+use informer_runtime::capabilities::HttpGrant;
+use informer_types::{
+    FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, SecretGrant, WriteGrant, is_namespace,
+};
+use ipnet::IpNet;
+
+use super::scalar::Scalar;
 use crate::{config::problem::Fault, logging};
 
-/// A text that is not empty.
+/// A DNS label (RFC 1123). Namespaces, plugins and indexes have such names, because they fit into a metric, a URL and a
+/// file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text(pub(crate) String);
-
-/// A path, or `~/` and a path below the home directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PathText(pub(crate) String);
+pub(in crate::config) struct Name(pub(in crate::config) String);
 
 /// A log filter in the syntax of `tracing-subscriber`: `info,informer_cache=debug`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LogFilter(pub(crate) String);
+pub(in crate::config) struct LogFilter(pub(in crate::config) String);
 
-// === impl Text ===
+/// How a text is read and shown: `KIND`, the example, and `parse` and `plain` of [`Scalar`].
+macro_rules! texts {
+    ($($type:ty: $kind:literal, $example:literal, $parse:expr, |$own:pat_param| $plain:expr;)*) => {$(
+        impl Scalar for $type {
+            const KIND: &'static str = $kind;
 
-impl FromText for Text {
-    const KIND: &'static str = "a text";
+            fn example() -> String {
+                format!("{:?}", $example)
+            }
 
-    fn example() -> String {
-        "\"dev\"".to_owned()
-    }
+            fn parse(text: &str) -> Result<Self, Fault> {
+                $parse(text)
+            }
 
-    fn parse(text: &str) -> Result<Self, Fault> {
-        if text.trim().is_empty() {
-            return Err(Fault::new("the text is empty", "write something, or leave the key out"));
+            fn plain(&self) -> String {
+                let $own = self;
+                $plain
+            }
         }
-        Ok(Self(text.to_owned()))
-    }
+    )*};
 }
 
-// === impl PathText ===
-
-impl FromText for PathText {
-    const KIND: &'static str = "a path";
-
-    fn example() -> String {
-        "\"plugins/hello.wasm\"".to_owned()
-    }
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        if text.is_empty() || text.contains('\0') {
-            return Err(Fault::new("not a path", format!("write for example {}", Self::example())));
-        }
-        if let Some((scheme, _)) = text.split_once("://") {
-            let problem = format!("`{text}`: `{scheme}://` is not supported by this version");
-            return Err(Fault::new(problem, "write the path of a file on this machine"));
-        }
-        Ok(Self(text.to_owned()))
-    }
+texts! {
+    Name: "a name", "deployment-logger", name, |own| own.0.clone();
+    // A text that is not empty.
+    String: "a text", "dev", not_empty, |own| own.clone();
+    // A path, or `~/` and a path below the home directory.
+    PathBuf: "a path", "plugins/hello.wasm", path, |own| own.display().to_string();
+    LogFilter: "a log filter", "info", log_filter, |own| own.0.clone();
+    IpNet: "a network", "10.0.0.0/24", network, |own| own.to_string();
+    When: "an expression", "object.spec.replicas > 2", parsed, |own| own.text().to_owned();
+    Gvr: "a resource", "apps/v1/deployments", parsed, |own| own.to_string();
+    LabelSelector: "a label selector", "app=web", parsed, |own| own.to_string();
+    FieldSelector: "a field selector", "spec.nodeName=node-1", parsed, |own| own.to_string();
+    Pointer: "a JSON pointer", "/spec/nodeName", parsed, |own| own.to_string();
+    ReadGrant: "a resource", "apps/v1/deployments @default", parsed, |own| own.to_string();
+    WriteGrant: "verbs and a resource", "patch apps/v1/deployments @default", parsed, |own| own.to_string();
+    SecretGrant: "a Secret", "shop/credentials", parsed, |own| own.to_string();
+    HttpGrant: "a URL", "https://hooks.example.com/services/", parsed, |own| own.to_string();
 }
 
-// === impl LogFilter ===
+/// A text that another crate reads. Its error ends with what would be right.
+fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, Fault> {
+    text.parse().map_err(|error| Fault::of(&error))
+}
 
-impl FromText for LogFilter {
-    const KIND: &'static str = "a log filter";
-
-    fn example() -> String {
-        "\"info\"".to_owned()
+fn name(text: &str) -> Result<Name, Fault> {
+    if is_namespace(text) {
+        return Ok(Name(text.to_owned()));
     }
+    let remedy = "write at most 63 lower-case letters, digits and `-`, with no `-` at either end";
+    Err(Fault::new(format!("`{text}` is not a name"), remedy))
+}
 
-    fn parse(text: &str) -> Result<Self, Fault> {
-        match logging::check(text) {
-            Ok(()) => Ok(Self(text.to_owned())),
-            Err(error) => Err(Fault::new(
-                format!("`{text}` is not a log filter: {}", error.reason()),
-                "write for example \"info\" or \"info,informer_cache=debug\"",
-            )),
+fn not_empty(text: &str) -> Result<String, Fault> {
+    if text.trim().is_empty() {
+        return Err(Fault::new("the text is empty", "write something, or leave the key out"));
+    }
+    Ok(text.to_owned())
+}
+
+fn path(text: &str) -> Result<PathBuf, Fault> {
+    if text.is_empty() || text.contains('\0') {
+        return Err(Fault::new("not a path", format!("write for example {}", PathBuf::example())));
+    }
+    if let Some((scheme, _)) = text.split_once("://") {
+        let problem = format!("`{text}`: `{scheme}://` is not supported by this version");
+        return Err(Fault::new(problem, "write the path of a file on this machine"));
+    }
+    Ok(text.into())
+}
+
+fn log_filter(text: &str) -> Result<LogFilter, Fault> {
+    logging::check(text).map(|()| LogFilter(text.to_owned())).map_err(|error| {
+        let remedy = "write for example \"info\" or \"info,informer_cache=debug\"";
+        Fault::new(format!("`{text}` is not a log filter: {}", error.reason()), remedy)
+    })
+}
+
+fn network(text: &str) -> Result<IpNet, Fault> {
+    let address = |_| text.parse().map(|address: IpAddr| IpNet::from(address));
+    text.parse().or_else(address).map_err(|_| {
+        let remedy = "write for example \"10.0.0.0/24\", or \"10.0.0.5\" for one address";
+        Fault::new(format!("`{text}` is not a network"), remedy)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_dns_label() {
+        for text in ["a", "web-1", "0", &"x".repeat(63)] {
+            assert!(Name::parse(text).is_ok(), "{text}");
+        }
+        for text in ["", "-a", "a-", "Web", "a.b", "a_b", "a b", "\u{e9}", &"x".repeat(64)] {
+            assert!(Name::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -19,6 +19,10 @@ impl Plugin {
         Self { kept: KeyValues::new(state.clone()), name: name.into(), quota: Quota(quota) }
     }
 
+    fn place(&self, bucket: &str) -> Place {
+        Place { plugin: Arc::clone(&self.name), bucket: bucket.into() }
+    }
+
     async fn set(&self, bucket: &str, key: &str, value: &[u8]) -> Result<(), KeyValueError> {
         self.change(bucket, &[(key, Some(value))]).await
     }
@@ -26,22 +30,21 @@ impl Plugin {
     async fn change(&self, bucket: &str, changes: &[(&str, Option<&[u8]>)]) -> Result<(), KeyValueError> {
         let changes =
             changes.iter().map(|(key, value)| ((*key).to_owned(), value.map(<[u8]>::to_vec))).collect();
-        self.kept.change(Arc::clone(&self.name), bucket.into(), changes, self.quota).await
+        self.kept.change(self.place(bucket), changes, self.quota).await
     }
 
     async fn get(&self, bucket: &str, key: &str) -> Option<Vec<u8>> {
-        let found =
-            self.kept.get(Arc::clone(&self.name), bucket.into(), vec![key.to_owned()], usize::MAX).await;
+        let found = self.kept.get(self.place(bucket), vec![key.to_owned()], usize::MAX).await;
         found.unwrap().remove(0)
     }
 
     async fn keys(&self, bucket: &str, after: Option<&str>, most: usize) -> Vec<String> {
         let after = after.map(str::to_owned);
-        self.kept.keys(Arc::clone(&self.name), bucket.into(), after, most).await.unwrap()
+        self.kept.keys(self.place(bucket), after, most).await.unwrap()
     }
 
     async fn increment(&self, key: &str, delta: u64) -> Result<u64, KeyValueError> {
-        self.kept.increment(Arc::clone(&self.name), "b".into(), key.to_owned(), delta, self.quota).await
+        self.kept.increment(self.place("b"), key.to_owned(), delta, self.quota).await
     }
 }
 
@@ -179,7 +182,7 @@ async fn the_bytes_of_one_answer_are_limited() {
     plugin.set("b", "k", &[7; 10]).await.unwrap();
     let ask = |keys: &[&str], most| {
         let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-        plugin.kept.get("p".into(), "b".into(), keys, most)
+        plugin.kept.get(plugin.place("b"), keys, most)
     };
 
     assert_eq!(ask(&["k", "none"], 10).await.unwrap(), [Some(vec![7; 10]), None]);

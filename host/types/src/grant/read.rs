@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
-use super::{InvalidGrant, Namespaces, resource};
+use super::{Fault, InvalidGrant, Namespaces, parse_resource, shown};
 use crate::Gvr;
 
 /// One line of `read`: `apps/v1/deployments @shop,default`. A grant with a subresource (`apps/v1/deployments/scale`) is
@@ -29,16 +29,16 @@ impl FromStr for ReadGrant {
     fn from_str(text: &str) -> Result<Self, InvalidGrant> {
         let read = || {
             let (head, namespaces) = Namespaces::split(text)?;
-            let (gvr, subresource) = resource::parse(head)?;
+            let (gvr, subresource) = parse_resource(head)?;
             Ok(Self { gvr, subresource, namespaces })
         };
-        read().map_err(|fault: super::Fault| fault.of(text))
+        read().map_err(|fault: Fault| fault.of(text))
     }
 }
 
 impl fmt::Display for ReadGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", resource::shown(&self.gvr, self.subresource.as_deref()), self.namespaces)
+        write!(f, "{}{}", shown(&self.gvr, self.subresource.as_deref()), self.namespaces)
     }
 }
 

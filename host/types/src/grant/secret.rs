@@ -2,10 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use super::{
-    Fault, InvalidGrant,
-    namespaces::{is_label, is_namespace},
-};
+use super::{Fault, InvalidGrant, is_label, is_namespace};
 
 /// One line of `secrets`: the Secrets whose values a plugin may read and write.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ fn deployments() -> Gvr {
     "apps/v1/deployments".parse().unwrap()
 }
 
-fn refused<T: std::str::FromStr<Err = InvalidGrant> + std::fmt::Debug>(text: &str) -> String {
+fn refused<T: std::str::FromStr<Err = InvalidGrant> + fmt::Debug>(text: &str) -> String {
     text.parse::<T>().unwrap_err().to_string()
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
-use super::{Fault, InvalidGrant, Namespaces, resource};
+use super::{Fault, InvalidGrant, Namespaces, parse_resource, shown};
 use crate::Gvr;
 
 /// A kind of write.
@@ -85,7 +85,7 @@ impl FromStr for WriteGrant {
                     "write for example `patch apps/v1/deployments @default`",
                 ));
             };
-            let (gvr, subresource) = resource::parse(resource)?;
+            let (gvr, subresource) = parse_resource(resource)?;
             let verbs = match verbs.trim() {
                 "*" => WriteVerb::ALL.into_iter().collect(),
                 verbs => {
@@ -101,7 +101,7 @@ impl FromStr for WriteGrant {
 impl fmt::Display for WriteGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verbs: Vec<&str> = self.verbs.iter().map(|verb| verb.as_str()).collect();
-        let resource = resource::shown(&self.gvr, self.subresource.as_deref());
+        let resource = shown(&self.gvr, self.subresource.as_deref());
         write!(f, "{} {resource}{}", verbs.join(","), self.namespaces)
     }
 }

@@ -3,6 +3,12 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// The JSON text of the value at a pointer.
+fn lookup<'a>(json: &'a str, pointer: &Pointer) -> Result<Option<&'a str>, InvalidJson> {
+    let found = locate(json, std::slice::from_ref(pointer))?;
+    Ok(found.into_iter().next().flatten().and_then(|range| json.get(range)))
+}
+
 fn pointer(text: &str) -> Pointer {
     text.parse().unwrap()
 }

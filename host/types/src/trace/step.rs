@@ -2,16 +2,22 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::Version;
-use crate::{Cause, Failure};
+use crate::{Cause, Failure, micros, millis};
 
 /// One decision, in the order of the stages. A stage without a decision records nothing: the delta queue neither merges
 /// nor drops, so its part is the time between the first two steps, and a filter without conditions accepts everything.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// As JSON it is an object with the values of the decision, without its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Step {
     /// The reflector decoded an event of the watch and put it into the delta queue.
     Seen {
         /// The type of the event.
+        #[serde(skip)]
         event: WatchVerb,
         /// The object's version.
         version: Version,
@@ -26,8 +32,10 @@ pub enum Step {
         /// `live` if the state came from the watch; otherwise it came from a list.
         cause: Cause,
         /// The state stored before, under any UID. `None` if there was none.
+        #[serde(rename = "old-version", skip_serializing_if = "Option::is_none")]
         old: Option<Version>,
         /// The state stored now.
+        #[serde(rename = "version")]
         new: Version,
     },
     /// The watch sent a state that the indexer already had. Only listeners that asked for it are notified (D-5). For a
@@ -41,6 +49,7 @@ pub enum Step {
         /// `live` if the watch sent the deletion; otherwise a list lacked the object.
         cause: Cause,
         /// The last stored state. `None` if there was none (D-11).
+        #[serde(rename = "old-version", skip_serializing_if = "Option::is_none")]
         last: Option<Version>,
     },
     /// The processor notified every listener.
@@ -68,6 +77,7 @@ pub enum Step {
         /// The version that was withheld.
         version: Version,
         /// The version that the plugin has.
+        #[serde(rename = "known-version")]
         known: Version,
     },
     /// The filter of a subscription accepted the notification.
@@ -129,17 +139,22 @@ pub enum Step {
         /// The number of the attempt, starting at 1.
         attempt: u32,
         /// The time from the arrival of the oldest merged notification to the call.
+        #[serde(rename = "queued-ms", with = "millis")]
         queued: Duration,
         /// The duration of the call.
+        #[serde(rename = "took-us", with = "micros")]
         took: Duration,
         /// Why it failed, in short. `None` if it succeeded.
+        #[serde(skip_serializing_if = "Option::is_none")]
         failure: Option<Box<Failure>>,
         /// The consequence.
+        #[serde(flatten)]
         then: Then,
     },
     /// The object's key was added to the plugin's own workqueue (W-2).
     KeyAdded {
         /// The consequence.
+        #[serde(flatten)]
         led_to: Enqueued,
     },
     /// The workqueue was full.
@@ -152,6 +167,7 @@ pub enum Step {
         /// The number of the attempt: 1, and one more for each failed call in a row.
         attempt: u32,
         /// The time since the key was first added.
+        #[serde(rename = "queued-ms", with = "millis")]
         waited: Duration,
     },
     /// A worker finished the call for the key (W-1).
@@ -159,10 +175,13 @@ pub enum Step {
         /// The number of the attempt.
         attempt: u32,
         /// The duration of the call.
+        #[serde(rename = "took-us", with = "micros")]
         took: Duration,
         /// Why it failed, in short. `None` if it succeeded.
+        #[serde(skip_serializing_if = "Option::is_none")]
         failure: Option<Box<Failure>>,
         /// The consequence.
+        #[serde(flatten)]
         then: KeyThen,
     },
     /// The workqueue is closed (W-5, W-8).
@@ -170,7 +189,8 @@ pub enum Step {
 }
 
 /// The consequence of adding a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Enqueued {
     /// The key waits for a worker.
     Waits,
@@ -181,6 +201,7 @@ pub enum Enqueued {
     /// The key will wait for a worker after a delay.
     Delayed {
         /// The delay from now.
+        #[serde(rename = "delay-ms", with = "millis")]
         by: Duration,
     },
     /// The key is due earlier already (W-7).
@@ -188,13 +209,15 @@ pub enum Enqueued {
 }
 
 /// The consequence of the end of a call for a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum KeyThen {
     /// The key is done.
     Done,
     /// The key is reconciled again, because the call failed or requested it.
     Again {
         /// The longest time until then.
+        #[serde(rename = "retry-in-ms", with = "millis")]
         after: Duration,
     },
     /// The key is a dead letter until it is added again and reconciled.
@@ -219,7 +242,8 @@ pub enum WatchVerb {
 }
 
 /// The consequence of a call of the handler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Then {
     /// The notification is delivered.
     Acknowledged,
@@ -228,14 +252,17 @@ pub enum Then {
     /// The notification is retried.
     Retry {
         /// The time until then.
+        #[serde(rename = "retry-in-ms", with = "millis")]
         after: Duration,
         /// True if it was merged into a newer pending notification.
+        #[serde(skip)]
         superseded: bool,
     },
     /// The plugin is in quarantine since this call or before. The notification waits, and the call does not count as an
     /// attempt.
     Quarantined {
         /// The time until the next probe.
+        #[serde(skip)]
         probe_in: Duration,
     },
     /// The notification is given up and kept as a dead letter.

@@ -8,9 +8,6 @@
 #![allow(clippy::all, unused_qualifications, unreachable_pub, reason = "generated")]
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "generated")]
 
-pub mod handler;
-pub mod reconciler;
-
 wit_bindgen::generate!({
     path: "../../../wit",
     inline: "
@@ -26,6 +23,43 @@ wit_bindgen::generate!({
     ownership: Borrowing { duplicate_if_necessary: false },
     pub_export_macro: true,
     export_macro_name: "export_plugin",
-    additional_derives: [PartialEq, Eq],
+    additional_derives: [PartialEq, Eq, Hash],
     generate_all,
 });
+
+pub mod handler {
+    wit_bindgen::generate!({
+        path: "../../../wit",
+        inline: "
+            package informer:sdk;
+            world handler {
+                export informer:plugin/handler@0.1.0;
+            }
+        ",
+        ownership: Borrowing { duplicate_if_necessary: false },
+        pub_export_macro: true,
+        export_macro_name: "export_handler",
+        additional_derives: [PartialEq, Eq, Hash],
+        with: {
+            "informer:plugin/types@0.1.0": crate::bindings::informer::plugin::types,
+        },
+        generate_all,
+    });
+}
+
+pub mod reconciler {
+    wit_bindgen::generate!({
+        path: "../../../wit",
+        inline: "
+            package informer:sdk;
+            world reconciler {
+                export informer:plugin/reconciler@0.1.0;
+            }
+        ",
+        ownership: Borrowing { duplicate_if_necessary: false },
+        pub_export_macro: true,
+        export_macro_name: "export_reconciler",
+        additional_derives: [PartialEq, Eq],
+        generate_all,
+    });
+}

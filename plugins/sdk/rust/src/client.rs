@@ -31,24 +31,72 @@
 //! }
 //! ```
 
-mod event;
 mod options;
-mod patch;
-mod written;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::bindings::informer::plugin::client as wit;
 use crate::json::{encode, parse};
 use crate::lister::List;
 use crate::{Error, ObjectKey, host};
 
-pub use event::ObjectEvent;
 pub use options::{DeleteOptions, ListOptions, WriteOptions};
-pub use patch::Patch;
 pub use wit::{ApiCode, Propagation};
-pub use written::Written;
+
+/// An Event of `events.k8s.io` about one object.
+///
+/// ```
+/// use informer_sdk::ObjectKey;
+/// use informer_sdk::client::ObjectEvent;
+///
+/// let key = ObjectKey::new("shop", "web");
+/// let event = ObjectEvent::new("apps/v1/deployments", &key, "ScaledUp", "Scaling").note("from 0 to 1");
+/// # let _ = event;
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectEvent {
+    gvr: String,
+    regarding: ObjectKey,
+    warning: bool,
+    reason: String,
+    action: String,
+    note: String,
+}
+
+/// A change to parts of an object.
+///
+/// ```
+/// use informer_sdk::client::Patch;
+/// use serde_json::json;
+///
+/// let scale = Patch::merge(json!({"spec": {"replicas": 3}}));
+/// let label = Patch::json(json!([{"op": "add", "path": "/metadata/labels/tier", "value": "web"}]));
+/// # let _ = (scale, label);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Patch {
+    kind: wit::PatchKind,
+    body: Value,
+}
+
+/// The object after a write, as the server answered. After a dry run, the object as the write would have left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    json: String,
+    resource_version: String,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    resource_version: Option<String>,
+}
 
 /// Reads one object from the API server.
 ///
@@ -112,7 +160,7 @@ pub fn update(
 /// Returns [`Error::Api`] if the request fails, with [`ApiCode::Conflict`] if the plugin applies a field that another
 /// manager owns, without [`WriteOptions::force`].
 pub fn patch(gvr: &str, key: &ObjectKey, patch: &Patch, options: &WriteOptions) -> Result<Written, Error> {
-    Ok(Written::new(host::client::patch(gvr, key, patch.kind(), &patch.text(), options.wire())?))
+    Ok(Written::new(host::client::patch(gvr, key, patch.kind, &patch.body.to_string(), options.wire())?))
 }
 
 /// Deletes an object. An object with finalizers stays until its finalizers are removed.
@@ -131,5 +179,108 @@ pub fn delete(gvr: &str, key: &ObjectKey, options: &DeleteOptions) -> Result<(),
 /// # Errors
 /// Returns [`Error::Api`] if the request fails, with [`ApiCode::NotFound`] if the host's cache does not have the object.
 pub fn record(event: &ObjectEvent) -> Result<(), Error> {
-    Ok(host::client::record_event(event.wire())?)
+    let ObjectEvent { gvr, regarding, warning, reason, action, note } = event;
+    Ok(host::client::record_event(wit::ObjectEvent {
+        gvr,
+        regarding,
+        warning: *warning,
+        reason,
+        action,
+        note,
+    })?)
+}
+
+// === impl ObjectEvent ===
+
+impl ObjectEvent {
+    /// A normal event about an object. `reason` says why (`ScaledUp`) and `action` what was done (`Scaling`), both as one word
+    /// in CamelCase.
+    #[must_use]
+    pub fn new(
+        gvr: impl Into<String>,
+        regarding: &ObjectKey,
+        reason: impl Into<String>,
+        action: impl Into<String>,
+    ) -> Self {
+        Self {
+            gvr: gvr.into(),
+            regarding: regarding.clone(),
+            warning: false,
+            reason: reason.into(),
+            action: action.into(),
+            note: String::new(),
+        }
+    }
+
+    /// Makes the event a warning.
+    #[must_use]
+    pub fn warning(self) -> Self {
+        Self { warning: true, ..self }
+    }
+
+    /// Adds a sentence for people, at most 1 KiB.
+    #[must_use]
+    pub fn note(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
+    }
+}
+
+// === impl Patch ===
+
+impl Patch {
+    /// A merge patch (RFC 7386). A value replaces the old value, `null` removes it, and an array replaces the whole array.
+    #[must_use]
+    pub fn merge(body: Value) -> Self {
+        Self { kind: wit::PatchKind::Merge, body }
+    }
+
+    /// A JSON patch (RFC 6902): an array of operations.
+    #[must_use]
+    pub fn json(operations: Value) -> Self {
+        Self { kind: wit::PatchKind::JsonPatch, body: operations }
+    }
+
+    /// A strategic merge patch, for built-in types only: arrays merge by the keys of their type.
+    #[must_use]
+    pub fn strategic_merge(body: Value) -> Self {
+        Self { kind: wit::PatchKind::StrategicMerge, body }
+    }
+
+    /// Server-side apply: the fields that the plugin wants to own, with `apiVersion` and `kind`. It creates the object if it
+    /// does not exist. It needs `apply` under `write` of the grant.
+    #[must_use]
+    pub fn apply(object: Value) -> Self {
+        Self { kind: wit::PatchKind::Apply, body: object }
+    }
+}
+
+// === impl Written ===
+
+impl Written {
+    fn new(json: String) -> Self {
+        let versioned = serde_json::from_str::<Versioned>(&json).ok();
+        let resource_version =
+            versioned.and_then(|object| object.metadata.resource_version).unwrap_or_default();
+        Self { json, resource_version }
+    }
+
+    /// The whole object as JSON text.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The object as a type.
+    ///
+    /// # Errors
+    /// Returns [`Error::Decode`] if the object does not fit the type.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        parse("the object", &self.json)
+    }
+
+    /// The new resource version, for [`lister::wait_until`](crate::lister::wait_until). It is empty if the answer has none.
+    #[must_use]
+    pub fn resource_version(&self) -> &str {
+        &self.resource_version
+    }
 }

@@ -1,10 +1,10 @@
 //! The objects of notifications.
 
-use serde::de::DeserializeOwned;
+use std::ops::Deref;
 
 use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::bindings::informer::plugin::types;
-use crate::{Error, Field, Object, ObjectKey, ObjectMeta};
+use crate::{Error, Object, ObjectKey, ObjectMeta};
 
 /// The object of a notification.
 ///
@@ -90,37 +90,14 @@ impl Event {
     pub fn object(&self) -> &Object {
         &self.object
     }
+}
 
-    /// The whole object as JSON text, like [`Object::json`].
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Object::json`].
-    pub fn json(&self) -> Result<String, Error> {
-        self.object.json()
-    }
+/// An event is read like its [`Object`].
+impl Deref for Event {
+    type Target = Object;
 
-    /// Parses the whole object into a type, like [`Object::parse`].
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Object::parse`].
-    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        self.object.parse()
-    }
-
-    /// The value at a JSON pointer, like [`Object::get`].
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Object::get`].
-    pub fn get<T: DeserializeOwned>(&self, pointer: &str) -> Result<Option<T>, Error> {
-        self.object.get(pointer)
-    }
-
-    /// The values at several JSON pointers, like [`Object::get_many`].
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Object::get_many`].
-    pub fn get_many<const N: usize>(&self, pointers: [&str; N]) -> Result<[Field; N], Error> {
-        self.object.get_many(pointers)
+    fn deref(&self) -> &Object {
+        &self.object
     }
 }
 

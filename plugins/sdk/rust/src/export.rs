@@ -153,7 +153,7 @@ impl<P: Exported> plugin::Guest for Component<P> {
 
 impl<H: Exported + Handler> handler::Guest for Component<H> {
     fn on_add(object: handler::EventObject, cause: handler::Cause) -> Result<(), handler::Failure> {
-        deliver::<H>(|handler| handler.on_add(object.into(), cause.into()))
+        deliver::<H>(|handler| handler.on_add(object.into(), cause))
     }
 
     fn on_update(
@@ -161,7 +161,7 @@ impl<H: Exported + Handler> handler::Guest for Component<H> {
         new: handler::EventObject,
         cause: handler::Cause,
     ) -> Result<(), handler::Failure> {
-        deliver::<H>(|handler| handler.on_update(Update::new(old, new.into()), cause.into()))
+        deliver::<H>(|handler| handler.on_update(Update::new(old, new.into()), cause))
     }
 
     fn on_delete(object: handler::EventObject, final_state_known: bool) -> Result<(), handler::Failure> {

@@ -1,23 +1,8 @@
 //! Handlers of notifications.
 
-use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::{Config, Event, Result, Update};
 
-/// Why the host makes a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Cause {
-    /// The change was seen on the watch.
-    Live,
-    /// The object is part of the first list. It existed already, so this is not a change.
-    Initial,
-    /// The change was found by a later list: the watch missed the change itself.
-    Relist,
-    /// Nothing changed: the resync period is over.
-    Resync,
-    /// The notification was requested again: a dead letter, or all objects after a reload. With `delivery = "every"`, also
-    /// several changes that were merged because there were too many.
-    Replay,
-}
+pub use crate::bindings::handler::exports::informer::plugin::handler::Cause;
 
 /// A plugin that handles notifications. [`export!`](macro@crate::export) makes it a component.
 ///
@@ -114,18 +99,6 @@ impl std::fmt::Display for Cause {
     }
 }
 
-impl From<handler::Cause> for Cause {
-    fn from(cause: handler::Cause) -> Self {
-        match cause {
-            handler::Cause::Live => Self::Live,
-            handler::Cause::Initial => Self::Initial,
-            handler::Cause::Relist => Self::Relist,
-            handler::Cause::Resync => Self::Resync,
-            handler::Cause::Replay => Self::Replay,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,15 +106,15 @@ mod tests {
     #[test]
     fn every_cause_is_written_as_the_word_of_the_interface() {
         let causes = [
-            (handler::Cause::Live, "live"),
-            (handler::Cause::Initial, "initial"),
-            (handler::Cause::Relist, "relist"),
-            (handler::Cause::Resync, "resync"),
-            (handler::Cause::Replay, "replay"),
+            (Cause::Live, "live"),
+            (Cause::Initial, "initial"),
+            (Cause::Relist, "relist"),
+            (Cause::Resync, "resync"),
+            (Cause::Replay, "replay"),
         ];
 
-        for (wire, word) in causes {
-            assert_eq!(Cause::from(wire).to_string(), word);
+        for (cause, word) in causes {
+            assert_eq!(cause.to_string(), word);
         }
     }
 }

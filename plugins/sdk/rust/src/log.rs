@@ -11,14 +11,15 @@
 //! # }
 //! ```
 //!
+//! The levels, from least to most important: `trace` for every step, `debug` for decisions, `info` for the life cycle and
+//! results, `warn` if something failed and the plugin recovered, and `error` if an operator must act.
+//!
 //! A macro formats nothing if the host would drop the line. `println!` works too and writes a line of level `info`. Lines on
 //! stderr, for example the message of a panic, have the level `warn`.
 
-mod level;
-
 use crate::host;
 
-pub use level::Level;
+pub use crate::bindings::informer::plugin::log::Level;
 
 #[doc(inline)]
 pub use crate::{debug, error, info, trace, warn};
@@ -26,14 +27,14 @@ pub use crate::{debug, error, info, trace, warn};
 /// Returns true if the host keeps lines of this level.
 #[must_use]
 pub fn enabled(level: Level) -> bool {
-    host::log::enabled(level.into())
+    host::log::enabled(level)
 }
 
 /// Writes one line. Put data into `fields`, as keys and values, and not into the message.
 ///
 /// The host cuts a line that exceeds the plugin's `log` limit. It drops and counts further lines beyond the limit.
 pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
-    host::log::write(level.into(), message, fields);
+    host::log::write(level, message, fields);
 }
 
 /// The common part of the five macros.
@@ -75,3 +76,18 @@ macro_rules! warn { ($($line:tt)+) => { $crate::__log!(Warn, $($line)+) }; }
 /// Writes a line of level `error`; see [`log`](mod@crate::log).
 #[macro_export]
 macro_rules! error { ($($line:tt)+) => { $crate::__log!(Error, $($line)+) }; }
+
+// === impl Level ===
+
+/// Writes the word of the WIT interface: `trace`, `debug`, `info`, `warn` or `error`.
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Trace => "trace",
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        })
+    }
+}

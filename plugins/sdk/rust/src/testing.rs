@@ -33,12 +33,10 @@
 
 pub(crate) mod client;
 pub(crate) mod delivery;
-mod keys;
 pub(crate) mod lister;
 pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod objects;
-mod records;
 mod state;
 pub(crate) mod workqueue;
 
@@ -48,7 +46,7 @@ use crate::client::ApiCode;
 use crate::{Event, ObjectKey, Update};
 use state::with_state;
 
-pub use records::{Line, Request};
+pub use state::{Line, Request};
 
 /// The host of the current thread. A plugin that runs on this thread finds what the test stored.
 #[derive(Debug)]
@@ -123,7 +121,7 @@ impl TestHost {
     ///
     /// Delays do not pass: keys without a delay come first, then the delayed keys, the shortest delay first.
     pub fn take_key(&self) -> Option<String> {
-        with_state(|state| state.keys.take())
+        workqueue::take()
     }
 
     /// Returns the lines that the plugin wrote through [`log`](mod@crate::log) so far, in order.

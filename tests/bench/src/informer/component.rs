@@ -11,7 +11,7 @@ use futures::{
     FutureExt,
     future::{BoxFuture, ready},
 };
-use informer_dispatch::workqueue::{BucketRateLimiter, RateLimitingQueue};
+use informer_dispatch::workqueue::{RateLimiter, RateLimitingQueue};
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, Plugin,
     PluginConfig, Sources, TrialConfig,
@@ -53,7 +53,7 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
         trial: TrialConfig::default(),
     };
     // The component adds no keys.
-    let workqueue = RateLimitingQueue::new(NonZeroUsize::MIN, BucketRateLimiter::new(1.0, NonZeroU32::MIN));
+    let workqueue = RateLimitingQueue::new(NonZeroUsize::MIN, RateLimiter::bucket(1.0, NonZeroU32::MIN));
     let plugin = Plugin::new(
         engine,
         config,

@@ -73,9 +73,8 @@ fn the_api_server_and_the_cache_share_no_code() {
 fn only_what_is_shown_or_kept_reads_the_wall_clock() {
     let readers = [
         "host/devserver/src/object.rs",
-        "host/devserver/src/table/age.rs",
+        "host/devserver/src/table.rs",
         "host/dispatch/src/dead_letter.rs",
-        "host/dispatch/src/workqueue/dropped.rs",
         "host/runtime/src/capabilities/client/events.rs",
         "host/src/app/trace.rs",
     ];

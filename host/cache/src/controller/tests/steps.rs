@@ -94,7 +94,10 @@ fn a_notification_of_one_listener_is_traced_with_its_name() {
     let sink = Arc::new(Recorder::default());
     processor.join(config, sink, || vec![object("a", "1")]).unwrap();
     world.apply(vec![Updated(0, object("a", "1"))]);
-    processor.replay(world.registration.joined.id, || vec![object("a", "1")]);
+    processor.with(world.registration.id, |listener| {
+        listener.notify_all([Change::Added { object: object("a", "1") }], Cause::Replay);
+        true
+    });
 
     let expected =
         ["a: add initial to late", "a: still 1", "a: update live to late", "a: add replay to recorder"];

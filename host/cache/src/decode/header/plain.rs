@@ -7,28 +7,34 @@ use std::borrow::Cow;
 
 use informer_types::{NotJson, Scanner};
 
-use super::outline::{Metadata, ObjectText, OwnerText, Pairs, Text};
+use super::{Metadata, ObjectText, OwnerText, Pairs, Text};
 
 /// The text is not in the form that every API server writes.
-pub(super) struct Unusual;
+struct Unusual;
 
-/// Reads the outline and validates the whole text, except for managed fields that will be dropped.
-pub(super) fn parse(text: &str, drop_managed_fields: bool) -> Result<ObjectText<'_>, Unusual> {
-    let (mut kind, mut api_version, mut metadata) = (None, None, None);
+/// Reads the outline of an object and validates its whole text, except for managed fields that will be dropped.
+///
+/// # Errors
+/// The text is not JSON, or a field of the outline is of another type.
+pub(in crate::decode) fn parse(
+    text: &str,
+    drop_managed_fields: bool,
+) -> Result<ObjectText<'_>, serde_json::Error> {
+    usual(text, drop_managed_fields).map_or_else(|_| serde_json::from_str(text), Ok)
+}
+
+fn usual(text: &str, drop_managed_fields: bool) -> Result<ObjectText<'_>, Unusual> {
+    let mut object = ObjectText::default();
     let mut scanner = Scanner::new(text);
     scanner.object(|scanner, key| match key.text {
-        "kind" => once(&mut kind, string(scanner)?),
-        "apiVersion" => once(&mut api_version, string(scanner)?),
-        "metadata" => once(&mut metadata, self::metadata(scanner, text, drop_managed_fields)?),
+        "kind" => once(&mut object.kind.0, string(scanner)?),
+        "apiVersion" => once(&mut object.api_version.0, string(scanner)?),
+        "metadata" => once(&mut object.metadata, metadata(scanner, text, drop_managed_fields)?),
         _ if key.plain => skip(scanner),
         _ => Err(Unusual),
     })?;
     scanner.end()?;
-    Ok(ObjectText {
-        kind: kind.unwrap_or_default(),
-        api_version: api_version.unwrap_or_default(),
-        metadata: Some(metadata.ok_or(Unusual)?),
-    })
+    if object.metadata.is_some() { Ok(object) } else { Err(Unusual) }
 }
 
 fn metadata<'a>(
@@ -36,40 +42,27 @@ fn metadata<'a>(
     text: &'a str,
     drop_managed_fields: bool,
 ) -> Result<Metadata<'a>, Unusual> {
-    let (mut name, mut namespace, mut uid, mut resource_version) = (None, None, None, None);
-    let (mut created, mut deleted, mut generation) = (None, None, None);
-    let (mut labels, mut owners, mut managed_fields) = (None, None, None);
+    let mut metadata = Metadata::default();
     scanner.object(|scanner, key| match key.text {
-        "name" => once(&mut name, string(scanner)?),
-        "namespace" => once(&mut namespace, string(scanner)?),
-        "uid" => once(&mut uid, string(scanner)?),
-        "resourceVersion" => once(&mut resource_version, string(scanner)?),
-        "creationTimestamp" => once(&mut created, string(scanner)?),
-        "deletionTimestamp" => once(&mut deleted, string(scanner)?),
-        "generation" => once(&mut generation, raw(scanner, text)?.parse().map_err(|_| Unusual)?),
-        "labels" => once(&mut labels, pairs(scanner)?),
-        "ownerReferences" => once(&mut owners, self::owners(scanner, text)?),
+        "name" => once(&mut metadata.name.0, string(scanner)?),
+        "namespace" => once(&mut metadata.namespace.0, string(scanner)?),
+        "uid" => once(&mut metadata.uid.0, string(scanner)?),
+        "resourceVersion" => once(&mut metadata.resource_version.0, string(scanner)?),
+        "creationTimestamp" => once(&mut metadata.creation_timestamp.0, string(scanner)?),
+        "deletionTimestamp" => once(&mut metadata.deletion_timestamp.0, string(scanner)?),
+        "generation" => once(&mut metadata.generation, raw(scanner, text)?.parse().map_err(|_| Unusual)?),
+        "labels" => once(&mut metadata.labels, pairs(scanner)?),
+        "ownerReferences" => once(&mut metadata.owner_references, owners(scanner, text)?),
         "managedFields" if scanner.peek() != Some(b'[') => Err(Unusual),
         "managedFields" => {
             // They will be dropped, and they are half as long as everything else.
             let value = if drop_managed_fields { scanner.skip()? } else { scanner.value()? };
-            once(&mut managed_fields, text.get(value).ok_or(Unusual)?)
+            once(&mut metadata.managed_fields, text.get(value).ok_or(Unusual)?)
         }
         _ if key.plain => skip(scanner),
         _ => Err(Unusual),
     })?;
-    Ok(Metadata {
-        name: name.unwrap_or_default(),
-        namespace: namespace.unwrap_or_default(),
-        uid: uid.unwrap_or_default(),
-        resource_version: resource_version.unwrap_or_default(),
-        creation_timestamp: created.unwrap_or_default(),
-        deletion_timestamp: deleted.unwrap_or_default(),
-        generation,
-        labels: labels.unwrap_or_default(),
-        owner_references: owners,
-        managed_fields,
-    })
+    Ok(metadata)
 }
 
 fn owners<'a>(scanner: &mut Scanner<'a>, text: &'a str) -> Result<Vec<OwnerText<'a>>, Unusual> {
@@ -82,23 +75,17 @@ fn owners<'a>(scanner: &mut Scanner<'a>, text: &'a str) -> Result<Vec<OwnerText<
 }
 
 fn owner<'a>(scanner: &mut Scanner<'a>, text: &'a str) -> Result<OwnerText<'a>, Unusual> {
-    let (mut api_version, mut kind, mut name, mut uid, mut controller) = (None, None, None, None, None);
+    let mut owner = OwnerText::default();
     scanner.object(|scanner, key| match key.text {
-        "apiVersion" => once(&mut api_version, string(scanner)?),
-        "kind" => once(&mut kind, string(scanner)?),
-        "name" => once(&mut name, string(scanner)?),
-        "uid" => once(&mut uid, string(scanner)?),
-        "controller" => once(&mut controller, raw(scanner, text)?.parse().map_err(|_| Unusual)?),
+        "apiVersion" => once(&mut owner.api_version.0, string(scanner)?),
+        "kind" => once(&mut owner.kind.0, string(scanner)?),
+        "name" => once(&mut owner.name.0, string(scanner)?),
+        "uid" => once(&mut owner.uid.0, string(scanner)?),
+        "controller" => once(&mut owner.controller, raw(scanner, text)?.parse().map_err(|_| Unusual)?),
         _ if key.plain => skip(scanner),
         _ => Err(Unusual),
     })?;
-    Ok(OwnerText {
-        api_version: api_version.unwrap_or_default(),
-        kind: kind.unwrap_or_default(),
-        name: name.unwrap_or_default(),
-        uid: uid.unwrap_or_default(),
-        controller,
-    })
+    Ok(owner)
 }
 
 fn pairs<'a>(scanner: &mut Scanner<'a>) -> Result<Pairs<'a>, Unusual> {
@@ -107,16 +94,16 @@ fn pairs<'a>(scanner: &mut Scanner<'a>) -> Result<Pairs<'a>, Unusual> {
         if !key.plain {
             return Err(Unusual);
         }
-        pairs.push((Text(Cow::Borrowed(key.text)), string(scanner)?));
+        pairs.push((Text(Some(Cow::Borrowed(key.text))), Text(Some(string(scanner)?))));
         Ok(())
     })?;
     Ok(Pairs(pairs))
 }
 
 /// A string without escapes.
-fn string<'a>(scanner: &mut Scanner<'a>) -> Result<Text<'a>, Unusual> {
+fn string<'a>(scanner: &mut Scanner<'a>) -> Result<Cow<'a, str>, Unusual> {
     let string = scanner.string()?;
-    if string.plain { Ok(Text(Cow::Borrowed(string.text))) } else { Err(Unusual) }
+    if string.plain { Ok(Cow::Borrowed(string.text)) } else { Err(Unusual) }
 }
 
 /// The text of any value.

@@ -33,15 +33,15 @@ async fn notifications_that_arrive_during_a_call_merge_and_are_delivered_after_i
 #[tokio::test(start_paused = true)]
 async fn a_pause_lets_the_call_in_flight_finish_and_starts_no_other() {
     let handler = Handler::new(|_| slow(10));
-    let Running { queue, handle, .. } = run(1, &handler);
+    let Running { queue, handle: _handle, .. } = run(1, &handler);
     queue.offer(added("a", "a1", Cause::Live));
     queue.offer(added("b", "a1", Cause::Live));
     sleep(Duration::from_millis(5)).await;
 
-    handle.pause();
+    queue.pause();
     sleep(Duration::from_millis(995)).await;
     assert_eq!(queue.stats().acknowledged, 1);
-    handle.resume();
+    queue.resume();
     until_settled(&queue).await;
 
     assert_eq!(handler.calls(), ["a: +a1 #1 at 0", "b: +a1 #1 at 1000"]);

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-fn names(backlog: &crate::Backlog) -> Vec<String> {
+fn names(backlog: &Backlog) -> Vec<String> {
     let mut names: Vec<String> = backlog.objects.iter().map(|object| object.key.name.to_string()).collect();
     names.sort();
     names
@@ -61,7 +61,7 @@ async fn draining_does_not_wait_for_a_retry_beyond_the_deadline() {
 async fn draining_does_not_wait_for_a_plugin_that_is_paused() {
     let handler = Handler::new(|_| ok());
     let Running { queue, handle, .. } = run(1, &handler);
-    handle.pause();
+    queue.pause();
     queue.offer(added("web", "a1", Cause::Live));
     let start = Instant::now();
 

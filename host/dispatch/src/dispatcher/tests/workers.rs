@@ -50,12 +50,12 @@ async fn as_many_calls_run_at_a_time_as_there_are_workers_live_changeable() {
     until_settled(&queue).await;
     assert_eq!(gauge.most(), 3);
 
-    handle.set_workers(count(8));
+    handle.configure(config(8));
     offer_many(&queue, 80);
     until_settled(&queue).await;
     assert_eq!(gauge.most(), 8);
 
-    handle.set_workers(count(1));
+    handle.configure(config(1));
     offer_many(&queue, 10);
     until_settled(&queue).await;
     assert_eq!(gauge.most(), 1);
@@ -68,7 +68,7 @@ async fn a_worker_that_is_too_many_finishes_its_call() {
     offer_many(&queue, 4);
     sleep(Duration::from_millis(50)).await;
 
-    handle.set_workers(count(1));
+    handle.configure(config(1));
     until_settled(&queue).await;
 
     let stats = queue.stats();

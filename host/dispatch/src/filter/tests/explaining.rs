@@ -6,11 +6,11 @@ use super::*;
 use crate::testing::Steps;
 
 /// What a filter writes of a few notifications of one object.
-fn written(config: FilterConfig, told: impl IntoIterator<Item = (Change, Cause)>) -> Vec<Step> {
+fn written(config: FilterConfig, offered: impl IntoIterator<Item = (Change, Cause)>) -> Vec<Step> {
     let steps = Steps::default();
-    let filter = Filter::traced(config, Told::default(), steps.tracer());
+    let filter = Filter::traced(config, Received::default(), steps.tracer());
     let source = Source::new("v1/pods".parse().unwrap());
-    for (change, cause) in told {
+    for (change, cause) in offered {
         let source = source.clone();
         filter.offer(Notification { source, change, cause, initial: None, observed: Instant::now() });
     }
@@ -110,7 +110,7 @@ fn a_filter_without_conditions_decides_nothing() {
 
 #[test]
 fn whether_an_object_is_selected_now_is_asked_without_counting() {
-    let filter = Filter::new(labels(), Told::default());
+    let filter = Filter::new(labels(), Received::default());
     assert_eq!(filter.excludes(&state("a1", "db", "1")), Some("labels"));
     assert_eq!(filter.excludes(&state("a1", "web", "1")), None);
     assert_eq!(filter.stats(), FilterStats::default());

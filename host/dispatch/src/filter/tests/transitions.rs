@@ -7,15 +7,15 @@ fn story(subscription: &Subscription) {
     let (out, into) = (state("a1", "db", "1"), state("a2", "web", "3"));
     let (still, gone) = (state("a3", "web", "4"), state("a4", "db", "1"));
 
-    assert_eq!(subscription.hears(add(&out), Cause::Initial), NOTHING);
-    assert_eq!(subscription.hears(update(&out, &out), Cause::Resync), NOTHING);
-    assert_eq!(subscription.hears(update(&out, &into), Cause::Live), ["+a2"]);
-    assert_eq!(subscription.hears(update(&into, &into), Cause::Resync), ["a2>a2 resync"]);
-    assert_eq!(subscription.hears(update(&into, &still), Cause::Relist), ["a2>a3 relist"]);
-    assert_eq!(subscription.hears(update(&still, &gone), Cause::Live), ["-a3"]);
-    assert_eq!(subscription.hears(delete(&gone), Cause::Live), NOTHING);
-    assert_eq!(subscription.hears(add(&into), Cause::Live), ["+a2"], "the name was taken again");
-    assert_eq!(subscription.hears(delete(&into), Cause::Live), ["-a2"]);
+    assert_eq!(subscription.receives(add(&out), Cause::Initial), NOTHING);
+    assert_eq!(subscription.receives(update(&out, &out), Cause::Resync), NOTHING);
+    assert_eq!(subscription.receives(update(&out, &into), Cause::Live), ["+a2"]);
+    assert_eq!(subscription.receives(update(&into, &into), Cause::Resync), ["a2>a2 resync"]);
+    assert_eq!(subscription.receives(update(&into, &still), Cause::Relist), ["a2>a3 relist"]);
+    assert_eq!(subscription.receives(update(&still, &gone), Cause::Live), ["-a3"]);
+    assert_eq!(subscription.receives(delete(&gone), Cause::Live), NOTHING);
+    assert_eq!(subscription.receives(add(&into), Cause::Live), ["+a2"], "the name was taken again");
+    assert_eq!(subscription.receives(delete(&into), Cause::Live), ["-a2"]);
     assert!(subscription.filter.state.lock().inside.is_empty());
 }
 
@@ -46,12 +46,12 @@ fn all_conditions_must_hold_and_the_first_that_does_not_is_counted() {
         ..FilterConfig::default()
     });
 
-    assert_eq!(subscription.hears(add(&state("a1", "db", "3")), Cause::Live), NOTHING);
-    assert_eq!(subscription.hears(add(&state("a1", "web", "1")), Cause::Live), NOTHING);
-    assert_eq!(subscription.hears(add(&state("a1", "web", "3")), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.receives(add(&state("a1", "db", "3")), Cause::Live), NOTHING);
+    assert_eq!(subscription.receives(add(&state("a1", "web", "1")), Cause::Live), NOTHING);
+    assert_eq!(subscription.receives(add(&state("a1", "web", "3")), Cause::Live), ["+a1"]);
     let stats = subscription.filter.stats();
     assert_eq!((stats.suppressed.labels, stats.suppressed.when), (1, 1));
-    assert_eq!(stats.when.evaluations, 2, "labels are asked first");
+    assert_eq!(stats.when.evaluations, 2, "labels are checked first");
 }
 
 /// client-go's filter suppresses this deletion: its last state was never seen before and does not match.
@@ -61,9 +61,9 @@ fn a_subscriber_that_saw_an_object_receives_its_deletion() {
         Subscription::new(FilterConfig { labels: "app=web".parse().unwrap(), ..FilterConfig::default() });
     let (into, last) = (state("a1", "web", "1"), state("a2", "db", "1"));
 
-    assert_eq!(subscription.hears(add(&into), Cause::Live), ["+a1"]);
-    assert_eq!(subscription.hears(delete(&last), Cause::Live), ["-a2"]);
-    assert_eq!(subscription.hears(delete(&last), Cause::Live), NOTHING, "told once");
+    assert_eq!(subscription.receives(add(&into), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.receives(delete(&last), Cause::Live), ["-a2"]);
+    assert_eq!(subscription.receives(delete(&last), Cause::Live), NOTHING, "received once");
 }
 
 /// The cache may report a deletion that it found by a list; the handler receives it if the last state matches (D-11).
@@ -71,8 +71,8 @@ fn a_subscriber_that_saw_an_object_receives_its_deletion() {
 fn the_deletion_of_an_object_that_was_never_seen_passes_if_it_matches() {
     let subscription = Subscription::when("object.spec.n > 2");
 
-    assert_eq!(subscription.hears(delete(&state("a1", "web", "3")), Cause::Live), ["-a1"]);
-    assert_eq!(subscription.hears(delete(&state("a1", "web", "1")), Cause::Live), NOTHING);
+    assert_eq!(subscription.receives(delete(&state("a1", "web", "3")), Cause::Live), ["-a1"]);
+    assert_eq!(subscription.receives(delete(&state("a1", "web", "1")), Cause::Live), NOTHING);
 }
 
 /// An addition that the filter made is never part of the initial list (C-11).
@@ -81,8 +81,8 @@ fn an_update_that_lets_an_object_in_is_not_initial() {
     let subscription = Subscription::when("object.spec.n > 2");
     let (out, into) = (state("a1", "web", "1"), state("a2", "web", "3"));
 
-    assert_eq!(subscription.hears(add(&out), Cause::Initial), NOTHING);
-    assert_eq!(subscription.hears(update(&out, &into), Cause::Initial), ["+a2 relist"]);
+    assert_eq!(subscription.receives(add(&out), Cause::Initial), NOTHING);
+    assert_eq!(subscription.receives(update(&out, &into), Cause::Initial), ["+a2 relist"]);
 }
 
 /// An object that replaces another one of its name is a deletion and an addition, and each is filtered alone (D-6).
@@ -93,10 +93,10 @@ fn another_object_of_the_name_is_judged_anew() {
     let unseen =
         |object: &Arc<Object>| Change::Deleted { object: Arc::clone(object), final_state_known: false };
 
-    assert_eq!(subscription.hears(add(&first), Cause::Live), ["+a1"]);
-    assert_eq!(subscription.hears(unseen(&first), Cause::Relist), ["-a1? relist"]);
-    assert_eq!(subscription.hears(add(&second), Cause::Relist), NOTHING);
-    assert_eq!(subscription.hears(delete(&second), Cause::Live), NOTHING);
+    assert_eq!(subscription.receives(add(&first), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.receives(unseen(&first), Cause::Relist), ["-a1? relist"]);
+    assert_eq!(subscription.receives(add(&second), Cause::Relist), NOTHING);
+    assert_eq!(subscription.receives(delete(&second), Cause::Live), NOTHING);
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn a_repeated_addition_is_mapped_by_the_present_state_of_the_object() {
     let subscription = Subscription::when("object.spec.n > 2");
     let (into, out) = (state("a1", "web", "3"), state("a2", "web", "1"));
 
-    assert_eq!(subscription.hears(add(&into), Cause::Live), ["+a1"]);
-    assert_eq!(subscription.hears(add(&into), Cause::Replay), ["+a1 replay"]);
-    assert_eq!(subscription.hears(add(&out), Cause::Replay), ["-a2? replay"]);
-    assert_eq!(subscription.hears(add(&out), Cause::Replay), NOTHING);
+    assert_eq!(subscription.receives(add(&into), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.receives(add(&into), Cause::Replay), ["+a1 replay"]);
+    assert_eq!(subscription.receives(add(&out), Cause::Replay), ["-a2? replay"]);
+    assert_eq!(subscription.receives(add(&out), Cause::Replay), NOTHING);
 }
 
 /// `changed` is about updates: what it suppresses neither lets in nor puts out.
@@ -120,10 +120,10 @@ fn changed_never_hides_that_an_object_came_or_left() {
     });
     let (into, same, gone) = (state("a1", "web", "1"), state("a2", "web", "1"), state("a3", "db", "1"));
 
-    assert_eq!(subscription.hears(add(&into), Cause::Live), ["+a1"]);
-    assert_eq!(subscription.hears(update(&into, &same), Cause::Live), NOTHING);
-    assert_eq!(subscription.hears(update(&same, &gone), Cause::Live), ["-a2"]);
-    assert_eq!(subscription.hears(update(&gone, &same), Cause::Live), ["+a2"]);
+    assert_eq!(subscription.receives(add(&into), Cause::Live), ["+a1"]);
+    assert_eq!(subscription.receives(update(&into, &same), Cause::Live), NOTHING);
+    assert_eq!(subscription.receives(update(&same, &gone), Cause::Live), ["-a2"]);
+    assert_eq!(subscription.receives(update(&gone, &same), Cause::Live), ["+a2"]);
 }
 
 #[test]
@@ -136,13 +136,13 @@ fn events_are_those_that_the_handler_would_hear() {
     });
     let (out, into) = (state("a1", "db", "1"), state("a2", "web", "1"));
 
-    assert_eq!(arrivals.hears(add(&out), Cause::Live), NOTHING);
-    assert_eq!(arrivals.hears(update(&out, &into), Cause::Live), ["+a2"]);
-    assert_eq!(arrivals.hears(update(&into, &out), Cause::Live), NOTHING);
-    assert_eq!(arrivals.hears(update(&out, &into), Cause::Live), ["+a2"]);
+    assert_eq!(arrivals.receives(add(&out), Cause::Live), NOTHING);
+    assert_eq!(arrivals.receives(update(&out, &into), Cause::Live), ["+a2"]);
+    assert_eq!(arrivals.receives(update(&into, &out), Cause::Live), NOTHING);
+    assert_eq!(arrivals.receives(update(&out, &into), Cause::Live), ["+a2"]);
 }
 
-/// What is left of the object has neither the fields nor what the expression asks for.
+/// What is left of the object has neither the fields nor what the expression reads.
 #[test]
 fn only_events_applies_to_a_replayed_deletion_of_a_dead_letter() {
     let full = state("a2", "web", "3");
@@ -167,25 +167,25 @@ fn only_events_applies_to_a_replayed_deletion_of_a_dead_letter() {
         },
     ] {
         let subscription = Subscription::new(config.clone());
-        subscription.hears(add(&full), Cause::Live);
-        assert_eq!(subscription.hears(delete(&full), Cause::Live), ["-a2"], "{config:?}");
-        assert_eq!(subscription.hears(delete(&left), Cause::Live), NOTHING, "{config:?}");
+        subscription.receives(add(&full), Cause::Live);
+        assert_eq!(subscription.receives(delete(&full), Cause::Live), ["-a2"], "{config:?}");
+        assert_eq!(subscription.receives(delete(&left), Cause::Live), NOTHING, "{config:?}");
 
-        assert_eq!(subscription.hears(delete(&left), Cause::Replay), ["-a2 replay"], "{config:?}");
+        assert_eq!(subscription.receives(delete(&left), Cause::Replay), ["-a2 replay"], "{config:?}");
     }
     let events = Events { delete: false, ..Events::ALL };
     let subscription = Subscription::new(FilterConfig { events, ..FilterConfig::default() });
-    assert_eq!(subscription.hears(delete(&left), Cause::Replay), NOTHING);
+    assert_eq!(subscription.receives(delete(&left), Cause::Replay), NOTHING);
 }
 
-/// There is one state of it now, and what the expression asks about the change has no answer any more.
+/// There is one state of it now, and what the expression reads of the change is gone, so it has no answer any more.
 #[test]
 fn conditions_on_changes_do_not_apply_to_a_replayed_update_of_a_dead_letter() {
     let (one, two) = (state("a1", "web", "1"), state("a2", "web", "2"));
     let subscription = Subscription::when("event != 'update' || object.spec.n != old.spec.n");
-    subscription.hears(add(&one), Cause::Live);
-    assert_eq!(subscription.hears(update(&one, &two), Cause::Live), ["a1>a2"]);
-    assert_eq!(subscription.hears(update(&two, &two), Cause::Resync), NOTHING);
+    subscription.receives(add(&one), Cause::Live);
+    assert_eq!(subscription.receives(update(&one, &two), Cause::Live), ["a1>a2"]);
+    assert_eq!(subscription.receives(update(&two, &two), Cause::Resync), NOTHING);
 
-    assert_eq!(subscription.hears(update(&two, &two), Cause::Replay), ["a2>a2 replay"]);
+    assert_eq!(subscription.receives(update(&two, &two), Cause::Replay), ["a2>a2 replay"]);
 }

@@ -6,11 +6,7 @@ use cel::{
 };
 use regex::RegexBuilder;
 
-use super::{
-    cost::repeats,
-    error::InvalidWhen,
-    vocabulary::{FUNCTIONS, TYPES},
-};
+use super::error::{FUNCTIONS, InvalidWhen, TOO_DEEP, TYPES, functions};
 
 /// Nested operations. Each takes up to 60 KiB of stack in a build without optimisation, and a thread of the informers has 2 MiB.
 /// The parser balances chains of `&&` and `||`.
@@ -21,6 +17,22 @@ const MAX_LOOPS: usize = 2;
 
 /// The largest compiled pattern in bytes. Patterns are compiled at each evaluation.
 const MAX_PATTERN_BYTES: usize = 256 << 10;
+
+/// Operations whose cost is the length of their shorter operand.
+const SHORTER: [&str; 8] = [
+    operators::EQUALS,
+    operators::NOT_EQUALS,
+    operators::GREATER,
+    operators::GREATER_EQUALS,
+    operators::LESS,
+    operators::LESS_EQUALS,
+    "startsWith",
+    "endsWith",
+];
+
+/// Operations whose cost is the length of all their operands.
+const WHOLE: [&str; 9] =
+    [operators::ADD, "contains", "size", "string", "bytes", "int", "uint", "double", "bool"];
 
 /// The variables that an expression names, and whether it has nested loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +62,9 @@ pub(super) fn check(program: &Program) -> Result<Names, InvalidWhen> {
     let mut walk = Walk { program, names: Names::default(), bound: Vec::new(), outer: 0, loops: 0, depth: 0 };
     walk.expression(program.expression())?;
     match not_bool(&program.expression().expr) {
-        Some(found) => Err(InvalidWhen::NotBool(found)),
+        Some(found) => Err(InvalidWhen(format!(
+            "the expression gives {found}, not true or false; compare it, as in `object.spec.replicas > 2`"
+        ))),
         None => Ok(walk.names),
     }
 }
@@ -61,20 +75,18 @@ impl<'p> Walk<'p> {
     fn expression(&mut self, expression: &'p IdedExpr) -> Result<(), InvalidWhen> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(InvalidWhen::TooDeep);
+            return Err(InvalidWhen(TOO_DEEP.to_owned()));
         }
         match &expression.expr {
-            Expr::Unspecified | Expr::Literal(_) => {}
             Expr::Ident(name) => self.variable(name, expression.id)?,
-            Expr::Select(select) => self.expression(&select.operand)?,
-            Expr::List(list) => self.all(&list.elements)?,
-            Expr::Call(call) => self.call(call, expression.id)?,
             Expr::Comprehension(comprehension) => self.comprehension(comprehension, expression.id)?,
-            Expr::Map(map) => self.entries(map.entries.iter().map(|entry| &entry.expr))?,
             // A message literal. No message types exist here.
-            Expr::Struct(message) => {
-                let position = self.position(expression.id);
-                return Err(InvalidWhen::UnknownVariable { name: message.type_name.clone(), position });
+            Expr::Struct(message) => return Err(self.unknown(&message.type_name, expression.id)),
+            other => {
+                if let Expr::Call(call) = other {
+                    self.call(call, expression.id)?;
+                }
+                self.all(operands(expression))?;
             }
         }
         self.depth -= 1;
@@ -83,16 +95,6 @@ impl<'p> Walk<'p> {
 
     fn all(&mut self, expressions: impl IntoIterator<Item = &'p IdedExpr>) -> Result<(), InvalidWhen> {
         expressions.into_iter().try_for_each(|expression| self.expression(expression))
-    }
-
-    fn entries(&mut self, entries: impl Iterator<Item = &'p EntryExpr>) -> Result<(), InvalidWhen> {
-        for entry in entries {
-            match entry {
-                EntryExpr::StructField(field) => self.expression(&field.value)?,
-                EntryExpr::MapEntry(entry) => self.all([&entry.key, &entry.value])?,
-            }
-        }
-        Ok(())
     }
 
     fn variable(&mut self, name: &'p str, id: u64) -> Result<(), InvalidWhen> {
@@ -105,20 +107,26 @@ impl<'p> Walk<'p> {
             "old" => self.names.old = true,
             "event" => self.names.event = true,
             "cause" => self.names.cause = true,
-            name => {
-                let (name, position) = (name.to_owned(), self.position(id));
-                return Err(InvalidWhen::UnknownVariable { name, position });
-            }
+            name => return Err(self.unknown(name, id)),
         }
         Ok(())
+    }
+
+    fn unknown(&self, variable: &str, id: u64) -> InvalidWhen {
+        InvalidWhen(format!(
+            "unknown variable `{variable}`, at {} of the expression; known are `object`, `old`, `event` and `cause`",
+            self.position(id)
+        ))
     }
 
     fn call(&mut self, call: &'p CallExpr, id: u64) -> Result<(), InvalidWhen> {
         let name = call.func_name.as_str();
         let written = name.starts_with(|first: char| first.is_ascii_alphabetic());
         if written && !FUNCTIONS.contains(&name) {
-            let (name, position) = (name.to_owned(), self.position(id));
-            return Err(InvalidWhen::UnknownFunction { name, position });
+            let (position, known) = (self.position(id), functions());
+            return Err(InvalidWhen(format!(
+                "unknown function `{name}`, at {position} of the expression; known are {known}"
+            )));
         }
         if name == "matches" {
             self.pattern(call, id)?;
@@ -127,14 +135,16 @@ impl<'p> Walk<'p> {
             self.enter_loop(id)?;
             self.loops -= 1;
         }
-        self.all(call.target.as_deref())?;
-        self.all(&call.args)
+        Ok(())
     }
 
     fn enter_loop(&mut self, id: u64) -> Result<(), InvalidWhen> {
         self.loops += 1;
         if self.loops > MAX_LOOPS {
-            return Err(InvalidWhen::TooManyLoops { position: self.position(id) });
+            return Err(InvalidWhen(format!(
+                "there are more than two loops within one another, or calls that cost as much, at {} of the expression; decide it in the plugin",
+                self.position(id)
+            )));
         }
         self.names.nested_loops |= self.loops > 1;
         Ok(())
@@ -142,26 +152,29 @@ impl<'p> Walk<'p> {
 
     /// A pattern is compiled at each evaluation. A pattern from the object would let its author decide the cost.
     fn pattern(&self, call: &CallExpr, id: u64) -> Result<(), InvalidWhen> {
-        let refused = |problem: String, remedy| {
-            Err(InvalidWhen::Pattern { position: self.position(id), problem, remedy })
+        let refused = |problem: &str, remedy| {
+            let position = self.position(id);
+            let text =
+                format!("the pattern of `matches`, at {position} of the expression, {problem}; {remedy}");
+            Err(InvalidWhen(text))
         };
         let example = "write for example `matches(\"^web-\")`";
-        let Some(pattern) = call.args.last() else { return refused("is missing".to_owned(), example) };
+        let Some(pattern) = call.args.last() else { return refused("is missing", example) };
         let Expr::Literal(LiteralValue::String(pattern)) = &pattern.expr else {
             let remedy = "write it as a text, like `matches(\"^web-\")`";
-            return refused("is not written there".to_owned(), remedy);
+            return refused("is not written there", remedy);
         };
         match RegexBuilder::new(pattern.inner()).size_limit(MAX_PATTERN_BYTES).build() {
             Ok(_) => Ok(()),
             Err(regex::Error::CompiledTooBig(_)) => {
                 let remedy = "repeat less in it, or decide it in the plugin";
-                refused("is too large once it is compiled".to_owned(), remedy)
+                refused("is too large once it is compiled", remedy)
             }
             // The last line of the error of the regular expression contains the reason.
             Err(error) => {
                 let error = error.to_string();
                 let found = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                refused(format!("is no regular expression: {found}"), example)
+                refused(&format!("is no regular expression: {found}"), example)
             }
         }
     }
@@ -212,5 +225,53 @@ fn not_bool(expression: &Expr) -> Option<&'static str> {
         Expr::Call(call) if ARITHMETIC.contains(&call.func_name.as_str()) => Some("a number or a text"),
         Expr::Call(call) if call.func_name == "size" => Some("a number"),
         _ => None,
+    }
+}
+
+/// Returns true if a call costs as much as one more loop, because it reads all of a value that does not depend on the loop
+/// variables `of_the_loop`. A value that is another part of the object in each round costs at most the object in total.
+fn repeats(call: &CallExpr, of_the_loop: &[&str]) -> bool {
+    let fixed = |operand: &IdedExpr| {
+        let mut names = Vec::new();
+        variables(operand, &mut names);
+        let varies = names.iter().any(|name| of_the_loop.contains(name));
+        // These are always short.
+        names.retain(|name| !["event", "cause"].contains(name));
+        !names.is_empty() && !varies
+    };
+    let mut operands = call.target.as_deref().into_iter().chain(&call.args);
+    match call.func_name.as_str() {
+        // The cost for each character depends on the pattern.
+        "matches" => true,
+        operators::IN => operands.nth(1).is_some_and(fixed),
+        name if SHORTER.contains(&name) => operands.all(fixed),
+        name if WHOLE.contains(&name) => operands.any(fixed),
+        _ => false,
+    }
+}
+
+fn variables<'e>(expression: &'e IdedExpr, into: &mut Vec<&'e str>) {
+    if let Expr::Ident(name) = &expression.expr {
+        into.push(name);
+    }
+    operands(expression).into_iter().for_each(|operand| variables(operand, into));
+}
+
+/// The parts of an expression, in their order.
+fn operands<'e>(expression: &'e IdedExpr) -> Vec<&'e IdedExpr> {
+    let entry = |entry: &'e EntryExpr| match entry {
+        EntryExpr::StructField(field) => vec![&field.value],
+        EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
+    };
+    match &expression.expr {
+        Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_) => Vec::new(),
+        Expr::Select(select) => vec![&*select.operand],
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
+        Expr::Comprehension(of) => {
+            vec![&of.iter_range, &of.accu_init, &of.loop_cond, &of.loop_step, &of.result]
+        }
+        Expr::Map(map) => map.entries.iter().flat_map(|of| entry(&of.expr)).collect(),
+        Expr::Struct(message) => message.entries.iter().flat_map(|of| entry(&of.expr)).collect(),
     }
 }

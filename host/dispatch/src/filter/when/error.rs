@@ -1,79 +1,53 @@
-//! Errors of an expression: in its text, and at an evaluation.
+//! The names and bounds of an expression, and its errors: in its text, and at an evaluation.
 
 use cel::{ExecutionError, parser::ParseErrors};
 
-use super::vocabulary::{MAX_ENTRIES, MAX_WHEN_BYTES};
+/// The longest expression, in bytes.
+pub const MAX_WHEN_BYTES: usize = 2048;
 
-/// A text that is not a valid condition. Positions are line and column within the expression, from 1.
+/// The longest list or map of an object that an expression with a nested loop may evaluate: its loops then run at most a
+/// million times.
+pub const MAX_ENTRIES: usize = 1000;
+
+/// The functions of CEL, without operators, which have no name.
+pub(super) const FUNCTIONS: [&str; 17] = [
+    "bool",
+    "bytes",
+    "contains",
+    "double",
+    "dyn",
+    "endsWith",
+    "hasValue",
+    "int",
+    "matches",
+    "or",
+    "orValue",
+    "size",
+    "startsWith",
+    "string",
+    "type",
+    "uint",
+    "value",
+];
+
+/// The macros of CEL.
+const MACROS: [&str; 6] = ["all", "exists", "exists_one", "filter", "has", "map"];
+
+/// The names of types, which are values in CEL.
+pub(super) const TYPES: [&str; 10] =
+    ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
+
+/// The parser failed.
+pub(super) const UNPARSABLE: &str = "the CEL parser fails on this expression; write it in another way";
+
+pub(super) const TOO_DEEP: &str =
+    "the operations of the expression are nested too deep; shorten it, or decide in the plugin";
+
+/// A text that is not a valid condition: what is wrong, where, and what would be right. Positions are line and column within the
+/// expression, from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidWhen {
-    /// The text is empty or white space.
-    #[error("the expression is empty; write for example `object.spec.replicas > 2`, or leave the key out")]
-    Empty,
-    /// The text is longer than [`MAX_WHEN_BYTES`]. Contains its length in bytes.
-    #[error(
-        "the expression has {0} bytes; write at most {MAX_WHEN_BYTES}, and decide the rest in the plugin"
-    )]
-    TooLong(usize),
-    /// The parser reports a syntax error.
-    #[error(
-        "not CEL, at {position} of the expression: {problem}; write for example `object.spec.replicas > 2`"
-    )]
-    Syntax {
-        /// `line:column`
-        position: String,
-        /// The message of the parser.
-        problem: String,
-    },
-    /// The parser failed.
-    #[error("the CEL parser fails on this expression; write it in another way")]
-    Unparsable,
-    /// A variable does not exist.
-    #[error(
-        "unknown variable `{name}`, at {position} of the expression; known are `object`, `old`, `event` and `cause`"
-    )]
-    UnknownVariable {
-        /// The name, as written.
-        name: String,
-        /// `line:column`
-        position: String,
-    },
-    /// A function does not exist in CEL.
-    #[error(
-        "unknown function `{name}`, at {position} of the expression; known are {}",
-        super::vocabulary::functions()
-    )]
-    UnknownFunction {
-        /// The name, as written.
-        name: String,
-        /// `line:column`
-        position: String,
-    },
-    /// A pattern is not part of the expression, is invalid, or is too expensive.
-    #[error("the pattern of `matches`, at {position} of the expression, {problem}; {remedy}")]
-    Pattern {
-        /// `line:column`
-        position: String,
-        /// What is wrong with the pattern.
-        problem: String,
-        /// What would be right.
-        remedy: &'static str,
-    },
-    /// The operations are nested too deep.
-    #[error("the operations of the expression are nested too deep; shorten it, or decide in the plugin")]
-    TooDeep,
-    /// There are too many nested loops.
-    #[error(
-        "there are more than two loops within one another, or calls that cost as much, at {position} of the expression; decide it in the plugin"
-    )]
-    TooManyLoops {
-        /// `line:column`
-        position: String,
-    },
-    /// The result is not true or false. Contains the type of the result.
-    #[error("the expression gives {0}, not true or false; compare it, as in `object.spec.replicas > 2`")]
-    NotBool(&'static str),
-}
+#[error("{0}")]
+pub struct InvalidWhen(pub(super) String);
 
 /// Why an expression has no answer. No value of an object is in it: the object may be a Secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -105,12 +79,14 @@ pub enum WhenError {
 impl InvalidWhen {
     /// The first error. The errors after it often follow from it.
     pub(super) fn syntax(errors: &ParseErrors) -> Self {
-        let Some(first) = errors.errors.first() else { return Self::Unparsable };
+        let Some(first) = errors.errors.first() else { return Self(UNPARSABLE.to_owned()) };
         if first.msg.contains("Recursion limit") {
-            return Self::TooDeep;
+            return Self(TOO_DEEP.to_owned());
         }
-        let (line, column) = first.pos;
-        Self::Syntax { position: format!("{line}:{column}"), problem: first.msg.clone() }
+        let ((line, column), problem) = (first.pos, &first.msg);
+        Self(format!(
+            "not CEL, at {line}:{column} of the expression: {problem}; write for example `object.spec.replicas > 2`"
+        ))
     }
 }
 
@@ -139,4 +115,11 @@ impl WhenError {
             _ => Self::Failed("an operation on values that it is not made for".to_owned()),
         }
     }
+}
+
+/// All functions and macros, for an error message.
+pub(super) fn functions() -> String {
+    let mut names: Vec<&str> = FUNCTIONS.into_iter().chain(MACROS).collect();
+    names.sort_unstable();
+    format!("`{}`", names.join("`, `"))
 }

@@ -6,9 +6,12 @@ use cel::common::{
     types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt},
     value::Val,
 };
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{
+    Deserialize,
+    de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
+};
 
-use super::{error::WhenError, vocabulary::MAX_ENTRIES};
+use super::error::{MAX_ENTRIES, WhenError};
 
 /// Any value.
 type Tree<'t> = Box<dyn Val + 't>;
@@ -20,7 +23,8 @@ struct Growing<'c> {
 }
 
 /// A string, borrowed if it has no escapes.
-struct Text;
+#[derive(Deserialize)]
+struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// Parses a JSON text. If `bounded`, a list or map of more than [`MAX_ENTRIES`] is an error. Integers are `int`, as in Kubernetes'
 /// own expressions; only larger ones are `uint`.
@@ -100,7 +104,7 @@ impl<'de> Visitor<'de> for Growing<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Tree<'de>, A::Error> {
         let mut map = HashMap::new();
-        while let Some(key) = entries.next_key_seed(Text)? {
+        while let Some(Text(key)) = entries.next_key()? {
             let key = match key {
                 Cow::Borrowed(key) => CelMapKey::from(key),
                 Cow::Owned(key) => CelMapKey::from(key),
@@ -109,31 +113,5 @@ impl<'de> Visitor<'de> for Growing<'_> {
         }
         self.note(map.len());
         Ok(Box::new(CelMap::from(map)))
-    }
-}
-
-// === impl Text ===
-
-impl<'de> DeserializeSeed<'de> for Text {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Text {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text")
-    }
-
-    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(value.to_owned()))
     }
 }

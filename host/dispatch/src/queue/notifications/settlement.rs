@@ -2,135 +2,92 @@
 
 use std::time::{Duration, Instant};
 
-use informer_types::{AddError, Failure, FailureKind, Step, Then};
+use informer_types::{Failure, Step, Then};
 
-use super::{Arrived, Notifications, Taken};
+use super::{Notifications, Taken};
 use crate::{
-    ObjectRef,
     dead_letter::DeadLetter,
-    entry::{Entry, Tokens},
-    keyed::{Spared, Verdict, Wake},
-    pending::Effect,
+    entry::ObjectRef,
+    keyed::{ALL_WORKERS, SlotId, Spared},
     queue::keying::{Keying, Mode},
     retry::{Fate, MAX_RETRY_DELAY, Settled, Settlement},
 };
-
-/// The end of an attempt.
-#[derive(Debug)]
-pub(in crate::queue) struct Outcome {
-    pub(in crate::queue) settled: Settled,
-    /// Sync tokens to be dropped outside the lock.
-    pub(in crate::queue) released: Tokens,
-}
-
-/// How long a retry waits.
-#[derive(Clone, Copy, Debug)]
-struct Wait {
-    delay: Duration,
-    /// Newer state waits no longer than this.
-    floor: Duration,
-}
-
-/// A call that ended, for its step. `None` if no steps are written.
-struct Ended(Option<Box<Call>>);
-
-struct Call {
-    object: ObjectRef,
-    arrived: Arrived,
-    attempt: u32,
-    queued: Duration,
-    took: Duration,
-    failure: Option<Box<Failure>>,
-}
 
 // === impl Notifications ===
 
 impl Notifications {
     /// Settles a notification in flight.
-    pub(in crate::queue) fn settle(
-        &mut self,
-        taken: Taken,
-        settlement: Settlement,
-        now: Instant,
-    ) -> (Outcome, Wake) {
-        let ended = self.ended(&taken, settlement.failure(), now);
+    pub(in crate::queue) fn settle(&mut self, taken: Taken, settlement: Settlement, now: Instant) -> Settled {
+        let called = self.called(&taken, settlement.failure(), now);
         if settlement.is_retry() && self.takes_keys() {
             // The version in service has no handler, so there is nothing to retry.
-            self.note_ended(ended, Then::GivenBack);
+            self.note_called(called, Then::GivenBack);
             return self.turn_into_keys(taken);
         }
-        let (outcome, wake) = match settlement {
+        let settled = match settlement {
             Settlement::Acknowledged => self.acknowledge(taken),
-            Settlement::Permanent { failure } => self.refuse(taken, failure),
+            Settlement::Permanent { failure } => {
+                self.keyed.circuit.undecided(taken.id, true);
+                let settled = self.give_up(taken, Fate::DeadLetter, failure);
+                self.wake_for_probe();
+                settled
+            }
             Settlement::Retry { delay, floor, failure } => match self.keyed.failed(taken.id, &failure, now) {
                 Some(spared) => self.spare(taken, spared, floor, failure, now),
-                None => self.retry(taken, Wait { delay, floor }, now),
+                None => self.retry(taken, delay, floor, now),
             },
             Settlement::Spent { floor, fate, failure } => match self.keyed.failed(taken.id, &failure, now) {
                 Some(spared) => self.spare(taken, spared, floor, failure, now),
                 None => self.spend(taken, floor, fate, failure, now),
             },
         };
-        self.note_ended(ended, then(&outcome.settled));
-        (outcome, wake)
+        self.note_called(called, then(&settled));
+        settled
     }
 
-    /// Takes back a notification that was neither delivered nor refused, because the host cut the attempt short.
-    pub(super) fn put_back(&mut self, taken: Taken, now: Instant) -> (Outcome, Wake) {
+    /// Takes back a notification that was neither delivered nor refused, because the host cut the attempt short. If no call was
+    /// made at all, the attempt does not count.
+    pub(in crate::queue) fn put_back(&mut self, mut taken: Taken, was_called: bool, now: Instant) {
+        taken.entry.attempts = taken.entry.attempts.saturating_sub(u32::from(!was_called));
         self.keyed.circuit.undecided(taken.id, false);
-        let ended = self.ended(&taken, None, now);
-        self.note_ended(ended, if self.closed { Then::Discarded } else { Then::GivenBack });
-        if !self.closed {
-            self.counts.given_back += 1;
-        }
+        let called = self.called(&taken, None, now);
+        self.note_called(called, if self.closed { Then::Discarded } else { Then::GivenBack });
+        self.counts.given_back += u64::from(!self.closed);
         if self.takes_keys() {
-            return self.turn_into_keys(taken);
+            self.turn_into_keys(taken);
+        } else {
+            self.wait(taken, Duration::ZERO, Duration::ZERO, now);
+            self.wake_for_probe();
         }
-        let (outcome, wake) = self.wait(taken, Wait { delay: Duration::ZERO, floor: Duration::ZERO }, now);
-        (outcome, self.wake_for_probe(wake))
-    }
-
-    /// Takes back a notification for which no call was made, so the attempt does not count.
-    pub(in crate::queue) fn put_back_uncalled(&mut self, mut taken: Taken, now: Instant) -> (Outcome, Wake) {
-        taken.entry.attempts = taken.entry.attempts.saturating_sub(1);
-        self.put_back(taken, now)
-    }
-
-    /// Keeps a dead letter for a notification whose key is too long.
-    pub(super) fn refuse_key(&mut self, object: &ObjectRef, entry: &Entry, error: &AddError) {
-        self.counts.dead += 1;
-        let failure = Failure::new(FailureKind::Host, error.to_string());
-        self.letters.keep(DeadLetter::new(object.clone(), entry, failure));
     }
 
     fn takes_keys(&self) -> bool {
         !self.closed && self.keying.as_ref().map(Keying::mode) == Some(Mode::Keys)
     }
 
-    fn turn_into_keys(&mut self, taken: Taken) -> (Outcome, Wake) {
+    fn turn_into_keys(&mut self, taken: Taken) -> Settled {
         self.keyed.circuit.undecided(taken.id, false);
-        let Taken { id, object, entry, .. } = taken;
-        let released = self.enqueue(&object, entry, false);
-        let wake = self.end(id);
-        (Outcome { settled: Settled::Enqueued, released }, wake)
+        self.enqueue(&taken.object, taken.entry, false);
+        self.end(taken.id);
+        Settled::Enqueued
     }
 
     /// Puts a notification back as if its call had not been made.
     fn spare(
         &mut self,
         mut taken: Taken,
-        spared: Spared,
+        Spared { begins, probe_in }: Spared,
         floor: Duration,
         failure: Failure,
         now: Instant,
-    ) -> (Outcome, Wake) {
+    ) -> Settled {
         taken.entry.attempts -= 1;
-        let (outcome, wake) = self.retry(taken, Wait { delay: floor, floor }, now);
-        if outcome.settled == Settled::Discarded {
-            return (outcome, wake);
+        let settled = self.retry(taken, floor, floor, now);
+        if settled == Settled::Discarded {
+            return settled;
         }
-        let Spared { begins, probe_in } = spared;
-        (Outcome { settled: Settled::Quarantined { begins, failure, probe_in }, ..outcome }, Wake::All)
+        self.wake(ALL_WORKERS);
+        Settled::Quarantined { begins, failure, probe_in }
     }
 
     /// The attempts of a notification are spent.
@@ -141,11 +98,11 @@ impl Notifications {
         fate: Fate,
         failure: Failure,
         now: Instant,
-    ) -> (Outcome, Wake) {
+    ) -> Settled {
         let rule = self.delivery.rule();
         let slot = self.keyed.get(taken.id);
         if slot.is_some_and(|slot| slot.payload.pending.supersedes(rule, &taken.entry)) {
-            return self.retry(taken, Wait { delay: floor, floor }, now);
+            return self.retry(taken, floor, floor, now);
         }
         if fate != Fate::Quarantine {
             return self.give_up(taken, fate, failure);
@@ -153,7 +110,7 @@ impl Notifications {
         if self.keyed.circuit.is_outdated(taken.since) {
             // The version that failed is gone. The attempts start over with the present one.
             taken.entry.attempts = 0;
-            return self.retry(taken, Wait { delay: floor, floor }, now);
+            return self.retry(taken, floor, floor, now);
         }
         self.keyed.circuit.open(&failure, now);
         taken.entry.attempts = 1;
@@ -161,29 +118,22 @@ impl Notifications {
         self.spare(taken, spared, floor, failure, now)
     }
 
-    /// The handler refused a notification for good.
-    fn refuse(&mut self, taken: Taken, failure: Failure) -> (Outcome, Wake) {
-        self.keyed.circuit.undecided(taken.id, true);
-        let (outcome, wake) = self.give_up(taken, Fate::DeadLetter, failure);
-        (outcome, self.wake_for_probe(wake))
-    }
-
-    fn acknowledge(&mut self, taken: Taken) -> (Outcome, Wake) {
+    fn acknowledge(&mut self, taken: Taken) -> Settled {
         self.counts.acknowledged += 1;
         self.letters.withdraw(&taken.object);
         if taken.entry.attempts > 1 {
             self.budget.retry_succeeded();
         }
-        let (settled, recovered) = match self.keyed.circuit.succeeded() {
-            Verdict::Closed => (Settled::Recovered, true),
-            Verdict::Counts | Verdict::Spared => (Settled::Acknowledged, false),
-        };
-        let wake = self.end(taken.id);
-        let outcome = Outcome { settled, released: taken.entry.tokens };
-        (outcome, if recovered { Wake::All } else { wake })
+        self.released.add(taken.entry.tokens);
+        self.end(taken.id);
+        if !self.keyed.circuit.succeeded() {
+            return Settled::Acknowledged;
+        }
+        self.wake(ALL_WORKERS);
+        Settled::Recovered
     }
 
-    fn give_up(&mut self, taken: Taken, fate: Fate, failure: Failure) -> (Outcome, Wake) {
+    fn give_up(&mut self, taken: Taken, fate: Fate, failure: Failure) -> Settled {
         let letter = DeadLetter::new(taken.object, &taken.entry, failure);
         match fate {
             // A quarantine never gives a notification up.
@@ -193,83 +143,90 @@ impl Notifications {
             }
             Fate::Drop => self.counts.dropped += 1,
         }
-        let wake = self.end(taken.id);
-        (Outcome { settled: Settled::GaveUp { fate, letter }, released: taken.entry.tokens }, wake)
+        self.released.add(taken.entry.tokens);
+        self.end(taken.id);
+        Settled::GaveUp { fate, letter }
     }
 
-    fn retry(&mut self, taken: Taken, wait: Wait, now: Instant) -> (Outcome, Wake) {
-        if !self.closed {
-            self.counts.retried += 1;
-        }
-        self.wait(taken, wait, now)
+    /// Repeats a call after `delay`, or after `floor` if newer state replaces the notification.
+    fn retry(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Settled {
+        self.counts.retried += u64::from(!self.closed);
+        self.wait(taken, delay, floor, now)
     }
 
     /// Makes a notification pending again, and its object wait.
-    fn wait(&mut self, taken: Taken, wait: Wait, now: Instant) -> (Outcome, Wake) {
+    fn wait(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Settled {
         let Taken { id, entry, .. } = taken;
         if self.closed {
             self.counts.discarded += 1;
-            let wake = self.end(id);
-            return (Outcome { settled: Settled::Discarded, released: entry.tokens }, wake);
+            self.released.add(entry.tokens);
+            self.end(id);
+            return Settled::Discarded;
         }
         let rule = self.delivery.rule();
         self.keyed.end(id);
         let Some(slot) = self.keyed.get_mut(id) else {
             // Not reached: a slot stays while its object is in flight.
-            return (Outcome { settled: Settled::Discarded, released: entry.tokens }, Wake::None);
+            self.released.add(entry.tokens);
+            return Settled::Discarded;
         };
         let effect = slot.payload.pending.put_back(rule, entry);
-        let floor = now + wait.floor.min(MAX_RETRY_DELAY);
-        (slot.payload.in_flight, slot.payload.floor) = (None, floor);
-        self.count(&effect);
-        let superseded = matches!(effect, Effect::Merged { newer: true, .. });
-        let delay = if superseded { wait.floor } else { wait.delay };
+        (slot.payload.in_flight, slot.payload.floor) = (None, now + floor.min(MAX_RETRY_DELAY));
+        let superseded = self.count(effect);
+        let delay = if superseded { floor } else { delay };
         let due = now + delay.min(MAX_RETRY_DELAY);
         if due <= now {
             self.make_ready(id);
         } else {
             self.keyed.wait_until(id, due);
         }
-        let released = if let Effect::Cancelled(released) = effect { released } else { Tokens::default() };
-        (Outcome { settled: Settled::Retrying { delay, superseded }, released }, Wake::One)
+        self.wake(1);
+        Settled::Retrying { delay, superseded }
     }
 
     /// The object is no longer in flight. It becomes ready if something is pending, and is forgotten if not.
-    fn end(&mut self, id: crate::keyed::SlotId) -> Wake {
+    fn end(&mut self, id: SlotId) {
         self.keyed.end(id);
-        let Some(slot) = self.keyed.get_mut(id) else { return Wake::None };
+        let Some(slot) = self.keyed.get_mut(id) else { return };
         slot.payload.in_flight = None;
         if slot.payload.pending.is_empty() {
             self.keyed.forget(id);
-            return Wake::None;
+        } else {
+            self.make_ready(id);
+            self.wake(1);
         }
-        self.make_ready(id);
-        Wake::One
     }
 
     /// In a quarantine the next probe may be due at once, for any worker.
-    fn wake_for_probe(&self, wake: Wake) -> Wake {
-        if self.keyed.circuit.is_open() { Wake::All } else { wake }
+    fn wake_for_probe(&mut self) {
+        if self.keyed.circuit.is_open() {
+            self.wake(ALL_WORKERS);
+        }
     }
 
-    fn ended(&self, taken: &Taken, failure: Option<&Failure>, now: Instant) -> Ended {
-        Ended(self.tracer.is_on().then(|| {
+    /// The step of a call that ended, without what follows. Returns `None` if no steps are written.
+    fn called(&self, taken: &Taken, failure: Option<&Failure>, now: Instant) -> Option<(ObjectRef, Step)> {
+        self.tracer.is_on().then(|| {
             let Taken { object, entry, since, .. } = taken;
-            Box::new(Call {
-                object: object.clone(),
-                arrived: Arrived::new(entry),
+            let step = Step::Called {
+                verb: entry.change.verb(),
+                cause: entry.cause,
                 attempt: entry.attempts,
                 queued: since.saturating_duration_since(entry.queued),
                 took: now.saturating_duration_since(*since),
                 failure: failure.map(|failure| Box::new(failure.brief())),
-            })
-        }))
+                then: Then::GivenBack,
+            };
+            (object.clone(), step)
+        })
     }
 
-    fn note_ended(&self, ended: Ended, then: Then) {
-        let Some(call) = ended.0 else { return };
-        let Call { object, arrived: Arrived { verb, cause }, attempt, queued, took, failure } = *call;
-        let step = Step::Called { verb, cause, attempt, queued, took, failure, then };
+    /// Writes the step of a call that ended, with what follows.
+    fn note_called(&self, called: Option<(ObjectRef, Step)>, follows: Then) {
+        let Some((object, mut step)) = called else { return };
+        if let Step::Called { then, .. } = &mut step {
+            *then = follows;
+        }
         self.tracer.note(&object.source, || (object.key, step));
     }
 }

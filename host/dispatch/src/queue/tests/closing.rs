@@ -97,5 +97,5 @@ fn the_memory_of_many_objects_is_released_when_they_are_done() {
     }
     assert_eq!(deliver_all(&queue).len(), 5000);
 
-    assert!(queue.0.with(|queue, _| queue.slot_capacity()) <= 1024);
+    assert!(queue.0.with(|queue, _| queue.keyed.slot_capacity()) <= 1024);
 }

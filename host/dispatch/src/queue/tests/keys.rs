@@ -8,7 +8,10 @@ use std::{
 use informer_types::{Body, Change, Header, Object, Owner, Workqueue};
 
 use super::*;
-use crate::{testing::notification, workqueue::BucketRateLimiter};
+use crate::{
+    testing::{add, delete, notification, update},
+    workqueue::RateLimiter,
+};
 
 /// Version `rv` of `shop/<name>`, with this controller.
 fn owned(name: &str, rv: &str, controller: Option<&str>) -> Arc<Object> {
@@ -25,7 +28,7 @@ fn owned(name: &str, rv: &str, controller: Option<&str>) -> Arc<Object> {
 }
 
 fn workqueue(capacity: usize) -> RateLimitingQueue {
-    let limiter = BucketRateLimiter::new(1.0, NonZeroU32::MIN);
+    let limiter = RateLimiter::bucket(1.0, NonZeroU32::MIN);
     RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)
 }
 
@@ -49,18 +52,6 @@ fn keys(workqueue: &RateLimitingQueue) -> Vec<String> {
         Some(key)
     })
     .collect()
-}
-
-fn add(object: &Arc<Object>) -> Change {
-    Change::Added { object: Arc::clone(object) }
-}
-
-fn update(old: &Arc<Object>, new: &Arc<Object>) -> Change {
-    Change::Updated { old: Arc::clone(old), new: Arc::clone(new) }
-}
-
-fn delete(object: &Arc<Object>) -> Change {
-    Change::Deleted { object: Arc::clone(object), final_state_known: true }
 }
 
 fn offer(queue: &Queue, changes: impl IntoIterator<Item = Change>) {

@@ -272,8 +272,8 @@ async fn closing_wakes_every_waiting_worker() {
     probe.settle(Settlement::Acknowledged);
 
     let wait = Duration::from_secs(1);
-    let _two = time::timeout(wait, two).await.expect("the second hears of it").unwrap();
-    let _three = time::timeout(wait, three).await.expect("the third hears of it").unwrap();
+    let _two = time::timeout(wait, two).await.expect("the second worker wakes up").unwrap();
+    let _three = time::timeout(wait, three).await.expect("the third worker wakes up").unwrap();
 }
 
 #[tokio::test(start_paused = true)]

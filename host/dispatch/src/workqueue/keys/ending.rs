@@ -1,4 +1,4 @@
-//! What becomes of a key after its call.
+//! A key in flight, and what becomes of it after its call.
 
 use std::{
     sync::Arc,
@@ -9,8 +9,8 @@ use informer_types::{Failure, KeyThen, Step};
 
 use super::{Keys, Phase, Taken};
 use crate::{
-    keyed::{Lane, Spared, Verdict},
-    workqueue::dropped::DroppedKey,
+    dead_letter::DroppedKey,
+    keyed::{Held, Lane, Spared},
 };
 
 /// What becomes of a key whose call failed.
@@ -30,63 +30,124 @@ pub enum Failed {
     },
 }
 
+/// A key in flight: no other worker gets it (W-3). Ending the work is client-go's `Done`.
+///
+/// Dropping the work puts the key back, ready at once, because its call did not end.
+#[derive(Debug)]
+pub struct Work {
+    held: Held<Keys>,
+    key: Arc<str>,
+    failed: u32,
+    waited: Duration,
+}
+
+// === impl Work ===
+
+impl Work {
+    pub(in crate::workqueue) fn new(held: Held<Keys>) -> Option<Self> {
+        let Taken { key, failed, waited, .. } = held.get()?;
+        let (key, failed, waited) = (Arc::clone(key), *failed, *waited);
+        Some(Self { held, key, failed, waited })
+    }
+
+    /// The key.
+    pub fn key(&self) -> &Arc<str> {
+        &self.key
+    }
+
+    /// The number of the call: 1, and one more for each failed call in a row.
+    pub fn attempt(&self) -> u32 {
+        self.failed.saturating_add(1)
+    }
+
+    /// Time from the first add of the key until it was handed out.
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// `Done`, and nothing else: the backoff of the key does not start over (W-12).
+    pub fn done(self) {
+        self.end(|keys, taken, now| keys.end(taken, None, KeyThen::Done, now));
+    }
+
+    /// `Forget` and `Done`: the call succeeded. A dropped key that was added again and succeeded is no longer listed. Returns
+    /// true if that ended a quarantine, as do the next two functions.
+    pub fn succeed(self) -> bool {
+        self.succeeded(|keys, taken, _| {
+            keys.counts.succeeded += 1;
+            keys.limiter.forget(&taken.key);
+            KeyThen::Done
+        })
+    }
+
+    /// `Forget`, `AddAfter` and `Done`.
+    pub fn requeue_after(self, delay: Duration) -> bool {
+        self.succeeded(|keys, taken, now| {
+            keys.counts.requeued += 1;
+            keys.limiter.forget(&taken.key);
+            keys.again(taken, now, |_| delay)
+        })
+    }
+
+    /// `AddRateLimited` and `Done`: the key is to be reconciled again although its call did not fail.
+    pub fn requeue(self) -> bool {
+        self.succeeded(|keys, taken, now| {
+            keys.counts.requeued += 1;
+            keys.again(taken, now, |keys| keys.limit(taken.id, now))
+        })
+    }
+
+    /// `AddRateLimited` and `Done`: the call failed.
+    pub fn retry(self, failure: &Failure) {
+        self.end(|keys, taken, now| keys.retry(taken, failure, now));
+    }
+
+    /// The call failed: [`Work::retry`], or [`Work::give_up`] if the attempts of the key are `spent`. In a quarantine, neither.
+    pub fn fail(self, failure: &Failure, spent: bool) -> Failed {
+        self.end(|keys, taken, now| keys.fail(taken, failure, spent, now)).unwrap_or(Failed::Retrying)
+    }
+
+    /// `Forget` and `Done`: the key is given up, counted and listed (W-12, W-13) until a later call for it succeeds. No call is
+    /// made unless the key is added again.
+    pub fn give_up(self, failure: Failure) {
+        self.end(|keys, taken, now| {
+            keys.keyed.circuit.undecided(taken.id, true);
+            keys.drop_key(taken, failure, now);
+        });
+    }
+
+    /// Ends a call that succeeded. `then` counts it and returns what follows.
+    fn succeeded(self, then: impl FnOnce(&mut Keys, &Taken, Instant) -> KeyThen) -> bool {
+        let recovered = self.end(|keys, taken, now| {
+            keys.dropped.withdraw(&taken.key);
+            keys.set_failed(taken, |_| 0);
+            let recovered = keys.keyed.circuit.succeeded();
+            let then = then(keys, taken, now);
+            keys.end(taken, None, then, now);
+            recovered
+        });
+        recovered.unwrap_or_default()
+    }
+
+    fn end<T>(self, end: impl FnOnce(&mut Keys, &Taken, Instant) -> T) -> Option<T> {
+        self.held.end(|keys, taken, now| end(keys, &taken, now))
+    }
+}
+
 // === impl Keys ===
 
 impl Keys {
-    /// client-go's `Done`, and nothing else.
-    pub(in crate::workqueue) fn done(&mut self, taken: &Taken, now: Instant) {
-        self.end(taken, None, KeyThen::Done, now);
-    }
-
-    /// The call succeeded. Returns true if that ended a quarantine, as do the next two functions.
-    pub(in crate::workqueue) fn succeed(&mut self, taken: &Taken, now: Instant) -> bool {
-        self.counts.succeeded += 1;
-        self.limiter.forget(&taken.key);
-        self.succeeded(taken, now, |_| KeyThen::Done)
-    }
-
-    pub(in crate::workqueue) fn requeue_after(
-        &mut self,
-        taken: &Taken,
-        delay: Duration,
-        now: Instant,
-    ) -> bool {
-        self.counts.requeued += 1;
-        self.limiter.forget(&taken.key);
-        self.succeeded(taken, now, |keys| keys.again(taken, now, |_| delay))
-    }
-
-    pub(in crate::workqueue) fn requeue(&mut self, taken: &Taken, now: Instant) -> bool {
-        self.counts.requeued += 1;
-        self.succeeded(taken, now, |keys| keys.again(taken, now, |keys| keys.limit(taken.id, now)))
-    }
-
-    fn succeeded(&mut self, taken: &Taken, now: Instant, then: impl FnOnce(&mut Self) -> KeyThen) -> bool {
-        self.dropped.withdraw(&taken.key);
-        self.set_failed(taken, |_| 0);
-        let recovered = self.keyed.circuit.succeeded() == Verdict::Closed;
-        let then = then(self);
-        self.end(taken, None, then, now);
-        recovered
-    }
-
     /// The call failed, and the key is retried after its backoff.
-    pub(in crate::workqueue) fn retry(&mut self, taken: &Taken, failure: &Failure, now: Instant) {
+    fn retry(&mut self, taken: &Taken, failure: &Failure, now: Instant) {
         self.counts.failed += 1;
         self.set_failed(taken, |failed| failed.saturating_add(1));
         let then = self.again(taken, now, |keys| keys.limit(taken.id, now));
         self.end(taken, Some(failure), then, now);
     }
 
-    /// The call failed. In a quarantine, or if the quarantine begins with this call, the key goes to the end of its lane as if
-    /// the call had not been made. Otherwise it is given up if its attempts are `spent`, and retried if not.
-    pub(in crate::workqueue) fn fail(
-        &mut self,
-        taken: &Taken,
-        failure: &Failure,
-        spent: bool,
-        now: Instant,
-    ) -> Failed {
+    /// In a quarantine, or if the quarantine begins with this call, the key goes to the end of its lane as if the call had not
+    /// been made. Otherwise it is given up if its attempts are `spent`, and retried if not.
+    fn fail(&mut self, taken: &Taken, failure: &Failure, spent: bool, now: Instant) -> Failed {
         if let Some(Spared { begins, probe_in }) = self.keyed.failed(taken.id, failure, now) {
             self.counts.failed += 1;
             self.mark(taken.id, self.lane(taken), now);
@@ -99,12 +160,6 @@ impl Keys {
         }
         self.retry(taken, failure, now);
         Failed::Retrying
-    }
-
-    /// The reconciler refused the key for good.
-    pub(in crate::workqueue) fn give_up(&mut self, taken: &Taken, failure: Failure, now: Instant) {
-        self.keyed.circuit.undecided(taken.id, true);
-        self.drop_key(taken, failure, now);
     }
 
     fn drop_key(&mut self, taken: &Taken, failure: Failure, now: Instant) {

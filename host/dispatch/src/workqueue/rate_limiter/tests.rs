@@ -1,5 +1,3 @@
-use std::{sync::Arc, time::Instant};
-
 use super::*;
 
 const MS: Duration = Duration::from_millis(1);
@@ -8,7 +6,7 @@ fn key(name: &str) -> Arc<str> {
     name.into()
 }
 
-fn waits(limiter: &mut impl RateLimiter, name: &str, times: usize) -> Vec<u128> {
+fn waits(limiter: &mut RateLimiter, name: &str, times: usize) -> Vec<u128> {
     let now = Instant::now();
     (0..times).map(|_| limiter.when(&key(name), now).as_millis()).collect()
 }
@@ -18,7 +16,7 @@ fn waits(limiter: &mut impl RateLimiter, name: &str, times: usize) -> Vec<u128> 
 /// Scenario 124 (TestItemExponentialFailureRateLimiter).
 #[test]
 fn each_failure_of_a_key_doubles_its_wait_and_forgetting_resets_it() {
-    let mut limiter = ItemExponentialFailureRateLimiter::new(MS, 1_000 * MS);
+    let mut limiter = RateLimiter::exponential(MS, 1_000 * MS);
 
     assert_eq!(waits(&mut limiter, "one", 5), [1, 2, 4, 8, 16]);
     assert_eq!(limiter.num_requeues("one"), 5);
@@ -35,13 +33,13 @@ fn each_failure_of_a_key_doubles_its_wait_and_forgetting_resets_it() {
 /// Scenario 124 (TestItemExponentialFailureRateLimiterOverFlow).
 #[test]
 fn a_wait_that_overflows_is_the_longest_one() {
-    let mut limiter = ItemExponentialFailureRateLimiter::new(MS, 1_000_000 * MS);
+    let mut limiter = RateLimiter::exponential(MS, 1_000_000 * MS);
 
     let waits = waits(&mut limiter, "one", 200);
     assert_eq!(waits[19], 524_288);
     assert!(waits[20..].iter().all(|wait| *wait == 1_000_000));
     let half = Duration::from_secs(1 << 62);
-    let mut long = ItemExponentialFailureRateLimiter::new(half, Duration::MAX);
+    let mut long = RateLimiter::exponential(half, Duration::MAX);
     let now = Instant::now();
     assert_eq!(long.when(&key("one"), now), half);
     (0..100).for_each(|_| assert!(long.when(&key("one"), now) > half));
@@ -52,7 +50,7 @@ fn a_wait_that_overflows_is_the_longest_one() {
 /// Scenario 124 (TestItemFastSlowRateLimiter).
 #[test]
 fn the_first_failures_wait_shortly_and_further_ones_long() {
-    let mut limiter = ItemFastSlowRateLimiter::new(5 * MS, 10_000 * MS, 3);
+    let mut limiter = RateLimiter::fast_slow(5 * MS, 10_000 * MS, 3);
 
     assert_eq!(waits(&mut limiter, "one", 5), [5, 5, 5, 10_000, 10_000]);
     assert_eq!(waits(&mut limiter, "two", 2), [5, 5]);
@@ -66,10 +64,8 @@ fn the_first_failures_wait_shortly_and_further_ones_long() {
 /// Scenario 124 (TestMaxOfRateLimiter).
 #[test]
 fn combined_limiters_wait_as_long_as_the_strictest_and_each_is_called() {
-    let mut limiter = MaxOfRateLimiter::new(vec![
-        Box::new(ItemFastSlowRateLimiter::new(5 * MS, 3_000 * MS, 3)),
-        Box::new(ItemExponentialFailureRateLimiter::new(MS, 1_000 * MS)),
-    ]);
+    let mut limiter =
+        RateLimiter::fast_slow(5 * MS, 3_000 * MS, 3).and(RateLimiter::exponential(MS, 1_000 * MS));
 
     assert_eq!(waits(&mut limiter, "one", 5), [5, 5, 5, 3_000, 3_000]);
     assert_eq!(limiter.num_requeues("one"), 5);
@@ -83,8 +79,7 @@ fn combined_limiters_wait_as_long_as_the_strictest_and_each_is_called() {
 /// Scenario 124 (TestWithMaxWaitRateLimiter).
 #[test]
 fn a_bounded_limiter_never_waits_longer_than_its_bound() {
-    let inner = ItemExponentialFailureRateLimiter::new(MS, 1_000_000 * MS);
-    let mut limiter = MaxWaitRateLimiter::new(inner, 100 * MS);
+    let mut limiter = RateLimiter::exponential(MS, 1_000_000 * MS).at_most(100 * MS);
 
     assert_eq!(waits(&mut limiter, "one", 10), [1, 2, 4, 8, 16, 32, 64, 100, 100, 100]);
     assert_eq!(limiter.num_requeues("one"), 10);
@@ -95,7 +90,7 @@ fn a_bounded_limiter_never_waits_longer_than_its_bound() {
 /// client-go's bucket limiter behaves like this (scenario 124, W-9).
 #[test]
 fn the_bucket_lets_a_burst_through_and_then_its_rate_and_is_full_again_after_a_while() {
-    let mut limiter = BucketRateLimiter::new(10.0, NonZeroU32::new(3).unwrap());
+    let mut limiter = RateLimiter::bucket(10.0, NonZeroU32::new(3).unwrap());
     let start = Instant::now();
     let mut at = |millis: u32| limiter.when(&key("any"), start + millis * MS).as_millis();
 
@@ -111,7 +106,7 @@ fn the_bucket_lets_a_burst_through_and_then_its_rate_and_is_full_again_after_a_w
 #[test]
 fn the_default_limiter_combines_a_backoff_per_key_with_one_bucket_for_all() {
     let burst = NonZeroU32::new(100).unwrap();
-    let mut limiter = default_controller_rate_limiter(5 * MS, 1_000_000 * MS, 10.0, burst);
+    let mut limiter = RateLimiter::default_controller(5 * MS, 1_000_000 * MS, 10.0, burst);
     let now = Instant::now();
 
     for number in 0..100 {
@@ -119,6 +114,6 @@ fn the_default_limiter_combines_a_backoff_per_key_with_one_bucket_for_all() {
     }
     assert_eq!(limiter.when(&key("101"), now), 100 * MS);
     assert_eq!(limiter.when(&key("102"), now), 200 * MS);
-    let mut one = default_controller_rate_limiter(5 * MS, 1_000_000 * MS, 10.0, burst);
+    let mut one = RateLimiter::default_controller(5 * MS, 1_000_000 * MS, 10.0, burst);
     assert_eq!(waits(&mut one, "one", 20).last(), Some(&1_000_000));
 }

@@ -120,7 +120,7 @@ async fn whichever_worker_stays_is_woken_for_a_delayed_key() {
             assert!(poll!(worker).is_pending());
         }
         queue.add_after("a", Duration::from_secs(600)).unwrap();
-        // One of them sleeps until then, the others until they are told.
+        // One of them sleeps until then, the others until they are woken.
         for worker in &mut workers {
             assert!(poll!(worker).is_pending());
         }
@@ -170,7 +170,7 @@ async fn a_new_limiter_keeps_the_failures_and_the_delays_under_way() {
     queue.add_rate_limited("a").unwrap();
     let burst = std::num::NonZeroU32::new(100).unwrap();
     let (min, max) = (Duration::from_millis(100), Duration::from_secs(10));
-    queue.set_limiter(default_controller_rate_limiter(min, max, 1000.0, burst));
+    queue.set_limiter(RateLimiter::default_controller(min, max, 1000.0, burst));
 
     assert_eq!(queue.num_requeues("a"), 1);
     after(10).await;

@@ -10,7 +10,7 @@ const KEY: &str = "shop/web";
 /// A [`queue`] that records its steps.
 fn traced(capacity: usize) -> (RateLimitingQueue, Steps) {
     let steps = Steps::default();
-    let limiter = ItemExponentialFailureRateLimiter::new(Duration::from_millis(10), Duration::from_secs(1));
+    let limiter = RateLimiter::exponential(Duration::from_millis(10), Duration::from_secs(1));
     (RateLimitingQueue::traced(NonZeroUsize::new(capacity).unwrap(), limiter, steps.tracer()), steps)
 }
 

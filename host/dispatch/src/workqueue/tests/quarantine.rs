@@ -36,8 +36,8 @@ async fn after_a_row_of_traps_keys_wait_for_a_probe_and_their_attempts_do_not_co
     let _handle = run(&queue, &reconciler, 1, 2);
     settled(&queue).await;
 
-    let asked = [("a", 1), ("b", 1), ("c", 1), ("d", 1), ("c", 1), ("a", 2), ("b", 2), ("d", 1)];
-    assert_eq!(reconciler.asked(), asked.map(|(key, attempt)| (key.to_owned(), attempt)));
+    let expected = [("a", 1), ("b", 1), ("c", 1), ("d", 1), ("c", 1), ("a", 2), ("b", 2), ("d", 1)];
+    assert_eq!(reconciler.calls(), expected.map(|(key, attempt)| (key.to_owned(), attempt)));
     assert_eq!(reconciler.gaps(), [0, 0, 1000, 2000, 0, 0, 0], "two probes, and the second ended it");
     let stats = queue.stats();
     assert_eq!((stats.failed, stats.succeeded, stats.dropped, stats.quarantines), (4, 4, 0, 1));
@@ -54,10 +54,10 @@ async fn while_it_lasts_it_is_shown_and_only_one_worker_probes() {
     time::sleep(Duration::from_millis(500)).await;
     let quarantine = queue.stats().quarantine.unwrap();
     assert_eq!((quarantine.failed_probes, quarantine.failure.to_string()), (0, "deadline: no".to_owned()));
-    let before = reconciler.asked().len();
+    let before = reconciler.calls().len();
     time::sleep(Duration::from_secs(1 + 2 + 4)).await;
 
-    assert_eq!(reconciler.asked().len() - before, 3, "one call for each probe");
+    assert_eq!(reconciler.calls().len() - before, 3, "one call for each probe");
     let stats = queue.stats();
     assert_eq!((stats.dropped, stats.keys), (0, 6));
     assert_eq!(stats.quarantine.unwrap().failed_probes, 3);
@@ -83,11 +83,11 @@ async fn a_new_version_is_probed_at_once_and_a_shutdown_waits_for_no_probe() {
     add(&queue, &["a", "b", "c"]);
     let handle = run(&queue, &reconciler, 1, 0);
     time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(reconciler.asked().len(), 3);
+    assert_eq!(reconciler.calls().len(), 3);
 
     queue.new_version();
     time::sleep(Duration::from_millis(1)).await;
-    assert_eq!(reconciler.asked().len(), 4);
+    assert_eq!(reconciler.calls().len(), 4);
     assert!(queue.stats().quarantine.is_some());
 
     let began = time::Instant::now();

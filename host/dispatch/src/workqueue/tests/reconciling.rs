@@ -20,7 +20,7 @@ use super::*;
 pub(super) struct Scripted {
     /// `None` means that no call is made.
     answers: Mutex<VecDeque<Option<Reconciled>>>,
-    asked: Mutex<Vec<(String, u32, time::Instant)>>,
+    calls: Mutex<Vec<(String, u32, time::Instant)>>,
     running: AtomicUsize,
     most_running: AtomicUsize,
     takes: Duration,
@@ -31,19 +31,19 @@ impl Scripted {
         Arc::new(Self { answers: Mutex::new(answers.into_iter().map(Some).collect()), ..Self::default() })
     }
 
-    pub(super) fn asked(&self) -> Vec<(String, u32)> {
-        self.asked.lock().iter().map(|(key, attempt, _)| (key.clone(), *attempt)).collect()
+    pub(super) fn calls(&self) -> Vec<(String, u32)> {
+        self.calls.lock().iter().map(|(key, attempt, _)| (key.clone(), *attempt)).collect()
     }
 
     pub(super) fn gaps(&self) -> Vec<u128> {
-        let asked = self.asked.lock();
-        asked.windows(2).map(|pair| (pair[1].2 - pair[0].2).as_millis()).collect()
+        let calls = self.calls.lock();
+        calls.windows(2).map(|pair| (pair[1].2 - pair[0].2).as_millis()).collect()
     }
 }
 
 impl Reconciler for Scripted {
     async fn reconcile(&self, request: Request) -> Option<Reconciled> {
-        self.asked.lock().push((request.key.to_string(), request.attempt, time::Instant::now()));
+        self.calls.lock().push((request.key.to_string(), request.attempt, time::Instant::now()));
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_running.fetch_max(running, Ordering::SeqCst);
         time::sleep(self.takes).await;
@@ -62,13 +62,17 @@ pub(super) fn run(
     reconciler: &Arc<impl Reconciler>,
     workers: usize,
     attempts: u32,
-) -> ReconcileHandle {
-    let config = ReconcileConfig {
+) -> ReconcileLoop {
+    let config = config(workers, attempts);
+    ReconcileLoop::spawn(config, queue.clone(), Arc::clone(reconciler), &CancellationToken::new())
+}
+
+fn config(workers: usize, attempts: u32) -> ReconcileConfig {
+    ReconcileConfig {
         plugin: "test".into(),
         workers: NonZeroUsize::new(workers).unwrap(),
         attempts: NonZeroU32::new(attempts),
-    };
-    ReconcileLoop::spawn(config, queue.clone(), Arc::clone(reconciler), &CancellationToken::new())
+    }
 }
 
 /// Until nothing is left; paused time runs as far as it has to.
@@ -87,8 +91,8 @@ async fn a_failed_key_waits_for_its_backoff_and_a_success_resets_it() {
     queue.add("a").unwrap();
     settled(&queue).await;
 
-    let told = [("a", 1), ("a", 2), ("a", 3)].map(|(key, attempt)| (key.to_owned(), attempt));
-    assert_eq!(reconciler.asked(), told);
+    let expected = [("a", 1), ("a", 2), ("a", 3)].map(|(key, attempt)| (key.to_owned(), attempt));
+    assert_eq!(reconciler.calls(), expected);
     assert_eq!(reconciler.gaps(), [10, 20]);
     assert_eq!(queue.num_requeues("a"), 0);
     let stats = queue.stats();
@@ -104,8 +108,8 @@ async fn a_key_for_which_no_call_was_made_comes_again_unchanged() {
     queue.add("a").unwrap();
     settled(&queue).await;
 
-    let told = [("a", 1), ("a", 2), ("a", 2)].map(|(key, attempt)| (key.to_owned(), attempt));
-    assert_eq!(reconciler.asked(), told, "its failure is not forgotten (W-12)");
+    let expected = [("a", 1), ("a", 2), ("a", 2)].map(|(key, attempt)| (key.to_owned(), attempt));
+    assert_eq!(reconciler.calls(), expected, "its failure is not forgotten (W-12)");
     assert_eq!(reconciler.gaps(), [10, 0]);
     let stats = queue.stats();
     assert_eq!((stats.put_back, stats.requeued, stats.failed, stats.succeeded), (1, 0, 1, 1));
@@ -120,14 +124,14 @@ async fn a_key_whose_attempts_are_spent_is_given_up_and_starts_over_when_it_is_a
     queue.add("a").unwrap();
     settled(&queue).await;
 
-    assert_eq!(reconciler.asked().len(), 3);
+    assert_eq!(reconciler.calls().len(), 3);
     let dropped = queue.dropped().list();
     assert_eq!((&*dropped[0].key, dropped[0].attempts, &*dropped[0].failure.message), ("a", 3, "no"));
     assert_eq!(queue.num_requeues("a"), 0, "it is forgotten (W-12)");
 
     queue.add("a").unwrap();
     settled(&queue).await;
-    assert_eq!(reconciler.asked().last(), Some(&("a".to_owned(), 1)), "it starts over");
+    assert_eq!(reconciler.calls().last(), Some(&("a".to_owned(), 1)), "it starts over");
     assert_eq!(queue.dropped().list(), []);
     assert_eq!(queue.stats().dropped, 1, "what happened stays counted");
 }
@@ -141,7 +145,7 @@ async fn a_terminal_failure_is_given_up_at_once() {
     queue.add("a").unwrap();
     settled(&queue).await;
 
-    assert_eq!(reconciler.asked().len(), 1);
+    assert_eq!(reconciler.calls().len(), 1);
     assert_eq!(queue.dropped().list()[0].failure.message, "never");
 }
 
@@ -160,7 +164,7 @@ async fn asking_again_is_no_failure_and_spends_no_attempts() {
     queue.add("a").unwrap();
     settled(&queue).await;
 
-    let attempts: Vec<u32> = reconciler.asked().iter().map(|(_, attempt)| *attempt).collect();
+    let attempts: Vec<u32> = reconciler.calls().iter().map(|(_, attempt)| *attempt).collect();
     assert_eq!(attempts, [1, 1, 1, 2, 1, 2]);
     // The backoff grows with each `Requeue` and each failure, and starts over after `RequeueAfter`.
     assert_eq!(reconciler.gaps(), [10, 20, 40, 5_000, 10]);
@@ -177,7 +181,7 @@ async fn as_many_keys_are_reconciled_at_once_as_there_are_workers_and_the_number
     assert_eq!(reconciler.most_running.load(Ordering::SeqCst), 3);
 
     reconciler.most_running.store(0, Ordering::SeqCst);
-    handle.set_workers(NonZeroUsize::new(5).unwrap());
+    handle.configure(config(5, 0));
     (0..30).for_each(|key| queue.add(&key.to_string()).unwrap());
     settled(&queue).await;
     assert_eq!(reconciler.most_running.load(Ordering::SeqCst), 5);
@@ -185,7 +189,7 @@ async fn as_many_keys_are_reconciled_at_once_as_there_are_workers_and_the_number
 
 #[tokio::test(start_paused = true)]
 async fn a_delayed_key_is_reconciled_though_the_worker_that_slept_for_it_was_too_many() {
-    // The worker that is told of a delay is the one that has waited longest: each of the three in turn.
+    // The worker that is woken for a delay is the one that has waited longest: each of the three in turn.
     for turn in ["", "x", "xy"] {
         let queue = queue(10);
         let reconciler = Scripted::new([]);
@@ -198,7 +202,7 @@ async fn a_delayed_key_is_reconciled_though_the_worker_that_slept_for_it_was_too
         queue.add_after("late", Duration::from_secs(10)).unwrap();
         time::sleep(Duration::from_millis(1)).await;
 
-        handle.set_workers(NonZeroUsize::MIN);
+        handle.configure(config(1, 0));
 
         let reconciled = time::timeout(Duration::from_secs(20), settled(&queue)).await;
         assert!(reconciled.is_ok(), "no worker slept for it, after {turn:?}");
@@ -232,7 +236,7 @@ async fn draining_reconciles_the_ready_keys_and_ends() {
     (0..20).for_each(|key| queue.add(&key.to_string()).unwrap());
 
     assert_eq!(handle.drain(Duration::from_secs(10)).await, 0);
-    assert_eq!(reconciler.asked().len(), 20);
+    assert_eq!(reconciler.calls().len(), 20);
 }
 
 /// Draining counts delayed keys as left (W-8).
@@ -292,7 +296,7 @@ async fn a_changed_configuration_applies_to_later_calls_and_not_to_the_call_in_f
     settled(&queue).await;
 
     // The first was to be tried again for ever, and is; the second is the last.
-    assert_eq!(reconciler.asked(), [("a".to_owned(), 1), ("a".to_owned(), 2)]);
+    assert_eq!(reconciler.calls(), [("a".to_owned(), 1), ("a".to_owned(), 2)]);
     assert_eq!(queue.stats().dropped, 1);
 }
 
@@ -306,6 +310,6 @@ async fn a_removal_finishes_the_calls_in_flight_and_makes_no_further_one() {
     time::sleep(Duration::from_millis(5)).await;
 
     assert_eq!(handle.remove().await, 3);
-    assert_eq!(reconciler.asked().len(), 2);
+    assert_eq!(reconciler.calls().len(), 2);
     assert_eq!((queue.stats().succeeded, queue.keys()), (2, 0));
 }

@@ -2,39 +2,48 @@
 
 use std::sync::Arc;
 
-use super::{body::text, error::word, target::Target, transport::ApiAnswer, write::Write};
+use informer_types::WriteVerb;
+
+use super::{body::text, error::word, source::ApiAnswer, target::Target};
 use crate::bindings::informer::plugin::client::ApiError;
 
 /// The target of the line, for `RUST_LOG` filters and log collectors.
 const TARGET: &str = "audit";
 
+/// A write that a plugin wants to make.
+#[derive(Clone, Copy)]
+pub(super) struct Write<'a> {
+    pub(super) verb: WriteVerb,
+    pub(super) target: &'a Target,
+    pub(super) dry_run: bool,
+    /// The name of the object; empty if the server chooses it.
+    pub(super) name: &'a str,
+    /// True if the write may create a missing object although its verb is not `create`.
+    pub(super) may_create: bool,
+}
+
 /// A write in flight. If it is dropped before it is settled, the outcome `unknown` is logged.
-pub(super) struct Audit {
+pub(super) struct Audit<'a> {
     plugin: Arc<str>,
-    verb: &'static str,
-    resource: String,
-    subresource: String,
-    namespace: String,
-    name: String,
-    dry_run: bool,
+    write: Write<'a>,
     settled: bool,
+}
+
+// === impl Write ===
+
+impl<'a> Write<'a> {
+    /// A write of the target, which has a name.
+    pub(super) fn new(verb: WriteVerb, target: &'a Target, dry_run: bool) -> Self {
+        Self { verb, target, dry_run, name: target.name(), may_create: false }
+    }
 }
 
 // === impl Audit ===
 
-impl Audit {
+impl<'a> Audit<'a> {
     /// To be called right before the write is sent.
-    pub(super) fn begin(plugin: &Arc<str>, write: &Write<'_>, target: &Target) -> Self {
-        Self {
-            plugin: Arc::clone(plugin),
-            verb: write.verb.as_str(),
-            resource: target.gvr.to_string(),
-            subresource: target.subresource.clone().unwrap_or_default(),
-            namespace: target.namespace.clone(),
-            name: write.name.to_owned(),
-            dry_run: write.dry_run,
-            settled: false,
-        }
+    pub(super) fn begin(plugin: &Arc<str>, write: Write<'a>) -> Self {
+        Self { plugin: Arc::clone(plugin), write, settled: false }
     }
 
     /// Logs the outcome.
@@ -42,39 +51,43 @@ impl Audit {
         self.settled = true;
         match answer {
             Ok(ApiAnswer { status, body, .. }) => {
-                if self.name.is_empty() {
-                    // The server chose the name.
-                    self.name = text(body, "/metadata/name");
-                }
-                self.write("ok", (*status).into(), &text(body, "/metadata/resourceVersion"));
+                // The server chose the name if the write has none.
+                let chosen =
+                    if self.write.name.is_empty() { text(body, "/metadata/name") } else { String::new() };
+                self.log(&chosen, "ok", (*status).into(), &text(body, "/metadata/resourceVersion"));
             }
-            Err(error) => self.write(word(error.code), error.status, ""),
+            Err(error) => self.log("", word(error.code), error.status, ""),
         }
     }
 
     /// Logs that the write was refused and not sent: no grant allows it.
     pub(super) fn refused(mut self) {
         self.settled = true;
-        let Self { plugin, verb, resource, subresource, namespace, name, dry_run, .. } = &self;
+        let Write { verb, target: Target { gvr, namespace, subresource, .. }, name, dry_run, .. } =
+            self.write;
+        let (resource, subresource) = (gvr.to_string(), subresource.as_deref().unwrap_or_default());
         tracing::warn!(
-            target: TARGET, plugin = &**plugin, verb, resource, subresource, namespace, name = %name.escape_debug(),
-            dry_run, outcome = "not-granted", "a write was refused"
+            target: TARGET, plugin = &*self.plugin, verb = verb.as_str(), resource, subresource, namespace,
+            name = %name.escape_debug(), dry_run, outcome = "not-granted", "a write was refused"
         );
     }
 
-    fn write(&self, outcome: &str, status: u32, resource_version: &str) {
-        let Self { plugin, verb, resource, subresource, namespace, name, dry_run, .. } = self;
+    fn log(&self, chosen: &str, outcome: &str, status: u32, resource_version: &str) {
+        let Write { verb, target: Target { gvr, namespace, subresource, .. }, name, dry_run, .. } =
+            self.write;
+        let (resource, subresource) = (gvr.to_string(), subresource.as_deref().unwrap_or_default());
+        let name = if name.is_empty() { chosen } else { name };
         tracing::info!(
-            target: TARGET, plugin = &**plugin, verb, resource, subresource, namespace, name = %name.escape_debug(),
-            dry_run, outcome, status, resource_version, "write"
+            target: TARGET, plugin = &*self.plugin, verb = verb.as_str(), resource, subresource, namespace,
+            name = %name.escape_debug(), dry_run, outcome, status, resource_version, "write"
         );
     }
 }
 
-impl Drop for Audit {
+impl Drop for Audit<'_> {
     fn drop(&mut self) {
         if !self.settled {
-            self.write("unknown", 0, "");
+            self.log("", "unknown", 0, "");
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, error::Category, value::RawValue};
 
 use super::error::shown;
-use crate::bindings::informer::plugin::client::ApiError;
+use crate::bindings::informer::plugin::client::{ApiError, DeleteOptions, Propagation};
 
 /// The API server takes JSON bodies of 3 MiB; etcd takes objects of 1.5 MiB.
 const BODY_BYTES: usize = 3 << 20;
@@ -142,30 +142,28 @@ fn not_json(error: &serde_json::Error) -> ApiError {
 }
 
 /// The body of a deletion. With a body the server ignores all options in the query, even `dryRun`.
-pub(super) fn delete_options(
-    dry_run: bool,
-    uid: Option<&str>,
-    resource_version: Option<&str>,
-    propagation: Option<&str>,
-) -> Value {
-    let given = |fields: [(&str, Option<&str>); 2]| -> Map<String, Value> {
-        let given =
-            fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?))));
-        given.collect()
-    };
-    let mut options = Map::new();
-    options.extend(given([("apiVersion", Some("v1")), ("kind", Some("DeleteOptions"))]));
-    let preconditions = given([("uid", uid), ("resourceVersion", resource_version)]);
-    if !preconditions.is_empty() {
-        options.insert("preconditions".to_owned(), preconditions.into());
-    }
-    if let Some(propagation) = propagation {
-        options.insert("propagationPolicy".to_owned(), propagation.into());
-    }
-    if dry_run {
-        options.insert("dryRun".to_owned(), vec!["All"].into());
-    }
-    options.into()
+pub(super) fn delete_options(options: &DeleteOptions) -> Value {
+    let text = |value: &Option<String>| value.as_deref().map(Value::from);
+    let preconditions =
+        given([("uid", text(&options.uid)), ("resourceVersion", text(&options.resource_version))]);
+    let propagation = options.propagation.map(|propagation| match propagation {
+        Propagation::Background => "Background",
+        Propagation::Foreground => "Foreground",
+        Propagation::Orphan => "Orphan",
+    });
+    let body = given([
+        ("apiVersion", Some("v1".into())),
+        ("kind", Some("DeleteOptions".into())),
+        ("preconditions", (!preconditions.is_empty()).then(|| preconditions.into())),
+        ("propagationPolicy", propagation.map(Value::from)),
+        ("dryRun", options.dry_run.then(|| vec!["All"].into())),
+    ]);
+    body.into()
+}
+
+/// The fields that have a value.
+fn given<const N: usize>(fields: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// The text at the pointer of a JSON document; empty if there is none.

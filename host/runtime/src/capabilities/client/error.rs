@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::transport::{ApiAnswer, ApiFailure};
+use super::source::{ApiAnswer, ApiFailure};
 use crate::bindings::informer::plugin::client::{ApiCode, ApiError};
 
 /// The most bytes shown of an answer that is not a `Status`.

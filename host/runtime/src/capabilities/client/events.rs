@@ -13,7 +13,7 @@ use http::Method;
 use informer_types::{Gvr, ObjectKey, WriteVerb};
 use serde_json::json;
 
-use super::{body::text, draft::JSON, error::shown, gate::Calls, target::Target, write::Write};
+use super::{audit::Write, body::text, draft::JSON, error::shown, gate::Calls, target::Target};
 use crate::bindings::informer::plugin::{
     client::{ApiCode, ApiError, ObjectEvent},
     types,
@@ -55,13 +55,13 @@ pub(super) async fn record(calls: &mut Calls<'_>, event: ObjectEvent) -> Result<
         reason: event.reason.clone(),
         action: event.action.clone(),
     };
-    if !calls.0.sources.client.0.spam.admits(&key.gvr, &key.object, &key.uid, Instant::now()) {
-        calls.0.counters.client.events_suppressed.increment();
+    if !calls.0.sources.client.0.spam.admits(&key, Instant::now()) {
+        calls.0.counters.client.lock().events_suppressed += 1;
         return Ok(());
     }
     let written = again_or_new(calls, namespace, key.clone(), &kind, event.note).await;
     if written.is_err() {
-        calls.0.sources.client.0.spam.give_back(&key.gvr, &key.object, &key.uid);
+        calls.0.sources.client.0.spam.give_back(&key);
     }
     written
 }
@@ -112,8 +112,8 @@ async fn make(
     });
     let target = Target::collection("events.k8s.io/v1/events", namespace)?;
     let request = target.request(Method::POST).query("fieldManager", reporter(calls));
-    let write = Write { verb: WriteVerb::Create, dry_run: false, name: &name, may_create: false };
-    calls.audited(write, &target, || request.body(JSON, object.to_string())).await?;
+    let write = Write { name: &name, ..Write::new(WriteVerb::Create, &target, false) };
+    calls.audited(write, || request.body(JSON, object.to_string())).await?;
     calls.0.sources.client.0.series.begin(key, name, Instant::now());
     Ok(())
 }
@@ -129,9 +129,9 @@ async fn raise_count(
     let key = types::ObjectKey { namespace: namespace.to_owned(), name };
     let target = Target::object("events.k8s.io/v1/events", key, String::new())?;
     let request = target.request(Method::PATCH).query("fieldManager", reporter(calls));
-    let write = Write { verb: WriteVerb::Patch, dry_run: false, name: target.name(), may_create: false };
+    let write = Write::new(WriteVerb::Patch, &target, false);
     let body = json!({"series": series}).to_string();
-    calls.audited(write, &target, || request.body("application/merge-patch+json", body)).await.map(drop)
+    calls.audited(write, || request.body("application/merge-patch+json", body)).await.map(drop)
 }
 
 /// Checks that the plugin may see the object: it may read the object, or this call is about it.

@@ -6,12 +6,11 @@ use informer_types::WriteVerb;
 use wasmtime::component::HasData;
 
 use super::{
-    audit::Audit,
+    audit::{Audit, Write},
     draft::Draft,
     error,
+    source::{ApiAnswer, ApiRequest},
     target::Target,
-    transport::{ApiAnswer, ApiRequest},
-    write::Write,
 };
 use crate::{
     bindings::informer::plugin::client::{ApiCode, ApiError},
@@ -60,15 +59,14 @@ impl Calls<'_> {
     pub(super) async fn write(
         &mut self,
         write: Write<'_>,
-        target: &Target,
         draft: impl FnOnce() -> Result<Draft, ApiError> + Send,
     ) -> Result<String, ApiError> {
-        self.may_write(&write, target)?;
-        self.audited(write, target, draft).await.and_then(|answer| error::text(answer.body))
+        self.may_write(write)?;
+        self.audited(write, draft).await.and_then(|answer| error::text(answer.body))
     }
 
-    fn may_write(&self, write: &Write<'_>, target: &Target) -> Result<(), ApiError> {
-        let Write { verb, name, may_create, .. } = *write;
+    fn may_write(&self, write: Write<'_>) -> Result<(), ApiError> {
+        let Write { verb, target, name, may_create, .. } = write;
         let grants = &self.0.config.grants;
         let subresource = target.subresource.as_deref();
         let allow = |verb| {
@@ -92,7 +90,7 @@ impl Calls<'_> {
         // A line takes a token as a request does, so a plugin that tries again and again cannot fill the log.
         let now = Instant::now();
         if self.0.sources.client.0.budget.reserve(self.0.config.limits.requests, now, now).is_ok() {
-            Audit::begin(&self.0.config.name, write, target).refused();
+            Audit::begin(&self.0.config.name, write).refused();
         }
         Err(self.refuse(&what, line))
     }
@@ -101,12 +99,11 @@ impl Calls<'_> {
     pub(super) async fn audited(
         &mut self,
         write: Write<'_>,
-        target: &Target,
         draft: impl FnOnce() -> Result<Draft, ApiError> + Send,
     ) -> Result<ApiAnswer, ApiError> {
         self.token().await?;
         let request = self.request(draft()?)?;
-        let audit = Audit::begin(&self.0.config.name, &write, target);
+        let audit = Audit::begin(&self.0.config.name, write);
         let answer = self.exchange(request).await;
         audit.settle(&answer);
         answer
@@ -135,7 +132,7 @@ impl Calls<'_> {
                 Ok(())
             }
             Err(wait) => {
-                self.0.counters.client.limited.increment();
+                self.0.counters.client.lock().limited += 1;
                 let message = format!(
                     "the plugin makes more than {limit} requests a second, and no further one fits before the deadline of \
                      this call: make fewer, or raise `requests` under [plugin.limits]"
@@ -160,20 +157,20 @@ impl Calls<'_> {
     /// Sends the request. An answer whose status is not a success is an error.
     async fn exchange(&mut self, request: ApiRequest) -> Result<ApiAnswer, ApiError> {
         let (counters, client) = (&self.0.counters.client, &self.0.sources.client.0);
-        counters.requests.increment();
+        counters.lock().requests += 1;
         let answer = match client.transport.send(request).await {
             Ok(answer) if (200..300).contains(&answer.status) => Ok(answer),
             Ok(answer) => Err(ApiError::answered(&answer)),
             Err(failure) => Err(failure.into()),
         };
         if answer.is_err() {
-            counters.failed.increment();
+            counters.lock().failed += 1;
         }
         answer
     }
 
     pub(super) fn refuse(&self, what: &str, line: &str) -> ApiError {
-        self.0.counters.client.refused.increment();
+        self.0.counters.client.lock().refused += 1;
         let message = format!("{what} is not granted: add it to `{line}` under [plugin.grant]");
         ApiError::host(ApiCode::NotGranted, message)
     }

@@ -5,8 +5,13 @@ use std::fmt;
 use http::Method;
 use informer_types::{Gvr, is_namespace, is_subresource};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::value::RawValue;
 
-use super::{draft::Draft, error::shown};
+use super::{
+    body::{Head, field},
+    draft::Draft,
+    error::shown,
+};
 use crate::bindings::informer::plugin::{client::ApiError, types};
 
 /// The longest name of an object (RFC 1123 subdomain).
@@ -53,9 +58,25 @@ impl Target {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// Returns true if bodies are the object itself, not another kind such as a `Scale`.
-    pub(super) fn is_whole(&self) -> bool {
-        matches!(self.subresource.as_deref(), None | Some("status"))
+    /// Refuses an object whose text names another object than the arguments of the call: the server would go by the path
+    /// alone. The text may leave fields out, but must not differ.
+    pub(super) fn check(&self, head: &Head<'_>) -> Result<(), ApiError> {
+        let agree = |pointer: &str, raw: Option<&RawValue>, expected: &str| match field(pointer, raw)? {
+            Some(found) if found != expected => {
+                let found = shown(&found);
+                let message =
+                    format!("{pointer} of the object is {found:?}, but the arguments name {expected:?}");
+                Err(ApiError::bad_argument(message))
+            }
+            _ => Ok(()),
+        };
+        // The body of another subresource is of another kind, for example a `Scale`.
+        if matches!(self.subresource.as_deref(), None | Some("status")) {
+            agree("/apiVersion", head.api_version, &self.gvr.api_version())?;
+        }
+        agree("/metadata/namespace", head.metadata().namespace, &self.namespace)?;
+        // A creation may have any name.
+        self.name.as_ref().map_or(Ok(()), |name| agree("/metadata/name", head.metadata().name, name))
     }
 
     pub(super) fn request(&self, method: Method) -> Draft {

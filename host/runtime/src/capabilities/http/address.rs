@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The rule for connections to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Any granted name may lead there. This includes private ranges: the services of a cluster are there.
+    /// Any granted name may lead there. This includes private ranges, because cluster services have such addresses.
     Open,
     /// The loopback of this machine: only a grant that names this address leads there.
     Loopback,

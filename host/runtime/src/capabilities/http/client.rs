@@ -3,14 +3,14 @@
 use std::{
     collections::BTreeSet,
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use futures::future::BoxFuture;
 use ipnet::IpNet;
-use parking_lot::Mutex;
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, OnceCell};
 use tokio_rustls::rustls::{
     self, ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -18,10 +18,10 @@ use tokio_rustls::rustls::{
 
 use super::{
     address::{Reach, forms, reach},
-    denied::Denied,
     grant::HttpGrant,
-    resolver::{Resolver, SystemResolver, Ticket},
+    problem::{Denied, Problem},
     target::{Host, Target},
+    traffic::InFlight,
 };
 
 /// How long the addresses of a protected name are used before the next lookup.
@@ -32,6 +32,26 @@ const FAILED_FOR: Duration = Duration::from_secs(2);
 
 /// The most addresses remembered of a protected name, whose answers may rotate.
 const PROTECTED_ADDRESSES: usize = 64;
+
+/// Resolves names. It is called once per request: the addresses that it returns are checked and connected to, so a name
+/// that resolves to another address a moment later changes nothing (DNS rebinding).
+pub trait Resolver: Send + Sync + 'static {
+    /// Every address of the name. Keep the ticket for as long as the lookup uses resources, even if the future was dropped.
+    ///
+    /// # Errors
+    /// The system's error if the name does not exist or no server answers.
+    fn resolve(&self, name: String, ticket: Ticket) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// Keeps the request in flight for which a name is looked up: a plugin may have a limited number of them.
+#[derive(Clone, Debug, Default)]
+pub struct Ticket {
+    _request: Option<Arc<InFlight>>,
+}
+
+/// The resolver of this machine (`getaddrinfo`): `/etc/hosts` and the cluster's DNS, with search domains.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemResolver;
 
 /// The settings of outgoing HTTP, which the composition root provides.
 pub struct HttpConfig {
@@ -91,9 +111,8 @@ struct Place {
     what: &'static str,
     host: Host,
     port: u16,
+    /// Locked during a lookup, so that there is one at a time.
     known: Mutex<Known>,
-    /// Allows one lookup at a time.
-    looking: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -102,10 +121,26 @@ struct Known {
     until: Option<Instant>,
 }
 
-/// Why there is no address to connect to.
-pub(super) enum NoAddress {
-    Denied(Denied),
-    Unresolved(io::Error),
+// === impl Ticket ===
+
+impl Ticket {
+    pub(super) fn of(request: &Arc<InFlight>) -> Self {
+        Self { _request: Some(Arc::clone(request)) }
+    }
+}
+
+// === impl SystemResolver ===
+
+impl Resolver for SystemResolver {
+    fn resolve(&self, name: String, ticket: Ticket) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        // A lookup of the system cannot be cancelled, so it counts as a request until it returns.
+        let lookup = tokio::task::spawn_blocking(move || {
+            let found = (name.as_str(), 0).to_socket_addrs();
+            drop(ticket);
+            found.map(|addresses| addresses.map(|address| address.ip()).collect())
+        });
+        Box::pin(async move { lookup.await.map_err(io::Error::other)? })
+    }
 }
 
 // === impl HttpConfig ===
@@ -134,7 +169,7 @@ impl HttpClient {
             let bracketed = host.contains(':') && !host.starts_with('[');
             let text = if bracketed { format!("[{host}]") } else { host.clone() };
             let host = Host::parse(&text).map_err(|_| HttpConfigError::Protected { what, host })?;
-            Ok(Place { what, host, port, known: Mutex::default(), looking: tokio::sync::Mutex::default() })
+            Ok(Place { what, host, port, known: Mutex::default() })
         };
         let protected: Result<_, _> = config.protected.into_iter().map(place).collect();
         Ok(Self(Arc::new(Shared {
@@ -153,20 +188,20 @@ impl HttpClient {
         target: &Target,
         grant: &HttpGrant,
         ticket: Ticket,
-    ) -> Result<Vec<SocketAddr>, NoAddress> {
+    ) -> Result<Vec<SocketAddr>, Problem> {
         let addresses = match &target.host {
             Host::Address(address) => vec![*address],
             Host::Name(name) => {
                 let found = self.0.resolver.resolve(name.clone(), ticket.clone()).await;
-                found.map_err(NoAddress::Unresolved)?
+                found.map_err(|error| Problem::unresolved(&error))?
             }
         };
         if addresses.is_empty() {
             let none = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-            return Err(NoAddress::Unresolved(none));
+            return Err(Problem::unresolved(&none));
         }
         for address in &addresses {
-            self.check(*address, target.port, grant, &ticket).await.map_err(NoAddress::Denied)?;
+            self.check(*address, target.port, grant, &ticket).await?;
         }
         Ok(addresses.iter().map(|address| SocketAddr::new(address.to_canonical(), target.port)).collect())
     }
@@ -230,24 +265,29 @@ impl Place {
         }
         match &self.host {
             Host::Address(own) => Ok(*own == address),
-            Host::Name(name) => {
-                self.look_up(name, resolver, ticket).await?;
-                Ok(self.known.lock().addresses.contains(&address))
-            }
+            Host::Name(name) => self.is_named(name, address, resolver, ticket).await,
         }
     }
 
-    /// Updates the addresses of the name. If the lookup fails, the known addresses stay. If none is known, every request is
-    /// denied, because no address can be ruled out. The lookup counts as a request of the plugin until it returns, even if
-    /// the request was dropped meanwhile.
-    async fn look_up(&self, name: &str, resolver: &dyn Resolver, ticket: &Ticket) -> Result<(), Denied> {
-        let _one_at_a_time = self.looking.lock().await;
-        let due = self.known.lock().until.is_none_or(|until| Instant::now() >= until);
-        if due {
+    /// Returns true if the name has the address. If a lookup fails, the known addresses stay. If none is known, every
+    /// request is denied, because no address can be ruled out. The lookup counts as a request of the plugin until it
+    /// returns, even if the request was dropped meanwhile.
+    async fn is_named(
+        &self,
+        name: &str,
+        address: IpAddr,
+        resolver: &dyn Resolver,
+        ticket: &Ticket,
+    ) -> Result<bool, Denied> {
+        let mut known = self.known.lock().await;
+        if known.until.is_none_or(|until| Instant::now() >= until) {
             let found = resolver.resolve(name.to_owned(), ticket.clone()).await;
-            self.known.lock().learn(&found.unwrap_or_default());
+            known.learn(&found.unwrap_or_default());
         }
-        if self.known.lock().addresses.is_empty() { Err(Denied::Unprotected(self.what)) } else { Ok(()) }
+        if known.addresses.is_empty() {
+            return Err(Denied::Unprotected(self.what));
+        }
+        Ok(known.addresses.contains(&address))
     }
 }
 
@@ -304,7 +344,7 @@ fn tls_config(extra: &[CertificateDer<'static>]) -> io::Result<Arc<ClientConfig>
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use futures::future::{BoxFuture, ready};
+    use futures::future::ready;
 
     use super::{super::traffic::Traffic, *};
 
@@ -335,12 +375,13 @@ mod tests {
         let checked: Vec<SocketAddr> =
             ["198.51.100.7:8080", "[2001:db8::7]:8080"].iter().map(|text| text.parse().unwrap()).collect();
         assert_eq!(first.ok(), Some(checked));
-        assert!(matches!(second, Err(NoAddress::Denied(Denied::Address { .. }))));
+        let denied = second.unwrap_err().to_string();
+        assert_eq!(denied, "no plugin may reach 127.0.0.1, the address of the name: it is this machine");
     }
 
     /// Resolves no name and keeps the ticket of each lookup.
     #[derive(Default)]
-    struct Ignorant(Mutex<Vec<Ticket>>);
+    struct Ignorant(parking_lot::Mutex<Vec<Ticket>>);
 
     impl Resolver for Ignorant {
         fn resolve(&self, _: String, ticket: Ticket) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
@@ -361,8 +402,8 @@ mod tests {
         let request = Arc::new(Arc::<Traffic>::default().begin(1).unwrap());
 
         for _ in 0..3 {
-            let denied = client.addresses(&target, &grant, Ticket::of(&request)).await;
-            assert!(matches!(denied, Err(NoAddress::Denied(Denied::Unprotected("the API server")))));
+            let denied = client.addresses(&target, &grant, Ticket::of(&request)).await.unwrap_err();
+            assert_eq!(denied.to_string(), Denied::Unprotected("the API server").to_string());
         }
 
         assert_eq!(resolver.0.lock().len(), 1);

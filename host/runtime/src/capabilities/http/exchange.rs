@@ -1,13 +1,16 @@
-//! One request and its answer, on a connection of its own.
+//! What one instance makes HTTP requests with: each request and its answer are on a connection of their own.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
+use bytes::Bytes;
+use futures::stream::unfold;
 use http::{
     HeaderValue, Method, Request, Response, Uri,
     header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap},
 };
-use http_body_util::BodyExt;
-use hyper::client::conn::http1;
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Limited, StreamBody};
+use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -15,15 +18,12 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 use tokio_rustls::{TlsConnector, rustls, rustls::pki_types::ServerName};
-use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
 
 use super::{
-    body::{RequestBody, ResponseBody, Terms},
-    client::{HttpClient, NoAddress},
-    denied::Denied,
+    client::{HttpClient, Ticket},
     grant::admitting,
-    problem::Problem,
-    resolver::Ticket,
+    problem::{Denied, Problem, too_large},
     target::{Host, Target},
     traffic::{HttpOutcome, InFlight, Traffic},
 };
@@ -38,19 +38,32 @@ const ADDRESSES_TRIED: usize = 8;
 /// The most bytes of the status line and headers of an answer.
 const HEAD_BYTES: usize = 64 << 10;
 
+/// The most bytes of the headers of one request, with some room for what the host adds.
+const FIELDS_BYTES: usize = 16 << 10;
+
+/// The largest piece of a body that a guest hands over at once. The host keeps it until it is sent.
+const CHUNK_BYTES: usize = 64 << 10;
+
 /// The answer, and a future that drives the connection until the body has arrived.
-pub(super) type Answer = (Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>);
+type Answer = (Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>);
 
 type Connection<B> = http1::Connection<TokioIo<Box<dyn Stream>>, B>;
 
-/// One request of a guest.
-pub(super) struct Exchange {
-    pub(super) client: HttpClient,
-    pub(super) config: Arc<PluginConfig>,
-    pub(super) output: Output,
-    pub(super) traffic: Arc<Traffic>,
-    /// The deadline of the call that makes the request.
-    pub(super) deadline: Instant,
+/// The state of `wasi:http` of one instance.
+pub(crate) struct Egress {
+    pub(crate) context: WasiHttpCtx,
+    pub(crate) hooks: Exchange,
+}
+
+/// Checks and makes the requests of one instance.
+#[derive(Clone)]
+pub(crate) struct Exchange {
+    client: HttpClient,
+    config: Arc<PluginConfig>,
+    output: Output,
+    traffic: Arc<Traffic>,
+    /// The deadline of the call in flight.
+    pub(crate) deadline: Instant,
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -69,7 +82,37 @@ impl Drop for Counted {
     }
 }
 
+// === impl Egress ===
+
+impl Egress {
+    pub(crate) fn new(
+        client: HttpClient,
+        config: Arc<PluginConfig>,
+        output: Output,
+        traffic: Arc<Traffic>,
+    ) -> Self {
+        let mut context = WasiHttpCtx::new();
+        context.set_field_size_limit(FIELDS_BYTES);
+        Self { context, hooks: Exchange { client, config, output, traffic, deadline: Instant::now() } }
+    }
+}
+
 // === impl Exchange ===
+
+impl WasiHttpHooks for Exchange {
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK_BYTES
+    }
+
+    fn send_request(
+        &mut self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _processed: Box<dyn Future<Output = Result<(), Error>> + Send>,
+    ) -> Box<dyn Future<Output = Result<Answer, Error>> + Send> {
+        Box::new(self.clone().run(request, options))
+    }
+}
 
 impl Exchange {
     /// Makes the request if it is granted, and returns the head of the answer. A redirect is an answer like any other.
@@ -79,11 +122,7 @@ impl Exchange {
     ///
     /// # Cancel safety
     /// Dropping the future closes the connection.
-    pub(super) async fn run(
-        self,
-        request: Request<WasiBody>,
-        options: Option<RequestOptions>,
-    ) -> Result<Answer, Error> {
+    async fn run(self, request: Request<WasiBody>, options: Option<RequestOptions>) -> Result<Answer, Error> {
         let begun = Instant::now();
         let mut counted = Counted { traffic: Arc::clone(&self.traffic), outcome: HttpOutcome::Abandoned };
         let target = Target::of(request.uri());
@@ -128,11 +167,7 @@ impl Exchange {
             return Err(Problem::limited(limits.http_requests));
         };
         let running = Arc::new(running);
-        let found = self.client.addresses(target, grant, Ticket::of(&running)).await;
-        let addresses = found.map_err(|none| match none {
-            NoAddress::Denied(denied) => denied.into(),
-            NoAddress::Unresolved(error) => Problem::unresolved(&error),
-        })?;
+        let addresses = self.client.addresses(target, grant, Ticket::of(&running)).await?;
         let stream = self.open(target, &addresses, options.connect_timeout).await?;
         self.send(target, stream, running, request, options).await
     }
@@ -182,17 +217,7 @@ impl Exchange {
             return Err(Problem::response_too_large(limit));
         }
         let deadline = self.deadline;
-        let response = response.map(|body| {
-            let terms = Terms {
-                limit,
-                deadline,
-                between_bytes: options.between_bytes_timeout,
-                traffic: Arc::clone(&self.traffic),
-                output: self.output.clone(),
-                what,
-            };
-            ResponseBody::new(body, terms).boxed_unsync()
-        });
+        let response = response.map(|body| received(body, self, options.between_bytes_timeout, what));
         let rest = async move {
             // The request is in flight until the connection ends.
             let _running = running;
@@ -209,7 +234,7 @@ impl Exchange {
         &self,
         target: &Target,
         mut request: Request<WasiBody>,
-    ) -> Result<Request<RequestBody>, Problem> {
+    ) -> Result<Request<impl Body<Data = Bytes, Error = Error> + use<>>, Problem> {
         let path = match request.uri().query() {
             Some(query) => format!("{}?{query}", target.path),
             None => target.path.clone(),
@@ -224,15 +249,57 @@ impl Exchange {
         request.headers_mut().insert(HOST, host);
         request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         let limit = self.config.limits.http_body_bytes;
-        Ok(request.map(|body| RequestBody::new(body, limit, Arc::clone(&self.traffic))))
+        Ok(request.map(|body| sent(body, limit, Arc::clone(&self.traffic))))
     }
 }
 
+/// The body that the guest sends.
+fn sent(body: WasiBody, limit: usize, traffic: Arc<Traffic>) -> impl Body<Data = Bytes, Error = Error> {
+    let counted = body.inspect_frame(move |frame| traffic.sent(length(frame)));
+    Limited::new(counted, limit).map_err(move |error| match error.downcast() {
+        Ok(error) => *error,
+        Err(_) => Error::HttpRequestBodySize(u64::try_from(limit).ok()),
+    })
+}
+
+/// The body that the server sends, until the deadline of the call that made the request.
+///
+/// `between_bytes` is the longest silence that the guest allows; `None` means no limit but the deadline. If the answer
+/// breaks off, the plugin's log gets a line with `what`, the request: the guest receives no error code for that.
+fn received(body: Incoming, exchange: &Exchange, between_bytes: Option<Duration>, what: String) -> WasiBody {
+    let Exchange { traffic, output, deadline, .. } = exchange.clone();
+    let limit = exchange.config.limits.http_body_bytes;
+    let next_byte_by =
+        move || between_bytes.map_or(deadline, |silence| deadline.min(Instant::now() + silence));
+    let counted = body.inspect_frame(move |frame| traffic.received(length(frame)));
+    let begun = (Limited::new(counted, limit), next_byte_by(), output, what);
+    let frames = unfold(Some(begun), move |state| async move {
+        let (mut body, by, output, what) = state?;
+        let error = match timeout_at(by, body.frame()).await {
+            Ok(None) => return None,
+            Ok(Some(Ok(frame))) => return Some((Ok(frame), Some((body, next_byte_by(), output, what)))),
+            Ok(Some(Err(error))) => match error.downcast_ref::<hyper::Error>() {
+                Some(error) if error.is_incomplete_message() => Error::HttpResponseIncomplete,
+                Some(_) => Error::HttpProtocolError,
+                None => too_large(limit),
+            },
+            Err(_) => Error::ConnectionReadTimeout,
+        };
+        output.about(LogLevel::Warn, &format!("http: {what}: the answer broke off: {error}"));
+        Some((Err(error), None))
+    });
+    StreamBody::new(frames).boxed_unsync()
+}
+
+fn length(frame: &Frame<Bytes>) -> usize {
+    frame.data_ref().map_or(0, Bytes::len)
+}
+
 /// Drives the connection until the head of the answer arrives. Returns the connection too, unless it has ended.
-async fn head(
-    sent: impl Future<Output = hyper::Result<Response<hyper::body::Incoming>>>,
-    mut connection: Connection<RequestBody>,
-) -> hyper::Result<(Response<hyper::body::Incoming>, Option<Connection<RequestBody>>)> {
+async fn head<B: Body<Data = Bytes, Error = Error> + 'static>(
+    sent: impl Future<Output = hyper::Result<Response<Incoming>>>,
+    mut connection: Connection<B>,
+) -> hyper::Result<(Response<Incoming>, Option<Connection<B>>)> {
     let mut sent = std::pin::pin!(sent);
     tokio::select! {
         biased;

@@ -6,8 +6,8 @@ use http::Method;
 
 use super::{
     address::{Reach, reach},
-    denied::Denied,
     path::is_below,
+    problem::Denied,
     target::{Host, Target},
 };
 

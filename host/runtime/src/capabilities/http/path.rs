@@ -1,5 +1,7 @@
 //! Normalisation of paths (RFC 3986, section 6.2.2), so that the checked path is the path that the server receives.
 
+use percent_encoding::{percent_decode, percent_encode_byte};
+
 /// The most layers of percent-encoding in a path.
 const LAYERS: usize = 4;
 
@@ -56,12 +58,12 @@ pub(super) fn is_below(path: &str, prefix: &str) -> bool {
 /// A segment with letters, digits, `-`, `.`, `_` and `~` decoded, and other escapes in upper case.
 fn unreserved(segment: &str) -> Result<String, InvalidPath> {
     let mut text = String::with_capacity(segment.len());
-    let mut bytes = segment.bytes();
-    while let Some(byte) = bytes.next() {
-        let (byte, encoded) = match byte {
-            b'%' => (escaped(&mut bytes)?, true),
-            _ => (byte, false),
-        };
+    let mut rest = segment.as_bytes();
+    while let Some(first) = rest.first() {
+        let encoded = *first == b'%';
+        let (token, after) = rest.split_at_checked(if encoded { 3 } else { 1 }).ok_or(InvalidPath::Escape)?;
+        let mut decoded = percent_decode(token);
+        let (Some(byte), None) = (decoded.next(), decoded.next()) else { return Err(InvalidPath::Escape) };
         if byte == b'\\' || byte.is_ascii_control() {
             return Err(InvalidPath::Character);
         }
@@ -69,18 +71,11 @@ fn unreserved(segment: &str) -> Result<String, InvalidPath> {
         if plain || (!encoded && byte.is_ascii()) {
             text.push(char::from(byte));
         } else {
-            text.push_str(&format!("%{byte:02X}"));
+            text.push_str(percent_encode_byte(byte));
         }
+        rest = after;
     }
     Ok(text)
-}
-
-fn escaped(bytes: &mut std::str::Bytes<'_>) -> Result<u8, InvalidPath> {
-    let mut digit = || {
-        let digit = bytes.next().and_then(|byte| char::from(byte).to_digit(16));
-        digit.and_then(|digit| u8::try_from(digit).ok()).ok_or(InvalidPath::Escape)
-    };
-    Ok(digit()? << 4 | digit()?)
 }
 
 /// Refuses a segment in which a server that decodes more often, or splits at other characters, finds `..`.
@@ -97,7 +92,7 @@ fn unambiguous(segment: &str) -> Result<(), InvalidPath> {
         if decoded.iter().any(u8::is_ascii_control) {
             return Err(InvalidPath::Character);
         }
-        let deeper = decode(&decoded);
+        let deeper: Vec<u8> = percent_decode(&decoded).collect();
         if deeper == decoded {
             return Ok(());
         }
@@ -107,25 +102,6 @@ fn unambiguous(segment: &str) -> Result<(), InvalidPath> {
         decoded = deeper;
     }
     Err(InvalidPath::Hidden)
-}
-
-/// Removes one layer of percent-encoding. A text that is not an escape stays.
-fn decode(text: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((&byte, after)) = rest.split_first() {
-        let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-        let escaped = match after {
-            [high, low, after @ ..] if byte == b'%' => {
-                digit(*high).zip(digit(*low)).map(|(high, low)| (high << 4 | low, after))
-            }
-            _ => None,
-        };
-        let (byte, after) = escaped.unwrap_or((byte, after));
-        decoded.push(byte);
-        rest = after;
-    }
-    decoded
 }
 
 #[cfg(test)]

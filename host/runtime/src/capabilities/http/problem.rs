@@ -1,11 +1,11 @@
 //! A request without an answer: the error for the guest, the line for the plugin's log and the outcome for the counters.
 
-use std::{error::Error as _, fmt, io};
+use std::{error::Error as _, fmt, io, net::IpAddr};
 
 use tokio_rustls::rustls;
 use wasmtime_wasi_http::Error;
 
-use super::{denied::Denied, traffic::HttpOutcome};
+use super::{target::InvalidTarget, traffic::HttpOutcome};
 
 /// Displays as the line for the log.
 #[derive(Debug)]
@@ -14,6 +14,29 @@ pub(super) struct Problem {
     /// The error for the guest: a code of `wasi:http`, without the host's view of the network.
     pub(super) error: Error,
     why: String,
+}
+
+/// Why a request is refused, for the plugin's log. The guest only receives that the request is denied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Denied {
+    #[error("{0}")]
+    Target(#[from] InvalidTarget),
+    #[error("plugins may use neither CONNECT nor TRACE")]
+    Tunnel,
+    #[error("it is not granted; add it to `http` under [plugin.grant]")]
+    NotGranted,
+    #[error("its path is not below a granted one")]
+    Path,
+    #[error("its method is not granted for this address")]
+    Method,
+    #[error("no plugin may reach {address}, the address of the name: {why}")]
+    Address { address: IpAddr, why: &'static str },
+    #[error("{address} is {what}")]
+    Protected { address: IpAddr, what: &'static str },
+    #[error("{address} is denied to all plugins by `http-deny` under [host]")]
+    Network { address: IpAddr },
+    #[error("the address of {0}, which no plugin may reach, cannot be resolved")]
+    Unprotected(&'static str),
 }
 
 // === impl Problem ===
@@ -39,7 +62,7 @@ impl Problem {
 
     pub(super) fn response_too_large(limit: usize) -> Self {
         let why = format!("the answer's body has more than {limit} bytes, the plugin's limit (`http-body`)");
-        Self::new(HttpOutcome::TooLarge, super::body::too_large(limit), why)
+        Self::new(HttpOutcome::TooLarge, too_large(limit), why)
     }
 
     pub(super) fn unresolved(error: &io::Error) -> Self {
@@ -93,4 +116,9 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)
     }
+}
+
+/// The error for an answer that exceeds the limit.
+pub(super) fn too_large(limit: usize) -> Error {
+    Error::HttpResponseBodySize(u64::try_from(limit).ok())
 }

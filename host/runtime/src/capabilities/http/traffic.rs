@@ -1,20 +1,13 @@
 //! Counters of a plugin's HTTP requests, and the limit on requests in flight.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use parking_lot::Mutex;
-
-use crate::counter::Counter;
+use serde::{Deserialize, Serialize};
 
 /// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum HttpOutcome {
     /// The server answered, with any status.
     Answered,
@@ -33,7 +26,8 @@ pub enum HttpOutcome {
 }
 
 /// A snapshot of a plugin's requests.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub struct HttpStats {
     /// Requests that ended, by outcome. A request counts as answered even if the answer's body breaks off.
     pub requests: BTreeMap<HttpOutcome, u64>,
@@ -46,12 +40,7 @@ pub struct HttpStats {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Traffic {
-    requests: Mutex<BTreeMap<HttpOutcome, u64>>,
-    in_flight: AtomicUsize,
-    sent_bytes: Counter,
-    received_bytes: Counter,
-}
+pub(crate) struct Traffic(Mutex<HttpStats>);
 
 /// A request in flight. Dropping it ends the request.
 #[derive(Debug)]
@@ -84,36 +73,34 @@ impl fmt::Display for HttpOutcome {
 
 impl Traffic {
     pub(super) fn ended(&self, outcome: HttpOutcome) {
-        *self.requests.lock().entry(outcome).or_default() += 1;
+        *self.0.lock().requests.entry(outcome).or_default() += 1;
     }
 
     pub(super) fn sent(&self, bytes: usize) {
-        self.sent_bytes.add(bytes as u64);
+        self.0.lock().sent_bytes += bytes as u64;
     }
 
     pub(super) fn received(&self, bytes: usize) {
-        self.received_bytes.add(bytes as u64);
+        self.0.lock().received_bytes += bytes as u64;
     }
 
     /// Begins a request. Returns `None` if `most` requests are in flight already.
     pub(super) fn begin(self: &Arc<Self>, most: usize) -> Option<InFlight> {
-        let more = |running: usize| (running < most).then(|| running + 1);
-        self.in_flight.fetch_update(Relaxed, Relaxed, more).ok()?;
+        let mut stats = self.0.lock();
+        if stats.in_flight >= most {
+            return None;
+        }
+        stats.in_flight += 1;
         Some(InFlight(Arc::clone(self)))
     }
 
     pub(crate) fn snapshot(&self) -> HttpStats {
-        HttpStats {
-            requests: self.requests.lock().clone(),
-            in_flight: self.in_flight.load(Relaxed),
-            sent_bytes: self.sent_bytes.get(),
-            received_bytes: self.received_bytes.get(),
-        }
+        self.0.lock().clone()
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Relaxed);
+        self.0.0.lock().in_flight -= 1;
     }
 }

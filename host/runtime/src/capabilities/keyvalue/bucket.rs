@@ -1,12 +1,9 @@
-//! The buckets that an instance has open, and the positions of its key lists.
+//! A bucket that an instance has open, and the positions of its key lists.
 
 use std::{collections::VecDeque, sync::Arc};
 
 /// Key lists that one bucket can continue. If there are more, the oldest is forgotten.
 const CURSORS: usize = 16;
-
-/// Buckets that an instance may have open at a time.
-const BUCKETS: u32 = 64;
 
 /// An open bucket. A guest holds it by a handle until it drops the handle or its instance ends.
 #[expect(unreachable_pub, reason = "the generated bindings re-export it")]
@@ -16,10 +13,6 @@ pub struct Bucket {
     /// The last key of a page, by the cursor of the next page: keys that are added or deleted meanwhile move no other key.
     cursors: VecDeque<(u64, String)>,
 }
-
-/// The number of buckets that an instance has open.
-#[derive(Debug, Default)]
-pub(crate) struct OpenBuckets(u32);
 
 // === impl Bucket ===
 
@@ -55,28 +48,6 @@ impl Bucket {
         self.next_cursor += 1;
         self.cursors.push_back((cursor, last));
         cursor
-    }
-}
-
-// === impl OpenBuckets ===
-
-impl OpenBuckets {
-    /// Returns a message for the guest if no further bucket may be opened.
-    pub(super) fn check(&self) -> Result<(), String> {
-        if self.0 < BUCKETS {
-            return Ok(());
-        }
-        Err(format!(
-            "{BUCKETS} buckets are open in this instance, its limit: drop the ones that are no longer needed"
-        ))
-    }
-
-    pub(super) fn opened(&mut self) {
-        self.0 += 1;
-    }
-
-    pub(super) fn closed(&mut self) {
-        self.0 = self.0.saturating_sub(1);
     }
 }
 

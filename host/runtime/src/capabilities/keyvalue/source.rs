@@ -1,15 +1,28 @@
-//! The store of the key-values, as the capability needs it.
+//! The store of the key-values, as the capability needs it, and the counters of its use.
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, ready};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 /// The most bytes that a plugin's keys, values and bucket names may have together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota(pub u64);
 
-/// Stores the key-values of all plugins, separate for each plugin. A bucket belongs to the name of a plugin in the
-/// configuration and survives reloads of the plugin.
+/// One bucket of a plugin. It belongs to the name of the plugin in the configuration and survives reloads of the plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The name of the plugin.
+    pub plugin: Arc<str>,
+    /// The name of the bucket.
+    pub bucket: Arc<str>,
+}
+
+/// The result of a function of [`KeyValueSource`].
+pub type Kept<'a, T> = BoxFuture<'a, Result<T, KeyValueError>>;
+
+/// Stores the key-values of all plugins, separate for each plugin.
 ///
 /// Every function is one transaction: it does all or nothing, and its writes are durable when it returns. If the future
 /// is dropped, the transaction still runs to its end.
@@ -18,24 +31,13 @@ pub trait KeyValueSource: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`KeyValueError::TooLarge`] if the values have more than `most_bytes` bytes together.
-    fn get(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        keys: Vec<String>,
-        most_bytes: usize,
-    ) -> BoxFuture<'_, Result<Vec<Option<Vec<u8>>>, KeyValueError>>;
+    fn get(&self, place: Place, keys: Vec<String>, most_bytes: usize) -> Kept<'_, Vec<Option<Vec<u8>>>>;
 
     /// Returns true if the key exists.
     ///
     /// # Errors
     /// [`KeyValueError::Unavailable`].
-    fn exists(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        key: String,
-    ) -> BoxFuture<'_, Result<bool, KeyValueError>>;
+    fn exists(&self, place: Place, key: String) -> Kept<'_, bool>;
 
     /// At most `most` keys: those after `after`, or the first ones.
     ///
@@ -44,38 +46,19 @@ pub trait KeyValueSource: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`KeyValueError::Unavailable`].
-    fn keys(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        after: Option<String>,
-        most: usize,
-    ) -> BoxFuture<'_, Result<Vec<String>, KeyValueError>>;
+    fn keys(&self, place: Place, after: Option<String>, most: usize) -> Kept<'_, Vec<String>>;
 
     /// Sets the keys that have a value and deletes the others, in the order given.
     ///
     /// # Errors
     /// [`KeyValueError::Quota`] if the plugin would store more than the quota, unless the changes reduce what it stores.
-    fn change(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        changes: Vec<(String, Option<Vec<u8>>)>,
-        quota: Quota,
-    ) -> BoxFuture<'_, Result<(), KeyValueError>>;
+    fn change(&self, place: Place, changes: Vec<(String, Option<Vec<u8>>)>, quota: Quota) -> Kept<'_, ()>;
 
     /// Adds `delta` to the decimal number under the key and returns the sum. A missing key counts as 0.
     ///
     /// # Errors
     /// [`KeyValueError::NotANumber`] if the value is not a number, or if the sum exceeds 64 bits.
-    fn increment(
-        &self,
-        plugin: Arc<str>,
-        bucket: Arc<str>,
-        key: String,
-        delta: u64,
-        quota: Quota,
-    ) -> BoxFuture<'_, Result<u64, KeyValueError>>;
+    fn increment(&self, place: Place, key: String, delta: u64, quota: Quota) -> Kept<'_, u64>;
 }
 
 /// Why a plugin's key-values cannot be read or written. The text is for the plugin.
@@ -108,4 +91,72 @@ pub enum KeyValueError {
     /// The database does not work now. The host's log and `/readyz` report the details.
     #[error("the host's state cannot be used: {0}")]
     Unavailable(&'static str),
+}
+
+/// The key-values of a host without state: every call fails with [`KeyValueError::Unavailable`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoKeyValues;
+
+/// Calls of `wasi:keyvalue`, by their result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct KeyValueStats {
+    /// Calls that read.
+    pub reads: u64,
+    /// Calls that wrote.
+    pub writes: u64,
+    /// Calls refused because of the quota, a limit, or a value that is not a number.
+    pub refused: u64,
+    /// Calls that failed because the host's state is unavailable.
+    pub failed: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct KeyValueCounters(Mutex<KeyValueStats>);
+
+// === impl NoKeyValues ===
+
+impl KeyValueSource for NoKeyValues {
+    fn get(&self, _: Place, _: Vec<String>, _: usize) -> Kept<'_, Vec<Option<Vec<u8>>>> {
+        nothing()
+    }
+
+    fn exists(&self, _: Place, _: String) -> Kept<'_, bool> {
+        nothing()
+    }
+
+    fn keys(&self, _: Place, _: Option<String>, _: usize) -> Kept<'_, Vec<String>> {
+        nothing()
+    }
+
+    fn change(&self, _: Place, _: Vec<(String, Option<Vec<u8>>)>, _: Quota) -> Kept<'_, ()> {
+        nothing()
+    }
+
+    fn increment(&self, _: Place, _: String, _: u64, _: Quota) -> Kept<'_, u64> {
+        nothing()
+    }
+}
+
+fn nothing<'a, T: Send + 'a>() -> Kept<'a, T> {
+    Box::pin(ready(Err(KeyValueError::Unavailable("this host stores nothing"))))
+}
+
+// === impl KeyValueCounters ===
+
+impl KeyValueCounters {
+    pub(super) fn ended(&self, write: bool, error: Option<&KeyValueError>) {
+        let mut stats = self.0.lock();
+        let counter = match error {
+            Some(KeyValueError::Unavailable(_)) => &mut stats.failed,
+            Some(_) => &mut stats.refused,
+            None if write => &mut stats.writes,
+            None => &mut stats.reads,
+        };
+        *counter += 1;
+    }
+
+    pub(crate) fn snapshot(&self) -> KeyValueStats {
+        *self.0.lock()
+    }
 }

@@ -19,6 +19,7 @@ const LABELS: usize = 16;
 /// Endings that the exposition itself appends to names.
 const SUFFIXES: [&str; 5] = ["_bucket", "_sum", "_count", "_created", "_info"];
 
+/// Names and values of labels.
 type Labels = Vec<(String, String)>;
 
 /// The kind of a metric. The first use of a name fixes it.
@@ -32,24 +33,13 @@ pub enum MetricKind {
     Histogram,
 }
 
-/// A metric: one name with all its series.
+/// A metric: all series of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricFamily {
-    /// The name that the plugin uses, without the `_total` of a counter.
-    pub name: String,
     /// The kind, fixed by the first use of the name.
     pub kind: MetricKind,
-    /// The series, sorted by their labels.
-    pub series: Vec<MetricSeries>,
-}
-
-/// The value of one combination of labels.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MetricSeries {
-    /// Labels, sorted by name.
-    pub labels: Vec<(String, String)>,
-    /// The value.
-    pub value: MetricValue,
+    /// The value of each combination of labels. The labels are sorted by name.
+    pub series: BTreeMap<Labels, MetricValue>,
 }
 
 /// The value of a series.
@@ -75,7 +65,8 @@ pub(crate) struct Registry(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    families: BTreeMap<String, (MetricKind, BTreeMap<Labels, MetricValue>)>,
+    /// By the name that the plugin uses, without the `_total` of a counter.
+    families: BTreeMap<String, MetricFamily>,
     stats: MetricsStats,
 }
 
@@ -143,17 +134,9 @@ impl Registry {
         self.0.lock().stats
     }
 
-    /// A snapshot of all families, sorted by name.
-    pub(crate) fn families(&self) -> Vec<MetricFamily> {
-        let state = self.0.lock();
-        let family = |(name, (kind, series)): (&String, &(MetricKind, BTreeMap<Labels, MetricValue>))| {
-            let one = |(labels, value): (&Labels, &MetricValue)| MetricSeries {
-                labels: labels.clone(),
-                value: value.clone(),
-            };
-            MetricFamily { name: name.clone(), kind: *kind, series: series.iter().map(one).collect() }
-        };
-        state.families.iter().map(family).collect()
+    /// A snapshot of all families.
+    pub(crate) fn families(&self) -> BTreeMap<String, MetricFamily> {
+        self.0.lock().families.clone()
     }
 }
 
@@ -176,10 +159,10 @@ impl State {
         if kind == MetricKind::Counter && !(value >= 0.0 && value.is_finite()) {
             return Err(Refused::Negative(value.to_string()));
         }
-        if let Some((was, _)) = self.families.get(name).filter(|(was, _)| *was != kind) {
-            return Err(Refused::Kind { name: name.to_owned(), was: was.as_str() });
+        if let Some(family) = self.families.get(name).filter(|family| family.kind != kind) {
+            return Err(Refused::Kind { name: name.to_owned(), was: family.kind.as_str() });
         }
-        let known = self.families.get_mut(name).and_then(|(_, series)| series.get_mut(&labels));
+        let known = self.families.get_mut(name).and_then(|family| family.series.get_mut(&labels));
         if let Some(known) = known {
             known.take(kind, value);
             return Ok(());
@@ -188,8 +171,9 @@ impl State {
             return Err(Refused::TooMany { limit });
         }
         self.stats.series += 1;
-        let (_, series) = self.families.entry(name.to_owned()).or_insert_with(|| (kind, BTreeMap::new()));
-        series.entry(labels).or_insert_with(|| MetricValue::new(kind)).take(kind, value);
+        let new = || MetricFamily { kind, series: BTreeMap::new() };
+        let family = self.families.entry(name.to_owned()).or_insert_with(new);
+        family.series.entry(labels).or_insert_with(|| MetricValue::new(kind)).take(kind, value);
         Ok(())
     }
 }
@@ -280,8 +264,10 @@ mod tests {
 
         let families = registry.families();
 
-        let numbers: Vec<_> =
-            families.iter().map(|family| (family.name.as_str(), &family.series[0].value)).collect();
+        let numbers: Vec<_> = families
+            .iter()
+            .map(|(name, family)| (name.as_str(), family.series.values().next().unwrap()))
+            .collect();
         assert_eq!(numbers[0], ("seen", &MetricValue::Number(3.5)));
         assert_eq!(numbers[1], ("size", &MetricValue::Number(-1.0)));
         let MetricValue::Histogram(histogram) = numbers[2].1 else { panic!("{numbers:?}") };
@@ -299,7 +285,10 @@ mod tests {
         }
 
         assert_eq!(registry.stats(), MetricsStats { series: 1, refused: 0 });
-        assert_eq!(registry.families()[0].series[0].value, MetricValue::Number(2.0));
+        assert_eq!(
+            registry.families()["x"].series[&labels(&[("a", "1"), ("b", "2")])],
+            MetricValue::Number(2.0)
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::{
 
 use futures::future::{BoxFuture, join_all, pending, ready};
 use informer_runtime::capabilities::{
-    ConfigFilesError, ConfigSource, HttpConfig, KeyValueError, KeyValueSource, Quota, Resolver, Ticket,
+    ConfigFilesError, ConfigSource, HttpConfig, KeyValueError, KeyValueSource, Place, Quota, Resolver, Ticket,
 };
 use informer_types::{FailureKind, Outcome};
 use serde_json::{Value, json};
@@ -46,23 +46,23 @@ struct Silence {
 type Never<T> = BoxFuture<'static, Result<T, KeyValueError>>;
 
 impl KeyValueSource for Silence {
-    fn get(&self, _: Arc<str>, _: Arc<str>, _: Vec<String>, _: usize) -> Never<Vec<Option<Vec<u8>>>> {
+    fn get(&self, _: Place, _: Vec<String>, _: usize) -> Never<Vec<Option<Vec<u8>>>> {
         Box::pin(pending())
     }
 
-    fn exists(&self, _: Arc<str>, _: Arc<str>, _: String) -> Never<bool> {
+    fn exists(&self, _: Place, _: String) -> Never<bool> {
         Box::pin(pending())
     }
 
-    fn keys(&self, _: Arc<str>, _: Arc<str>, _: Option<String>, _: usize) -> Never<Vec<String>> {
+    fn keys(&self, _: Place, _: Option<String>, _: usize) -> Never<Vec<String>> {
         Box::pin(pending())
     }
 
-    fn change(&self, _: Arc<str>, _: Arc<str>, _: Vec<(String, Option<Vec<u8>>)>, _: Quota) -> Never<()> {
+    fn change(&self, _: Place, _: Vec<(String, Option<Vec<u8>>)>, _: Quota) -> Never<()> {
         Box::pin(pending())
     }
 
-    fn increment(&self, _: Arc<str>, _: Arc<str>, _: String, _: u64, _: Quota) -> Never<u64> {
+    fn increment(&self, _: Place, _: String, _: u64, _: Quota) -> Never<u64> {
         Box::pin(pending())
     }
 }
@@ -188,7 +188,7 @@ async fn a_call_that_waits_in_the_host_ends_at_its_deadline() {
         match call.await.unwrap() {
             Outcome::Retry { failure, .. } => {
                 assert_eq!(failure.kind, FailureKind::Deadline, "{}: {failure}", row.call);
-                assert_eq!(row.running.plugin.stats().instances_retired, 1, "{}", row.call);
+                assert_eq!(row.running.plugin.stats().instances.retired, 1, "{}", row.call);
             }
             other => assert!(row.told && other == Outcome::Acknowledged, "{}: {other:?}", row.call),
         }

@@ -100,8 +100,8 @@ async fn a_trap_in_reconcile_costs_its_instance_and_the_key_is_retried() {
     assert_eq!(failure.kind, FailureKind::Trap, "{failure}");
     assert!(failure.message.contains("failure 1 of default/bad"), "{failure}");
     let stats = running.plugin.stats();
-    assert!(stats.instances_retired >= stats.failures[&FailureKind::Trap], "{stats:?}");
-    assert_eq!((stats.acknowledged, stats.instances_idle), (0, 0));
+    assert!(stats.instances.retired >= stats.failures[&FailureKind::Trap], "{stats:?}");
+    assert_eq!((stats.acknowledged, stats.instances.idle), (0, 0));
 }
 
 #[tokio::test]
@@ -123,5 +123,5 @@ async fn without_a_version_every_call_fails_and_makes_no_instance() {
 
     every_call_fails(&running, FailureKind::Start, "no version of the plugin is loaded").await;
 
-    assert_eq!(running.plugin.stats().instances_created, 0);
+    assert_eq!(running.plugin.stats().instances.created, 0);
 }

@@ -1,31 +1,18 @@
 //! The place of an object in one plugin.
 
-use informer_dispatch::{
-    DeadLetter, ObjectRef, Standing, Stands,
-    workqueue::{DroppedKey, KeyStanding},
-};
-use informer_types::{Failure, Source};
+use informer_dispatch::{ObjectRef, Standing, Stands, workqueue::KeyStanding};
+use informer_types::Source;
 
 use crate::{
-    admin::types::{self, Chosen, ExplainRequest, Place, millis},
+    admin::types::{self, Chosen, DeadLetter, ExplainRequest, OwnKey},
     app::{
         probe::{
             dead_letters::{dead_letter, dropped_key},
-            queue::quarantine,
-            workqueue::stats,
+            plugin::workqueue,
         },
         running_plugin::{Interest, RunningPlugin},
     },
 };
-
-/// The plugin's own key with the name of the object.
-#[derive(Default)]
-struct OwnKey {
-    standing: Option<KeyStanding>,
-    letter: Option<DroppedKey>,
-    /// The quarantine of the reconciler, in words.
-    quarantine: Option<String>,
-}
 
 /// Returns the place of the object, and whether the plugin has anything about it. Returns `None` if the plugin has nothing to
 /// do with the resource, unless the request names the plugin.
@@ -37,31 +24,30 @@ pub(super) fn standing(
 ) -> Option<(types::Standing, bool)> {
     let ExplainRequest { gvr, key, .. } = request;
     let object = ObjectRef { source: Source::new(gvr.clone()), key: key.clone() };
-    let interest = plugin.interest(gvr, key);
-    let standing = plugin.queue().standing(&object);
+    let interest = plugin.subscriptions().interest(gvr, key);
+    let queue = plugin.queue().standing(&object);
     let chosen = Chosen { gvr: Some(gvr.to_string()), key: Some(key.to_string()), ..Chosen::default() };
-    let letter = plugin.letters().events(&chosen).pop();
-    let own = if plugin.uses(gvr) { OwnKey::of(plugin, &key.to_string()) } else { OwnKey::default() };
-    let known = standing.is_some() || letter.is_some() || own.is_known();
+    let letter = plugin.letters().events(&chosen).pop().as_ref().map(dead_letter);
+    let own_key = if plugin.subscriptions().contains(gvr) {
+        own_key(plugin, &key.to_string())
+    } else {
+        OwnKey::default()
+    };
+    let nothing_pending = queue.is_none() && own_key.workqueue.is_none();
+    let known = !nothing_pending || letter.is_some() || own_key.dead_letter.is_some();
     if interest == Interest::None && !known && !by_name {
         return None;
     }
     let stats = plugin.queue().stats();
-    let quarantine = stats.quarantine.as_ref().map(|one| quarantine(one).text);
+    let quarantine = stats.quarantine.map(|quarantine| quarantine.text);
     let mut words = vec![selected(interest, cached)];
-    words.extend(standing.as_ref().map(in_words));
-    words.extend(own.standing.as_ref().map(key_in_words));
-    if standing.is_none() && own.standing.is_none() {
-        words.push("nothing is pending".to_owned());
-    }
-    words.extend(letter.as_ref().map(|DeadLetter { verb, attempts, failure, .. }| {
-        format!("dead letter of {verb} ({attempts} calls): {}", first_line(failure))
-    }));
-    words.extend(own.letter.as_ref().map(|DroppedKey { attempts, failure, .. }| {
-        format!("its key is a dead letter ({attempts} calls): {}", first_line(failure))
-    }));
+    words.extend(queue.as_ref().map(in_words));
+    words.extend(own_key.workqueue.as_ref().map(key_in_words));
+    words.extend(nothing_pending.then(|| "nothing is pending".to_owned()));
+    words.extend(letter.as_ref().map(|letter| given_up(&format!("dead letter of {}", letter.verb), letter)));
+    words.extend(own_key.dead_letter.as_ref().map(|letter| given_up("its key is a dead letter", letter)));
     words.extend(quarantine.clone());
-    words.extend(own.quarantine.as_ref().map(|text| format!("its reconciler is {text}")));
+    words.extend(own_key.quarantine.as_ref().map(|text| format!("its reconciler is {text}")));
     if stats.paused {
         words.push("no calls are made yet: the plugin or a cache that it reads is not ready".to_owned());
     }
@@ -72,14 +58,10 @@ pub(super) fn standing(
             Interest::Excluded(condition) => Some(condition.to_owned()),
             Interest::None | Interest::Selected => None,
         },
-        queue: standing.as_ref().map(place),
-        dead_letter: letter.as_ref().map(dead_letter),
+        queue,
+        dead_letter: letter,
         quarantine,
-        own_key: types::OwnKey {
-            workqueue: own.standing.as_ref().map(key_place),
-            dead_letter: own.letter.as_ref().map(dropped_key),
-            quarantine: own.quarantine,
-        },
+        own_key,
         paused: stats.paused,
         stands: words.join("; "),
     };
@@ -97,42 +79,12 @@ fn selected(interest: Interest, cached: bool) -> String {
     }
 }
 
-// === impl OwnKey ===
-
-impl OwnKey {
-    fn of(plugin: &RunningPlugin, key: &str) -> Self {
-        let chosen = Chosen { key: Some(key.to_owned()), ..Chosen::default() };
-        Self {
-            standing: plugin.workqueue().standing(key),
-            letter: plugin.letters().keys(&chosen).pop(),
-            quarantine: stats(plugin).quarantine.as_ref().map(|one| quarantine(one).text),
-        }
-    }
-
-    fn is_known(&self) -> bool {
-        self.standing.is_some() || self.letter.is_some()
-    }
-}
-
-fn common_place(stands: Stands) -> Place {
-    let (place, retry_in_ms, in_hand_ms) = match stands {
-        Stands::Ready => ("ready", None, None),
-        Stands::Waiting { retry_in } => ("waiting", Some(millis(retry_in)), None),
-        Stands::InFlight { lasting } => ("in-hand", None, Some(millis(lasting))),
-    };
-    Place { place: place.to_owned(), retry_in_ms, in_hand_ms, ..Place::default() }
-}
-
-fn key_place(standing: &KeyStanding) -> Place {
-    Place { again: Some(standing.again), failed: Some(standing.failed), ..common_place(standing.stands) }
-}
-
-fn place(standing: &Standing) -> Place {
-    Place {
-        pending: Some(standing.pending.iter().map(|verb| (*verb).to_owned()).collect()),
-        attempts: Some(standing.attempts),
-        since_ms: Some(millis(standing.since)),
-        ..common_place(standing.stands)
+fn own_key(plugin: &RunningPlugin, key: &str) -> OwnKey {
+    let chosen = Chosen { key: Some(key.to_owned()), ..Chosen::default() };
+    OwnKey {
+        workqueue: plugin.workqueue().standing(key),
+        dead_letter: plugin.letters().keys(&chosen).pop().as_ref().map(dropped_key),
+        quarantine: workqueue(plugin).quarantine.map(|quarantine| quarantine.text),
     }
 }
 
@@ -167,6 +119,6 @@ fn in_words(standing: &Standing) -> String {
     }
 }
 
-fn first_line(failure: &Failure) -> String {
-    failure.to_string().lines().next().unwrap_or_default().to_owned()
+fn given_up(what: &str, DeadLetter { attempts, failure, .. }: &DeadLetter) -> String {
+    format!("{what} ({attempts} calls): {}", failure.lines().next().unwrap_or_default())
 }

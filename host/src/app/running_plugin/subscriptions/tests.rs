@@ -41,16 +41,19 @@ impl Stage {
         let web = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
         let received = Received { cached: vec![web], newer: HashMap::new(), until: None, alike: true };
         let source = Source::new(informer.key().gvr.clone());
-        let mut claims = plugin.subscriptions.claims.lock();
-        claims.insert_successor(&informer.key().gvr, |sink| {
-            Arc::new(Successor::new(source, received, sink, Tracer::default()))
-        });
+        let mut claims = plugin.subscriptions().claims.lock();
+        let listening =
+            claims.get_mut(&informer.key().gvr).and_then(|claim| claim.listening.as_mut()).unwrap();
+        let sink = Arc::clone(&listening.filter) as _;
+        listening.successor = Some(Arc::new(Successor::new(source, received, sink, Tracer::default())));
         drop(claims);
         Self { server, app, plugin, informer }
     }
 
     fn is_behind(&self) -> bool {
-        self.plugin.subscriptions.claims.lock().is_behind(&self.informer.key().gvr, &KEY.parse().unwrap())
+        let claims = self.plugin.subscriptions().claims.lock();
+        let listening = claims.get(&self.informer.key().gvr).and_then(|claim| claim.listening.as_ref());
+        listening.unwrap().is_behind(&KEY.parse().unwrap())
     }
 
     async fn end(self) {
@@ -74,12 +77,16 @@ async fn a_dead_letter_is_not_replayed_before_the_informer_has_caught_up() {
         failure: Failure::new(FailureKind::Handler, "no"),
         at: SystemTime::UNIX_EPOCH,
     };
-    assert_eq!(stage.plugin.replay(&letter), Err(NotReplayed::NotSynced), "a deletion would be delivered");
+    assert_eq!(
+        stage.plugin.subscriptions().replay(&letter),
+        Err(NotReplayed::NotSynced),
+        "a deletion would be delivered"
+    );
 
     // The object is gone.
-    stage.plugin.caught_up(&stage.informer);
+    stage.plugin.subscriptions().caught_up(&stage.informer);
 
-    assert_eq!(stage.plugin.replay(&letter), Ok("delete"));
+    assert_eq!(stage.plugin.subscriptions().replay(&letter), Ok("delete"));
     stage.end().await;
 }
 

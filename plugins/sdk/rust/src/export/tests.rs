@@ -59,7 +59,7 @@ fn start(config: &str) {
 }
 
 fn add(name: &str) -> Result<(), handler::Failure> {
-    <Plugin as handler::Guest>::on_add(event(name), handler::Cause::Live)
+    <Plugin as handler::Guest>::on_add(event(name), Cause::Live)
 }
 
 fn delete(name: &str) -> String {
@@ -126,7 +126,7 @@ fn the_failure_of_a_handler_reaches_the_host() {
 fn a_call_that_the_handler_does_not_implement_succeeds() {
     start("{}");
 
-    let answer = <Plugin as handler::Guest>::on_update(6, event("a"), handler::Cause::Resync);
+    let answer = <Plugin as handler::Guest>::on_update(6, event("a"), Cause::Resync);
 
     assert!(answer.is_ok());
 }

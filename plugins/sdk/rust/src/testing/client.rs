@@ -3,8 +3,7 @@
 
 use serde_json::Value;
 
-use super::records::Request;
-use super::state::{meta, with_state};
+use super::state::{Request, meta, with_state};
 use crate::bindings::informer::plugin::client::{
     ApiCode, ApiError, DeleteOptions, ListOptions, ObjectEvent, ObjectPage, PatchKind, WriteOptions,
 };

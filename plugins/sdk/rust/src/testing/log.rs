@@ -1,7 +1,6 @@
 //! The log: the test host keeps every line.
 
-use super::records::Line;
-use super::state::with_state;
+use super::state::{Line, with_state};
 use crate::bindings::informer::plugin::log::Level;
 
 pub(crate) fn enabled(_level: Level) -> bool {
@@ -10,6 +9,6 @@ pub(crate) fn enabled(_level: Level) -> bool {
 
 pub(crate) fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
     let fields = fields.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let line = Line { level: level.into(), message: message.to_owned(), fields };
+    let line = Line { level, message: message.to_owned(), fields };
     with_state(|state| state.log.push(line));
 }

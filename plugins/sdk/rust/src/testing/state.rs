@@ -1,15 +1,14 @@
-//! The state of the test host of a thread.
+//! The state of the test host of a thread, and what a test reads back from it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use super::keys::Keys;
-use super::records::{Line, Request};
 use crate::ObjectKey;
 use crate::bindings::informer::plugin::client::ApiError;
 use crate::bindings::informer::plugin::types::{Error, ErrorCode, ObjectId, ObjectMeta, Owner};
+use crate::log::Level;
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::new(State::default());
@@ -25,7 +24,11 @@ pub(super) struct State {
     pub(super) requests: Vec<Request>,
     pub(super) failures: VecDeque<ApiError>,
     pub(super) last_version: u32,
-    pub(super) keys: Keys,
+    /// The keys of the workqueue that were added and not taken yet.
+    pub(super) ready: VecDeque<String>,
+    /// The delay of each delayed key in milliseconds.
+    pub(super) delayed: BTreeMap<String, u32>,
+    pub(super) requeues: BTreeMap<String, u32>,
 }
 
 /// The cache of one resource, sorted by namespace and name.
@@ -33,6 +36,33 @@ pub(super) struct State {
 pub(super) struct Resource {
     pub(super) synced: bool,
     objects: BTreeMap<(String, String), Value>,
+}
+
+/// One line that the plugin logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Line {
+    /// How important the line is.
+    pub level: Level,
+    /// The message.
+    pub message: String,
+    /// Keys and values.
+    pub fields: Vec<(String, String)>,
+}
+
+/// A write or an Event that the plugin requested.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// `create`, `update`, `patch`, `delete` or `event`.
+    pub verb: &'static str,
+    /// The resource: `apps/v1/deployments`.
+    pub gvr: String,
+    /// The object. Its name is empty if the server chooses the name.
+    pub key: ObjectKey,
+    /// The body of the request: the reason for an Event, `null` for a deletion.
+    pub body: Value,
+    /// True for a dry run.
+    pub dry_run: bool,
 }
 
 pub(super) fn with_state<T>(use_it: impl FnOnce(&mut State) -> T) -> T {
@@ -66,6 +96,16 @@ impl State {
 
     pub(super) fn forget_objects(&mut self) {
         self.objects.clear();
+    }
+}
+
+// === impl Line ===
+
+/// Writes `info message key=value`.
+impl std::fmt::Display for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.level, self.message)?;
+        self.fields.iter().try_for_each(|(key, value)| write!(f, " {key}={value}"))
     }
 }
 

@@ -13,7 +13,7 @@ fn outline(parsed: Option<ObjectText<'_>>, text: &str) -> Option<String> {
 }
 
 fn short(text: &str) -> Option<String> {
-    outline(parse(text, false).ok(), text)
+    outline(usual(text, false).ok(), text)
 }
 
 fn long(text: &str) -> Option<String> {
@@ -74,8 +74,8 @@ fn unusual_texts_are_left_to_the_general_parser() {
 fn managed_fields_are_validated_if_they_are_kept() {
     let text = r#"{"metadata":{"name":"a","managedFields":[{"f:spec":tru}]}}"#;
 
-    assert!(parse(text, false).is_err());
-    assert_eq!(parse(text, true).ok().and_then(|parsed| parsed.managed_fields(text)), Some(40..56));
+    assert!(usual(text, false).is_err());
+    assert_eq!(usual(text, true).ok().and_then(|parsed| parsed.managed_fields(text)), Some(40..56));
 }
 
 /// A pod in which one value is replaced by another.
@@ -124,7 +124,7 @@ proptest! {
     #[test]
     fn the_fast_parser_agrees_with_the_general_parser(pod in changed(), cut: prop::sample::Index) {
         let text = pod.to_string();
-        assert_eq!(short(&text), outline(parse(&text, true).ok(), &text));
+        assert_eq!(short(&text), outline(usual(&text, true).ok(), &text));
         if let Some(outline) = short(&text) {
             prop_assert_eq!(Some(outline), long(&text));
         }

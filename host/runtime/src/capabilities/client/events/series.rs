@@ -67,10 +67,10 @@ impl EventSeries {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn key(reason: &str) -> Key {
+    pub(in super::super) fn key(reason: &str) -> Key {
         Key {
             gvr: Gvr::new("", "v1", "pods"),
             object: ObjectKey::new("shop", "web"),

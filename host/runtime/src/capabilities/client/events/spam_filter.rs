@@ -11,6 +11,8 @@ use std::{
 use informer_types::{Gvr, ObjectKey, TokenBucket};
 use parking_lot::Mutex;
 
+use super::series::Key;
+
 /// client-go's `defaultSpamBurst`.
 const BURST: f64 = 25.0;
 
@@ -31,9 +33,9 @@ pub(in crate::capabilities::client) struct SpamFilter(Mutex<HashMap<Regarding, T
 
 impl SpamFilter {
     /// Returns true if this event is to be written. It counts unless [`SpamFilter::give_back`] follows.
-    pub(super) fn admits(&self, gvr: &Gvr, object: &ObjectKey, uid: &str, now: Instant) -> bool {
+    pub(super) fn admits(&self, event: &Key, now: Instant) -> bool {
         let mut buckets = self.0.lock();
-        let regarding = (gvr.clone(), object.clone(), uid.to_owned());
+        let regarding = regarding(event);
         if !buckets.contains_key(&regarding) && buckets.len() >= REMEMBERED {
             forget_oldest(&mut buckets);
         }
@@ -42,12 +44,15 @@ impl SpamFilter {
     }
 
     /// Undoes the last [`SpamFilter::admits`]: the event was not written.
-    pub(super) fn give_back(&self, gvr: &Gvr, object: &ObjectKey, uid: &str) {
-        let regarding = (gvr.clone(), object.clone(), uid.to_owned());
-        if let Some(bucket) = self.0.lock().get_mut(&regarding) {
+    pub(super) fn give_back(&self, event: &Key) {
+        if let Some(bucket) = self.0.lock().get_mut(&regarding(event)) {
             bucket.add(1.0);
         }
     }
+}
+
+fn regarding(event: &Key) -> Regarding {
+    (event.gvr.clone(), event.object.clone(), event.uid.clone())
 }
 
 fn forget_oldest(buckets: &mut HashMap<Regarding, TokenBucket>) {
@@ -59,10 +64,13 @@ fn forget_oldest(buckets: &mut HashMap<Regarding, TokenBucket>) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::series::tests::key, *};
 
     fn admits(filter: &SpamFilter, name: &str, uid: &str, now: Instant) -> bool {
-        filter.admits(&Gvr::new("", "v1", "pods"), &ObjectKey::new("shop", name), uid, now)
+        filter.admits(
+            &Key { object: ObjectKey::new("shop", name), uid: uid.to_owned(), ..key("ScaledUp") },
+            now,
+        )
     }
 
     #[test]

@@ -1,0 +1,43 @@
+//! `informer run`: the plugins of a configuration against a cluster.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    app::{App, Options},
+    cli::GlobalArgs,
+    config::FILE_NAME,
+    shutdown,
+};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer run
+  informer run --config /etc/informer/informer.toml --log-format json";
+
+/// `informer run`
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// The configuration file.
+    #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
+    pub config: PathBuf,
+}
+
+/// Runs the host until a signal arrives. Returns true.
+///
+/// # Errors
+/// The configuration has a mistake, or the host does not start.
+pub(super) async fn run(args: RunArgs, global: &GlobalArgs) -> anyhow::Result<bool> {
+    let config = global.load(&args.config)?;
+    let token = shutdown::on_signals();
+    // Before the host starts: a SIGHUP without a handler ends the process.
+    let hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
+    let options = Options { file: Some(args.config), ..Options::default() };
+    let app = App::start(config, options).await?;
+    token.run_until_cancelled(app.reload_on_signals(hangup)).await;
+    app.stop().await;
+    Ok(true)
+}

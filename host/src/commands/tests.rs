@@ -1,0 +1,89 @@
+use clap::{CommandFactory, Parser, error::ErrorKind};
+
+use super::*;
+use crate::cli::Output;
+
+fn parse(line: &str) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(line.split_whitespace())
+}
+
+fn refusal(line: &str) -> String {
+    parse(line).unwrap_err().to_string()
+}
+
+#[test]
+fn the_definitions_do_not_contradict_one_another() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_command_has_examples_and_every_flag_has_help() {
+    for command in Cli::command().get_subcommands() {
+        assert!(
+            command.get_about().is_some() && command.get_after_help().is_some(),
+            "{}",
+            command.get_name()
+        );
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "{} {}", command.get_name(), argument.get_id());
+        }
+    }
+}
+
+#[test]
+fn the_examples_of_the_help_parse() {
+    let mut command = Cli::command();
+    let mut helps = vec![command.render_help().to_string()];
+    helps
+        .extend(command.get_subcommands().filter_map(clap::Command::get_after_help).map(ToString::to_string));
+    let lines = helps.iter().flat_map(|help| help.lines()).filter(|line| line.starts_with("  informer "));
+    let mut seen = 0;
+    for line in lines {
+        // Two blanks separate a command from its description.
+        let typed = line.trim().split("  ").next().unwrap();
+        // The shell runs the rest.
+        let typed = typed.split(" | ").next().unwrap();
+        parse(typed).unwrap_or_else(|error| panic!("{typed}: {error}"));
+        seen += 1;
+    }
+    assert!(seen >= 12, "{seen}");
+}
+
+#[test]
+fn run_reads_informer_toml_in_the_working_directory_by_default() {
+    let Command::Run(run) = parse("informer run").unwrap().command else { panic!() };
+    assert_eq!(run.config, std::path::Path::new("informer.toml"));
+
+    let Command::Run(run) = parse("informer run --config a/b.toml").unwrap().command else { panic!() };
+    assert_eq!(run.config, std::path::Path::new("a/b.toml"));
+}
+
+#[test]
+fn global_options_may_stand_before_and_after_the_command() {
+    for line in
+        ["informer --log debug --log-format json check", "informer check --log debug --log-format json"]
+    {
+        let global = parse(line).unwrap().global;
+
+        assert_eq!(global.log.as_deref(), Some("debug"));
+        assert_eq!(global.log_format, Some(LogFormat::Json));
+        assert_eq!(global.output, Output::Text);
+    }
+}
+
+#[test]
+fn the_api_server_listens_on_loopback_only() {
+    let Command::Dev(dev) = parse("informer dev").unwrap().command else { panic!() };
+    assert_eq!(dev.listen, "127.0.0.1:0".parse().unwrap());
+
+    assert!(refusal("informer dev --listen 0.0.0.0:6443").contains("write a loopback address, like"));
+    assert!(refusal("informer apiserver --listen 6443").contains("is not an address; write an IP address"));
+}
+
+#[test]
+fn a_misspelt_command_is_a_usage_error_with_a_suggestion() {
+    let error = parse("informer chekc").unwrap_err();
+
+    assert_eq!((error.kind(), error.exit_code()), (ErrorKind::InvalidSubcommand, 2));
+    assert!(error.to_string().contains("'check'"), "{error}");
+}
