@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +37,9 @@ const FILE_NAME: &str = "informer.redb";
 /// Time between two attempts to open the database.
 const OPEN_EVERY: Duration = Duration::from_secs(5);
 
+/// How long a call waits for the call that got the first error of a database to report it. That call does so at once.
+const FIRST_ERROR_WITHIN: Duration = Duration::from_secs(1);
+
 /// The state of the host. Cheap to clone; all clones share one database.
 #[derive(Clone)]
 pub struct State(Arc<Shared>);
@@ -45,6 +48,8 @@ struct Shared {
     opener: Opener,
     open_every: Duration,
     slot: Mutex<Slot>,
+    /// Notified when the database in the slot is closed.
+    closed: Condvar,
     /// Held while the database is opened. Other calls return the last error instead of waiting for a slow disk.
     opening: Mutex<()>,
 }
@@ -75,7 +80,8 @@ impl State {
                 Slot::Closed { why, since: Instant::now() }
             }
         };
-        Self(Arc::new(Shared { opener, open_every, slot: Mutex::new(slot), opening: Mutex::new(()) }))
+        let (slot, opening) = (Mutex::new(slot), Mutex::new(()));
+        Self(Arc::new(Shared { opener, open_every, slot, closed: Condvar::new(), opening }))
     }
 
     /// Returns the database file, or `None` if the state is in memory.
@@ -170,16 +176,33 @@ impl State {
         let done = catch_unwind(AssertUnwindSafe(|| work(&database)));
         let why = match done {
             Ok(Ok(value)) => return Ok(value),
+            Ok(Err(redb::Error::PreviousIo)) => self.first_error(&database),
             Ok(Err(error)) => self.0.opener.explain(error),
             Err(_) => self.0.opener.panicked(),
         };
+        self.close(&database, &why);
+        Err(why)
+    }
+
+    /// Closes this database, unless another call has closed it; a new one may be open by now.
+    fn close(&self, database: &Arc<Database>, why: &StateError) {
         let mut slot = self.0.slot.lock();
-        // Another call may have closed this database, and a new one may be open by now.
-        if matches!(&*slot, Slot::Open(open) if Arc::ptr_eq(open, &database)) {
+        if slot.is_open(database) {
             tracing::error!(error = %why, "the state failed; it is opened again");
             *slot = Slot::Closed { why: why.clone(), since: Instant::now() };
+            self.0.closed.notify_all();
         }
-        Err(why)
+    }
+
+    /// Returns why this database does not work any more. redb reports the cause to one call only, which closes the database.
+    fn first_error(&self, database: &Arc<Database>) -> StateError {
+        let until = Instant::now() + FIRST_ERROR_WITHIN;
+        let mut slot = self.0.slot.lock();
+        while slot.is_open(database) && !self.0.closed.wait_until(&mut slot, until).timed_out() {}
+        match &*slot {
+            Slot::Closed { why, .. } => why.clone(),
+            Slot::Open(_) => self.0.opener.explain(redb::Error::PreviousIo),
+        }
     }
 
     /// Returns the database, opened again if that is due.
@@ -220,6 +243,10 @@ impl Slot {
             Self::Open(database) => Ok(Arc::clone(database)),
             Self::Closed { why, .. } => Err(why.clone()),
         }
+    }
+
+    fn is_open(&self, database: &Arc<Database>) -> bool {
+        matches!(self, Self::Open(open) if Arc::ptr_eq(open, database))
     }
 }
 

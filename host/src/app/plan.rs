@@ -27,17 +27,31 @@ pub(super) struct Difference<K> {
 /// The changed keys that are read only at the start, as they are written in the file.
 pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) -> Vec<&'static str> {
     let ((old_cluster, old), (cluster, new)) = (started, new);
+    // Each key is named here, so a new one does not compile until it is decided whether it applies without a restart.
+    let Host {
+        admin,
+        log: _,
+        log_format,
+        shutdown_timeout: _,
+        cache_dir,
+        state_dir,
+        component_bytes,
+        compile_timeout,
+        http_deny,
+        http_ca,
+        trace,
+    } = old;
     let same = [
         ("[cluster]", old_cluster == cluster),
-        ("[host] admin", old.admin == new.admin),
-        ("[host] log-format", old.log_format == new.log_format),
-        ("[host] cache-dir", old.cache_dir == new.cache_dir),
-        ("[host] state-dir", old.state_dir == new.state_dir),
-        ("[host] http-deny", old.http_deny == new.http_deny),
-        ("[host] http-ca", old.http_ca == new.http_ca),
-        ("[host] component-size", old.component_bytes == new.component_bytes),
-        ("[host] compile-timeout", old.compile_timeout == new.compile_timeout),
-        ("[host] trace", old.trace == new.trace),
+        ("[host] admin", *admin == new.admin),
+        ("[host] log-format", *log_format == new.log_format),
+        ("[host] cache-dir", *cache_dir == new.cache_dir),
+        ("[host] state-dir", *state_dir == new.state_dir),
+        ("[host] http-deny", *http_deny == new.http_deny),
+        ("[host] http-ca", *http_ca == new.http_ca),
+        ("[host] component-size", *component_bytes == new.component_bytes),
+        ("[host] compile-timeout", *compile_timeout == new.compile_timeout),
+        ("[host] trace", *trace == new.trace),
     ];
     same.into_iter().filter_map(|(key, same)| (!same).then_some(key)).collect()
 }

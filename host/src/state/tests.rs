@@ -2,7 +2,9 @@
 
 mod failing_disk;
 
-use std::{collections::BTreeSet, convert::Infallible, fs, io::ErrorKind, os::unix::fs::PermissionsExt};
+use std::{
+    collections::BTreeSet, convert::Infallible, fs, io::ErrorKind, os::unix::fs::PermissionsExt, sync::mpsc,
+};
 
 use redb::TableDefinition;
 use tempfile::TempDir;
@@ -247,6 +249,28 @@ async fn a_closed_database_is_opened_again_without_a_use() {
     keeping.await.unwrap();
 }
 
+/// redb reports the cause to the first call only. A person who reads the error of the second call needs the cause too.
+#[test]
+fn a_call_that_fails_beside_the_first_one_has_the_error_of_the_first_one() {
+    let state = State::open(None);
+    let database = state.database().unwrap();
+    let (begun, begins) = mpsc::channel();
+
+    let beside = std::thread::scope(|threads| {
+        let beside = threads.spawn(|| {
+            state.read_blocking(|_| -> Result<(), _> {
+                begun.send(()).unwrap();
+                Err(redb::Error::PreviousIo)
+            })
+        });
+        begins.recv().unwrap();
+        state.close(&database, &StateError::Full(FILE_NAME.into()));
+        beside.join().unwrap().unwrap_err()
+    });
+
+    assert!(matches!(beside, StateError::Full { .. }), "{beside}");
+}
+
 #[test]
 fn a_late_failure_of_a_closed_database_does_not_close_the_new_one() {
     let disk = FailingDisk::default();
@@ -254,11 +278,11 @@ fn a_late_failure_of_a_closed_database_does_not_close_the_new_one() {
     put(&state, "a", 1).unwrap();
 
     let late = state.read_blocking(|_| -> Result<(), redb::Error> {
-        let failed = state.read_blocking(|_| -> Result<(), _> { Err(redb::Error::PreviousIo) });
+        let failed = state.read_blocking(|_| -> Result<(), _> { Err(redb::Error::DatabaseClosed) });
         failed.unwrap_err();
         // The database is opened again.
         assert_eq!(get(&state, "a").unwrap(), Some(1));
-        Err(redb::Error::PreviousIo)
+        Err(redb::Error::DatabaseClosed)
     });
 
     late.unwrap_err();

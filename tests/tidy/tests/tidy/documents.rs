@@ -60,6 +60,23 @@ fn files_that_the_documents_of_the_host_name_exist() {
     none_of(&problems, "These files do not exist.");
 }
 
+/// `client/grants.rs::a_name` names the function of a file: the end of the file's path is enough.
+#[test]
+fn tests_that_the_promises_of_security_name_exist() {
+    let document = documents().into_iter().find(|file| file.path == "host/docs/security.md").unwrap();
+    let code = document.text.split('`').skip(1).step_by(2);
+    let named: Vec<(&str, &str)> = code.filter_map(|name| name.split_once("::")).collect();
+    assert!(named.len() > 20, "{} names only {} tests", document.path, named.len());
+    let sources = rust_files("");
+    let exists = |(file, test): &(&str, &str)| {
+        let (end, function) = (format!("/{file}"), format!("fn {test}("));
+        sources.iter().any(|source| source.path.ends_with(&end) && source.text.contains(&function))
+    };
+    let problems: Vec<_> =
+        named.iter().filter(|test| !exists(test)).map(|(file, test)| format!("{file}::{test}")).collect();
+    none_of(&problems, "These tests do not exist.");
+}
+
 /// What stands between backticks and looks like a file.
 fn names(text: &str) -> Vec<&str> {
     let code = text.split('`').skip(1).step_by(2);
