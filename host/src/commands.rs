@@ -17,6 +17,8 @@ mod status;
 
 use clap::{Parser, Subcommand};
 
+pub use output::visible;
+
 use crate::{
     cli::{AdminArgs, GlobalArgs},
     config::LOG,

@@ -6,6 +6,7 @@ mod one_line_fields;
 mod plugin_log;
 #[cfg(test)]
 pub(crate) mod testing;
+mod visible_stderr;
 
 use std::{io::IsTerminal, sync::OnceLock};
 
@@ -25,6 +26,7 @@ pub use filter::InvalidFilter;
 pub(crate) use level::{LEVELS, LeveledLog, PluginLevel, UnknownLevel, WrittenLevel};
 use one_line_fields::OneLineFields;
 pub use plugin_log::PluginLog;
+use visible_stderr::VisibleStderr;
 
 /// The target of all lines of plugins: filters name it `plugin`.
 pub(crate) const PLUGIN_TARGET: &str = "plugin";
@@ -104,7 +106,7 @@ pub fn init(filter: &str, format: LogFormat, precedence: Precedence) -> Result<(
         LogFormat::Text => {
             stderr.fmt_fields(OneLineFields).with_ansi(std::io::stderr().is_terminal()).boxed()
         }
-        LogFormat::Json => stderr.json().flatten_event(true).boxed(),
+        LogFormat::Json => stderr.json().flatten_event(true).with_writer(VisibleStderr::default).boxed(),
     };
     // Only a test that starts two hosts in one process calls this twice; the first filter stays.
     if tracing_subscriber::registry().with(layer.with_filter(kept)).try_init().is_ok() {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use informer::commands::Cli;
+use informer::commands::{Cli, visible};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -30,5 +30,5 @@ fn complain(error: &anyhow::Error) {
             text = format!("{text}: {cause}");
         }
     }
-    eprintln!("{text}");
+    eprintln!("{}", visible(&text));
 }

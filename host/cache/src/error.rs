@@ -3,8 +3,12 @@
 use std::{error::Error, io, sync::Arc, time::Duration};
 
 use http::StatusCode;
+use informer_types::excerpt;
 
 use crate::{api_status::ApiStatus, error_class::ErrorClass};
+
+/// The most bytes shown of a text that the server has written. The last error is kept, logged and shown.
+const SHOWN_BYTES: usize = 1 << 10;
 
 /// A failed request. The text is for operators.
 #[derive(Debug, thiserror::Error)]
@@ -30,9 +34,9 @@ pub(crate) enum Problem {
     Html,
     #[error("closed the connection in the middle of its answer, after {0} bytes")]
     Truncated(u64),
-    #[error("answered with a text that is not JSON: {0}")]
+    #[error("answered with a text that is not JSON: {}", excerpt(&.0.to_string(), SHOWN_BYTES))]
     NotJson(#[source] serde_json::Error),
-    #[error("answered with {0}")]
+    #[error("answered with {}", excerpt(.0, SHOWN_BYTES))]
     Unexpected(String),
     #[error("answered with a Table: it ignored `Accept: application/json`")]
     Table,
@@ -161,7 +165,7 @@ fn said(code: StatusCode, message: &str) -> String {
     if message.is_empty() || code.canonical_reason() == Some(message) {
         return String::new();
     }
-    format!(": {message}")
+    format!(": {}", excerpt(message, SHOWN_BYTES))
 }
 
 /// Returns true if the peer refused the connection.
@@ -174,4 +178,25 @@ fn is_refused(error: &(dyn Error + 'static)) -> bool {
         next = error.source();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_grows_with_what_the_server_sends() {
+        let long = || "x".repeat(1 << 20);
+        let status = ApiStatus { message: long(), ..ApiStatus::default() };
+        let unreadable = serde_json::from_str::<bool>(&format!("\"{}\"", long())).unwrap_err();
+        for problem in [
+            Problem::Status { code: StatusCode::FORBIDDEN, status: Box::new(status), retry_after: None },
+            Problem::Unexpected(long()),
+            Problem::NotJson(unreadable),
+        ] {
+            let message = problem.to_string();
+            assert!(message.len() < 2 << 10, "{}", excerpt(&message, 200));
+            assert!(message.ends_with(" bytes)"), "{message}");
+        }
+    }
 }

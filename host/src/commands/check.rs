@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use informer_runtime::{Component, Engine};
-use informer_types::one_line;
+use informer_types::{one_line, visible_json};
 use serde_json::{Value, json};
 
 use crate::{
@@ -58,7 +58,7 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         Err(LoadError::Invalid(error)) => {
             match output {
                 Output::Text => print(&error.to_string()),
-                Output::Json => print(&json!({"file": error.file, "problems": error.problems}).to_string()),
+                Output::Json => print_json(&json!({"file": error.file, "problems": error.problems})),
             }
             return Ok(false);
         }
@@ -98,7 +98,7 @@ fn report(file: &Path, problems: &[Problem], narrowed: &[(String, String)], outp
             let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
             let narrowed: Vec<Value> =
                 narrowed.iter().map(|(watch, by)| json!({"watch": watch, "added": by})).collect();
-            print(&json!({"file": file, "problems": problems, "narrowed": narrowed}).to_string());
+            print_json(&json!({"file": file, "problems": problems, "narrowed": narrowed}));
         }
         Output::Text if problems.is_empty() => {
             print(&format!("{}: no problems", file.display()));
@@ -125,4 +125,9 @@ impl fmt::Display for Problem {
 
 fn print(line: &str) {
     output::print(&format!("{line}\n"));
+}
+
+/// Prints a document on one line.
+fn print_json(json: &Value) {
+    print(&visible_json(&json.to_string()).to_string());
 }

@@ -1,17 +1,37 @@
 //! How a command prints its result.
 
+use informer_types::{one_line, visible_json};
+use serde_json::Value;
+
 use crate::{admin::Answer, cli::Output};
 
-/// Prints the result of a command.
-#[expect(clippy::print_stdout, reason = "the result of the command")]
+/// Prints the result of a command. Line breaks stay; other hidden characters are escaped, because the text may quote a plugin, a
+/// server or a file, and the reader may be a terminal.
 pub(crate) fn print(text: &str) {
+    write(&visible(text));
+}
+
+/// Prints a JSON document, with hidden characters as `\u` escapes: a program reads the same document.
+pub(crate) fn print_json(json: &Value) {
+    write(&format!("{}\n", visible_json(&format!("{json:#}"))));
+}
+
+/// The text with hidden characters escaped, line by line.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let lines = text.split('\n').map(|line| one_line(line).to_string());
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+#[expect(clippy::print_stdout, reason = "the result of the command")]
+fn write(text: &str) {
     print!("{text}");
 }
 
 /// Prints an answer of the host: the JSON for a program, the words of `text` for a person.
 pub(crate) fn show<T>(answer: &Answer<T>, output: Output, text: impl FnOnce(&T) -> String) {
     match output {
-        Output::Json => print(&format!("{:#}\n", answer.json)),
+        Output::Json => print_json(&answer.json),
         Output::Text => print(&text(&answer.value)),
     }
 }
@@ -27,4 +47,14 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> Vec<String> {
         cells.collect::<Vec<String>>().join("  ").trim_end().to_owned()
     };
     all().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_text_keeps_its_lines_and_nothing_else_that_acts_on_a_terminal() {
+        assert_eq!(visible("a\u{202e}b\n\u{1b}[2Jc\u{2028}\n"), "a\\u{202e}b\n\\u{1b}[2Jc\\u{2028}\n");
+    }
 }

@@ -18,7 +18,7 @@ pub(super) struct OneLineFields;
 
 struct Visitor<'a>(DefaultVisitor<'a>);
 
-/// A value with its line breaks and control characters escaped.
+/// A value with its line breaks and other hidden characters escaped.
 struct OneLine<'a>(&'a dyn Debug);
 
 struct Escaping<'a, 'b>(&'a mut Formatter<'b>);
@@ -67,19 +67,21 @@ impl Write for Escaping<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use informer_types::is_hidden;
+
     use super::super::testing::written;
 
     #[test]
     fn no_value_of_a_field_forges_a_line_or_controls_the_terminal() {
-        let forged = "x\n2026-01-01T00:00:00Z  INFO audit: outcome=\"ok\" write\r\u{1b}[2J\u{9b}31m";
+        let forged = "x\n2026-01-01T00:00:00Z  INFO audit: outcome=\"ok\" write\r\u{1b}[2J\u{9b}31m\u{202e}\u{2028}\u{200b}";
         let log = || {
             tracing::error!(plugin = "p", failure = %forged, text = forged, list = ?[forged], "gave up {forged}");
         };
 
         let line = written(false, log);
         assert_eq!((line.lines().count(), line.matches("outcome=").count()), (1, 4), "{line}");
-        assert!(!line.trim_end().contains(char::is_control), "{line:?}");
-        let text = r#" outcome="ok" write\r\u{1b}[2J\u{9b}31m plugin="p" failure=x\n2026-01-01T00:00:00Z  INFO audit: "#;
+        assert!(!line.trim_end().contains(is_hidden), "{line:?}");
+        let text = r#" outcome="ok" write\r\u{1b}[2J\u{9b}31m\u{202e}\u{2028}\u{200b} plugin="p" failure=x\n2026-01-01T00:00:00Z  INFO audit: "#;
         assert!(line.contains(text), "{line}");
 
         let coloured = written(true, log);

@@ -127,9 +127,16 @@ fn parse_resource(text: &str) -> Result<(Gvr, Option<String>), Fault> {
             let remedy = "remove it: a plugin gets objects, and neither connections nor credentials";
             Err(Fault::new(format!("the subresource `{name}` is never granted"), remedy))
         }
-        Some(name) if !is_subresource(name) => {
-            let problem = format!("`{name}` is not a subresource");
-            Err(Fault::new(problem, "write for example `status` or `scale`"))
+        Some(name) if !is_subresource(&gvr, name) => {
+            let remedy = if gvr.is_namespaces() {
+                format!(
+                    "write `status` or `finalize`, or grant the objects themselves: `{}/{name}`",
+                    gvr.version
+                )
+            } else {
+                "write for example `status` or `scale`".to_owned()
+            };
+            Err(Fault::new(format!("`{name}` is not a subresource of `{gvr}`"), remedy))
         }
         Some(name) => Ok((gvr, Some((*name).to_owned()))),
         None => Ok((gvr, None)),
@@ -141,10 +148,12 @@ fn is_version(text: &str) -> bool {
     text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// Returns true if the text is a valid name of a subresource: lower-case letters.
+/// Returns true if the resource may have a subresource of this name: lower-case letters. A namespace has `status` and
+/// `finalize` only, because `/api/v1/namespaces/shop/secrets` is the path of all Secrets of the namespace.
 #[must_use]
-pub fn is_subresource(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 63 && text.bytes().all(|byte| byte.is_ascii_lowercase())
+pub fn is_subresource(gvr: &Gvr, text: &str) -> bool {
+    let sound = !text.is_empty() && text.len() <= 63 && text.bytes().all(|byte| byte.is_ascii_lowercase());
+    sound && (!gvr.is_namespaces() || matches!(text, "status" | "finalize"))
 }
 
 /// The form in a grant.

@@ -47,6 +47,11 @@ impl Gvr {
         self.group.is_empty() && self.resource == "secrets"
     }
 
+    /// Returns true for namespaces, in any version.
+    pub fn is_namespaces(&self) -> bool {
+        self.group.is_empty() && self.resource == "namespaces"
+    }
+
     /// The path of the group and version on the server: `/apis/apps/v1`.
     pub fn api_root(&self) -> String {
         if self.group.is_empty() {
@@ -84,6 +89,13 @@ impl FromStr for Gvr {
         }
         if !parts.iter().all(|part| part.bytes().all(is_name_byte)) {
             return Err(invalid("only lower-case letters, digits, `-` and `.` are allowed"));
+        }
+        if !parts.iter().all(|part| part.starts_with(|first: char| first.is_ascii_alphanumeric())) {
+            return Err(invalid("each part must start with a letter or a digit"));
+        }
+        // The API server reads `/api/v1/watch/secrets` as a watch of all Secrets.
+        if matches!(resource, "watch" | "proxy") {
+            return Err(invalid("`watch` and `proxy` are verbs of old paths"));
         }
         if !is_version(version) {
             return Err(invalid("the version must look like v1, v1beta1 or v2alpha3"));
@@ -156,6 +168,10 @@ mod tests {
             ("apps//deployments", "a part is empty"),
             ("apps/v1/Deployments", "only lower-case"),
             ("apps/deployments", "the version must look like"),
+            ("v1/..", "must start with a letter or a digit"),
+            ("../v1/pods", "must start with a letter or a digit"),
+            ("v1/watch", "verbs of old paths"),
+            ("apps/v1/proxy", "verbs of old paths"),
         ] {
             let error = text.parse::<Gvr>().unwrap_err().to_string();
 

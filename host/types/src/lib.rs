@@ -48,7 +48,7 @@ pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Cause, Change, Notification, NotificationSink};
 pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner};
-pub use one_line::one_line;
+pub use one_line::{excerpt, is_hidden, one_line, some_of, visible_json};
 pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSelector, UnreadableObject};
 pub use sync::SyncToken;
 pub use token_bucket::TokenBucket;

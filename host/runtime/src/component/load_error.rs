@@ -2,6 +2,14 @@
 
 use std::{collections::BTreeSet, io, path::PathBuf, time::Duration};
 
+use informer_types::{excerpt, some_of};
+
+/// The most bytes shown of a name that a component has chosen.
+const NAME_BYTES: usize = 256;
+
+/// The most bytes shown of a message that quotes a component, or that its code has written.
+const MESSAGE_BYTES: usize = 4 << 10;
+
 /// Why a component was refused. The version in service stays.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -35,7 +43,10 @@ pub enum LoadError {
     )]
     CoreModule,
     /// The component does not validate or compile.
-    #[error("the component does not compile; the file may be cut off or damaged: {0}")]
+    #[error(
+        "the component does not compile; the file may be cut off or damaged: {}",
+        excerpt(_0, MESSAGE_BYTES)
+    )]
     Compile(String),
     /// The compilation takes too long.
     #[error(
@@ -48,8 +59,8 @@ pub enum LoadError {
     /// The component is not a plugin.
     #[error(
         "the component does not export {}; it exports {}. Build it against the world `event-handler` or `controller` of wit/",
-        list(missing),
-        list(found)
+        some_of(missing),
+        some_of(found)
     )]
     MissingExport {
         /// Required interfaces that it does not export.
@@ -59,7 +70,8 @@ pub enum LoadError {
     },
     /// The component was built against another version of our package.
     #[error(
-        "the component was built against {found}; this host serves {served}: build it against the wit/ of this host"
+        "the component was built against {}; this host serves {served}: build it against the wit/ of this host",
+        excerpt(found, NAME_BYTES)
     )]
     OtherVersion {
         /// Interface with the version that it names.
@@ -69,7 +81,8 @@ pub enum LoadError {
     },
     /// The component could add keys to its workqueue but exports no `reconciler` for them.
     #[error(
-        "the component imports {import} and does not export informer:plugin/reconciler@0.1.0, so the keys that it adds would never be reconciled: build it against the world `controller-with-handlers` of wit/"
+        "the component imports {} and does not export informer:plugin/reconciler@0.1.0, so the keys that it adds would never be reconciled: build it against the world `controller-with-handlers` of wit/",
+        excerpt(import, NAME_BYTES)
     )]
     WithoutReconciler {
         /// The workqueue interface that it imports.
@@ -86,13 +99,13 @@ pub enum LoadError {
         served: String,
     },
     /// The component cannot be linked or instantiated.
-    #[error("the component cannot be instantiated: {0}")]
+    #[error("the component cannot be instantiated: {}", excerpt(_0, MESSAGE_BYTES))]
     Instantiate(String),
     /// `describe` failed.
-    #[error("the call of describe failed: {0}")]
+    #[error("the call of describe failed: {}", excerpt(_0, MESSAGE_BYTES))]
     Describe(String),
     /// `start` failed. The message is the guest's own.
-    #[error("the component does not start: {0}")]
+    #[error("the component does not start: {}", excerpt(_0, MESSAGE_BYTES))]
     Start(String),
     /// The component did not start with its reduced grants in the time that the old version may keep its grants.
     #[error(
@@ -104,25 +117,60 @@ pub enum LoadError {
     },
 }
 
-fn list(names: &[String]) -> String {
-    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
-}
-
 fn imports(not_granted: &[(String, &'static str)], not_served: &[String], served: &str) -> String {
     let mut parts = Vec::new();
     if !not_granted.is_empty() {
-        let names: Vec<String> = not_granted.iter().map(|(import, _)| import.clone()).collect();
+        let names: Vec<&str> = not_granted.iter().map(|(import, _)| import.as_str()).collect();
         let lines: BTreeSet<String> = not_granted.iter().map(|(_, line)| format!("`{line}`")).collect();
         let (are, lines) =
             (if names.len() > 1 { "are" } else { "is" }, lines.into_iter().collect::<Vec<_>>());
-        let names = list(&names);
+        let names = some_of(&names);
         parts.push(format!(
             "{names}, which {are} not granted: add {} under [plugin.grant]",
             lines.join(" and ")
         ));
     }
     if !not_served.is_empty() {
-        parts.push(format!("{}, which this host does not serve; it serves {served}", list(not_served)));
+        parts.push(format!("{}, which this host does not serve; it serves {served}", some_of(not_served)));
     }
     format!("the component imports {}", parts.join("; and "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_grows_with_what_a_component_contains() {
+        let long = || "x".repeat(1 << 20);
+        let many = || vec![long(); 50];
+        for error in [
+            LoadError::Compile(long()),
+            LoadError::MissingExport { missing: vec!["a".to_owned()], found: many() },
+            LoadError::OtherVersion { found: long(), served: "b".to_owned() },
+            LoadError::WithoutReconciler { import: long() },
+            LoadError::Imports {
+                not_granted: many().into_iter().map(|name| (name, "a = 1")).collect(),
+                not_served: many(),
+                served: "b".to_owned(),
+            },
+            LoadError::Instantiate(long()),
+            LoadError::Describe(long()),
+            LoadError::Start(long()),
+        ] {
+            let message = error.to_string();
+            assert!(message.len() < 6 << 10, "{} bytes: {}", message.len(), excerpt(&message, 200));
+            assert!(message.contains("(1048576 bytes)"), "{message}");
+        }
+    }
+
+    #[test]
+    fn fifty_thousand_imports_are_one_short_line() {
+        let not_served: Vec<String> = (0..50_000).map(|number| format!("a:b/c{number:05}")).collect();
+        let error = LoadError::Imports { not_granted: Vec::new(), not_served, served: "d".to_owned() };
+
+        let shown = "the component imports a:b/c00000, a:b/c00001, a:b/c00002, a:b/c00003, a:b/c00004, a:b/c00005, a:b/c00006, \
+                     a:b/c00007 and 49992 more, which this host does not serve; it serves d";
+        assert_eq!(error.to_string(), shown);
+    }
 }

@@ -11,9 +11,12 @@ fn refused<T: std::str::FromStr<Err = InvalidGrant> + fmt::Debug>(text: &str) ->
 
 #[test]
 fn a_grant_is_read_and_written_in_the_same_form() {
-    for text in
-        ["v1/pods", "apps/v1/deployments @default,shop", "apps/v1/deployments/scale @shop", "v1/pods/status"]
-    {
+    for text in [
+        "v1/pods",
+        "apps/v1/deployments @default,shop",
+        "apps/v1/deployments/scale @shop",
+        "v1/namespaces/finalize",
+    ] {
         assert_eq!(text.parse::<ReadGrant>().unwrap().to_string(), text);
     }
     for text in [
@@ -51,6 +54,15 @@ fn a_text_that_is_not_a_grant_is_refused_with_a_remedy() {
         ("v1/pods/exec", "the subresource `exec` is never granted", "remove it"),
         ("v1/serviceaccounts/token", "the subresource `token` is never granted", "remove it"),
         ("v1/pods/Status", "`Status` is not a subresource", "`status`"),
+        (
+            "v1/namespaces/secrets",
+            "`secrets` is not a subresource of `v1/namespaces`",
+            "`status` or `finalize`",
+        ),
+        ("v1/namespaces/pods @shop", "is not a subresource", "the objects themselves: `v1/pods`"),
+        ("v1/watch", "is neither a resource", "write group/version/resource"),
+        ("v1/watch/secrets", "is neither a resource", "write group/version/resource"),
+        ("v1/..", "is neither a resource", "write group/version/resource"),
         ("get v1/pods", "neither a resource", "write group/version/resource"),
     ] {
         let error = refused::<ReadGrant>(text);
@@ -62,6 +74,7 @@ fn a_text_that_is_not_a_grant_is_refused_with_a_remedy() {
         ("patch, v1/pods", "`` is not a verb", "create, update"),
         ("create,* v1/pods", "`*` is not a verb", "`*` for all of them"),
         ("create v1/pods/attach", "never granted", "remove it"),
+        ("create v1/namespaces/secrets", "is not a subresource", "`status` or `finalize`"),
     ] {
         let error = refused::<WriteGrant>(text);
         assert!(error.contains(problem) && error.contains(remedy), "{error}");
