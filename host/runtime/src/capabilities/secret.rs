@@ -1,9 +1,14 @@
 //! Secrets, as a plugin sees them whose `secrets` grant does not name them: the values are masked, the rest is visible.
+//!
+//! Visible are the identity and the metadata of a Secret, its type, the names of its keys, and the annotations of [`VISIBLE`].
+//! Every other field and annotation is masked, because tools keep values and copies of the whole object in annotations of their
+//! own. Masked are the Secrets of a cache, and those in any answer of the API server, whatever its path was.
 
 use std::sync::Arc;
 
-use informer_types::{Gvr, JsonText, Object};
-use serde_json::Value;
+use bytes::Bytes;
+use informer_types::{Gvr, JsonText, Object, SecretGrants};
+use serde_json::{Map, Value};
 
 use crate::{
     PluginConfig,
@@ -13,12 +18,49 @@ use crate::{
 /// The text in place of a value. It is not base64, so no reader mistakes it for a value.
 const MASK: &str = "***";
 
-/// Annotations in which tools store a copy of the whole object.
-const COPIES: [&str; 3] = [
-    "kubectl.kubernetes.io/last-applied-configuration",
-    "kapp.k14s.io/original",
-    "objectset.rio.cattle.io/applied",
+/// The fields of a Secret that are shown as they are.
+const FIELDS: [&str; 5] = ["apiVersion", "kind", "metadata", "type", "immutable"];
+
+/// The fields whose keys are shown, with masked values.
+const BY_KEY: [&str; 2] = ["data", "stringData"];
+
+/// The annotations that are shown as they are. Controllers select Secrets by them. Their values are names, lists of names, flags
+/// and times, which the tools named here write.
+const VISIBLE: [&str; 24] = [
+    // Kubernetes: the account of a token.
+    "kubernetes.io/service-account.name",
+    "kubernetes.io/service-account.uid",
+    // cert-manager: the Certificate and the issuer of a key pair, and the public names in it.
+    "cert-manager.io/alt-names",
+    "cert-manager.io/certificate-name",
+    "cert-manager.io/common-name",
+    "cert-manager.io/ip-sans",
+    "cert-manager.io/issuer-group",
+    "cert-manager.io/issuer-kind",
+    "cert-manager.io/issuer-name",
+    "cert-manager.io/uri-sans",
+    // Helm: the release that owns the object.
+    "meta.helm.sh/release-name",
+    "meta.helm.sh/release-namespace",
+    // Argo CD: the application that owns the object.
+    "argocd.argoproj.io/tracking-id",
+    // Reloader: whether a change restarts workloads.
+    "reloader.stakater.com/match",
+    // Reflector and Replicator: where copies may go, and where a copy comes from.
+    "reflector.v1.k8s.emberstack.com/reflects",
+    "reflector.v1.k8s.emberstack.com/reflection-allowed",
+    "reflector.v1.k8s.emberstack.com/reflection-allowed-namespaces",
+    "reflector.v1.k8s.emberstack.com/reflection-auto-enabled",
+    "reflector.v1.k8s.emberstack.com/reflection-auto-namespaces",
+    "replicator.v1.mittwald.de/replicate-from",
+    "replicator.v1.mittwald.de/replicate-to",
+    "replicator.v1.mittwald.de/replicated-at",
+    "replicator.v1.mittwald.de/replication-allowed",
+    "replicator.v1.mittwald.de/replication-allowed-namespaces",
 ];
+
+/// How deep an answer is searched for Secrets: an event of a watch, or a row of a table, in a list of lists.
+const SEARCHED_DEPTH: usize = 8;
 
 /// Hides the values of Secrets from one plugin. Objects of other resources are shown as they are.
 pub(crate) struct Masks(Option<Arc<PluginConfig>>);
@@ -51,18 +93,97 @@ pub(super) fn masked(object: &Object) -> Result<JsonText, Error> {
         tracing::error!(namespace = object.namespace(), name = object.name(), "a cached Secret is not JSON");
         Error::new(ErrorCode::Internal, "a cached Secret is not JSON")
     })?;
-    for field in ["data", "stringData"] {
-        match secret.get_mut(field) {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(entries)) => entries.values_mut().for_each(mask),
-            Some(other) => mask(other),
-        }
-    }
-    if let Some(annotations) = secret.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
-        let copies = annotations.iter_mut().filter(|(name, _)| COPIES.contains(&name.as_str()));
-        copies.for_each(|(_, copy)| mask(copy));
+    match &mut secret {
+        Value::Object(fields) => mask_secret(fields),
+        other => mask(other),
     }
     Ok(JsonText::Unpacked(secret.to_string()))
+}
+
+/// An answer of the API server with every Secret masked that the grants do not name, also inside a list, a table or an event
+/// of a watch. An answer without such a Secret is returned as it is.
+pub(super) fn masked_answer(grants: &SecretGrants, answer: Bytes) -> Bytes {
+    if !may_hold_secret(&answer) {
+        return answer;
+    }
+    // The stream of a watch has several documents.
+    let documents = serde_json::Deserializer::from_slice(&answer).into_iter::<Value>();
+    let Ok(mut documents) = documents.collect::<Result<Vec<Value>, _>>() else {
+        // It may be a part of a Secret.
+        return Bytes::from_static(MASK.as_bytes());
+    };
+    let hidden = documents.iter_mut().map(|document| mask_answer(grants, document, false, 0));
+    if hidden.filter(|hidden| *hidden).count() == 0 {
+        return answer;
+    }
+    let texts: Vec<String> = documents.iter().map(Value::to_string).collect();
+    texts.join("\n").into()
+}
+
+/// Returns false if the text cannot have the kind of a Secret, so that other answers are not parsed.
+fn may_hold_secret(answer: &[u8]) -> bool {
+    let mut quoted = answer.split(|byte| *byte == b'"');
+    // The escape of a letter is unusual, and may be one of the kind.
+    quoted.any(|text| matches!(text, b"Secret" | b"SecretList") || text.windows(4).any(|it| it == b"\\u00"))
+}
+
+/// Masks the Secrets in a value that is an object, a list, a table or an event. Returns true if there are any. `listed` is true
+/// for an item of a list of Secrets, which has no kind of its own.
+fn mask_answer(grants: &SecretGrants, value: &mut Value, listed: bool, depth: usize) -> bool {
+    let Value::Object(fields) = value else { return false };
+    let text = |fields: &Map<String, Value>, key: &str| {
+        fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let (kind, core) = (text(fields, "kind"), !text(fields, "apiVersion").contains('/'));
+    if core && (kind == "Secret" || (listed && kind.is_empty())) {
+        let metadata = fields.get("metadata").and_then(Value::as_object);
+        let of = |key| metadata.map(|metadata| text(metadata, key)).unwrap_or_default();
+        let seen = grants.contains(&of("namespace"), &of("name"));
+        if !seen {
+            mask_secret(fields);
+        }
+        return !seen;
+    }
+    let (mut hidden, secrets) = (false, core && kind == "SecretList");
+    for key in ["items", "rows", "object"] {
+        let below: &mut [Value] = match fields.get_mut(key) {
+            Some(Value::Array(entries)) => entries,
+            Some(one) => std::slice::from_mut(one),
+            None => continue,
+        };
+        for entry in below {
+            hidden |= if depth < SEARCHED_DEPTH {
+                mask_answer(grants, entry, secrets, depth + 1)
+            } else {
+                mask(entry);
+                true
+            };
+        }
+    }
+    hidden
+}
+
+fn mask_secret(fields: &mut Map<String, Value>) {
+    for (field, value) in fields {
+        match (field.as_str(), value) {
+            ("metadata", value) => mask_annotations(value),
+            (field, _) if FIELDS.contains(&field) => {}
+            (_, Value::Null) => {}
+            (field, Value::Object(entries)) if BY_KEY.contains(&field) => entries.values_mut().for_each(mask),
+            (_, value) => mask(value),
+        }
+    }
+}
+
+fn mask_annotations(metadata: &mut Value) {
+    match metadata.get_mut("annotations") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(annotations)) => {
+            let hidden = annotations.iter_mut().filter(|(name, _)| !VISIBLE.contains(&name.as_str()));
+            hidden.for_each(|(_, value)| mask(value));
+        }
+        Some(other) => mask(other),
+    }
 }
 
 fn mask(value: &mut Value) {
@@ -71,23 +192,51 @@ fn mask(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use informer_types::{Body, Header};
+    use informer_types::{Body, Header, SecretGrant};
+    use serde_json::json;
 
     use super::*;
+
+    const VALUE: &str = "hunter2";
 
     fn shown(json: &str) -> String {
         let object = Object::new(&Header::default(), Body::Raw(json.into())).unwrap();
         masked(&object).unwrap().into_string()
     }
 
+    fn answered(grants: &[&str], answer: &str) -> String {
+        let grants = grants.iter().map(|line| line.parse::<SecretGrant>().unwrap()).collect();
+        String::from_utf8(masked_answer(&grants, answer.to_owned().into()).to_vec()).unwrap()
+    }
+
+    fn secret(name: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "shop", "name": name}, "data": {"a": VALUE}})
+    }
+
     #[test]
     fn only_values_are_masked() {
-        let secret = r#"{"data":{"password":"aHVudGVyMg=="},"kind":"Secret","metadata":{"annotations":{"a":"b","kapp.k14s.io/original":"hunter2","kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"password\":\"aHVudGVyMg==\"}}"},"name":"s"},"stringData":{"token":"hunter2"},"type":"Opaque"}"#;
+        let secret = r#"{"data":{"password":"aHVudGVyMg=="},"immutable":true,"kind":"Secret","metadata":{"annotations":{"cert-manager.io/issuer-name":"le","kapp.k14s.io/original":"hunter2","kubernetes.io/service-account.name":"default","openshift.io/token-secret.value":"hunter2"},"labels":{"a":"b"},"name":"s"},"stringData":{"token":"hunter2"},"type":"Opaque"}"#;
 
         assert_eq!(
             shown(secret),
-            r#"{"data":{"password":"***"},"kind":"Secret","metadata":{"annotations":{"a":"b","kapp.k14s.io/original":"***","kubectl.kubernetes.io/last-applied-configuration":"***"},"name":"s"},"stringData":{"token":"***"},"type":"Opaque"}"#
+            r#"{"data":{"password":"***"},"immutable":true,"kind":"Secret","metadata":{"annotations":{"cert-manager.io/issuer-name":"le","kapp.k14s.io/original":"***","kubernetes.io/service-account.name":"default","openshift.io/token-secret.value":"***"},"labels":{"a":"b"},"name":"s"},"stringData":{"token":"***"},"type":"Opaque"}"#
         );
+    }
+
+    #[test]
+    fn no_annotation_but_a_harmless_one_is_shown() {
+        for name in [
+            "kubectl.kubernetes.io/last-applied-configuration",
+            "objectset.rio.cattle.io/applied",
+            "pulumi.com/last-applied",
+            "openshift.io/token-secret.value",
+            "cert-manager.io/private-key",
+            "a",
+            "",
+        ] {
+            let secret = json!({"kind": "Secret", "metadata": {"annotations": {name: VALUE}}}).to_string();
+            assert!(!shown(&secret).contains(VALUE), "{name}");
+        }
     }
 
     #[test]
@@ -98,10 +247,56 @@ mod tests {
             r#"{"data":{"a":{"b":"hunter2"}}}"#,
             r#"{"data":{"a":"hunter2"},"data":{"a":"hunter2"}}"#,
             r#"{"\u0064ata":{"a":"hunter2"}}"#,
+            r#"{"other":{"a":"hunter2"}}"#,
+            r#"{"metadata":{"annotations":"hunter2"}}"#,
+            r#"{"metadata":{"annotations":["hunter2"]}}"#,
+            r#"["hunter2"]"#,
         ] {
-            assert!(!shown(json).contains("hunter2"), "{json}");
+            assert!(!shown(json).contains(VALUE), "{json}");
         }
         assert_eq!(shown(r#"{"data":null}"#), r#"{"data":null}"#);
         assert_eq!(shown(r#"{"metadata":{"annotations":null}}"#), r#"{"metadata":{"annotations":null}}"#);
+    }
+
+    #[test]
+    fn a_secret_is_masked_wherever_an_answer_has_it() {
+        let bare = json!({"metadata": {"namespace": "shop", "name": "a"}, "data": {"a": VALUE}});
+        let list = json!({"apiVersion": "v1", "kind": "SecretList", "items": [bare, secret("b")]});
+        let mixed = json!({"apiVersion": "v1", "kind": "List", "items": [{"kind": "Pod"}, list]});
+        let row = json!({"cells": ["a"], "object": secret("a")});
+        let table = json!({"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": [row]});
+        let event = json!({"type": "ADDED", "object": secret("a")});
+        let stream = format!("{event}\n{event}\n");
+        let escaped = secret("a").to_string().replace("Secret", r"\u0053ecret");
+        for answer in
+            [secret("a").to_string(), list.to_string(), mixed.to_string(), table.to_string(), stream, escaped]
+        {
+            assert!(answer.contains(VALUE));
+            let shown = answered(&["other/*", "shop/c"], &answer);
+            assert!(!shown.contains(VALUE) && shown.contains(MASK), "{shown}");
+            assert!(answered(&["shop/*"], &answer).contains(VALUE), "{answer}");
+        }
+        let nested = (0..20).fold(secret("a"), |inner, _| json!({"kind": "List", "items": [inner]}));
+        assert!(!answered(&[], &nested.to_string()).contains(VALUE), "deeper than any list");
+        let both = answered(&["shop/b"], &list.to_string());
+        assert_eq!(both.matches(VALUE).count(), 1, "{both}");
+    }
+
+    #[test]
+    fn an_answer_without_a_hidden_secret_is_not_changed() {
+        for answer in [
+            r#"{ "kind": "Pod", "spec": {"a": 1.0} }"#,
+            r#"{ "kind": "Sealed", "spec": {"template": {"kind": "Secret", "data": {"a": "b"}}} }"#,
+            r#"{ "apiVersion": "x.io/v1", "kind": "Secret", "data": {"a": "b"} }"#,
+            "<html>",
+            "",
+        ] {
+            assert_eq!(answered(&[], answer), answer);
+        }
+        assert_eq!(
+            answered(&[], r#"{"kind": "Secret", "data": {"a": "hunter2""#),
+            MASK,
+            "a part of a Secret"
+        );
     }
 }

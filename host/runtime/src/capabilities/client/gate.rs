@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     bindings::informer::plugin::client::{ApiCode, ApiError},
+    capabilities::secret::masked_answer,
     guest::Guest,
 };
 
@@ -158,7 +159,11 @@ impl Calls<'_> {
     async fn exchange(&mut self, request: ApiRequest) -> Result<ApiAnswer, ApiError> {
         let (counters, client) = (&self.0.counters.client, &self.0.sources.client.0);
         counters.lock().requests += 1;
-        let answer = match client.transport.send(request).await {
+        let secrets = &self.0.config.grants.secrets;
+        let answered = client.transport.send(request).await;
+        // Whatever the path was: the grant names the Secrets that the plugin may see.
+        let masked = answered.map(|answer| ApiAnswer { body: masked_answer(secrets, answer.body), ..answer });
+        let answer = match masked {
             Ok(answer) if (200..300).contains(&answer.status) => Ok(answer),
             Ok(answer) => Err(ApiError::answered(&answer)),
             Err(failure) => Err(failure.into()),

@@ -38,10 +38,14 @@ impl Target {
         let types::ObjectKey { namespace, name } = key;
         check_name(&name)?;
         let subresource = (!subresource.is_empty()).then_some(subresource);
-        if let Some(wrong) = subresource.as_deref().filter(|name| !is_subresource(name)) {
-            return Err(ApiError::bad_argument(format!("{:?} is not a subresource", shown(wrong))));
+        let target = Self { name: Some(name), subresource, ..Self::collection(gvr, &namespace)? };
+        match target.subresource.as_deref() {
+            Some(wrong) if !is_subresource(&target.gvr, wrong) => {
+                let message = format!("{:?} is not a subresource of {}", shown(wrong), target.gvr);
+                Err(ApiError::bad_argument(message))
+            }
+            _ => Ok(target),
         }
-        Ok(Self { name: Some(name), subresource, ..Self::collection(gvr, &namespace)? })
     }
 
     /// All objects of a namespace. An empty namespace means all namespaces, or a resource without namespaces.

@@ -1,5 +1,6 @@
 //! Requests without a grant are not sent.
 
+use informer_types::{Namespaces, ReadGrant};
 use serde_json::{Value, json};
 
 use super::{answers, writer};
@@ -157,4 +158,64 @@ async fn without_write_a_component_that_imports_the_client_is_refused() {
     let error = running.load("writer").await.unwrap_err().to_string();
 
     assert!(error.contains("informer:plugin/client") && error.contains("write = ["), "{error}");
+}
+
+/// The server answers with what it likes: the grant names the Secrets that the plugin may see.
+#[tokio::test]
+async fn a_secret_in_any_answer_is_masked_unless_it_is_granted() {
+    let secret = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"default","name":"db"},"data":{"a":"aHVudGVyMg=="}}"#;
+    let list = format!(r#"{{"apiVersion":"v1","kind":"SecretList","metadata":{{}},"items":[{secret}]}}"#);
+    for (step, body) in [
+        (json!({"do": "get", "gvr": "v1/configmaps", "name": "db", "pointer": "/data"}), secret),
+        (
+            json!({"do": "list", "gvr": "v1/configmaps", "namespace": "default", "pointer": "/data"}),
+            list.as_str(),
+        ),
+        (
+            json!({"do": "merge", "gvr": "v1/configmaps", "name": "db", "body": {}, "dry-run": true, "pointer": "/data"}),
+            secret,
+        ),
+    ] {
+        for (secrets, shown) in [(&[][..], false), (&["default/other"], false), (&["default/db"], true)] {
+            let running = writer(&json!([step]))
+                .read(&["v1/configmaps"])
+                .write(&["* v1/configmaps"])
+                .secrets(secrets)
+                .load("writer")
+                .await;
+            running.api.answer(200, body);
+
+            let answer = answers(&running).await.concat();
+
+            assert_eq!(answer.contains("aHVudGVyMg=="), shown, "{step} {secrets:?}: {answer}");
+            assert_eq!(answer.contains("***"), !shown, "{step} {secrets:?}: {answer}");
+        }
+    }
+}
+
+/// `/api/v1/namespaces/shop/secrets` is the path of all Secrets of the namespace.
+#[tokio::test]
+async fn a_namespace_has_no_subresource_that_is_a_collection() {
+    for subresource in ["secrets", "pods"] {
+        let step = json!({"do": "get", "gvr": "v1/namespaces", "namespace": "", "name": "shop", "subresource": subresource});
+        let (answer, sent) = sent_anyway(&step).await;
+        assert_eq!(sent, 0);
+        assert!(answer.contains("is not a subresource of v1/namespaces"), "{answer}");
+    }
+    let status = json!({"do": "get", "gvr": "v1/namespaces", "namespace": "", "name": "shop", "subresource": "status"});
+    assert_eq!(sent_anyway(&status).await.1, 1);
+}
+
+/// The answer and the number of requests under a grant that no configuration can have.
+async fn sent_anyway(step: &Value) -> (String, usize) {
+    let mut setup = writer(&json!([step])).write(&[]);
+    let grants = ["secrets", "pods", "status"].map(|subresource| ReadGrant {
+        gvr: "v1/namespaces".parse().unwrap(),
+        subresource: Some(subresource.to_owned()),
+        namespaces: Namespaces::All,
+    });
+    setup.config.grants.read = Some(grants.into_iter().collect());
+    let running = setup.load("writer").await;
+    let answers = answers(&running).await;
+    (answers.concat(), running.api.asked().len())
 }
