@@ -4,13 +4,15 @@
 //! own tables in a submodule. The file is `informer.redb` in `[host] state-dir`, readable by its owner only.
 //!
 //! # Durability
-//! A write that has returned is on disk, because each commit calls `fsync`. Plugins may rely on it.
+//! A write that has returned is on disk, because each commit calls `fsync`. Plugins may rely on it. Writes that wait at the same
+//! time share a commit, in turns by owner.
 //!
 //! # Failures
 //! A database that is locked, damaged or full does not stop the delivery of events. The host runs, each use of the state returns an
 //! error with the remedy, and `/readyz` reports it. A damaged file is never replaced by an empty one. A database that failed is
 //! opened again every few seconds: a released lock, free disk space or a repaired file needs no restart.
 
+mod commits;
 mod key_values;
 mod letters;
 mod open;
@@ -18,7 +20,7 @@ mod open;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
@@ -26,6 +28,7 @@ use parking_lot::{Condvar, Mutex};
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use tokio_util::sync::CancellationToken;
 
+use commits::{Commits, Turn, Write, write};
 pub use key_values::KeyValues;
 pub use letters::{DeadLetters, DroppedKeys};
 use open::Opener;
@@ -50,6 +53,8 @@ struct Shared {
     slot: Mutex<Slot>,
     /// Notified when the database in the slot is closed.
     closed: Condvar,
+    /// The writes that wait for a commit.
+    commits: Commits,
     /// Held while the database is opened. Other calls return the last error instead of waiting for a slow disk.
     opening: Mutex<()>,
 }
@@ -81,7 +86,8 @@ impl State {
             }
         };
         let (slot, opening) = (Mutex::new(slot), Mutex::new(()));
-        Self(Arc::new(Shared { opener, open_every, slot, closed: Condvar::new(), opening }))
+        let (closed, commits) = (Condvar::new(), Commits::default());
+        Self(Arc::new(Shared { opener, open_every, slot, closed, commits, opening }))
     }
 
     /// Returns the database file, or `None` if the state is in memory.
@@ -112,21 +118,32 @@ impl State {
         blocking(move || state.read_blocking(work)).await
     }
 
-    /// Runs one transaction, outside of the threads of the executor. The outer error of `work` is an error of the database; the inner
-    /// error belongs to the caller and aborts the transaction. A transaction that returns is on disk.
+    /// Runs `work` in a transaction, outside of the threads of the executor. The outer error of `work` is an error of the database;
+    /// the inner error belongs to the caller, and work that returns it has changed nothing. What `work` changed is on disk when the
+    /// function returns.
+    ///
+    /// Writes that wait are committed together. The owners take turns, so one owner cannot keep the others waiting. `bytes` is the
+    /// size of the write.
     ///
     /// # Errors
-    /// [`StateError`] if the database does not work. The transaction has changed nothing then; if the commit itself failed, it has
-    /// changed everything or nothing.
+    /// [`StateError`] if the database does not work. Neither this write nor those of the same commit have changed anything then; if
+    /// the commit itself failed, all of them have changed everything or nothing.
     ///
     /// # Cancel safety
-    /// The transaction runs to its end even if the future is dropped.
+    /// The write is executed even if the future is dropped, unless every clone of the state is dropped before.
     pub async fn write<T: Send + 'static, E: Send + 'static>(
         &self,
+        owner: &Arc<str>,
+        bytes: usize,
         work: impl FnOnce(&WriteTransaction) -> Result<Result<T, E>, redb::Error> + Send + 'static,
     ) -> Result<Result<T, E>, StateError> {
-        let state = self.clone();
-        blocking(move || state.write_blocking(work)).await
+        let (write, result) = write(work);
+        if let Some(turn) = self.0.commits.add(owner, bytes, write) {
+            let shared = Arc::downgrade(&self.0);
+            // It ends when nothing waits; the callers wait for their results.
+            drop(tokio::task::spawn_blocking(move || Self::commit_all(turn, &shared)));
+        }
+        result.await.unwrap_or(Err(StateError::Stopping))
     }
 
     /// Reads on this thread, which may wait for the disk.
@@ -137,20 +154,32 @@ impl State {
         self.run(|database| work(&database.begin_read()?))
     }
 
-    /// Writes on this thread, which waits for other writers and for the disk.
-    fn write_blocking<T, E>(
-        &self,
-        work: impl FnOnce(&WriteTransaction) -> Result<Result<T, E>, redb::Error>,
-    ) -> Result<Result<T, E>, StateError> {
+    /// Commits what waits, on this thread, until nothing waits. The state may end with the result of the last write: its file is
+    /// closed before the result is reported.
+    fn commit_all(mut turn: Turn, shared: &Weak<Shared>) {
+        while let Some(mut writes) = turn.next() {
+            let done = match shared.upgrade() {
+                Some(shared) => Self(shared).commit(&mut writes),
+                None => Err(StateError::Stopping),
+            };
+            writes.into_iter().for_each(|write| write.end(done.clone()));
+        }
+    }
+
+    /// Commits writes together.
+    fn commit(&self, writes: &mut [Box<dyn Write>]) -> Result<(), StateError> {
         self.run(|database| {
             let transaction = database.begin_write()?;
-            let done = work(&transaction)?;
-            if done.is_ok() {
+            let mut changed = false;
+            for write in writes.iter_mut() {
+                changed |= write.run(&transaction)?;
+            }
+            if changed {
                 transaction.commit()?;
             } else {
                 transaction.abort()?;
             }
-            Ok(done)
+            Ok(())
         })
     }
 

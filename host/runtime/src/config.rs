@@ -62,6 +62,9 @@ pub struct Grants {
 /// The default of requests per second: four times the default of a client-go program.
 const REQUESTS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
+/// The default of writes per second. A disk commits some hundred times a second; writes that wait share a commit.
+const KEYVALUE_WRITES: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
+
 /// The limits of a plugin, its instances and its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -86,6 +89,9 @@ pub struct Limits {
     /// The most requests to the API server per second, all instances of the plugin together. After a pause, the requests of
     /// one second may be sent at once.
     pub requests: NonZeroU32,
+    /// The most writes of key-values per second, all instances of the plugin together. A write of more than 16 KiB counts once
+    /// for each 16 KiB. After a pause, the writes of one second may be made at once.
+    pub keyvalue_writes: NonZeroU32,
     /// The most series of the plugin's own metrics. Each is kept for good; one more is the error `limit-exceeded`.
     pub metric_series: usize,
     /// The most HTTP requests of the plugin in flight. One more is the error `connection-limit-reached`.
@@ -168,6 +174,7 @@ impl Default for Limits {
             // The largest object of etcd has 1.5 MiB.
             response_bytes: 4 << 20,
             requests: REQUESTS,
+            keyvalue_writes: KEYVALUE_WRITES,
             metric_series: 1000,
             http_requests: 8,
             http_body_bytes: 4 << 20,

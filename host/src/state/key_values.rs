@@ -1,8 +1,12 @@
 //! The key-values of plugins.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use informer_runtime::capabilities::{Kept, KeyValueError, KeyValueSource, Place, Quota};
+use parking_lot::Mutex;
 use redb::{
     ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition, TableError, WriteTransaction,
 };
@@ -18,14 +22,19 @@ const VALUES: TableDefinition<'_, Key, &[u8]> = TableDefinition::new("keyvalue")
 /// The bytes of the keys, values and bucket names of each plugin, so that no write has to count them.
 const BYTES: TableDefinition<'_, &str, u64> = TableDefinition::new("keyvalue-bytes");
 
-/// Most transactions that run or wait for the disk: a disk that hangs blocks no more threads of the process.
-const AT_A_TIME: usize = 16;
+/// Most reads that run or wait for the disk: a disk that hangs blocks no more threads of the process.
+const READS: usize = 16;
+
+/// Most writes of one plugin that wait for a commit: a disk that hangs keeps no more of them in memory.
+const WRITES: usize = 16;
 
 /// The key-values of all plugins of a host, in its [`State`]. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct KeyValues {
     state: State,
-    running: Arc<Semaphore>,
+    reading: Arc<Semaphore>,
+    /// The writes of each plugin, by name.
+    writing: Arc<Mutex<HashMap<Arc<str>, Arc<Semaphore>>>>,
 }
 
 /// A transaction that changes one bucket.
@@ -45,7 +54,7 @@ struct Change<'t> {
 impl KeyValues {
     /// The key-values in this state, which has tables for them.
     pub fn new(state: State) -> Self {
-        Self { state, running: Arc::new(Semaphore::new(AT_A_TIME)) }
+        Self { state, reading: Arc::new(Semaphore::new(READS)), writing: Arc::default() }
     }
 
     async fn read<T: Default + Send + 'static>(
@@ -55,7 +64,7 @@ impl KeyValues {
         + 'static,
     ) -> Result<T, KeyValueError> {
         // The semaphore is never closed.
-        let permit = Arc::clone(&self.running).acquire_owned().await.ok();
+        let permit = Arc::clone(&self.reading).acquire_owned().await.ok();
         let read = self.state.read(move |transaction| {
             let _permit = permit;
             values(transaction)?.map_or_else(|| Ok(Ok(T::default())), |values| work(&values))
@@ -63,15 +72,24 @@ impl KeyValues {
         read.await.map_err(unavailable)?
     }
 
+    /// Changes a bucket. Work that returns an inner error has changed nothing. `bytes` is the size of the write.
     async fn write<T: Send + 'static>(
         &self,
         place: Place,
+        bytes: usize,
         quota: Quota,
         work: impl FnOnce(&mut Change<'_>) -> Result<Result<T, KeyValueError>, redb::Error> + Send + 'static,
     ) -> Result<T, KeyValueError> {
+        let plugin = Arc::clone(&place.plugin);
+        let writing = Arc::clone(
+            self.writing
+                .lock()
+                .entry(Arc::clone(&plugin))
+                .or_insert_with(|| Arc::new(Semaphore::new(WRITES))),
+        );
         // The semaphore is never closed.
-        let permit = Arc::clone(&self.running).acquire_owned().await.ok();
-        let written = self.state.write(move |transaction| {
+        let permit = writing.acquire_owned().await.ok();
+        let written = self.state.write(&plugin, bytes, move |transaction| {
             let _permit = permit;
             within(transaction, &place, quota, work)
         });
@@ -125,7 +143,8 @@ impl KeyValueSource for KeyValues {
     }
 
     fn change(&self, place: Place, changes: Vec<(String, Option<Vec<u8>>)>, quota: Quota) -> Kept<'_, ()> {
-        Box::pin(self.write(place, quota, move |change| {
+        let bytes = changes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Vec::len)).sum();
+        Box::pin(self.write(place, bytes, quota, move |change| {
             if let Err(exceeded) = change.fits(&changes)? {
                 return Ok(Err(exceeded));
             }
@@ -137,11 +156,17 @@ impl KeyValueSource for KeyValues {
     }
 
     fn increment(&self, place: Place, key: String, delta: u64, quota: Quota) -> Kept<'_, u64> {
-        Box::pin(self.write(place, quota, move |change| {
+        Box::pin(self.write(place, key.len(), quota, move |change| {
             let Some(sum) = change.number(&key)?.and_then(|number| number.checked_add(delta)) else {
                 return Ok(Err(KeyValueError::NotANumber { key }));
             };
-            change.set(&key, Some(sum.to_string().as_bytes()))?;
+            let changed = [(key, Some(sum.to_string().into_bytes()))];
+            if let Err(exceeded) = change.fits(&changed)? {
+                return Ok(Err(exceeded));
+            }
+            for (key, value) in &changed {
+                change.set(key, value.as_deref())?;
+            }
             Ok(Ok(sum))
         }))
     }
@@ -205,7 +230,7 @@ fn values(transaction: &ReadTransaction) -> Result<Option<ReadOnlyTable<Key, &'s
     }
 }
 
-/// Changes a bucket. Returns an error if the plugin has more bytes afterwards than before and more than its quota.
+/// Changes a bucket, and counts the bytes of the plugin. Writes of others may be in the same transaction.
 fn within<T>(
     transaction: &WriteTransaction,
     place: &Place,
@@ -216,12 +241,9 @@ fn within<T>(
     let before = bytes.get(&*place.plugin)?.map_or(0, |bytes| bytes.value());
     let mut change = Change { place, values: transaction.open_table(VALUES)?, before, bytes: before, quota };
     let done = work(&mut change)?;
-    if done.is_ok()
-        && let Err(exceeded) = change.within(change.bytes)
-    {
-        return Ok(Err(exceeded));
+    if done.is_ok() {
+        bytes.insert(&*place.plugin, change.bytes)?;
     }
-    bytes.insert(&*place.plugin, change.bytes)?;
     Ok(done)
 }
 

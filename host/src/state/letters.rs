@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{State, StateError};
 
+/// The size of a row, about.
+const ROW_BYTES: usize = 1 << 10;
+
 const VERBS: [&str; 3] = ["add", "update", "delete"];
 const CAUSES: [Cause; 5] = [Cause::Live, Cause::Initial, Cause::Relist, Cause::Resync, Cause::Replay];
 
@@ -111,8 +114,11 @@ impl<L: Written> DeadLetterStore<L> for Letters<L> {
 
     async fn apply(&self, keep: Vec<L>, forget: Vec<L::Id>) -> Result<(), StateError> {
         let plugin = Arc::clone(&self.plugin);
-        let written =
-            self.state.write(move |transaction| write(transaction, &plugin, &keep, &forget)).await?;
+        let bytes = (keep.len() + forget.len()) * ROW_BYTES;
+        let written = self
+            .state
+            .write(&self.plugin, bytes, move |transaction| write(transaction, &plugin, &keep, &forget))
+            .await?;
         written.map_err(|never: std::convert::Infallible| match never {})
     }
 }

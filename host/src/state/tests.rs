@@ -14,9 +14,23 @@ pub(super) use failing_disk::FailingDisk;
 
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 
+impl State {
+    /// Writes on this thread.
+    pub(super) fn write_blocking<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&WriteTransaction) -> Result<Result<T, E>, redb::Error> + Send + 'static,
+    ) -> Result<Result<T, E>, StateError> {
+        let (mut write, mut result) = write(work);
+        let done = self.commit(std::slice::from_mut(&mut write));
+        write.end(done);
+        result.try_recv().unwrap()
+    }
+}
+
 fn put(state: &State, key: &str, value: u64) -> Result<(), StateError> {
-    let done = state.write_blocking(|transaction| {
-        transaction.open_table(NUMBERS)?.insert(key, value)?;
+    let key = key.to_owned();
+    let done = state.write_blocking(move |transaction| {
+        transaction.open_table(NUMBERS)?.insert(key.as_str(), value)?;
         Ok(Ok::<_, Infallible>(()))
     })?;
     let Ok(()) = done;

@@ -98,7 +98,7 @@ const EVERY_KEY: &str = r#"
         queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
         quarantine = { after = 0, min = "2s", max = "3s" }
-        limits = { memory = "1GiB", deadline = "250ms", cpu = "200ms/s", host-calls = 0, instances = 2, log = 0, log-lines = 0, response = 4096, requests = 7, http-requests = 2, http-body = 8192, metric-series = 3 }
+        limits = { memory = "1GiB", deadline = "250ms", cpu = "200ms/s", host-calls = 0, instances = 2, log = 0, log-lines = 0, response = 4096, requests = 7, keyvalue-writes = 9, http-requests = 2, http-body = 8192, metric-series = 3 }
         grant = { read = ["v1/pods"], write = ["patch v1/pods @shop", "create v1/configmaps"], secrets = ["shop/*"], http = ["GET https://a.example.com"] }
         "#;
 
@@ -178,6 +178,7 @@ fn every_limit_of_a_plugin_has_an_effect() {
         log_lines: None,
         response_bytes: 4096,
         requests: NonZeroU32::new(7).unwrap(),
+        keyvalue_writes: NonZeroU32::new(9).unwrap(),
         http_requests: 2,
         http_body_bytes: 8192,
         metric_series: 3,

@@ -63,7 +63,7 @@ const VALUES: [&str; 12] = [
     "\"\\u0000\\n\"",
 ];
 
-const KEYS: [&str; 30] = [
+const KEYS: [&str; 31] = [
     "source",
     "instance",
     "max-calls",
@@ -90,6 +90,7 @@ const KEYS: [&str; 30] = [
     "limits.deadline",
     "limits.log",
     "limits.requests",
+    "limits.keyvalue-writes",
     "grant.read",
     "grant.write",
     "grant.secrets",

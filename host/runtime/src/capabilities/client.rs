@@ -1,13 +1,12 @@
 //! `client`: requests to the API server, within the grants and limits of the plugin.
 //!
 //! Every request takes the same steps: the arguments are checked (`target`, `body`), the grant is looked up (`gate`), a
-//! token is taken from the plugin's budget (`budget`), and then the request is sent (`source`). The deadline of the call
+//! token is taken from the plugin's budget (`rate_budget`), and then the request is sent (`source`). The deadline of the call
 //! covers all these waits. Every write leaves an audit record (`audit`), even if its answer never arrives. Requests about
 //! Secrets also need the grant `secrets`.
 
 mod audit;
 mod body;
-mod budget;
 mod draft;
 mod error;
 mod events;

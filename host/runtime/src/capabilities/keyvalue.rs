@@ -3,6 +3,8 @@
 pub(crate) mod bucket;
 mod source;
 
+use std::{num::NonZeroU32, time::Instant};
+
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 pub(crate) use source::KeyValueCounters;
@@ -27,6 +29,9 @@ const NAME_BYTES: usize = 1 << 10;
 
 /// The most keys on one page of `list-keys`.
 const PAGE: usize = 500;
+
+/// The bytes of a write that one token of the budget pays for.
+const BYTES_A_TOKEN: usize = 16 << 10;
 
 /// Buckets that an instance may have open at a time.
 const BUCKETS: u32 = 64;
@@ -107,6 +112,7 @@ impl atomics::Host for Guest {
     async fn increment(&mut self, bucket: Resource<Bucket>, key: String, delta: u64) -> Answer<u64> {
         let place = place(self, &bucket)?;
         fits(&key)?;
+        token(self, key.len()).await?;
         let sum = self.sources.keyvalue.increment(place, key, delta, quota(self)).await;
         counted(self, sum, true)
     }
@@ -160,8 +166,30 @@ async fn change(
 ) -> Answer<()> {
     let place = place(guest, handle)?;
     changes.iter().try_for_each(|(key, _)| fits(key))?;
+    let bytes = changes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Vec::len)).sum();
+    token(guest, bytes).await?;
     let changed = guest.sources.keyvalue.change(place, changes, quota(guest)).await;
     counted(guest, changed, true)
+}
+
+/// Waits for the tokens of a write: one, and one more for each further 16 KiB, so that no plugin keeps the disk busy.
+///
+/// # Errors
+/// If they would come too late for the deadline of the call.
+async fn token(guest: &mut Guest, bytes: usize) -> Answer<()> {
+    let limit = guest.config.limits.keyvalue_writes;
+    let tokens = NonZeroU32::MIN.saturating_add(u32::try_from(bytes / BYTES_A_TOKEN).unwrap_or(u32::MAX));
+    // A tenth of the call's time stays for the write itself.
+    let (deadline, room) = (guest.call.clock.deadline(), guest.call.allowed / 10);
+    let latest = deadline.checked_sub(room).unwrap_or(deadline);
+    match guest.counters.keyvalue.writes.reserve_many(tokens, limit, Instant::now(), latest) {
+        Ok(wait) if wait.is_zero() => Ok(()),
+        Ok(wait) => {
+            tokio::time::sleep(wait).await;
+            Ok(())
+        }
+        Err(_) => counted(guest, Err(KeyValueError::TooOften { per_second: limit.get() }), true),
+    }
 }
 
 fn counted<T>(guest: &Guest, done: Result<T, KeyValueError>, write: bool) -> Answer<T> {

@@ -34,6 +34,8 @@ const LOG: (Size, Size) = (Size(0), Size(64 << 20));
 const BODY: (Size, Size) = (Size(1 << 10), Size(1 << 30));
 /// An API server allows all clients of one program some hundreds.
 const REQUESTS: (Count, Count) = (Count(1), Count(10_000));
+/// Writes of all plugins share one disk, which commits some hundred times a second.
+const KEYVALUE_WRITES: (Count, Count) = (Count(1), Count(100_000));
 /// Each is a connection of this process.
 const HTTP_REQUESTS: (Count, Count) = (Count(1), Count(1024));
 /// All series are written at each scrape.
@@ -74,6 +76,12 @@ pub(super) static LIMITS: LazyLock<Section<Limits>> = LazyLock::new(|| Section {
             "Requests to the API server per second, of all calls together. Further requests wait, or are \
              refused.",
         ),
+        K::<Count>::new("keyvalue-writes", |limits| &mut limits.calls.keyvalue_writes)
+            .within(KEYVALUE_WRITES)
+            .doc(
+                "Writes through `wasi:keyvalue` per second, of all calls together. A write of more than 16 \
+                 KiB counts once for each 16 KiB. Further writes wait, or are refused.",
+            ),
         K::<Count>::new("http-requests", |limits| &mut limits.calls.http_requests)
             .within(HTTP_REQUESTS)
             .doc("HTTP requests in flight, of all calls together. One more fails."),

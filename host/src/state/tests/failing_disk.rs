@@ -28,6 +28,7 @@ struct Inner {
     /// Bytes that may still be written; `None` means no limit.
     room: Mutex<Option<usize>>,
     written: AtomicUsize,
+    syncs: AtomicUsize,
 }
 
 impl Default for Inner {
@@ -37,6 +38,7 @@ impl Default for Inner {
             failure: Mutex::default(),
             room: Mutex::default(),
             written: AtomicUsize::new(0),
+            syncs: AtomicUsize::new(0),
         }
     }
 }
@@ -63,6 +65,11 @@ impl FailingDisk {
     /// Number of bytes written so far.
     pub(crate) fn written(&self) -> usize {
         self.0.written.load(Ordering::Relaxed)
+    }
+
+    /// Number of times that the disk was told to keep what was written.
+    pub(crate) fn syncs(&self) -> usize {
+        self.0.syncs.load(Ordering::Relaxed)
     }
 
     /// Returns how many bytes of a write fit.
@@ -95,6 +102,7 @@ impl StorageBackend for FailingDisk {
 
     fn sync_data(&self) -> io::Result<()> {
         self.check()?;
+        self.0.syncs.fetch_add(1, Ordering::Relaxed);
         self.0.memory.sync_data()
     }
 

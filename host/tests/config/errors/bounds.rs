@@ -101,6 +101,7 @@ requests = 10_001
 http-requests = 1025
 http-body = "1025MiB"
 instances = 257
+keyvalue-writes = 100_001
 "#;
 
 /// The problems of [`TOO_LARGE`].
@@ -128,6 +129,7 @@ const AT_MOST: &str = r#"2:22: cluster.idle-watch-timeout: "25h" is too large; w
 37:17: plugin.a.limits.http-requests: 1025 is too large; write at most 1024
 38:13: plugin.a.limits.http-body: "1025MiB" is too large; write at most "1GiB"
 39:13: plugin.a.limits.instances: 257 is too large; write at most 256
+40:19: plugin.a.limits.keyvalue-writes: 100001 is too large; write at most 100000
 "#;
 
 #[test]

@@ -9,10 +9,8 @@ use http::Method;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    budget::RequestBudget,
-    events::{EventSeries, SpamFilter},
-};
+use super::events::{EventSeries, SpamFilter};
+use crate::capabilities::rate_budget::RateBudget;
 
 /// Makes requests to the API server, with the host's credentials.
 pub trait ApiClient: Send + Sync + 'static {
@@ -95,7 +93,7 @@ pub struct ClientSource(pub(super) Arc<Shared>);
 
 pub(super) struct Shared {
     pub(super) transport: Arc<dyn ApiClient>,
-    pub(super) budget: RequestBudget,
+    pub(super) budget: RateBudget,
     pub(super) series: EventSeries,
     pub(super) spam: SpamFilter,
     /// The `reportingInstance` of the plugin's Events: the name of the pod or of the machine.
@@ -112,7 +110,7 @@ impl ClientSource {
     pub fn new(transport: Arc<dyn ApiClient>, instance: impl Into<String>) -> Self {
         Self(Arc::new(Shared {
             transport,
-            budget: RequestBudget::default(),
+            budget: RateBudget::default(),
             series: EventSeries::default(),
             spam: SpamFilter::default(),
             instance: instance.into(),

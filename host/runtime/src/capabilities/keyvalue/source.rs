@@ -6,6 +6,8 @@ use futures::future::{BoxFuture, ready};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use crate::capabilities::rate_budget::RateBudget;
+
 /// The most bytes that a plugin's keys, values and bucket names may have together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota(pub u64);
@@ -24,8 +26,8 @@ pub type Kept<'a, T> = BoxFuture<'a, Result<T, KeyValueError>>;
 
 /// Stores the key-values of all plugins, separate for each plugin.
 ///
-/// Every function is one transaction: it does all or nothing, and its writes are durable when it returns. If the future
-/// is dropped, the transaction still runs to its end.
+/// Every function does all or nothing, and its writes are durable when it returns. If the future of a write is dropped, the
+/// write may still be executed. Writes that wait are committed together, in turns by plugin.
 pub trait KeyValueSource: Send + Sync + 'static {
     /// The values, in the order of the keys.
     ///
@@ -88,6 +90,14 @@ pub enum KeyValueError {
         /// The key.
         key: String,
     },
+    /// The plugin has no budget left for this write before the deadline of its call.
+    #[error(
+        "the plugin writes more than {per_second} times a second, and no further write fits before the deadline of this call: write several keys at once, write less, or raise `keyvalue-writes` under [plugin.limits]"
+    )]
+    TooOften {
+        /// The limit.
+        per_second: u32,
+    },
     /// The database does not work now. The host's log and `/readyz` report the details.
     #[error("the host's state cannot be used: {0}")]
     Unavailable(&'static str),
@@ -111,8 +121,13 @@ pub struct KeyValueStats {
     pub failed: u64,
 }
 
+/// What the calls of one plugin share, over all its versions.
 #[derive(Debug, Default)]
-pub(crate) struct KeyValueCounters(Mutex<KeyValueStats>);
+pub(crate) struct KeyValueCounters {
+    stats: Mutex<KeyValueStats>,
+    /// The writes that the plugin may make.
+    pub(super) writes: RateBudget,
+}
 
 // === impl NoKeyValues ===
 
@@ -146,7 +161,7 @@ fn nothing<'a, T: Send + 'a>() -> Kept<'a, T> {
 
 impl KeyValueCounters {
     pub(super) fn ended(&self, write: bool, error: Option<&KeyValueError>) {
-        let mut stats = self.0.lock();
+        let mut stats = self.stats.lock();
         let counter = match error {
             Some(KeyValueError::Unavailable(_)) => &mut stats.failed,
             Some(_) => &mut stats.refused,
@@ -157,6 +172,6 @@ impl KeyValueCounters {
     }
 
     pub(crate) fn snapshot(&self) -> KeyValueStats {
-        *self.0.lock()
+        *self.stats.lock()
     }
 }

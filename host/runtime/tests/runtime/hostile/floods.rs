@@ -2,18 +2,54 @@
 
 use std::{
     num::NonZeroU32,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use informer_runtime::Limits;
-use informer_types::{FailureKind, Outcome};
+use futures::future::ready;
+use informer_runtime::{
+    Limits,
+    capabilities::{Kept, KeyValueSource, Place, Quota},
+};
+use informer_types::{EventHandler, FailureKind, Outcome};
 use serde_json::json;
 
 use super::{
-    every_call_fails, hostile, load,
+    DEADLINE, LATER, every_call_fails, hostile, load,
     neighbour::{Neighbour, calls},
 };
+use crate::host::{added, object};
+
+/// Key-values that accept every write at once and count the writes.
+#[derive(Default)]
+struct Writes(AtomicUsize);
+
+impl KeyValueSource for Writes {
+    fn get(&self, _: Place, keys: Vec<String>, _: usize) -> Kept<'_, Vec<Option<Vec<u8>>>> {
+        Box::pin(ready(Ok(vec![None; keys.len()])))
+    }
+
+    fn exists(&self, _: Place, _: String) -> Kept<'_, bool> {
+        Box::pin(ready(Ok(false)))
+    }
+
+    fn keys(&self, _: Place, _: Option<String>, _: usize) -> Kept<'_, Vec<String>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    fn change(&self, _: Place, _: Vec<(String, Option<Vec<u8>>)>, _: Quota) -> Kept<'_, ()> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn increment(&self, _: Place, _: String, _: u64, _: Quota) -> Kept<'_, u64> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Box::pin(ready(Ok(0)))
+    }
+}
 
 #[tokio::test]
 async fn ever_new_series_are_refused_beyond_the_limit_and_counted() {
@@ -66,4 +102,56 @@ async fn writing_over_its_own_object_sends_at_most_the_requests_of_the_budget() 
     assert!(sent >= 10 && sent as f64 <= most, "{sent} requests, {most} allowed");
     let client = running.plugin.stats().client;
     assert!(client.limited > client.requests, "most requests were refused: {client:?}");
+}
+
+/// How fairly the writes of several plugins are committed is shown by `host/src/state/commits/tests.rs`.
+#[tokio::test]
+async fn key_value_writes_are_limited_to_the_budget_of_the_plugin() {
+    const A_SECOND: u32 = 100;
+    let limits = |limits: &mut Limits| {
+        limits.keyvalue_writes = NonZeroU32::new(A_SECOND).unwrap();
+        limits.deadline = DEADLINE;
+    };
+    let large = json!({"set": ["k", 40 << 10]});
+    let steps = [json!({"set": ["k", 1]}), json!({"increment": ["n", 1]}), json!({"delete": "k"}), large];
+    let store = Arc::new(Writes::default());
+    let setup =
+        hostile(&json!({"steps": steps}).to_string()).limits(limits).keyvalue(Arc::clone(&store) as _);
+    let running = load(setup, "keeper").await;
+    let (neighbour, begun) = (Neighbour::start().await, Instant::now());
+
+    neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
+
+    let written = store.0.load(Ordering::Relaxed);
+    let most = f64::from(A_SECOND) * (begun.elapsed().as_secs_f64() + 1.0);
+    assert!(written >= 50 && written as f64 <= most, "{written} writes, {most} allowed");
+    let stats = running.plugin.stats().keyvalue;
+    assert!(stats.refused > 0 && stats.failed == 0, "{stats:?}");
+    assert!(running.log.messages().iter().any(|line| line.contains("raise `keyvalue-writes`")));
+}
+
+#[tokio::test]
+async fn many_pointers_into_a_large_object_cost_one_reading_of_its_text() {
+    let members: Vec<String> =
+        (0..20_480).map(|number| format!("\"key-{number}\":\"{}\"", "x".repeat(50))).collect();
+    let large = object("default", "large", "1", &format!("{{\"data\":{{{}}}}}", members.join(",")));
+    let running = load(hostile(r#"{"what": "pointers"}"#).deadline(DEADLINE), "vandal").await;
+    let neighbour = Neighbour::start().await;
+
+    let attack = || {
+        let (plugin, large) = (Arc::clone(&running.plugin), Arc::clone(&large));
+        async move {
+            loop {
+                plugin.handle(added(Arc::clone(&large))).await;
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    neighbour.hardly_notices(&running.plugin, attack).await;
+
+    running.set_deadline(LATER).await;
+    let Some(Outcome::Retry { failure, .. }) = running.plugin.handle(added(large)).await else {
+        panic!("it never returns by itself")
+    };
+    assert_eq!(failure.kind, FailureKind::Deadline, "{failure}");
 }

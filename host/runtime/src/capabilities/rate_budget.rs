@@ -1,4 +1,4 @@
-//! How many requests a plugin may make.
+//! How often a plugin may use something: requests to the API server, and writes of key-values.
 
 use std::{
     num::NonZeroU32,
@@ -8,13 +8,13 @@ use std::{
 use informer_types::TokenBucket;
 use parking_lot::Mutex;
 
-/// A token bucket for all calls and instances of a plugin: one token a request, with a burst of one second.
+/// A token bucket for all calls and instances of a plugin, with a burst of one second.
 #[derive(Debug, Default)]
-pub(super) struct RequestBudget(Mutex<Option<TokenBucket>>);
+pub(super) struct RateBudget(Mutex<Option<TokenBucket>>);
 
-// === impl RequestBudget ===
+// === impl RateBudget ===
 
-impl RequestBudget {
+impl RateBudget {
     /// Takes a token, in advance if there is none, and returns how long the caller has to wait for it.
     ///
     /// # Errors
@@ -25,15 +25,28 @@ impl RequestBudget {
         now: Instant,
         until: Instant,
     ) -> Result<Duration, Duration> {
+        self.reserve_many(NonZeroU32::MIN, per_second, now, until)
+    }
+
+    /// Like [`reserve`](Self::reserve), for several tokens. The wait is for the last of them.
+    pub(super) fn reserve_many(
+        &self,
+        tokens: NonZeroU32,
+        per_second: NonZeroU32,
+        now: Instant,
+        until: Instant,
+    ) -> Result<Duration, Duration> {
         let rate = f64::from(per_second.get());
         let mut bucket = self.0.lock();
         let bucket = bucket.get_or_insert_with(|| TokenBucket::new(rate, rate));
         bucket.set_rate(rate, rate, now);
-        let next = bucket.next(now);
-        if next > until {
-            return Err(next.saturating_duration_since(now));
+        let mut reserved = bucket.clone();
+        let wait = (0..tokens.get()).map(|_| reserved.reserve(now)).max().unwrap_or_default();
+        if now + wait > until {
+            return Err(wait);
         }
-        Ok(bucket.reserve(now))
+        *bucket = reserved;
+        Ok(wait)
     }
 }
 
@@ -45,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_requests_of_one_second_go_at_once_and_each_further_one_waits_for_its_token() {
-        let (budget, now) = (RequestBudget::default(), Instant::now());
+        let (budget, now) = (RateBudget::default(), Instant::now());
         let until = now + Duration::from_secs(60);
         let waits: Vec<u128> =
             (0..7).map(|_| budget.reserve(FOUR, now, until).unwrap().as_millis()).collect();
@@ -55,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_request_that_cannot_wait_takes_no_token() {
-        let (budget, now) = (RequestBudget::default(), Instant::now());
+        let (budget, now) = (RateBudget::default(), Instant::now());
         for _ in 0..4 {
             budget.reserve(FOUR, now, now).unwrap();
         }
@@ -68,8 +81,21 @@ mod tests {
     }
 
     #[test]
+    fn several_tokens_are_taken_together_or_not_at_all() {
+        let (budget, now) = (RateBudget::default(), Instant::now());
+        let many = |tokens, until| {
+            let wait = budget.reserve_many(NonZeroU32::new(tokens).unwrap(), FOUR, now, until);
+            wait.map(|wait| wait.as_millis()).map_err(|wait| wait.as_millis())
+        };
+        assert_eq!(many(3, now), Ok(0));
+        assert_eq!(many(3, now), Err(500), "one token is left");
+        assert_eq!(many(1, now), Ok(0));
+        assert_eq!(many(6, now + Duration::from_secs(2)), Ok(1500), "more than a burst");
+    }
+
+    #[test]
     fn a_long_pause_saves_the_tokens_of_one_second_only() {
-        let (budget, now) = (RequestBudget::default(), Instant::now());
+        let (budget, now) = (RateBudget::default(), Instant::now());
         budget.reserve(FOUR, now, now).unwrap();
         let later = now + Duration::from_secs(3600);
 
