@@ -152,7 +152,7 @@ impl App {
         let state = open_state(&config.host.state_dir).await;
         let engine = Engine::new(&settings::engine(&config.host))?;
         let api = Arc::new(KubeClient::new(connection.client.clone()));
-        let http = http_client(&config.host, &connection.server).await?;
+        let http = http_client(&config.host, &connection.server, Arc::clone(&api) as _).await?;
         let trace = NonZeroUsize::new(config.host.trace as usize).map(|steps| Arc::new(Trace::new(steps)));
         let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
         let server = connection.server;

@@ -23,12 +23,13 @@ pub(crate) mod lister;
 mod log;
 pub(crate) mod metrics;
 pub(crate) mod objects;
+mod rate_budget;
 pub(crate) mod secret;
 mod workqueue;
 
 pub use self::http::{
-    HttpClient, HttpConfig, HttpConfigError, HttpGrant, HttpOutcome, HttpStats, InvalidHttpGrant, Protected,
-    Resolver, SystemResolver, Ticket,
+    Directory, HttpClient, HttpConfig, HttpConfigError, HttpGrant, HttpOutcome, HttpStats, Interfaces,
+    InvalidHttpGrant, Protected, Resolver, SystemInterfaces, SystemResolver, Ticket,
 };
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 pub use config::{ConfigFilesError, ConfigSource, NoConfigFiles};

@@ -1,11 +1,14 @@
 //! The HTTP client of all plugins, and the addresses that no plugin may reach.
 
-use std::{net::SocketAddr, path::PathBuf};
+mod control_plane;
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use http::{Uri, uri::Scheme};
-use informer_runtime::capabilities::{HttpClient, HttpConfig, HttpConfigError, Protected};
+use informer_runtime::capabilities::{ApiClient, HttpClient, HttpConfig, HttpConfigError, Protected};
 
 use crate::config::Host;
+use control_plane::ControlPlane;
 
 /// The variables that name the API server in every Pod.
 const IN_CLUSTER: (&str, &str) = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT");
@@ -31,12 +34,17 @@ pub enum EgressError {
 
 /// Makes the client. It opens no connection, and reads the file of `http-ca`.
 ///
-/// No plugin may reach the API server at `server`, the service `kubernetes` if the host runs in a Pod, and the admin endpoint.
-/// The host cannot find other addresses of the control plane: list them in `http-deny`.
+/// No plugin may reach the admin endpoint and the API server: at `server`, at the Service `kubernetes` if the host runs in a
+/// Pod, and at the addresses that the API server lists through `api`. The host cannot find other ways to the control plane,
+/// such as a load balancer in front of it that no list names: list them in `http-deny`.
 ///
 /// # Errors
 /// [`EgressError`], with the remedy.
-pub(crate) async fn http_client(host: &Host, server: &str) -> Result<HttpClient, EgressError> {
+pub(crate) async fn http_client(
+    host: &Host,
+    server: &str,
+    api: Arc<dyn ApiClient>,
+) -> Result<HttpClient, EgressError> {
     let extra_authorities = match &host.http_ca {
         Some(path) => tokio::fs::read(path)
             .await
@@ -45,8 +53,13 @@ pub(crate) async fn http_client(host: &Host, server: &str) -> Result<HttpClient,
     };
     let mut protected: Vec<Protected> = api_server(server).into_iter().chain(service()).collect();
     protected.extend(host.admin.map(endpoint));
-    let deny = host.http_deny.clone();
-    Ok(HttpClient::new(HttpConfig { protected, deny, extra_authorities, ..HttpConfig::default() })?)
+    Ok(HttpClient::new(HttpConfig {
+        protected,
+        api_server: Some(Arc::new(ControlPlane::new(api))),
+        deny: host.http_deny.clone(),
+        extra_authorities,
+        ..HttpConfig::default()
+    })?)
 }
 
 fn api_server(server: &str) -> Option<Protected> {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cli::Output,
-    commands::output::print,
+    commands::output::{print, print_json},
     config::{self, Components, Config, FILE_NAME, Plugin, Watch},
 };
 
@@ -92,8 +92,7 @@ pub(super) fn run(args: RbacArgs, output: Output) -> anyhow::Result<bool> {
     match output {
         Output::Text => print(&yaml(&manifests)?),
         Output::Json => {
-            let list = json!({"apiVersion": "v1", "kind": "List", "items": manifests});
-            print(&format!("{list:#}\n"));
+            print_json(&json!({"apiVersion": "v1", "kind": "List", "items": manifests}));
         }
     }
     Ok(true)
@@ -172,8 +171,8 @@ impl Verb {
 // === impl Rules ===
 
 impl Rules {
-    /// Returns the rules of a configuration: list and watch for the watches that plugins use, get and list for live reads, and the
-    /// verbs of the write grants. A rule for all namespaces is not repeated for one of them.
+    /// Returns the rules of a configuration: list and watch for the watches that plugins use, get and list for live reads, the
+    /// verbs of the write grants, and the reads that keep HTTP requests away from the API server. A rule for all namespaces is not repeated for one of them.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let mut rules = Self::default();
@@ -182,6 +181,7 @@ impl Rules {
         }
         for plugin in &config.plugins {
             rules.client(&plugin.grants);
+            rules.http(&plugin.grants);
         }
         rules.reduce();
         rules
@@ -213,6 +213,18 @@ impl Rules {
             }
             self.granted(grants, gvr, subresource, namespaces, &needed);
         }
+    }
+
+    /// Adds the rules to read the addresses of the API server, which no HTTP request of a plugin may reach.
+    fn http(&mut self, grants: &Grants) {
+        if grants.http.is_none() {
+            return;
+        }
+        let service =
+            What { name: Some("kubernetes".to_owned()), ..What::of(&Gvr::new("", "v1", "services"), None) };
+        self.add(&only("default"), &service, &[Verb::Get]);
+        let endpoints = Gvr::new("discovery.k8s.io", "v1", "endpointslices");
+        self.add(&only("default"), &What::of(&endpoints, None), &[Verb::List]);
     }
 
     /// Adds rules for a resource; for Secrets, only for those that `secrets` also grants.

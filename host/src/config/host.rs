@@ -130,8 +130,9 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| Section {
             .also("[\"10.0.0.0/28\", \"fd00:1::5\"]")
             .doc(
                 "Networks and addresses that no HTTP request of a plugin may reach, whatever `http` of \
-                 [plugin.grant] allows. List the machines of the control plane here. The API server, \
-                 link-local and metadata addresses are always denied.",
+                 [plugin.grant] allows. The API server, its Service and endpoints as far as the host may \
+                 read them (`informer rbac`), link-local and metadata addresses are always denied. List here \
+                 what the host cannot know: load balancers and other machines of the control plane.",
             ),
         K::<PathBuf>::new("http-ca", |host| &mut host.http_ca).example("\"ca.pem\"").doc(
             "A PEM file of certificate authorities that these HTTP requests trust besides those of the \

@@ -5,9 +5,12 @@
 //! 1. Scheme, host, port, path and method are those of a grant ([`HttpGrant`]). The path is normalised as in RFC 3986
 //!    before it is checked, and the normalised path is sent. A path that servers read differently is refused.
 //! 2. A name is resolved once, every address of it is checked, and the connection goes to one of these addresses. No request
-//!    reaches a link-local, metadata or multicast address, the API server, or a network of `http-deny`. The loopback of this
-//!    machine is reached only if the grant names the address itself. Private ranges are open to granted names, because
-//!    cluster services have such addresses. An IPv4 address inside an IPv6 address is checked as an IPv4 address.
+//!    reaches a link-local, metadata or multicast address, the API server, or a network of `http-deny`. An address of this
+//!    machine, on loopback or on another interface, is reached only if the grant names the address itself; the interfaces are
+//!    listed for each request. Private ranges are open to granted names, because cluster services have such addresses. An
+//!    IPv4 address inside an IPv6 address is checked as an IPv4 address. The API server is known by the address that the host
+//!    uses, by the environment of a Pod, and by what the API server lists of itself; `http-deny` is for what no list names,
+//!    such as a load balancer in front of it.
 //! 3. A redirect is an answer: the guest may follow it by a request of its own, which is checked again. Proxies of the
 //!    environment are not used. `Host` is the granted host; credentials in the URL are refused.
 //! 4. A request, and the body of its answer, ends at the deadline of its call. Limited are: the bodies in each direction, the
@@ -21,8 +24,11 @@ mod address;
 mod client;
 mod exchange;
 mod grant;
+mod machine;
 mod path;
 mod problem;
+mod protected;
+mod resolver;
 mod target;
 mod traffic;
 
@@ -38,9 +44,12 @@ use wasmtime_wasi_http::{
     },
 };
 
-pub use client::{HttpClient, HttpConfig, HttpConfigError, Protected, Resolver, SystemResolver, Ticket};
+pub use client::{HttpClient, HttpConfig, HttpConfigError};
 pub(crate) use exchange::Egress;
 pub use grant::{HttpGrant, InvalidHttpGrant};
+pub use machine::{Interfaces, SystemInterfaces};
+pub use protected::{Directory, Protected};
+pub use resolver::{Resolver, SystemResolver, Ticket};
 pub(crate) use traffic::Traffic;
 pub use traffic::{HttpOutcome, HttpStats};
 

@@ -100,8 +100,14 @@ async fn a_request_without_a_grant_never_leaves_the_host() {
         (get(&authority, "/b"), "its path is not below a granted one"),
         (get(&authority, "/a/../b"), "its path is not below a granted one"),
         (get(&authority, "/a/%2e%2e/b"), "its path is not below a granted one"),
-        (get(&authority, "/a/..%2fb"), "its path hides `.` or `..` in percent-encoding"),
-        (get(&authority, "/a/%252e%252e/b"), "its path hides `.` or `..` in percent-encoding"),
+        (
+            get(&authority, "/a/..%2fb"),
+            "its path hides `.` or `..` in percent-encoding, padding or similar characters",
+        ),
+        (
+            get(&authority, "/a/%252e%252e/b"),
+            "its path hides `.` or `..` in percent-encoding, padding or similar characters",
+        ),
         (
             json!({"method": "DELETE", "authority": authority, "path": "/a/"}),
             "its method is not granted for this address",
@@ -110,6 +116,19 @@ async fn a_request_without_a_grant_never_leaves_the_host() {
             json!({"method": "TRACE", "authority": authority, "path": "/a/"}),
             "plugins may use neither CONNECT nor TRACE",
         ),
+        (
+            json!({"method": "connect", "authority": authority, "path": "/a/"}),
+            "plugins may use neither CONNECT nor TRACE",
+        ),
+        (
+            json!({"method": "Trace", "authority": authority, "path": "/a/"}),
+            "plugins may use neither CONNECT nor TRACE",
+        ),
+        (
+            get(&authority, "/a/..%20/..%20/b"),
+            "its path hides `.` or `..` in percent-encoding, padding or similar characters",
+        ),
+        (get(&authority, "/a/%c0%ae%c0%ae/b"), "its path is not UTF-8"),
         (get(&format!("2130706433:{port}"), "/a/"), "its host is an address in an unusual spelling"),
         (get(&format!("0x7f000001:{port}"), "/a/"), "its host is an address in an unusual spelling"),
         (get(&format!("0177.0.0.1:{port}"), "/a/"), "its host is an address in an unusual spelling"),

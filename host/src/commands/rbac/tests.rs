@@ -163,3 +163,17 @@ fn a_grant_of_a_named_secret_becomes_a_rule_with_its_name() {
         [pods, "default: /secrets create,patch", "shop: /secrets create,patch"]
     );
 }
+
+#[test]
+fn for_http_the_host_reads_where_the_api_server_is() {
+    let grant = "[plugin.grant]\nhttp = [\"https://hooks.example.com/\"]\n";
+
+    assert_eq!(
+        lines(&format!("{DEPLOYMENTS}{PLUGIN}{grant}")),
+        [
+            "*: apps/deployments list,watch",
+            "default: /services kubernetes get",
+            "default: discovery.k8s.io/endpointslices list",
+        ]
+    );
+}

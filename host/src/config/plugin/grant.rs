@@ -56,7 +56,7 @@ pub(super) static GRANT: LazyLock<Section<GrantKeys>> = LazyLock::new(|| Section
             .also("[\"shop/credentials\"]")
             .doc(
                 "Secrets whose values the plugin may see and write: one (`shop/credentials`), those of a \
-                 namespace (`shop/*`), or all (`*`). The values of other Secrets are masked.",
+                 namespace (`shop/*`), or all (`*`). Values and annotations of other Secrets are masked.",
             ),
         K::<Size>::new("keyvalue", |keys| &mut keys.grants.keyvalue)
             .within(KEYVALUE)
@@ -72,9 +72,9 @@ pub(super) static GRANT: LazyLock<Section<GrantKeys>> = LazyLock::new(|| Section
             .doc(
                 "Destinations of HTTP requests (`wasi:http`): scheme, host (`*.` stands for one label), \
                  port, and a prefix of the path. Methods may stand before it. A name may resolve to a \
-                 private address, but never to this machine, a link-local address or the API server. This \
-                 machine is granted by its address only (\"http://127.0.0.1:8080/\"). The default is \
-                 none.",
+                 private address, but never to an address of this machine on any interface, a link-local \
+                 address or the API server. This machine is granted by its address only \
+                 (\"http://127.0.0.1:8080/\"). The default is none.",
             ),
     ],
 });

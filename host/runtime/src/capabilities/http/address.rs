@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(super) enum Reach {
     /// Any granted name may lead there. This includes private ranges, because cluster services have such addresses.
     Open,
-    /// The loopback of this machine: only a grant that names this address leads there.
+    /// The loopback of this machine. As for every address of this machine, only a grant that names the address leads there.
     Loopback,
     /// No plugin may connect, for this reason.
     Never(&'static str),
@@ -71,12 +71,14 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
     }
 }
 
-/// The IPv4 address inside an IPv6 one: IPv4-compatible, NAT64 (RFC 6052) and 6to4.
+/// The IPv4 address inside an IPv6 one: IPv4-compatible, IPv4-translated (RFC 2765), NAT64 (RFC 6052) and 6to4.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
-        [0, 0, 0, 0, 0, 0, high, low] | [0x0064, 0xff9b, 0, 0, 0, 0, high, low] => Some(of(high, low)),
+        [0, 0, 0, 0, 0 | 0xffff, 0, high, low] | [0x0064, 0xff9b, 0, 0, 0, 0, high, low] => {
+            Some(of(high, low))
+        }
         [0x2002, high, low, ..] => Some(of(high, low)),
         _ => None,
     }
@@ -131,6 +133,8 @@ mod tests {
             "::ffff:169.254.169.254",
             "::a9fe:a9fe",
             "::127.0.0.1",
+            "::ffff:0:127.0.0.1",
+            "::ffff:0:169.254.169.254",
             "64:ff9b::a9fe:a9fe",
             "64:ff9b::7f00:1",
             "64:ff9b:1::1",

@@ -21,9 +21,10 @@ use tokio_rustls::{TlsConnector, rustls, rustls::pki_types::ServerName};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
 
 use super::{
-    client::{HttpClient, Ticket},
+    client::HttpClient,
     grant::admitting,
     problem::{Denied, Problem, too_large},
+    resolver::Ticket,
     target::{Host, Target},
     traffic::{HttpOutcome, InFlight, Traffic},
 };
@@ -154,7 +155,7 @@ impl Exchange {
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> Result<Answer, Problem> {
-        if [Method::CONNECT, Method::TRACE].contains(request.method()) {
+        if is_tunnel(request.method()) {
             return Err(Denied::Tunnel.into());
         }
         let grants = self.config.grants.http.as_deref().unwrap_or_default();
@@ -324,6 +325,13 @@ async fn connect(addresses: &[SocketAddr], deadline: Instant) -> io::Result<TcpS
         }
     }
     Err(failed)
+}
+
+/// Returns true for CONNECT and TRACE. Methods are case-sensitive, but some servers and proxies read `connect` as CONNECT.
+fn is_tunnel(method: &Method) -> bool {
+    [Method::CONNECT, Method::TRACE]
+        .iter()
+        .any(|tunnel| method.as_str().eq_ignore_ascii_case(tunnel.as_str()))
 }
 
 fn server_name(host: &Host) -> Result<ServerName<'static>, rustls::pki_types::InvalidDnsNameError> {

@@ -23,6 +23,8 @@ pub(super) enum Denied {
     Target(#[from] InvalidTarget),
     #[error("plugins may use neither CONNECT nor TRACE")]
     Tunnel,
+    #[error("the addresses of this machine, which no plugin may reach, cannot be listed")]
+    UnknownMachine,
     #[error("it is not granted; add it to `http` under [plugin.grant]")]
     NotGranted,
     #[error("its path is not below a granted one")]
