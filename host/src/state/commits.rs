@@ -23,6 +23,9 @@ const BYTES: usize = 1 << 20;
 /// The result of a write: the error of the database, or the result of the work.
 type Written<T, E> = Result<Result<T, E>, StateError>;
 
+/// A write and its bytes.
+type Entry = (usize, Box<dyn Write>);
+
 /// One write that waits.
 pub(super) trait Write: Send {
     /// Does the work in the transaction. Returns true if it may have changed something.
@@ -38,7 +41,7 @@ pub(super) struct Commits(Arc<Mutex<Waiting>>);
 
 #[derive(Default)]
 struct Waiting {
-    by_owner: BTreeMap<Arc<str>, VecDeque<(usize, Box<dyn Write>)>>,
+    by_owner: BTreeMap<Arc<str>, VecDeque<Entry>>,
     /// The owners with writes. The first is next.
     turns: VecDeque<Arc<str>>,
     /// True while a [`Turn`] exists.
@@ -114,7 +117,7 @@ impl Drop for Turn {
 
 impl Waiting {
     /// The next write, with its bytes: the owners take turns.
-    fn pop(&mut self) -> Option<(usize, Box<dyn Write>)> {
+    fn pop(&mut self) -> Option<Entry> {
         let owner = self.turns.pop_front()?;
         let own = self.by_owner.get_mut(&owner)?;
         let write = own.pop_front();

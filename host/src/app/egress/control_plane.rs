@@ -14,9 +14,12 @@ use serde_json::Value;
 /// Most bytes of an answer. A control plane has a few addresses.
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// The requests, each with the function that reads its answer. The first needs no more than `system:discovery`, which every
+/// A path and the function that reads the answer.
+type List = (&'static str, fn(&Value) -> Vec<SocketAddr>);
+
+/// The requests. The first needs no more than `system:discovery`, which every
 /// account has; the others need the rules that `informer rbac` prints.
-const LISTS: [(&str, fn(&Value) -> Vec<SocketAddr>); 3] = [
+const LISTS: [List; 3] = [
     ("/api", advertised),
     ("/api/v1/namespaces/default/services/kubernetes", service),
     (
@@ -54,7 +57,7 @@ impl ControlPlane {
 impl Directory for ControlPlane {
     fn places(&self) -> BoxFuture<'_, io::Result<Vec<SocketAddr>>> {
         Box::pin(async move {
-            let list = |(path, read): (&'static str, fn(&Value) -> Vec<SocketAddr>)| async move {
+            let list = |(path, read): List| async move {
                 self.get(path).await.map(|answer| answer.as_ref().map(read).unwrap_or_default())
             };
             let lists: Result<Vec<_>, _> = join_all(LISTS.map(list)).await.into_iter().collect();

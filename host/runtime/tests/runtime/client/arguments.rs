@@ -41,7 +41,7 @@ async fn an_invalid_namespace_or_subresource_is_refused() {
     }
     for subresource in ["Status", "status/x", "../x", "status?x"] {
         let answer = refused(json!({"do": "merge", "subresource": subresource, "body": {}})).await;
-        assert!(answer.ends_with("is not a subresource"), "{answer}");
+        assert!(answer.ends_with("is not a subresource of v1/pods"), "{answer}");
     }
     let answer = refused(json!({"do": "merge", "gvr": "pods", "body": {}})).await;
     assert!(answer.contains("bad-argument: `pods` is not a resource"), "{answer}");
