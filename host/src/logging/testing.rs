@@ -6,8 +6,15 @@ use parking_lot::Mutex;
 
 use super::OneLineFields;
 
+/// What was written. Cheap to clone; all clones are one.
 #[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Written {
+    pub(super) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().clone()).unwrap()
+    }
+}
 
 impl io::Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -31,5 +38,5 @@ pub(crate) fn written(ansi: bool, log: impl FnOnce()) -> String {
         .without_time()
         .finish();
     tracing::subscriber::with_default(subscriber, log);
-    String::from_utf8(written.0.lock().clone()).unwrap()
+    written.text()
 }

@@ -33,27 +33,12 @@ impl<W: Write> Write for VisibleStderr<W> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use super::{super::testing::Written, *};
 
     #[test]
     fn the_json_log_is_the_same_document_without_hidden_characters() {
-        let (kept, text) = (Kept::default(), "a\u{202e}b\u{9b}31m\u{2028}\n");
-        let writer = kept.clone();
+        let (written, text) = (Written::default(), "a\u{202e}b\u{9b}31m\u{2028}\n");
+        let writer = written.clone();
         let subscriber = tracing_subscriber::fmt()
             .json()
             .flatten_event(true)
@@ -62,7 +47,7 @@ mod tests {
 
         tracing::subscriber::with_default(subscriber, || tracing::info!(failure = text, "gave up"));
 
-        let line = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let line = written.text();
         assert!(line.contains(r"a\u202eb\u009b31m\u2028\n"), "{line}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap()["failure"], text);
     }
