@@ -43,7 +43,7 @@ pub struct Protected {
     pub port: u16,
 }
 
-/// Lists the places of one kind that nobody configured, such as the endpoints of the API server.
+/// Lists places that no key of the configuration names, such as the endpoints of the API server.
 pub trait Directory: Send + Sync + 'static {
     /// The places known now. It may make requests. If it takes longer than two seconds, it has failed.
     ///
