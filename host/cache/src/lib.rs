@@ -32,6 +32,7 @@ mod indexer;
 mod list_watch;
 mod listener;
 mod lister;
+pub mod offline;
 mod processor;
 mod reflector;
 mod request;

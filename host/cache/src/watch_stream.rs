@@ -19,7 +19,7 @@ pub(crate) struct WatchStream {
 /// Takes chunks as they arrive and returns whole frames. A frame may be split at any byte, and a chunk may hold many.
 ///
 /// A frame within one chunk is a slice of the chunk; only a frame that spans chunks is copied.
-struct FrameBuffer {
+pub(crate) struct FrameBuffer {
     /// The unread part of the newest chunk.
     chunk: Bytes,
     /// The start of a frame, from earlier chunks. It contains no newline.
@@ -105,18 +105,18 @@ impl WatchStream {
 // === impl FrameBuffer ===
 
 impl FrameBuffer {
-    fn new(max_bytes: usize) -> Self {
+    pub(crate) fn new(max_bytes: usize) -> Self {
         Self { chunk: Bytes::new(), begun: Vec::new(), max_bytes }
     }
 
     /// Appends a chunk.
-    fn push(&mut self, chunk: Bytes) {
+    pub(crate) fn push(&mut self, chunk: Bytes) {
         self.keep_rest();
         self.chunk = chunk;
     }
 
     /// Returns the next whole frame without its newline, or `None` if more bytes are needed. Empty lines are skipped.
-    fn next_frame(&mut self) -> Result<Option<Bytes>, Problem> {
+    pub(crate) fn next_frame(&mut self) -> Result<Option<Bytes>, Problem> {
         while let Some(at) = memchr::memchr(b'\n', &self.chunk) {
             let end = self.chunk.split_to(at + 1);
             let line = if self.begun.is_empty() { end } else { self.finish(&end) };
@@ -132,7 +132,7 @@ impl FrameBuffer {
     }
 
     /// Returns the bytes that are left when the stream has ended: a last frame without its newline, or a truncated one.
-    fn rest(&mut self) -> Option<Bytes> {
+    pub(crate) fn rest(&mut self) -> Option<Bytes> {
         let end = std::mem::take(&mut self.chunk);
         let rest = self.finish(&end);
         let rest = rest.slice_ref(rest.trim_ascii());

@@ -56,6 +56,21 @@ impl Run {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
+    /// Runs the program to its end and returns what it printed to stderr.
+    ///
+    /// # Errors
+    /// The program cannot be started, or its status is not 0. The message contains the end of what it printed to stderr.
+    pub(crate) fn report(mut self) -> Result<String, String> {
+        let output = self.0.output().map_err(|error| self.not_started(&error))?;
+        let report = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            let lines: Vec<&str> = report.lines().collect();
+            let end = lines.get(lines.len().saturating_sub(60)..).unwrap_or_default().join("\n");
+            return Err(format!("`{}` failed:\n{end}", self.line()));
+        }
+        Ok(report)
+    }
+
     /// The command as typed in a shell, without changes of the environment.
     fn line(&self) -> String {
         let words = std::iter::once(self.0.get_program()).chain(self.0.get_args());

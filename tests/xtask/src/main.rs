@@ -5,10 +5,12 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
 mod command;
+mod fuzz;
 mod guests;
 mod lint;
 mod pictures;
 mod suites;
+mod tool;
 
 use std::process::ExitCode;
 
@@ -20,8 +22,10 @@ usage: cargo xtask <command>
   demo [--once] [..]   build the host and the example, and run the demo; with --once it ends by itself, with
                        status 0 if everything happened as expected
   test [--all]         run the tests that need only Rust; --all also runs those against the real kube-apiserver
-                       and kubectl, and the examples in JavaScript and Python (needs Go, Node.js and Python 3),
-                       and at the end, alone, the latency of a plugin beside hostile ones
+                       and kubectl, the examples in JavaScript and Python, and the fuzz targets (needs Go, Node.js,
+                       Python 3 and a C++ compiler), and at the end, alone, the latency of a plugin beside hostile ones
+  fuzz [TARGET] [--seconds N]
+                       fuzz every target of tests/fuzz, or one of them, for 20 or N seconds each (needs a C++ compiler)
   lint                 check formatting, clippy and documentation; every warning is an error
   guests               build the example and the fixture components, and print their paths
   bench [..]           measure against kube-rs; tests/bench/README.md lists the options
@@ -36,6 +40,7 @@ fn main() -> ExitCode {
         "demo" => demo(&rest),
         "test" => suites::run(&rest),
         "lint" => lint::run(),
+        "fuzz" => fuzz::run(&rest),
         "guests" => guests::build_all(),
         "bench" => bench(&rest),
         "pictures" => pictures::run(&rest),

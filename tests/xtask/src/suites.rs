@@ -1,10 +1,9 @@
 //! The test suites.
 
-use std::process::{Command, Stdio};
-
 use crate::{
     command::{Step, cargo},
-    guests, pictures,
+    fuzz, guests, pictures,
+    tool::Tool,
 };
 
 /// A test binary of `tests/` that needs more than Rust. Its tests are ignored unless this suite runs them, and fail if
@@ -13,14 +12,6 @@ struct Suite {
     test: &'static str,
     shows: &'static str,
     tools: &'static [Tool],
-}
-
-/// A program that a suite needs on the search path.
-struct Tool {
-    program: &'static str,
-    /// The argument with which the program prints its version.
-    version: &'static str,
-    install: &'static str,
 }
 
 const GO: Tool =
@@ -67,6 +58,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         return Ok(());
     }
     MORE_THAN_RUST.iter().try_for_each(Suite::run)?;
+    fuzz::run(&[])?;
     time_hostile_plugins()
 }
 
@@ -83,29 +75,12 @@ fn time_hostile_plugins() -> Result<(), String> {
 
 impl Suite {
     fn run(&self) -> Result<(), String> {
-        if let Some(Tool { program, install, .. }) = self.tools.iter().find(|tool| !tool.runs()) {
-            let problem =
-                format!("the suite `{}` needs `{program}`, which does not run: {install}", self.test);
-            if std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false") {
-                return Err(problem);
-            }
-            println!("==> SKIPPED: {problem}");
+        if !Tool::all_run(self.tools, self.test)? {
             return Ok(());
         }
         // Test all members together: another set of members would compile dependencies again with other features.
         let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", self.test];
         cargo(&[suite.as_slice(), &["--", "--include-ignored"]].concat())
             .run(&Step::new(format!("test {}", self.shows)))
-    }
-}
-
-// === impl Tool ===
-
-impl Tool {
-    fn runs(&self) -> bool {
-        let mut command = Command::new(self.program);
-        let silent =
-            command.arg(self.version).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        silent.status().is_ok_and(|status| status.success())
     }
 }

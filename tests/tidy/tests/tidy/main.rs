@@ -33,6 +33,7 @@ const CRATES: &[&str] = &[
     "plugins/sdk/rust/src",
     "tests/bench/src",
     "tests/faults/src",
+    "tests/fuzz/src",
     "tests/guests/src",
     "tests/src",
     "tests/tidy/src",

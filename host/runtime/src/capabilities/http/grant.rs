@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, net::IpAddr, str::FromStr};
 
-use http::Method;
+use http::{Method, Uri};
 
 use super::{
     address::{Reach, reach},
@@ -41,6 +41,15 @@ impl HttpGrant {
     /// Returns true if the grant names this address.
     pub(super) fn names(&self, address: IpAddr) -> bool {
         self.target.host == Host::Address(address)
+    }
+
+    /// The URL that a request under this grant is sent to, as the host understood it, without the query. Returns `None` if this
+    /// line does not grant the request.
+    #[must_use]
+    pub fn sends_to(&self, method: &Method, url: &Uri) -> Option<String> {
+        let target = Target::of(url).ok()?;
+        self.admits(method, &target).ok()?;
+        Some(format!("{target}{}", target.path))
     }
 
     /// Checks a request against this line.
@@ -123,7 +132,7 @@ impl FromStr for HttpGrant {
         if url.contains('*') {
             return Err(invalid("a `*` stands only for the first label, as in `*.example.com`".to_owned()));
         }
-        let uri: http::Uri = url.parse().map_err(|error| invalid(format!("it is not a URL ({error})")))?;
+        let uri: Uri = url.parse().map_err(|error| invalid(format!("it is not a URL ({error})")))?;
         let target = Target::of(&uri).map_err(|error| invalid(error.to_string()))?;
         match &target.host {
             Host::Address(_) if wildcard => {

@@ -1,0 +1,167 @@
+//! Requests to the admin endpoint: any bytes get answers of HTTP or none, and only a request that says so changes the host.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use futures::future::{BoxFuture, ready};
+use informer::admin::{
+    Admin, Probe,
+    types::{Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Queues, Replays, Report, Status},
+};
+use parking_lot::Mutex;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    runtime::{Builder, Runtime},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+/// A server keeps a connection for at most ten seconds without a request, and this one is never quiet for so long.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Begins a connection of HTTP/2.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0";
+
+/// The paths of the requests that changed the host, since it was looked at.
+#[derive(Default)]
+struct Host(Mutex<Vec<&'static str>>);
+
+struct Endpoint {
+    runtime: Runtime,
+    address: SocketAddr,
+    host: Arc<Host>,
+    _admin: Admin,
+}
+
+static ENDPOINT: LazyLock<Endpoint> = LazyLock::new(|| {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let host = Arc::new(Host::default());
+    let (probe, token) = (Arc::clone(&host) as _, CancellationToken::new());
+    let admin = runtime.block_on(Admin::serve("127.0.0.1:0".parse().unwrap(), probe, token)).unwrap();
+    Endpoint { runtime, address: admin.address(), host, _admin: admin }
+});
+
+/// What a client sends on one connection.
+pub(crate) fn run(input: &[u8]) {
+    let Endpoint { runtime, address, host, .. } = &*ENDPOINT;
+    let answer = runtime.block_on(exchange(*address, input));
+    let changed = std::mem::take(&mut *host.0.lock());
+    if input.starts_with(PREFACE) {
+        return;
+    }
+    is_http(&answer, input);
+    let text = String::from_utf8_lossy(input).to_ascii_lowercase();
+    for path in changed {
+        let asked = text.contains(&format!("post {path}")) || text.contains("post http");
+        assert!(asked && text.contains("application/json"), "{path} was called by {text:?}");
+        let alone = text.matches(" http/1.").count() == 1;
+        assert!(!(alone && text.contains("\norigin:")), "{path} was called by a page: {text:?}");
+    }
+}
+
+/// Sends the bytes and returns the answer. The connection ends by a reset, which leaves no trace in the system.
+async fn exchange(address: SocketAddr, input: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.set_zero_linger().unwrap();
+    let mut answer = Vec::new();
+    let exchanged = async {
+        // The server may end the connection before it has read everything.
+        stream.write_all(input).await?;
+        stream.shutdown().await?;
+        stream.read_to_end(&mut answer).await?;
+        io::Result::Ok(())
+    };
+    assert!(timeout(PATIENCE, exchanged).await.is_ok(), "no end of the connection");
+    answer
+}
+
+/// Reads answers one after the other. The last one may be cut off.
+fn is_http(mut answer: &[u8], input: &[u8]) {
+    while !answer.is_empty() {
+        let head = answer.windows(4).position(|end| end == b"\r\n\r\n");
+        let Some(head) = head else { panic!("{:?} is no head", String::from_utf8_lossy(answer)) };
+        let text = std::str::from_utf8(&answer[..head]).unwrap();
+        let mut lines = text.split("\r\n");
+        let status = lines.next().unwrap();
+        let code: u16 = status.strip_prefix("HTTP/1.").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        assert!((100..600).contains(&code) && code != 500, "{status}");
+        let mut length = 0;
+        for (name, value) in lines.map(|line| line.split_once(": ").unwrap()) {
+            assert!(!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()), "{name:?}");
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.parse().unwrap();
+            }
+        }
+        answer = &answer[head + 4..];
+        // The answer to HEAD has no body.
+        let headless = contains(input, b"HEAD") && (answer.is_empty() || answer.starts_with(b"HTTP/1."));
+        if !headless {
+            answer = &answer[length.min(answer.len())..];
+        }
+    }
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|found| found == word)
+}
+
+impl Probe for Host {
+    fn unready(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn degraded(&self) -> Vec<String> {
+        vec!["a watch fails".to_owned()]
+    }
+
+    fn status(&self) -> Status {
+        Status::default()
+    }
+
+    fn reload(&self, _plugin: Option<String>) -> BoxFuture<'_, Result<Report, String>> {
+        self.0.lock().push("/reload");
+        Box::pin(ready(Err("no reload".to_owned())))
+    }
+
+    fn set_log_level(&self, _plugin: Option<&str>, level: &str) -> Result<(), String> {
+        self.0.lock().push("/log-level");
+        if level == "debug" { Ok(()) } else { Err("no such level".to_owned()) }
+    }
+
+    fn queues(&self) -> Queues {
+        Queues::default()
+    }
+
+    fn dead_letters(&self, _chosen: &Chosen) -> DeadLetters {
+        DeadLetters::default()
+    }
+
+    fn replay(&self, chosen: &Chosen) -> Replays {
+        assert!(chosen.all || chosen.key.is_some());
+        self.0.lock().push("/dead-letters/replay");
+        Replays::default()
+    }
+
+    fn drop_dead_letters(&self, chosen: &Chosen) -> Dropped {
+        assert!(chosen.all || chosen.key.is_some());
+        self.0.lock().push("/dead-letters/drop");
+        Dropped::default()
+    }
+
+    fn explain(&self, _request: &ExplainRequest) -> Result<Explanation, String> {
+        Ok(Explanation::default())
+    }
+
+    fn has_plugin(&self, name: &str) -> bool {
+        name == "ttl"
+    }
+
+    fn metrics(&self) -> String {
+        "# EOF\n".to_owned()
+    }
+}

@@ -1,0 +1,188 @@
+//! Calls of a guest to the host: whatever a guest requests, it receives and changes only what its grants name, and neither the
+//! host nor the guest traps.
+//!
+//! The guest is the fixture `interpreter`: it makes the calls of a script, and logs the marks in what it received. Each object of the
+//! cache and of the API server has a mark with its name, and each value of a Secret has another one.
+
+mod api;
+mod cache;
+mod keyvalue;
+mod marks;
+
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, LazyLock},
+    time::{Duration, Instant},
+};
+
+use informer_runtime::{
+    Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, LogStream,
+    Plugin, PluginConfig, Sources, TrialConfig,
+    capabilities::{ClientSource, HttpClient, HttpConfig, NoConfigFiles},
+};
+use informer_types::{
+    AddError, Cause, Change, Delivery, EventHandler, Gvr, Notification, Outcome, Source, Workqueue,
+};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::parts::texts;
+use api::Api;
+use cache::Cache;
+use keyvalue::KeyValues;
+
+/// The name of the plugin.
+const PLUGIN: &str = "fuzzed";
+
+/// The most that the plugin may store.
+const QUOTA: u64 = 4096;
+
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
+
+/// The engine and the guest, compiled once.
+static GUEST: LazyLock<(Engine, Component)> = LazyLock::new(|| {
+    let engine = Engine::new(&EngineConfig::default()).unwrap();
+    let path = informer_guests::guest("interpreter");
+    let component = RUNTIME.block_on(Component::from_file(&engine, &path)).unwrap();
+    (engine, component)
+});
+
+/// The marks that the guest found, from its log.
+#[derive(Default)]
+struct Seen(Mutex<Vec<String>>);
+
+/// A workqueue that holds ten keys.
+#[derive(Default)]
+struct Keys(Mutex<Vec<String>>);
+
+/// Grants, one a line, behind `read`, `write` or `secrets`; and the script of the guest.
+pub(crate) fn run(input: &[u8]) {
+    let Some([grants, script]) = texts(input) else { return };
+    let grants = granted(grants);
+    let seen = Arc::new(Seen::default());
+    let api = Arc::new(Api::new(grants.clone()));
+    let (engine, component) = &*GUEST;
+    let sources = Sources {
+        lister: Arc::new(Cache),
+        client: ClientSource::new(Arc::clone(&api) as _, "host-1"),
+        http: HttpClient::new(HttpConfig::default()).unwrap(),
+        log: Arc::clone(&seen) as _,
+        keyvalue: Arc::new(KeyValues::default()),
+        config: Arc::new(NoConfigFiles),
+        workqueue: Arc::new(Keys::default()),
+    };
+    let plugin = Plugin::new(engine.clone(), config(grants.clone()), sources);
+    let outcome = RUNTIME.block_on(async {
+        plugin.load(component).await.unwrap();
+        let outcome = plugin.handle(delivery(script)).await.unwrap();
+        plugin.unload().await;
+        outcome
+    });
+    assert!(matches!(outcome, Outcome::Acknowledged), "{outcome:?}");
+    for mark in seen.0.lock().iter() {
+        assert!(
+            marks::may_be_seen(&grants, mark),
+            "the guest received {mark:?}, which {grants:?} does not grant"
+        );
+    }
+}
+
+/// The grants of the lines that are grants.
+fn granted(text: &str) -> Grants {
+    let of = |word: &'static str| {
+        text.lines()
+            .filter_map(move |line| line.split_once(' ').filter(|(kind, _)| *kind == word))
+            .map(|(_, grant)| grant)
+    };
+    Grants {
+        read: Some(of("read").filter_map(|grant| grant.parse().ok()).collect()),
+        write: Some(of("write").filter_map(|grant| grant.parse().ok()).collect()),
+        secrets: of("secrets").filter_map(|grant| grant.parse().ok()).collect(),
+        keyvalue: Some(QUOTA),
+        http: None,
+    }
+}
+
+fn config(grants: Grants) -> PluginConfig {
+    PluginConfig {
+        name: PLUGIN.into(),
+        config_json: r#"{"region":"eu","count":3}"#.to_owned(),
+        grants,
+        limits: Limits {
+            deadline: Duration::from_secs(30),
+            log_lines: None,
+            response_bytes: 16 << 10,
+            requests: NonZeroU32::MAX,
+            ..Limits::default()
+        },
+        instance: InstancePolicy::default(),
+        instances: std::num::NonZeroUsize::MIN,
+        trial: TrialConfig::default(),
+    }
+}
+
+/// The addition of a Secret that the plugin is subscribed to. Its values are hidden like those of any other.
+fn delivery(script: &str) -> Delivery {
+    let mut secret = marks::object(&Gvr::new("", "v1", "secrets"), "shop", "delivered");
+    secret["script"] = json!(script);
+    let change = Change::Added { object: cache::cached(&secret) };
+    let source = Source::new(Gvr::new("", "v1", "secrets"));
+    let notification =
+        Notification { source, change, cause: Cause::Live, initial: None, observed: Instant::now() };
+    Delivery { notification, attempt: 1, queued: Duration::ZERO }
+}
+
+impl LogSink for Seen {
+    fn enabled(&self, _: &str, _: LogLevel) -> bool {
+        true
+    }
+
+    fn line(&self, line: &LogLine<'_>) {
+        assert_eq!(line.plugin, PLUGIN);
+        if line.stream == LogStream::Log && line.message == "saw" {
+            self.0.lock().extend(line.fields.iter().map(|(_, mark)| mark.clone()));
+        }
+    }
+}
+
+impl Keys {
+    fn take(&self, key: &str) -> Result<(), AddError> {
+        let mut keys = self.0.lock();
+        if key.len() > 100 {
+            return Err(AddError::TooLong { bytes: key.len(), limit: 100 });
+        }
+        if keys.len() >= 10 {
+            return Err(AddError::Full { capacity: 10 });
+        }
+        keys.push(key.to_owned());
+        Ok(())
+    }
+}
+
+impl Workqueue for Keys {
+    fn add(&self, key: &str) -> Result<(), AddError> {
+        self.take(key)
+    }
+
+    fn add_after(&self, key: &str, _delay: Duration) -> Result<(), AddError> {
+        self.take(key)
+    }
+
+    fn add_rate_limited(&self, key: &str) -> Result<(), AddError> {
+        self.take(key)
+    }
+
+    fn forget(&self, key: &str) {
+        self.0.lock().retain(|kept| kept != key);
+    }
+
+    fn num_requeues(&self, key: &str) -> u32 {
+        u32::try_from(key.len()).unwrap_or(u32::MAX)
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.lock().len()
+    }
+}

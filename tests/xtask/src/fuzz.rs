@@ -1,0 +1,170 @@
+//! The fuzz targets of `tests/fuzz`, driven by libFuzzer: `cargo xtask fuzz`.
+
+use std::{
+    fs,
+    panic::resume_unwind,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread::{available_parallelism, scope},
+};
+
+use crate::{
+    command::{Run, Step, cargo, root, target_dir},
+    tool::Tool,
+};
+
+/// The time for each target in the gate.
+const SECONDS: u64 = 20;
+
+/// The longest time of one input.
+const SECONDS_OF_AN_INPUT: u64 = 20;
+
+/// libFuzzer is part of a crate, as source.
+const CXX: Tool = Tool {
+    program: "c++",
+    version: "--version",
+    install: "install a C++ compiler, for example the package g++",
+};
+
+/// Builds the targets and runs each for a bounded time, or one of them: `[TARGET] [--seconds N]`.
+///
+/// # Errors
+/// The arguments are wrong, the build fails, a target found a bug, or `CI` is set and there is no C++ compiler.
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    let (chosen, seconds) = parsed(arguments)?;
+    let mut targets = targets()?;
+    if let Some(chosen) = chosen {
+        if !targets.contains(&chosen) {
+            return Err(format!("there is no target `{chosen}`; there are {}", targets.join(", ")));
+        }
+        targets = vec![chosen];
+    }
+    if !Tool::all_run(&[CXX], "fuzz")? {
+        return Ok(());
+    }
+    let program = build()?;
+    let jobs = available_parallelism().map_or(1, usize::from).min(targets.len());
+    println!("==> fuzz {} targets for {seconds} s each, {jobs} at a time", targets.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut problems = Vec::new();
+        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match fuzz(&program, target, seconds) {
+                Ok(summary) => println!("    {target}: {summary}"),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        problems
+    };
+    let problems: Vec<String> = scope(|scope| {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        let ended =
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.flatten().collect()
+    });
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}
+
+fn parsed(arguments: &[String]) -> Result<(Option<String>, u64), String> {
+    let wrong = || format!("fuzz takes `[TARGET] [--seconds N]`, not `{}`", arguments.join(" "));
+    let (mut chosen, mut seconds) = (None, SECONDS);
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if word == "--seconds" {
+            seconds = words.next().and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
+        } else if chosen.is_none() && !word.starts_with('-') {
+            chosen = Some(word.clone());
+        } else {
+            return Err(wrong());
+        }
+    }
+    Ok((chosen, seconds))
+}
+
+/// The names of the targets: each has a folder in the corpus.
+fn targets() -> Result<Vec<String>, String> {
+    let folder = folder().join("corpus");
+    let entries =
+        fs::read_dir(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn folder() -> PathBuf {
+    root().join("tests/fuzz")
+}
+
+/// Builds the program with all targets. Only crates of the workspace are instrumented, so their dependencies are those of the
+/// tests.
+fn build() -> Result<PathBuf, String> {
+    let wrapper =
+        fs::canonicalize(folder().join("rustc.sh")).map_err(|error| format!("no rustc.sh: {error}"))?;
+    cargo(&[
+        "build",
+        "--workspace",
+        "--exclude",
+        "informer-bench",
+        "--bin",
+        "informer-fuzz",
+        "--features",
+        "informer-fuzz/libfuzzer",
+    ])
+    .env("RUSTC_WORKSPACE_WRAPPER", &wrapper.to_string_lossy())
+    .run(&Step::new("build the fuzz targets"))?;
+    Ok(target_dir().join("debug/informer-fuzz"))
+}
+
+/// Runs one target. Returns what libFuzzer counted.
+fn fuzz(program: &Path, target: &str, seconds: u64) -> Result<String, String> {
+    let work = target_dir().join("fuzz");
+    let (kept, found) = (work.join("corpus").join(target), work.join("found"));
+    for directory in [&kept, &found] {
+        fs::create_dir_all(directory)
+            .map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
+    }
+    let shown = |path: &Path| path.to_string_lossy().into_owned();
+    let mut arguments = vec![
+        format!("-max_total_time={seconds}"),
+        format!("-timeout={SECONDS_OF_AN_INPUT}"),
+        format!("-artifact_prefix={}/{target}-", found.display()),
+        "-print_final_stats=1".to_owned(),
+        "-rss_limit_mb=2048".to_owned(),
+    ];
+    let dictionary = folder().join("dictionaries").join(format!("{target}.dict"));
+    if dictionary.exists() {
+        arguments.push(format!("-dict={}", dictionary.display()));
+    }
+    // New inputs go to the first folder.
+    arguments.push(shown(&kept));
+    let ours = ["corpus", "regressions"].map(|name| folder().join(name).join(target));
+    arguments.extend(ours.iter().filter(|directory| directory.exists()).map(|directory| shown(directory)));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let run = Run::new(&shown(program), &arguments).env("INFORMER_FUZZ", target);
+    // The message of a panic is more useful than the frames of libFuzzer.
+    let run = run.env("RUST_BACKTRACE", "0");
+    match run.report() {
+        Ok(report) => Ok(summary(&report)),
+        Err(problem) => Err(format!(
+            "{problem}\nthe fuzz target `{target}` found a bug: the input is in {}. Copy it to tests/fuzz/regressions/{target}, \
+             repeat it with `cargo test -p informer-fuzz`, and mend the bug",
+            found.display()
+        )),
+    }
+}
+
+/// The coverage and the counts at the end of a report.
+fn summary(report: &str) -> String {
+    let after = |key: &str| {
+        let found = report.rsplit_once(key).map_or("", |(_, rest)| rest);
+        found.split_whitespace().next().unwrap_or("?").to_owned()
+    };
+    format!(
+        "{} inputs, {} a second, {} edges, {} MiB",
+        after("stat::number_of_executed_units:"),
+        after("stat::average_exec_per_sec:"),
+        after(" cov: "),
+        after("stat::peak_rss_mb:"),
+    )
+}

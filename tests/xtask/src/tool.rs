@@ -1,0 +1,38 @@
+//! Programs that some suites need besides Rust.
+
+use std::process::{Command, Stdio};
+
+/// A program that a suite needs on the search path.
+pub(crate) struct Tool {
+    pub(crate) program: &'static str,
+    /// The argument with which the program prints its version.
+    pub(crate) version: &'static str,
+    pub(crate) install: &'static str,
+}
+
+// === impl Tool ===
+
+impl Tool {
+    /// Returns true if all tools of a suite run. Otherwise it prints which one does not.
+    ///
+    /// # Errors
+    /// A tool is missing, and `CI` is set.
+    pub(crate) fn all_run(tools: &[Self], suite: &str) -> Result<bool, String> {
+        let Some(Self { program, install, .. }) = tools.iter().find(|tool| !tool.runs()) else {
+            return Ok(true);
+        };
+        let problem = format!("the suite `{suite}` needs `{program}`, which does not run: {install}");
+        if std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false") {
+            return Err(problem);
+        }
+        println!("==> SKIPPED: {problem}");
+        Ok(false)
+    }
+
+    fn runs(&self) -> bool {
+        let mut command = Command::new(self.program);
+        let silent =
+            command.arg(self.version).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        silent.status().is_ok_and(|status| status.success())
+    }
+}
