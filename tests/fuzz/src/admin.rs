@@ -21,7 +21,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// A server keeps a connection for at most ten seconds without a request, and this one is never quiet for so long.
+/// The longest time of a connection. The server ends a quiet one after ten seconds, and a client here is never quiet.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Begins a connection of HTTP/2.

@@ -8,16 +8,15 @@ mod api;
 mod cache;
 mod keyvalue;
 mod marks;
+mod plugin;
 
 use std::{
-    num::NonZeroU32,
     sync::{Arc, LazyLock},
     time::{Duration, Instant},
 };
 
 use informer_runtime::{
-    Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, LogStream,
-    Plugin, PluginConfig, Sources, TrialConfig,
+    Component, Engine, EngineConfig, Grants, LogLevel, LogLine, LogSink, LogStream, Plugin, Sources,
     capabilities::{ClientSource, HttpClient, HttpConfig, NoConfigFiles},
 };
 use informer_types::{
@@ -31,12 +30,7 @@ use crate::parts::texts;
 use api::Api;
 use cache::Cache;
 use keyvalue::KeyValues;
-
-/// The name of the plugin.
-const PLUGIN: &str = "fuzzed";
-
-/// The most that the plugin may store.
-const QUOTA: u64 = 4096;
+use plugin::{PLUGIN, QUOTA, config};
 
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
@@ -102,24 +96,6 @@ fn granted(text: &str) -> Grants {
         secrets: of("secrets").filter_map(|grant| grant.parse().ok()).collect(),
         keyvalue: Some(QUOTA),
         http: None,
-    }
-}
-
-fn config(grants: Grants) -> PluginConfig {
-    PluginConfig {
-        name: PLUGIN.into(),
-        config_json: r#"{"region":"eu","count":3}"#.to_owned(),
-        grants,
-        limits: Limits {
-            deadline: Duration::from_secs(30),
-            log_lines: None,
-            response_bytes: 16 << 10,
-            requests: NonZeroU32::MAX,
-            ..Limits::default()
-        },
-        instance: InstancePolicy::default(),
-        instances: std::num::NonZeroUsize::MIN,
-        trial: TrialConfig::default(),
     }
 }
 

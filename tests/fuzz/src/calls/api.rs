@@ -10,7 +10,7 @@ use informer_types::{Gvr, WriteVerb};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use super::{PLUGIN, cache::NAMESPACES, marks};
+use super::{cache::NAMESPACES, marks, plugin::PLUGIN};
 
 /// The parameters that a request may have.
 const PARAMETERS: [&str; 8] = [

@@ -6,7 +6,7 @@ use futures::future::ready;
 use informer_runtime::capabilities::{Kept, KeyValueError, KeyValueSource, Place, Quota};
 use parking_lot::Mutex;
 
-use super::{PLUGIN, QUOTA};
+use super::plugin::{PLUGIN, QUOTA};
 
 /// The values by bucket and key.
 #[derive(Default)]

@@ -1,0 +1,32 @@
+//! The configuration of the plugin.
+
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
+
+use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
+
+/// The name of the plugin.
+pub(super) const PLUGIN: &str = "fuzzed";
+
+/// The most that the plugin may store.
+pub(super) const QUOTA: u64 = 4096;
+
+pub(super) fn config(grants: Grants) -> PluginConfig {
+    PluginConfig {
+        name: PLUGIN.into(),
+        config_json: r#"{"region":"eu","count":3}"#.to_owned(),
+        grants,
+        limits: Limits {
+            deadline: Duration::from_secs(30),
+            log_lines: None,
+            response_bytes: 16 << 10,
+            requests: NonZeroU32::MAX,
+            ..Limits::default()
+        },
+        instance: InstancePolicy::default(),
+        instances: NonZeroUsize::MIN,
+        trial: TrialConfig::default(),
+    }
+}
