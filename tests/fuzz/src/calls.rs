@@ -102,7 +102,8 @@ fn granted(text: &str) -> Grants {
 /// The addition of a Secret that the plugin is subscribed to. Its values are hidden like those of any other.
 fn delivery(script: &str) -> Delivery {
     let mut secret = marks::object(&Gvr::new("", "v1", "secrets"), "shop", "delivered");
-    secret["script"] = json!(script);
+    // The type is one of the fields that are always visible.
+    secret["type"] = json!(script);
     let change = Change::Added { object: cache::cached(&secret) };
     let source = Source::new(Gvr::new("", "v1", "secrets"));
     let notification =

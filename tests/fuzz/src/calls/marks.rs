@@ -23,6 +23,8 @@ pub(super) fn object(gvr: &Gvr, namespace: &str, name: &str) -> Value {
         object["stringData"] = json!({"token": value});
         object["metadata"]["annotations"] = json!({
             "kubectl.kubernetes.io/last-applied-configuration": value,
+            "openshift.io/token-secret.value": value,
+            "a.tool.of.another.team/copy": value,
         });
     } else {
         object["spec"] = json!({"replicas": 3, "note": mark});

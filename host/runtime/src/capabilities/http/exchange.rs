@@ -155,9 +155,6 @@ impl Exchange {
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> Result<Answer, Problem> {
-        if is_tunnel(request.method()) {
-            return Err(Denied::Tunnel.into());
-        }
         let grants = self.config.grants.http.as_deref().unwrap_or_default();
         let grant = admitting(grants, request.method(), target)?;
         let limits = &self.config.limits;
@@ -325,13 +322,6 @@ async fn connect(addresses: &[SocketAddr], deadline: Instant) -> io::Result<TcpS
         }
     }
     Err(failed)
-}
-
-/// Returns true for CONNECT and TRACE. Methods are case-sensitive, but some servers and proxies read `connect` as CONNECT.
-fn is_tunnel(method: &Method) -> bool {
-    [Method::CONNECT, Method::TRACE]
-        .iter()
-        .any(|tunnel| method.as_str().eq_ignore_ascii_case(tunnel.as_str()))
 }
 
 fn server_name(host: &Host) -> Result<ServerName<'static>, rustls::pki_types::InvalidDnsNameError> {

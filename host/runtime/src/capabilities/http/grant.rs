@@ -54,6 +54,9 @@ impl HttpGrant {
 
     /// Checks a request against this line.
     fn admits(&self, method: &Method, request: &Target) -> Result<(), Denied> {
+        if is_tunnel(method) {
+            return Err(Denied::Tunnel);
+        }
         let Target { https, host, port, path } = &self.target;
         if (*https, *port) != (request.https, request.port) || !self.is_host(host, &request.host) {
             return Err(Denied::NotGranted);
@@ -147,6 +150,13 @@ impl FromStr for HttpGrant {
         }
         Ok(Self { methods: methods_of(methods).map_err(invalid)?, target, wildcard })
     }
+}
+
+/// Returns true for CONNECT and TRACE. Methods are case-sensitive, but some servers and proxies read `connect` as CONNECT.
+fn is_tunnel(method: &Method) -> bool {
+    [Method::CONNECT, Method::TRACE]
+        .iter()
+        .any(|tunnel| method.as_str().eq_ignore_ascii_case(tunnel.as_str()))
 }
 
 fn methods_of(text: &str) -> Result<BTreeSet<String>, String> {
