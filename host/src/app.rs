@@ -102,6 +102,7 @@ pub struct App {
     state: State,
     /// The steps of objects; `None` if none are kept.
     trace: Option<Arc<Trace>>,
+    engine: Engine,
     /// The threads of all calls of guests.
     guests: GuestThreads,
     admin: Option<Admin>,
@@ -161,7 +162,7 @@ impl App {
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let guests = GuestThreads::start().map_err(StartError::Threads)?;
         let parts = running_plugin::Parts {
-            engine,
+            engine: engine.clone(),
             guests: guests.handle().clone(),
             factory: Arc::clone(&factory),
             api,
@@ -185,6 +186,7 @@ impl App {
             reload,
             state,
             trace,
+            engine,
             guests,
             admin: None,
             tasks,
@@ -238,6 +240,7 @@ impl App {
             state: self.state.clone(),
             reload: self.reload.clone(),
             trace: self.trace.clone(),
+            engine: self.engine.clone(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A component: compiled code, checked against the interfaces that the host serves and the plugin's grants.
 
+mod census;
 mod interface;
 mod load_error;
 
@@ -16,7 +17,9 @@ pub use load_error::LoadError;
 use crate::{
     Engine, Grants,
     engine::{NotCompiled, sha256_hex},
+    memory::Amount,
 };
+use census::Census;
 
 /// The first eight bytes of a component, and of a core module.
 const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
@@ -29,6 +32,7 @@ const SHOWN: usize = 20;
 #[derive(Clone)]
 pub struct Component {
     pub(crate) compiled: wasmtime::component::Component,
+    structures: Amount,
     digest: Arc<str>,
     prepared_in: Duration,
 }
@@ -84,28 +88,38 @@ impl Component {
         check_preamble(&bytes)?;
         check_size(engine, bytes.len() as u64)?;
         let (cache, wanted) = (engine.clone(), digest.clone());
-        let cached = tokio::task::spawn_blocking(move || Self::cached(&cache, wanted));
-        if let Ok(Some(component)) = cached.await {
+        let cached = tokio::task::spawn_blocking(move || {
+            let structures = Census::of(&bytes)?.structures();
+            Ok::<_, LoadError>((Self::cached(&cache, structures, wanted), structures, bytes))
+        });
+        let (cached, structures, bytes) =
+            cached.await.map_err(|error| LoadError::Compile(error.to_string()))??;
+        if let Some(component) = cached {
             return Ok(component);
         }
         let compiler = engine.clone();
         engine
             .compiling
-            .run(move || Self::compile(&compiler, &bytes, digest))
+            .run(move || Self::compile(&compiler, &bytes, structures, digest))
             .await
             .map_err(LoadError::from)?
     }
 
     /// Loads the compiled code from the cache. Returns `None` if the cache does not have it.
-    fn cached(engine: &Engine, digest: String) -> Option<Self> {
+    fn cached(engine: &Engine, structures: Amount, digest: String) -> Option<Self> {
         let begun = Instant::now();
         let compiled = engine.cache.as_ref()?.load(&engine.wasmtime, &digest)?;
-        Some(Self { compiled, digest: digest.into(), prepared_in: begun.elapsed() })
+        Some(Self { compiled, structures, digest: digest.into(), prepared_in: begun.elapsed() })
     }
 
     /// Lower-case hex of the SHA-256 of the component's bytes.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// What wasmtime allocates for one instance besides memories and tables.
+    pub(crate) fn structures(&self) -> Amount {
+        self.structures
     }
 
     /// How long it took to compile the component, or to load its code from the cache.
@@ -122,8 +136,8 @@ impl Component {
     }
 
     /// Compiles the component, unless another load has compiled it while this one waited.
-    fn compile(engine: &Engine, bytes: &[u8], digest: String) -> Result<Self, LoadError> {
-        if let Some(known) = Self::cached(engine, digest.clone()) {
+    fn compile(engine: &Engine, bytes: &[u8], structures: Amount, digest: String) -> Result<Self, LoadError> {
+        if let Some(known) = Self::cached(engine, structures, digest.clone()) {
             return Ok(known);
         }
         let begun = Instant::now();
@@ -138,7 +152,7 @@ impl Component {
                 tracing::warn!(error, "the compiled code could not be stored in the cache");
             }
         }
-        Ok(Self { compiled, digest: digest.into(), prepared_in })
+        Ok(Self { compiled, structures, digest: digest.into(), prepared_in })
     }
 }
 

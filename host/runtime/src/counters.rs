@@ -25,7 +25,6 @@ pub(crate) struct InstanceCounters {
     pub(crate) created: Counter,
     /// Instances that were dropped because of what a call did.
     pub(crate) retired: Counter,
-    pub(crate) memory_refusals: Counter,
     /// Calls of guests to the host.
     pub(crate) host_calls: Counter,
 }

@@ -18,11 +18,15 @@ pub(crate) use compile_cache::sha256_hex;
 pub(crate) use compiling::NotCompiled;
 
 use crate::{
+    memory::{Ceiling, GuestMemory},
     schedule::{TURN, Turnstile},
     threads::guest_threads,
 };
 use compile_cache::CompileCache;
 use compiling::Compiling;
+
+/// The size up to which wasmtime makes an image of a memory whose data is sparse. Larger images have data in half of their pages.
+const SPARSE_IMAGE: u64 = 1 << 20;
 
 /// How components are compiled and run.
 #[derive(Clone, Debug)]
@@ -37,6 +41,9 @@ pub struct EngineConfig {
     /// The most guests that run at a time; the others wait for a turn. `None` means the number of processors. With more turns
     /// than processors the operating system decides instead, and a plugin with many workers gets more than its share.
     pub turns: Option<NonZeroUsize>,
+    /// The most memory of all guests together, in bytes: see [`GuestMemory`]. `None` means half of the memory of the machine, or of
+    /// its control group if that is less.
+    pub guest_memory: Option<u64>,
 }
 
 /// wasmtime does not work on this machine.
@@ -55,6 +62,7 @@ pub struct Engine {
     pub(crate) compiling: Arc<Compiling>,
     pub(crate) component_bytes: u64,
     pub(crate) turnstile: Arc<Turnstile>,
+    pub(crate) ceiling: Arc<Ceiling>,
     _ticker: Arc<Ticker>,
 }
 
@@ -71,7 +79,7 @@ impl Default for EngineConfig {
     /// seconds), and one turn for each processor.
     fn default() -> Self {
         let compile_timeout = Duration::from_secs(120);
-        Self { cache_dir: None, component_bytes: 64 << 20, compile_timeout, turns: None }
+        Self { cache_dir: None, component_bytes: 64 << 20, compile_timeout, turns: None, guest_memory: None }
     }
 }
 
@@ -88,6 +96,10 @@ impl Engine {
         settings.epoch_interruption(true);
         // No function of our WIT is async. Without this support a call takes a quarter of the time.
         settings.concurrency_support(false);
+        // A memory of more than 4 GiB would move when it grows, in one step that cannot be interrupted. No toolchain makes one.
+        settings.wasm_memory64(false);
+        // wasmtime makes an image of each memory that has data, and pads it to this size even if two bytes are far apart.
+        settings.memory_guaranteed_dense_image_size(SPARSE_IMAGE);
         let failed = |error: &dyn std::fmt::Display| EngineError(error.to_string());
         let wasmtime = wasmtime::Engine::new(&settings).map_err(|error| failed(&error))?;
         let turnstile = Arc::new(Turnstile::new(config.turns.unwrap_or_else(guest_threads)));
@@ -103,8 +115,14 @@ impl Engine {
             compiling: Arc::new(Compiling::new(config.compile_timeout)),
             component_bytes: config.component_bytes,
             turnstile,
+            ceiling: Arc::new(Ceiling::new(config.guest_memory)),
             _ticker: Arc::new(ticker),
         })
+    }
+
+    /// The memory of the guests of all plugins.
+    pub fn guest_memory(&self) -> GuestMemory {
+        self.ceiling.snapshot()
     }
 }
 

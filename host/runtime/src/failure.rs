@@ -8,6 +8,7 @@ use wasmtime::{Trap, WasmBacktrace};
 use crate::{
     guest::Guest,
     interruption::{HANDED_OVER_BYTES, Interruption},
+    memory::Refusal,
 };
 
 /// The most frames shown.
@@ -43,7 +44,15 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
         }
         FailureKind::Memory => {
             let limit = guest.config.limits.memory_bytes;
-            format!("the guest wanted more memory than its limit of {limit} bytes")
+            format!(
+                "the guest wanted more memory than its limit of {limit} bytes (`memory` under [plugin.limits])"
+            )
+        }
+        FailureKind::GuestMemory => {
+            let ceiling = guest.memory.ceiling_bytes();
+            format!(
+                "the plugins together use the memory of guests, {ceiling} bytes: raise `guest-memory` under [host], or lower `memory` or `instances` under [plugin.limits]"
+            )
         }
         FailureKind::HostCalls => {
             let most = guest.config.limits.host_calls.map_or(0, NonZeroU32::get);
@@ -71,7 +80,11 @@ fn kind(error: &wasmtime::Error, interruption: Option<&Interruption>, guest: &Gu
         Some(Interruption::Deadline | Interruption::GrantsRevoked) => FailureKind::Deadline,
         Some(Interruption::HostCalls) => FailureKind::HostCalls,
         Some(Interruption::NotExported(_)) => FailureKind::Host,
-        None if guest.memory.refused => FailureKind::Memory,
+        None | Some(Interruption::Memory) if guest.memory.refused == Some(Refusal::Ceiling) => {
+            FailureKind::GuestMemory
+        }
+        None if guest.memory.refused.is_some() => FailureKind::Memory,
+        Some(Interruption::Memory) => FailureKind::Memory,
         None if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) => FailureKind::Deadline,
         None => FailureKind::Trap,
     }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use wasmtime::{ResourceLimiter, component::ResourceTable};
+use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
@@ -12,16 +12,10 @@ use crate::{
         answer::LastQuery, config::ConfigTable, http::Egress, lister::OpenLists, objects::Objects,
     },
     counters::Counters,
+    memory::{Handles, MemoryLimit},
     output::Output,
     schedule::CallClock,
 };
-
-/// The most functions of a table. A large Python component has about ten thousand.
-const TABLE_ELEMENTS: usize = 1_000_000;
-
-/// The most WASI handles that a guest may hold at a time: some take kilobytes of the host. Language runtimes hold a few
-/// dozen.
-const HANDLES: usize = 1_000;
 
 /// The most random bytes of one call. wasmtime would generate up to 64 MiB in one step that cannot be interrupted.
 /// JavaScript requests at most 64 KiB.
@@ -32,6 +26,8 @@ pub(crate) struct Guest {
     wasi: WasiCtx,
     /// The resources that the guest holds by handle.
     pub(crate) table: ResourceTable,
+    /// The room in `table`.
+    handles: Handles,
     http: Egress,
     pub(crate) memory: MemoryLimit,
     pub(crate) config: Arc<PluginConfig>,
@@ -69,15 +65,6 @@ pub(crate) struct Attempt {
     pub(crate) queued: Duration,
 }
 
-/// Refuses growth beyond the limit, which all memories of the instance share.
-pub(crate) struct MemoryLimit {
-    bytes: usize,
-    used: usize,
-    /// True once the guest was refused memory.
-    pub(crate) refused: bool,
-    counters: Arc<Counters>,
-}
-
 // === impl Guest ===
 
 impl Guest {
@@ -86,6 +73,7 @@ impl Guest {
         config: Arc<PluginConfig>,
         sources: Sources,
         counters: Arc<Counters>,
+        memory: MemoryLimit,
         clock: CallClock,
     ) -> Self {
         let output = Output::new(
@@ -100,14 +88,7 @@ impl Guest {
             .stderr(output.stream(LogStream::Stderr))
             .max_random_size(RANDOM_BYTES)
             .build();
-        let mut table = ResourceTable::new();
-        table.set_max_capacity(HANDLES);
-        let memory = MemoryLimit {
-            bytes: config.limits.memory_bytes,
-            used: 0,
-            refused: false,
-            counters: Arc::clone(&counters),
-        };
+        let (handles, table) = Handles::new(config.grants.http.is_some());
         let http = Egress::new(
             sources.http.clone(),
             Arc::clone(&config),
@@ -117,6 +98,7 @@ impl Guest {
         Self {
             wasi,
             table,
+            handles,
             http,
             memory,
             config,
@@ -152,6 +134,7 @@ impl Guest {
     /// Not every interface can return an error. So the first call beyond the limit is executed too, and the guest is
     /// interrupted at the next function or loop that it enters: this method advances the epoch.
     pub(crate) fn called(&mut self) -> &mut Self {
+        self.handles.before_call(&mut self.table, &mut self.memory);
         self.call.host_calls = self.call.host_calls.saturating_add(1);
         let first_too_many = self.config.limits.host_calls.map(|most| most.get().saturating_add(1));
         if first_too_many == Some(self.call.host_calls) {
@@ -196,32 +179,5 @@ impl CallState {
         self.lists.renew();
         self.host_calls = 0;
         self.attempt = Attempt::default();
-    }
-}
-
-// === impl MemoryLimit ===
-
-impl MemoryLimit {
-    fn decide(&mut self, granted: bool) -> bool {
-        if !granted {
-            self.refused = true;
-            self.counters.instances.memory_refusals.increment();
-        }
-        granted
-    }
-}
-
-impl ResourceLimiter for MemoryLimit {
-    fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let used = self.used.saturating_add(desired.saturating_sub(current));
-        let granted = used <= self.bytes;
-        if granted {
-            self.used = used;
-        }
-        Ok(self.decide(granted))
-    }
-
-    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(self.decide(desired <= TABLE_ELEMENTS))
     }
 }

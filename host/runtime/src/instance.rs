@@ -12,8 +12,13 @@ use crate::{
     failure::classify,
     guest::{Attempt, Guest},
     interruption::{HANDED_OVER_BYTES, Interruption},
+    memory::Amount,
     schedule::{self, CallClock},
 };
+
+/// The most handles of the component model that a guest may hold at a time, those of its own resources included. Each takes 24
+/// bytes of the host. The default of wasmtime is ten times as much.
+const COMPONENT_HANDLES: usize = 10_000;
 
 /// A living instance. A call owns its instance, so a call that is dropped drops the instance too.
 pub(crate) struct Instance {
@@ -31,13 +36,14 @@ pub(crate) struct Instance {
 // === impl Instance ===
 
 impl Instance {
-    /// Makes a store and instantiates the component in it.
+    /// Makes a store and instantiates the component in it. What the instance takes is charged before it is allocated.
     ///
     /// # Errors
     /// The failure of the guest's initialisation.
     pub(crate) async fn new(
         engine: &wasmtime::Engine,
         linked: &Linked,
+        structures: Amount,
         guest: Guest,
     ) -> Result<Self, Failure> {
         let clock = Arc::clone(&guest.call.clock);
@@ -45,10 +51,16 @@ impl Instance {
         let mut store = Store::new(engine, guest);
         store.limiter(|guest| &mut guest.memory);
         store.set_hostcall_fuel(HANDED_OVER_BYTES);
+        store.set_max_component_handles(COMPONENT_HANDLES);
         store.epoch_deadline_callback(|context| tick(&context));
         start_epoch(&mut store);
         store.data_mut().begin(allowed, Attempt::default());
-        let instantiated = clock.within(linked.instantiate(&mut store)).await;
+        let charged = store.data_mut().memory.charge_structures(structures);
+        let instantiated = if charged {
+            clock.within(linked.instantiate(&mut store)).await
+        } else {
+            Err(Interruption::Memory.into())
+        };
         let exports = finish(&mut store, instantiated)?;
         store.data().counters.instances.created.increment();
         Ok(Self { store, exports, clock, calls: 0, idle_since: Instant::now(), spoiled: false })
@@ -69,7 +81,7 @@ impl Instance {
         if C::keeps_instance(&answer) {
             // After a refused allocation the state of the guest is unknown. If the tokens may run out, the instance ends so
             // that tokens never repeat.
-            self.spoiled = store.data().memory.refused || store.data().call.objects.exhausted();
+            self.spoiled = store.data().memory.refused.is_some() || store.data().call.objects.exhausted();
         }
         Ok(answer)
     }

@@ -17,6 +17,9 @@ pub(crate) enum Interruption {
     GrantsRevoked,
     #[error("the call made too many calls to the host")]
     HostCalls,
+    /// The instance was not made: what it takes was refused.
+    #[error("there is no memory for another instance")]
+    Memory,
     #[error("the component does not export `{0}`")]
     NotExported(&'static str),
 }

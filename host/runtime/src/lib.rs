@@ -13,8 +13,13 @@
 //!    threads that they run on.
 //! 6. `failure` turns traps into failures for people. `revocation` ends the use of revoked grants.
 //!
-//! Each instance reserves 4 GiB of address space. 9,300 instances fit into Linux' default `vm.max_map_count`. The host does not
-//! support a limit on address space (`ulimit -v`).
+//! Each linear memory reserves 4 GiB of address space, of which only the pages that the guest uses take memory. An instance has
+//! one memory, and at most 16. All instances together have at most 8,192, which fits into Linux' default `vm.max_map_count`. The
+//! host does not support a limit on address space (`ulimit -v`).
+//!
+//! What an instance takes is charged to its limit and to a ceiling over all plugins (`memory`): linear memories, tables, and
+//! wasmtime's structures, which `component` counts before the component is compiled. Caches of compiled code and what the host
+//! itself holds are not charged.
 
 mod bindings;
 mod call;
@@ -30,6 +35,7 @@ mod guest;
 mod instance;
 mod interruption;
 mod log_sink;
+mod memory;
 mod output;
 mod plugin;
 mod revocation;
@@ -42,6 +48,7 @@ pub use component::{Component, LoadError};
 pub use config::{Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
 pub use engine::{Engine, EngineConfig, EngineError};
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
+pub use memory::GuestMemory;
 pub use plugin::{Plugin, Rejected, VersionInfo};
 pub use sources::Sources;
 pub use stats::{InstanceStats, PluginStats};

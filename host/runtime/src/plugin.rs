@@ -90,6 +90,7 @@ impl Plugin {
         let shared = Shared {
             slots: Arc::new(Slots::new(config.instances.get())),
             lane: Arc::new(Lane::new(&engine.turnstile, config.limits.cpu)),
+            account: Arc::new(engine.ceiling.account()),
             revocation: grantees.grant(&config.grants),
             config: Arc::new(config),
             calls: Arc::default(),
@@ -160,7 +161,7 @@ impl Plugin {
     /// The statistics since the plugin was made, over all versions.
     pub fn stats(&self) -> PluginStats {
         let shared = self.shared.load();
-        let Shared { counters, lane, slots, .. } = &**shared;
+        let Shared { counters, lane, slots, account, .. } = &**shared;
         PluginStats {
             instances: InstanceStats {
                 created: counters.instances.created.get(),
@@ -168,7 +169,8 @@ impl Plugin {
                 idle: self.version.load().as_ref().map_or(0, |version| version.idle()),
                 waited: slots.waited.get(),
             },
-            memory_refusals: counters.instances.memory_refusals.get(),
+            memory_bytes: account.bytes(),
+            memory_refusals: account.refusals.get(),
             host_calls: counters.instances.host_calls.get(),
             log_bytes_dropped: counters.output.bytes_dropped.get(),
             log_lines_left_out: counters.output.lines_left_out(),

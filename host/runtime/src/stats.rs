@@ -22,6 +22,8 @@ pub struct PluginStats {
     pub last_failure: Option<String>,
     /// Instances of the component.
     pub instances: InstanceStats,
+    /// Bytes that are charged to its living instances.
+    pub memory_bytes: u64,
     /// Number of times that a guest was refused memory.
     pub memory_refusals: u64,
     /// Bytes of log dropped because a call exceeded `log_bytes`.

@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
 use informer_cache::{InformerFactory, SharedInformer};
+use informer_runtime::Engine;
 
 use super::{
     reload::Reload,
@@ -35,6 +36,7 @@ pub(super) struct HostProbe {
     pub(super) state: State,
     pub(super) reload: Reload,
     pub(super) trace: Option<Arc<Trace>>,
+    pub(super) engine: Engine,
 }
 
 // === impl HostProbe ===
@@ -136,6 +138,7 @@ impl Probe for HostProbe {
             log: logging::in_force(),
             informers: informers.collect(),
             configuration: Configuration { refused: self.reload.refused() },
+            guest_memory: self.engine.guest_memory(),
             plugins: self.plugins.all().iter().map(|one| plugin(one)).collect(),
         }
     }
@@ -174,6 +177,7 @@ impl Probe for HostProbe {
         for status in informers.values().map(SharedInformer::status) {
             metrics::informer(&status, &mut exposition);
         }
+        metrics::expose(metrics::GUEST_MEMORY, &self.engine.guest_memory(), &[], &mut exposition);
         for plugin in self.plugins.all().iter() {
             expose(plugin, &mut exposition);
         }

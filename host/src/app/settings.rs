@@ -41,6 +41,7 @@ pub(crate) fn engine(host: &Host) -> EngineConfig {
         component_bytes: host.component_bytes as u64,
         compile_timeout: host.compile_timeout,
         turns: None,
+        guest_memory: host.guest_memory,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fmt::Write, net::SocketAddr};
 
 use informer_dispatch::FilterStats;
-use informer_runtime::capabilities::ClientStats;
+use informer_runtime::{GuestMemory, capabilities::ClientStats};
 
 use super::output::show;
 use crate::{
@@ -42,6 +42,9 @@ fn text(status: &Status, address: SocketAddr) -> String {
     };
     let mut text = format!("informer {} at {address}: {verdict}\n", status.version);
     // Writing to a string does not fail.
+    if let Some(memory) = guest_memory(&status.guest_memory) {
+        let _ = writeln!(text, "  {memory}");
+    }
     for informer in &status.informers {
         let _ = writeln!(text, "watch {}", watch(informer));
         for trouble in &informer.troubles {
@@ -58,6 +61,21 @@ fn text(status: &Status, address: SocketAddr) -> String {
         }
     }
     text
+}
+
+/// A line if the guests came near the ceiling: a plugin that takes much leaves the others a quarter of it.
+fn guest_memory(memory: &GuestMemory) -> Option<String> {
+    let GuestMemory { used_bytes: used, ceiling_bytes, refusals } = *memory;
+    let ceiling = ceiling_bytes?;
+    let near = used >= ceiling / 4 * 3 || refusals > 0;
+    near.then(|| {
+        format!(
+            "guests take {} of the {} MiB of `guest-memory` under [host]; refused {}",
+            used >> 20,
+            ceiling >> 20,
+            counted(refusals, "time")
+        )
+    })
 }
 
 /// `v1/pods: watching, synced, 12 objects, resource version 345, last event 7 s ago`
@@ -181,6 +199,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_memory_of_guests_is_shown_once_it_is_near_its_ceiling() {
+        let shown = |used: u64, refusals| {
+            guest_memory(&GuestMemory { used_bytes: used << 20, ceiling_bytes: Some(100 << 20), refusals })
+        };
+
+        assert_eq!(shown(74, 0), None);
+        let line = "guests take 75 of the 100 MiB of `guest-memory` under [host]; refused 0 times";
+        assert_eq!(shown(75, 0).unwrap(), line);
+        assert!(
+            shown(10, 1)
+                .unwrap()
+                .ends_with("guests take 10 of the 100 MiB of `guest-memory` under [host]; refused 1 time")
+        );
+        assert_eq!(guest_memory(&GuestMemory { used_bytes: 1 << 40, ..GuestMemory::default() }), None);
+    }
 
     #[test]
     fn the_troubles_of_each_watch_and_plugin_stand_below_its_line() {

@@ -62,6 +62,8 @@ pub struct Host {
     pub component_bytes: usize,
     /// How long one component may take to compile. Never zero.
     pub compile_timeout: Duration,
+    /// The most memory of all guests together, in bytes; `None` means half of the memory of the machine. Never zero.
+    pub guest_memory: Option<u64>,
     /// Networks that no HTTP request of a plugin reaches.
     pub http_deny: Vec<IpNet>,
     /// A PEM file of certificate authorities that these requests trust besides those of the system, absolute.
@@ -78,6 +80,8 @@ const SHUTDOWN: (Duration, Duration) = (Duration::from_millis(100), Duration::fr
 const COMPONENT: (Size, Size) = (Size(4 << 10), Size(1 << 30));
 /// A second is the least that a small component needs on a busy machine.
 const COMPILE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60 * 60));
+/// A few small guests, and more than any machine has.
+const GUEST_MEMORY: (Size, Size) = (Size(16 << 20), Size(1 << 44));
 /// Up to 200 MiB of steps.
 const STEPS: (Count, Count) = (Count(0), Count(1 << 20));
 
@@ -119,6 +123,16 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| Section {
             "How long one component may take to compile. If it takes longer, the new version is refused \
              and the version in service stays. A Python component takes about 10s.",
         ),
+        K::<Size>::new("guest-memory", |host| &mut host.guest_memory)
+            .within(GUEST_MEMORY)
+            .example("\"2GiB\"")
+            .doc(
+                "The most memory of all guests together: linear memories, tables and what the host holds for \
+                 instances. A guest that wants more fails its call, which is retried. A quarter is divided \
+                 equally among the plugins and kept for them, so a plugin that takes much does not stop the \
+                 others. Cached objects, compiled code and the embedded API server are not part of it. The \
+                 default is half of the memory of the machine, or of the container if that has less.",
+            ),
         K::<Count>::new("trace", |host| &mut host.trace).within(STEPS).doc(
             "Steps to remember for `informer explain`: what each stage decided about an object or a key. \
              Steps hold names and versions, never the content of objects; newer steps replace older ones. \
@@ -184,6 +198,7 @@ impl Default for Host {
             state_dir: StateDir::default(),
             component_bytes: usize::try_from(component_bytes).unwrap_or(usize::MAX),
             compile_timeout,
+            guest_memory: None,
             http_deny: Vec::new(),
             http_ca: None,
             trace: TRACE,

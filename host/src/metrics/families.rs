@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 use informer_cache::{InformerStatus, ReflectorStatus};
 use informer_dispatch::{FilterStats, QueueStats, workqueue::WorkqueueStats};
 use informer_runtime::{
-    PluginStats,
+    GuestMemory, PluginStats,
     capabilities::{HttpOutcome, MetricKind, MetricValue},
 };
 use informer_types::{FailureKind, Histogram};
@@ -145,6 +145,7 @@ pub(crate) const RUNTIME: &Families<PluginStats> = &[
     ("runtime_throttled", Counter(|plugin| plugin.throttled)),
     ("runtime_turns_waited", Counter(|plugin| plugin.turns_waited)),
     ("runtime_went_back", Counter(|plugin| plugin.went_back)),
+    ("runtime_memory_bytes", Gauge(|plugin| bytes(plugin.memory_bytes))),
     ("runtime_memory_refusals", Counter(|plugin| plugin.memory_refusals)),
     ("runtime_log_dropped_bytes", Counter(|plugin| plugin.log_bytes_dropped)),
     ("runtime_log_left_out_lines", Counter(|plugin| plugin.log_lines_left_out)),
@@ -168,6 +169,13 @@ pub(crate) const RUNTIME: &Families<PluginStats> = &[
     ("keyvalue_writes", Counter(|plugin| plugin.keyvalue.writes)),
     ("keyvalue_refused", Counter(|plugin| plugin.keyvalue.refused)),
     ("keyvalue_failed", Counter(|plugin| plugin.keyvalue.failed)),
+];
+
+/// The guests of all plugins.
+pub(crate) const GUEST_MEMORY: &Families<GuestMemory> = &[
+    ("guest_memory_bytes", Gauge(|memory| bytes(memory.used_bytes))),
+    ("guest_memory_ceiling_bytes", Gauge(|memory| bytes(memory.ceiling_bytes.unwrap_or_default()))),
+    ("guest_memory_refusals", Counter(|memory| memory.refusals)),
 ];
 
 /// One plugin.
@@ -221,6 +229,10 @@ pub(crate) fn expose<T>(families: &Families<T>, of: &T, labels: &[(&str, &str)],
 
 fn by_word<K: Copy>(counts: &BTreeMap<K, u64>, word: fn(K) -> &'static str) -> Vec<(&'static str, u64)> {
     counts.iter().map(|(key, count)| (word(*key), *count)).collect()
+}
+
+fn bytes(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]

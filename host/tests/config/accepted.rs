@@ -77,6 +77,7 @@ const EVERY_KEY: &str = r#"
         trace = 500
         cache-dir = "../cache"
         state-dir = "~/state"
+        guest-memory = "3GiB"
 
         [[watch]]
         gvr = "v1/pods"
@@ -118,6 +119,7 @@ fn every_key_of_the_cluster_and_the_host_has_an_effect() {
     );
     assert_eq!(config.host.shutdown_timeout, Duration::from_secs(60));
     assert_eq!(config.host.trace, 500);
+    assert_eq!(config.host.guest_memory, Some(3 << 30));
     assert_eq!(config.host.cache_dir.as_deref(), Some(Path::new("/etc/informer/../cache")));
     assert_eq!(config.host.state_dir, StateDir::At("/home/me/state".into()));
 }

@@ -64,6 +64,8 @@ pub enum FailureKind {
     HostCalls,
     /// No instance could be started: instantiation or `start` failed.
     Start,
+    /// All plugins together reached the ceiling on the memory of guests.
+    GuestMemory,
     /// A fault of the host.
     Host,
 }
@@ -98,8 +100,16 @@ impl Failure {
 
 impl FailureKind {
     /// All classes.
-    pub const ALL: [Self; 7] =
-        [Self::Handler, Self::Trap, Self::Deadline, Self::Memory, Self::HostCalls, Self::Start, Self::Host];
+    pub const ALL: [Self; 8] = [
+        Self::Handler,
+        Self::Trap,
+        Self::Deadline,
+        Self::Memory,
+        Self::HostCalls,
+        Self::Start,
+        Self::GuestMemory,
+        Self::Host,
+    ];
 
     /// The class with this word. Returns `None` if there is none.
     pub fn from_word(word: &str) -> Option<Self> {
@@ -115,6 +125,7 @@ impl FailureKind {
             Self::Memory => "memory",
             Self::HostCalls => "host-calls",
             Self::Start => "start",
+            Self::GuestMemory => "guest-memory",
             Self::Host => "host",
         }
     }
@@ -152,9 +163,10 @@ mod tests {
             FailureKind::Memory => 3,
             FailureKind::HostCalls => 4,
             FailureKind::Start => 5,
-            FailureKind::Host => 6,
+            FailureKind::GuestMemory => 6,
+            FailureKind::Host => 7,
         };
-        assert_eq!(FailureKind::ALL.map(place), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(FailureKind::ALL.map(place), [0, 1, 2, 3, 4, 5, 6, 7]);
         let read = FailureKind::ALL.map(|kind| FailureKind::from_word(kind.as_str()));
         assert_eq!(read, FailureKind::ALL.map(Some));
         assert_eq!(FailureKind::from_word("Trap"), None);

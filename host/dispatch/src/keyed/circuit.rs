@@ -176,8 +176,8 @@ impl Circuit {
                     | FailureKind::HostCalls
                     | FailureKind::Start => in_a_row.saturating_add(1),
                     FailureKind::Handler => 0,
-                    // A fault of the host shows nothing about the plugin.
-                    FailureKind::Host => *in_a_row,
+                    // A fault of the host, and the memory of all plugins, show nothing about this one.
+                    FailureKind::GuestMemory | FailureKind::Host => *in_a_row,
                 };
                 let enough = self.config.after.is_some_and(|after| *in_a_row >= after.get());
                 if !enough {

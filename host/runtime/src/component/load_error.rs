@@ -48,6 +48,23 @@ pub enum LoadError {
         excerpt(_0, MESSAGE_BYTES)
     )]
     Compile(String),
+    /// The component, or one instance of it, has more of something than this host allows.
+    #[error(
+        "the component has {found} {what}, counted once for each instance, and this host allows at most {limit}: link fewer libraries into it, or make several plugins of it"
+    )]
+    TooMany {
+        /// What is counted.
+        what: &'static str,
+        /// The number. `u64::MAX` means that many or more.
+        found: u64,
+        /// The largest number allowed.
+        limit: u64,
+    },
+    /// The component instantiates a definition that it does not define itself.
+    #[error(
+        "the component instantiates a core module or a component that it receives as an argument or from an instance, so this host cannot count how much memory that takes: define it in the component itself, as `wasm-tools component link` and `wac` do"
+    )]
+    Unknowable,
     /// The compilation takes too long.
     #[error(
         "the component takes longer than {limit:?} to compile: split its largest functions, or raise `compile-timeout` under [host]; the compilation goes on, and once it has ended `informer reload` loads the code from `cache-dir`"

@@ -22,12 +22,12 @@ fn a_load_that_waits_uses_the_code_that_an_earlier_load_compiled() {
         let compiler = engine.clone();
         let mut first = Box::pin(engine.compiling.run(move || {
             compiling.recv().unwrap_or_default();
-            Component::compile(&compiler, &COMPONENT, digest())
+            Component::compile(&compiler, &COMPONENT, Amount::default(), digest())
         }));
         assert!(poll!(&mut first).is_pending());
 
         // These bytes do not compile, so a second compilation would fail.
-        let garbage = [&COMPONENT[..], b"garbage"].concat();
+        let garbage = wat::parse_str("(component (core module (func (result i32))))").unwrap();
         let mut others: Vec<_> =
             (0..3).map(|_| Box::pin(Component::from_digested(&engine, garbage.clone(), digest()))).collect();
         for other in &mut others {

@@ -86,6 +86,6 @@ fn is_the_versions_fault(kind: FailureKind) -> bool {
         | FailureKind::Memory
         | FailureKind::HostCalls
         | FailureKind::Start => true,
-        FailureKind::Handler | FailureKind::Host => false,
+        FailureKind::Handler | FailureKind::GuestMemory | FailureKind::Host => false,
     }
 }

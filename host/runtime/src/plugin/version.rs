@@ -23,6 +23,7 @@ use crate::{
     failure::failure,
     guest::Guest,
     instance::Instance,
+    memory::{Account, MemoryLimit},
     revocation::Revocation,
     schedule::{CallClock, Lane},
 };
@@ -58,6 +59,7 @@ pub(super) struct Shared {
     pub(super) counters: Arc<Counters>,
     pub(super) slots: Arc<Slots>,
     pub(super) lane: Arc<Lane>,
+    pub(super) account: Arc<Account>,
     /// The end of the grants in `config`.
     pub(super) revocation: Arc<Revocation>,
 }
@@ -110,7 +112,7 @@ impl Version {
         version.info.name = shown(described.name);
         version.info.version = shown(described.version);
         version.info.sdk = shown(described.sdk);
-        version.begin(&mut instance).await.map_err(LoadError::Start)?;
+        version.begin(&mut instance).await.map_err(|f| LoadError::Start(f.message))?;
         version.give_back(instance).await;
         Ok(version)
     }
@@ -150,9 +152,12 @@ impl Version {
 
     /// A new instance that has started.
     async fn fresh(&self) -> Result<Instance, Failure> {
-        // All these failures count as failures of the start.
-        let failed = |message| Failure::new(FailureKind::Start, message);
-        let mut instance = self.instantiate().await.map_err(|f| failed(f.message))?;
+        // All these failures count as failures of the start, but for the ceiling, which is no fault of the plugin.
+        let failed = |failure: Failure| match failure.kind {
+            FailureKind::GuestMemory => failure,
+            _ => Failure::new(FailureKind::Start, failure.message),
+        };
+        let mut instance = self.instantiate().await.map_err(failed)?;
         self.begin(&mut instance).await.map_err(failed)?;
         Ok(instance)
     }
@@ -205,17 +210,19 @@ impl Version {
     }
 
     async fn instantiate(&self) -> Result<Instance, Failure> {
-        let Shared { config, sources, counters, revocation, .. } = &*self.shared;
+        let Shared { config, sources, counters, revocation, account, .. } = &*self.shared;
         let clock = CallClock::new(Arc::clone(revocation));
-        let guest =
-            Guest::new(&self.engine, Arc::clone(config), sources.clone(), Arc::clone(counters), clock);
-        Instance::new(&self.engine, &self.linked, guest).await
+        let limit = config.limits.memory_bytes;
+        let memory = MemoryLimit::new(limit, Arc::clone(account));
+        let (config, counters) = (Arc::clone(config), Arc::clone(counters));
+        let guest = Guest::new(&self.engine, config, sources.clone(), counters, memory, clock);
+        Instance::new(&self.engine, &self.linked, self.component.structures(), guest).await
     }
 
     /// Calls `start`. A trap and an error that the guest returns are reported alike.
-    async fn begin(&self, instance: &mut Instance) -> Result<(), String> {
-        let started = instance.call(Start).await.map_err(|failure| failure.message)?;
-        started.map_err(|message| failure(FailureKind::Start, message).message)
+    async fn begin(&self, instance: &mut Instance) -> Result<(), Failure> {
+        let started = instance.call(Start).await?;
+        started.map_err(|message| failure(FailureKind::Start, message))
     }
 }
 

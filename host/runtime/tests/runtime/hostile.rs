@@ -9,6 +9,12 @@
 //! | loops | `spin` | `an_infinite_loop_*` | gives it turns of a millisecond; ends the call at its deadline, or lets it wait for its share |
 //! | recurses | `recurse` | `deep_recursion_*` | traps at the end of the stack |
 //! | allocates | `hog` | `a_memory_bomb_*` | refuses and counts, and retires the instance |
+//! | has more tables, globals, memories or instances than any toolchain makes | `memory.rs` | `memory::more_than_*` | refuses to load it, before it is compiled |
+//! | takes memory of the host by tables, globals, segments, instances | `memory.rs` | `memory::what_*`, `memory::an_instance_*` | charges it to the limit of the instance, before it is allocated |
+//! | makes handles without end | `memory.rs`, `fetch` | `memory::handles_*`, `http::the_handles_*` | charges them; traps at the limit |
+//! | takes all memory that its limits allow | `memory.rs` | `memory::a_plugin_at_the_ceiling_*` | refuses at the ceiling over all plugins, keeps a share for each |
+//! | instantiates without end | `memory.rs` | `memory::an_instantiation_*` | ends it at the deadline |
+//! | runs bulk operations | `memory.rs` | `memory::bulk_*` | gives it turns |
 //! | panics | `trap` | `a_panic_*` | retires the instance; the event is retried, with the guest's words |
 //! | uses stale tokens | `stale_token` | `tokens::tokens_of_an_earlier_call_*` | answers `stale-token` or `stale-page` |
 //! | uses tokens and keys of another plugin | `impostor` | `tokens::tokens_that_another_plugin_holds_*` | answers `stale-token`, `stale-page` or an object of its own; uses its own queue |
@@ -39,6 +45,7 @@ mod fairness;
 mod floods;
 mod grants;
 mod lifecycle;
+mod memory;
 mod neighbour;
 mod tokens;
 

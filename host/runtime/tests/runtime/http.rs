@@ -195,6 +195,27 @@ async fn the_handles_of_a_guest_are_limited() {
 }
 
 #[tokio::test]
+async fn the_handles_of_a_guest_are_charged_to_its_memory() {
+    let running = |handles: usize| {
+        let setup = Setup::new(&json!({"requests": [], "handles": handles}).to_string()).http(&[]);
+        setup.limits(|limits| limits.memory_bytes = 8 << 20).load("fetch")
+    };
+    let few = running(10).await;
+    assert_eq!(few.add("a").await, Outcome::Acknowledged);
+    let some = running(100).await;
+    assert_eq!(some.add("a").await, Outcome::Acknowledged);
+    let [before, after] = [few, some].map(|running| running.plugin.stats().memory_bytes);
+    assert!(after - before >= 90 * (16 << 10), "each may have headers of 16 KiB: {before}, {after}");
+
+    let many = running(900).await;
+
+    let failure = many.add_fails("a").await;
+    assert_eq!(failure.kind, FailureKind::Memory, "{failure}");
+    assert!(failure.message.contains("more memory than its limit of 8388608 bytes"), "{failure}");
+    assert_eq!(many.plugin.stats().memory_bytes, 0, "the instance is gone");
+}
+
+#[tokio::test]
 async fn the_log_names_a_denied_request_without_the_secrets_of_its_url() {
     let request = json!({
         "method": "POST", "authority": "hooks.example.com", "path": "/T0/secret?token=hunter2",

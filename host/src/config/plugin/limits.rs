@@ -46,9 +46,10 @@ pub(super) static LIMITS: LazyLock<Section<Limits>> = LazyLock::new(|| Section {
           its instance is replaced. Beyond `cpu` and `instances` calls wait. One call from the guest may \
           pass at most 4 MiB to the host; more is a trap.",
     keys: vec![
-        K::<Size>::new("memory", |limits| &mut limits.calls.memory_bytes)
-            .within(MEMORY)
-            .doc("Linear memory of one instance."),
+        K::<Size>::new("memory", |limits| &mut limits.calls.memory_bytes).within(MEMORY).doc(
+            "Memory of one instance: its linear memory, its tables, and what the host holds for it, such as \
+                 globals and handles.",
+        ),
         K::<Duration>::new("deadline", |limits| &mut limits.calls.deadline)
             .within(DEADLINE)
             .doc("Duration of one call. Host calls count; waiting for a turn or for `cpu` does not."),

@@ -157,3 +157,15 @@ gvr = "v1/pods"
 "#
     );
 }
+
+#[test]
+fn the_memory_of_guests_has_bounds() {
+    let with = |value: &str| {
+        problems(&format!("[host]\nguest-memory = \"{value}\"\n[[watch]]\ngvr = \"v1/pods\"\n"))
+    };
+
+    let place = "2:16: host.guest-memory: ";
+    assert_eq!(with("15MiB"), format!("{place}\"15MiB\" is too small; write at least \"16MiB\"\n"));
+    assert_eq!(with("16385GiB"), format!("{place}\"16385GiB\" is too large; write at most \"16384GiB\"\n"));
+    assert!(with("2G").starts_with(&format!("{place}`2G` is not a size; ")), "{}", with("2G"));
+}
