@@ -23,8 +23,8 @@ const ELEMENT: usize = size_of::<usize>();
 /// Bytes for the store of an instance: wasmtime's, and the host's own data in it.
 const STORE: u64 = 64 << 10;
 
-/// Charges an instance for its memories, its tables, its handles and wasmtime's structures, and refuses more than the limit of the instance
-/// or the ceiling over all plugins. Dropping it gives everything back to the ceiling.
+/// Charges an instance for its memories, its tables, its handles and wasmtime's structures, and refuses more than the limit of
+/// the instance or the ceiling over all plugins. Dropping it gives everything back to the ceiling.
 pub(crate) struct MemoryLimit {
     limit: u64,
     used: Amount,

@@ -63,7 +63,7 @@ pub(super) fn engine(turns: Option<NonZeroUsize>) -> Engine {
 const EVENTS: usize = 100;
 
 /// Events of one measurement that is judged by count only.
-const FEW_EVENTS: usize = 20;
+pub(super) const FEW_EVENTS: usize = 20;
 
 /// The most rounds.
 const ROUNDS: usize = 12;
