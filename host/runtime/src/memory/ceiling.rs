@@ -60,7 +60,7 @@ pub struct GuestMemory {
 // === impl Ceiling ===
 
 impl Ceiling {
-    /// A ceiling of so many bytes. `None` means half of the memory of the machine.
+    /// A ceiling in bytes. `None` means half of the memory of the machine.
     pub(crate) fn new(bytes: Option<u64>) -> Self {
         let half = || machine::memory_bytes().map(|bytes| bytes / 2);
         let bytes = bytes.or_else(half).unwrap_or(u64::MAX);
