@@ -65,7 +65,7 @@ pub(super) struct Census {
 /// A module or component that is being read.
 #[derive(Default)]
 struct Definition {
-    /// Of one instance.
+    /// What one instance takes so far.
     census: Census,
     /// Its functions, imported ones included.
     functions: u64,

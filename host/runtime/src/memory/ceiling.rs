@@ -190,7 +190,7 @@ mod tests {
         while greedy.take(bytes(1)) {}
         assert_eq!(greedy.bytes(), 3100, "a tenth of a quarter is kept for each of the nine others");
         for other in &others {
-            assert!(other.take(bytes(100)) && !other.take(bytes(1)), "of the share and no more");
+            assert!(other.take(bytes(100)) && !other.take(bytes(1)), "it takes its share and no more");
         }
         assert_eq!(ceiling.snapshot().used_bytes, 4000);
     }
