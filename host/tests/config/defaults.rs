@@ -88,7 +88,7 @@ fn a_problem_of_defaults_is_reported_once_at_its_place() {
         "informer.toml:3:7: defaults.retry.max: `max` is shorter than `min`; lower `min` or raise `max`\n\
          informer.toml:5:10: defaults.limits.memory: \"1B\" is too small; write at least \"64KiB\"\n\
          informer.toml:6:1: defaults.limits.nam: unknown key; known are `memory`, `deadline`, `cpu`, `host-calls`, \
-         `instances`, `log`, `log-lines`, `response`, `requests`, `http-requests`, `http-body`, `metric-series`\n\
+         `instances`, `log`, `log-lines`, `response`, `requests`, `keyvalue-writes`, `http-requests`, `http-body`, `metric-series`\n\
          3 problems in informer.toml"
     );
 }
