@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     command::{Run, Step, cargo, root, target_dir},
+    guests,
     tool::Tool,
 };
 
@@ -42,6 +43,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     if !Tool::all_run(&[CXX], "fuzz")? {
         return Ok(());
     }
+    // A target that builds its guest while it runs would exceed the time of an input.
+    guests::build_all()?;
     let program = build()?;
     let jobs = available_parallelism().map_or(1, usize::from).min(targets.len());
     println!("==> fuzz {} targets for {seconds} s each, {jobs} at a time", targets.len());
