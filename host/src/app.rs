@@ -2,6 +2,7 @@
 
 mod applier;
 mod blocking;
+mod code_cache;
 mod directories;
 mod egress;
 mod narrowing;
@@ -25,7 +26,7 @@ use std::{
 use futures::future::join_all;
 use informer_cache::{FactoryConfig, InformerFactory, Lister, SharedInformer};
 use informer_dispatch::Backlog;
-use informer_runtime::{Engine, EngineError, GuestThreads, LogSink};
+use informer_runtime::{Engine, EngineConfig, EngineError, GuestThreads, LogSink};
 use informer_types::{Gvr, Tracer};
 use tokio::{
     signal::unix::Signal,
@@ -36,16 +37,17 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use crate::admin::types::{Change, Report, Verdict};
 use crate::{
     admin::{Admin, AdminBindError, Probe},
-    config::{Config, StateDir},
+    config::{Config, Host, StateDir},
     connect::{ConnectError, Connection, KubeClient, connect},
     logging::PluginLog,
     state::{KeyValues, State},
 };
+pub use code_cache::{code_cache, existing_code_cache};
 pub use egress::EgressError;
 pub use rehearsal::{check_watches, narrowed_watches};
 pub use reload::ReloadRefused;
 pub use running_plugin::SubscribeError;
-pub(crate) use settings::engine as engine_config;
+pub use settings::engine as engine_config;
 
 use applier::Applier;
 use directories::{Directories, look};
@@ -69,6 +71,8 @@ pub struct Options {
     pub file: Option<PathBuf>,
     /// Adjusts every configuration that is read.
     pub adjust: fn(&mut Config),
+    /// Makes the settings of the engine from the file, before it is adjusted.
+    pub engine: fn(&Host) -> EngineConfig,
 }
 
 /// The reason why the host does not start.
@@ -126,7 +130,13 @@ pub struct StopReport {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { connection: None, log: Arc::new(PluginLog), file: None, adjust: |_| {} }
+        Self {
+            connection: None,
+            log: Arc::new(PluginLog),
+            file: None,
+            adjust: |_| {},
+            engine: |host| engine_config(host, code_cache(host)),
+        }
     }
 }
 
@@ -144,6 +154,7 @@ impl App {
         // First: a change of the file from now on is noticed as a change.
         let file = options.file.map(|file| std::path::absolute(&file).unwrap_or(file));
         let read = file.as_deref().map(look);
+        let engine = Engine::new(&(options.engine)(&config.host))?;
         (options.adjust)(&mut config);
         let connection = match options.connection {
             Some(connection) => connection,
@@ -151,13 +162,12 @@ impl App {
         };
         tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
         let state = open_state(&config.host.state_dir).await;
-        let engine = Engine::new(&settings::engine(&config.host))?;
         let api = Arc::new(KubeClient::new(connection.client.clone()));
         let http = http_client(&config.host, &connection.server, Arc::clone(&api) as _).await?;
         let trace = NonZeroUsize::new(config.host.trace as usize).map(|steps| Arc::new(Trace::new(steps)));
         let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
-        let server = connection.server;
-        let settings = FactoryConfig { tracer: tracer.clone(), ..settings::factory(&config.cluster, server) };
+        let settings = settings::factory(&config.cluster, connection.server);
+        let settings = FactoryConfig { tracer: tracer.clone(), ..settings };
         let factory = Arc::new(InformerFactory::new(connection.client, settings));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let guests = GuestThreads::start().map_err(StartError::Threads)?;

@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod check;
+mod compile;
 mod config;
 mod dead_letters;
 mod demo;
@@ -95,6 +96,9 @@ pub enum Command {
     /// Lists, replays or drops the dead letters of a running host.
     #[command(after_help = dead_letters::EXAMPLES)]
     DeadLetters(dead_letters::DeadLettersArgs),
+    /// Compiles one component for a host, which starts this command itself.
+    #[command(hide = true, after_help = compile::EXAMPLES)]
+    Compile,
     /// Shows what each stage of a running host decided about one object, and where the object stands with each plugin.
     #[command(after_help = explain::EXAMPLES)]
     Explain(explain::ExplainArgs),
@@ -107,7 +111,16 @@ impl Command {
     ///
     /// # Errors
     /// Those of the command, with a text for the person who typed it.
-    pub async fn run(self, global: &GlobalArgs) -> anyhow::Result<bool> {
+    pub fn run(self, global: &GlobalArgs) -> anyhow::Result<bool> {
+        if matches!(self, Self::Compile) {
+            // Without the threads of an executor, whose stacks would count against its memory.
+            return compile::run();
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(self.run_on_executor(global))
+    }
+
+    async fn run_on_executor(self, global: &GlobalArgs) -> anyhow::Result<bool> {
         if let Some(filter) = self.log_filter() {
             global.init_logging(filter, LogFormat::Text)?;
         }
@@ -118,6 +131,7 @@ impl Command {
             Self::Demo(args) => demo::run(args).await,
             Self::Apiserver(args) => apiserver::run(args, output).await,
             Self::Check(args) => check::run(args, output).await,
+            Self::Compile => compile::run(),
             Self::Config { command } => Ok(config::run(command)),
             Self::Rbac(args) => rbac::run(args, output),
             Self::Status(args) => status::run(args, output).await,
@@ -141,7 +155,7 @@ impl Command {
             | Self::Explain(_) => Some(CLIENT),
             Self::Apiserver(_) => Some(LOG),
             Self::Dev(args) => args.config.is_none().then_some(LOG),
-            Self::Config { .. } | Self::Run(_) => None,
+            Self::Compile | Self::Config { .. } | Self::Run(_) => None,
         }
     }
 }

@@ -7,11 +7,7 @@ use informer::commands::{Cli, visible};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let result = runtime
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(cli.command.run(&cli.global)));
-    match result {
+    match cli.command.run(&cli.global) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -1,7 +1,8 @@
 //! The state that outlives the process: one database file with the key-values of plugins and the dead letters.
 //!
 //! The database is [redb](https://docs.rs/redb): its transactions survive a crash, and it has one writer at a time. Each use has its
-//! own tables in a submodule. The file is `informer.redb` in `[host] state-dir`, readable by its owner only.
+//! own tables in a submodule. The file is `informer.redb` in `[host] state-dir`, readable by its owner only. A file or a directory that
+//! other users can write is not used; [`PrivateDir`](informer_runtime::PrivateDir) has the rules.
 //!
 //! # Durability
 //! A write that has returned is on disk, because each commit calls `fsync`. Plugins may rely on it. Writes that wait at the same
@@ -33,9 +34,6 @@ pub use key_values::KeyValues;
 pub use letters::{DeadLetters, DroppedKeys};
 use open::Opener;
 pub use open::StateError;
-
-/// Name of the file in the state directory.
-const FILE_NAME: &str = "informer.redb";
 
 /// Time between two attempts to open the database.
 const OPEN_EVERY: Duration = Duration::from_secs(5);
@@ -73,7 +71,7 @@ impl State {
     /// # Blocking
     /// The call checks the whole file.
     pub fn open(directory: Option<&Path>) -> Self {
-        let opener = directory.map_or(Opener::Memory, |directory| Opener::File(directory.join(FILE_NAME)));
+        let opener = directory.map_or(Opener::Memory, |directory| Opener::File(directory.to_owned()));
         Self::with(opener, OPEN_EVERY)
     }
 

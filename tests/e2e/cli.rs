@@ -3,6 +3,7 @@
 mod binary;
 mod check;
 mod clock;
+mod compile;
 mod dead_letters;
 mod demo;
 mod explain;
@@ -25,7 +26,11 @@ async fn help_and_readme_name_every_command_and_a_first_step() {
     let help = informer(&["--help"]).await;
 
     assert_eq!(help.status, Some(0));
-    for command in Cli::command().get_subcommands().map(clap::Command::get_name) {
+    let commands = Cli::command();
+    let (hidden, shown): (Vec<_>, Vec<_>) =
+        commands.get_subcommands().partition(|command| command.is_hide_set());
+    assert_eq!(hidden.into_iter().map(clap::Command::get_name).collect::<Vec<_>>(), ["compile"]);
+    for command in shown.into_iter().map(clap::Command::get_name) {
         let listed = help.stdout.lines().any(|line| line.trim_start().starts_with(&format!("{command} ")));
         assert!(listed, "{command} is not in:\n{}", help.stdout);
         assert!(README.contains(&format!("| `informer {command}` |")), "README.md has no row for {command}");

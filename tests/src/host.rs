@@ -4,12 +4,12 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use informer::{
     admin::Probe,
-    app::{App, Options, StopReport},
-    config::{self, Access, Components, Config, Environment, Place, StateDir},
+    app::{App, Options, StopReport, engine_config},
+    config::{self, Access, Components, Config, Environment, Host, Place, StateDir},
     connect::{Connection, connect},
 };
 use informer_cache::ListQuery;
-use informer_runtime::{LogLevel, LogLine, LogSink, LogStream};
+use informer_runtime::{CodeCache, CodeKey, Compiler, EngineConfig, LogLevel, LogLine, LogSink, LogStream};
 use informer_types::LabelSelector;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -66,8 +66,12 @@ impl TestHost {
 
     async fn run(connection: Connection, configuration: Config) -> anyhow::Result<Self> {
         let lines = Lines::default();
-        let options =
-            Options { connection: Some(connection), log: Arc::new(lines.clone()), ..Options::default() };
+        let options = Options {
+            connection: Some(connection),
+            log: Arc::new(lines.clone()),
+            engine,
+            ..Options::default()
+        };
         let app = App::start(configuration, options).await?;
         Ok(Self { app, lines })
     }
@@ -88,6 +92,7 @@ impl TestHost {
             connection: Some(connect(&Access::Server(url.parse()?)).await?),
             log: Arc::new(lines.clone()),
             file: Some(file.to_owned()),
+            engine,
             ..Options::default()
         };
         let app = App::start(config::load(file, Components::Unseen)?, options).await?;
@@ -160,10 +165,16 @@ impl TestHost {
     }
 }
 
+/// Compiles in this process, because it is no `informer`, and keeps the code for all tests.
+fn engine(host: &Host) -> EngineConfig {
+    let directory = std::env::temp_dir().join("informer-tests-compiled");
+    let cache = CodeCache { directory, key: CodeKey::from_bytes([0; CodeKey::BYTES]) };
+    EngineConfig { compiler: Compiler::InProcess, ..engine_config(host, Some(cache)) }
+}
+
 /// Parses the `informer.toml` of a test.
 pub fn configuration(toml: &str) -> anyhow::Result<Config> {
-    let compiled = std::env::temp_dir().join("informer-tests-compiled");
-    let text = format!("[host]\nadmin = \"off\"\ncache-dir = {compiled:?}\nstate-dir = \"off\"\n{toml}");
+    let text = format!("[host]\nadmin = \"off\"\nstate-dir = \"off\"\n{toml}");
     let environment = Environment::of_process();
     let place = Place { file: Path::new("test.toml"), base: Path::new("/"), environment: &environment };
     Ok(config::parse(&text, &place, Components::Unseen)?)

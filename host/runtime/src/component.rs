@@ -47,7 +47,7 @@ impl Component {
     /// [`LoadError`] if the file cannot be read or is not a component.
     ///
     /// # Cancel safety
-    /// If the future is dropped, a running compilation goes on and its result is lost.
+    /// If the future is dropped, a compilation in another process ends, and one in this process goes on without a caller.
     pub async fn from_file(engine: &Engine, path: &Path) -> Result<Self, LoadError> {
         Self::from_bytes(engine, read(engine, path).await?).await
     }
@@ -74,8 +74,8 @@ impl Component {
     /// Like [`Component::from_file`], for bytes in memory.
     ///
     /// # Errors
-    /// [`LoadError`] if the bytes are not a component, or take longer to compile than
-    /// [`EngineConfig::compile_timeout`](crate::EngineConfig::compile_timeout).
+    /// [`LoadError`] if the bytes are not a component, or if compiling them exceeds a limit of
+    /// [`EngineConfig`](crate::EngineConfig).
     ///
     /// # Cancel safety
     /// The same as for [`Component::from_file`].
@@ -87,29 +87,17 @@ impl Component {
     async fn from_digested(engine: &Engine, bytes: Vec<u8>, digest: String) -> Result<Self, LoadError> {
         check_preamble(&bytes)?;
         check_size(engine, bytes.len() as u64)?;
-        let (cache, wanted) = (engine.clone(), digest.clone());
-        let cached = tokio::task::spawn_blocking(move || {
-            let structures = Census::of(&bytes)?.structures();
-            Ok::<_, LoadError>((Self::cached(&cache, structures, wanted), structures, bytes))
-        });
-        let (cached, structures, bytes) =
-            cached.await.map_err(|error| LoadError::Compile(error.to_string()))??;
-        if let Some(component) = cached {
-            return Ok(component);
-        }
-        let compiler = engine.clone();
-        engine
-            .compiling
-            .run(move || Self::compile(&compiler, &bytes, structures, digest))
-            .await
-            .map_err(LoadError::from)?
-    }
-
-    /// Loads the compiled code from the cache. Returns `None` if the cache does not have it.
-    fn cached(engine: &Engine, structures: Amount, digest: String) -> Option<Self> {
         let begun = Instant::now();
-        let compiled = engine.cache.as_ref()?.load(&engine.wasmtime, &digest)?;
-        Some(Self { compiled, structures, digest: digest.into(), prepared_in: begun.elapsed() })
+        let counting = tokio::task::spawn_blocking(move || {
+            let structures = Census::of(&bytes)?.structures();
+            Ok::<_, LoadError>((structures, bytes))
+        });
+        let (structures, bytes) = counting.await.map_err(|error| LoadError::Compile(error.to_string()))??;
+        let (compiled, prepared_in) = match engine.cached(&digest).await {
+            Some(compiled) => (compiled, begun.elapsed()),
+            None => engine.compile(bytes, &digest).await?,
+        };
+        Ok(Self { compiled, structures, digest: digest.into(), prepared_in })
     }
 
     /// Lower-case hex of the SHA-256 of the component's bytes.
@@ -133,26 +121,6 @@ impl Component {
     /// [`LoadError`], which names everything that is missing and what to change.
     pub fn check(&self, engine: &Engine, grants: &Grants) -> Result<(), LoadError> {
         interface::check(&self.compiled.component_type(), &engine.wasmtime, grants)
-    }
-
-    /// Compiles the component, unless another load has compiled it while this one waited.
-    fn compile(engine: &Engine, bytes: &[u8], structures: Amount, digest: String) -> Result<Self, LoadError> {
-        if let Some(known) = Self::cached(engine, structures, digest.clone()) {
-            return Ok(known);
-        }
-        let begun = Instant::now();
-        let compiled = wasmtime::component::Component::from_binary(&engine.wasmtime, bytes)
-            .map_err(|error| LoadError::Compile(format!("{error:#}")))?;
-        let prepared_in = begun.elapsed();
-        if let Some(cache) = &engine.cache {
-            let stored = compiled.serialize().map_err(|error| error.to_string());
-            let stored =
-                stored.and_then(|code| cache.store(&digest, &code).map_err(|error| error.to_string()));
-            if let Err(error) = stored {
-                tracing::warn!(error, "the compiled code could not be stored in the cache");
-            }
-        }
-        Ok(Self { compiled, structures, digest: digest.into(), prepared_in })
     }
 }
 
@@ -185,8 +153,11 @@ async fn digested(bytes: Vec<u8>) -> Result<(Vec<u8>, String), LoadError> {
 impl From<NotCompiled> for LoadError {
     fn from(error: NotCompiled) -> Self {
         match error {
+            NotCompiled::Invalid(why) => Self::Compile(why),
             NotCompiled::TooLong { limit } => Self::TooLong { limit },
-            NotCompiled::Panicked | NotCompiled::NoThread(_) => Self::Compile(error.to_string()),
+            NotCompiled::TooMuchMemory { limit } => Self::TooMuchMemory { limit },
+            NotCompiled::Failed(why) => Self::Compiler(why),
+            NotCompiled::NoFile(_) => Self::Compiler(error.to_string()),
         }
     }
 }

@@ -1,21 +1,28 @@
 //! The compiler and the clock that all plugins share.
 
 mod compile_cache;
+mod compiler;
 mod compiling;
 
 use std::{
+    fs::File,
     num::NonZeroUsize,
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread::{JoinHandle, park, park_timeout},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use bytes::Bytes;
+use tokio::task::spawn_blocking;
+
+pub use compile_cache::{CodeCache, CodeKey};
+pub use compiler::{Compiler, compile_on_stdio};
+
 pub(crate) use compile_cache::sha256_hex;
-pub(crate) use compiling::NotCompiled;
+pub(crate) use compiler::NotCompiled;
 
 use crate::{
     memory::{Ceiling, GuestMemory},
@@ -23,21 +30,22 @@ use crate::{
     threads::guest_threads,
 };
 use compile_cache::CompileCache;
+use compiler::{CompileLimits, wasmtime_engine};
 use compiling::Compiling;
-
-/// The size up to which wasmtime makes an image of a memory whose data is sparse. Larger images have data in half of their pages.
-const SPARSE_IMAGE: u64 = 1 << 20;
 
 /// How components are compiled and run.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
-    /// The directory in which compiled code is kept between runs. `None` means that it is not kept. The directory is created
-    /// for this user only.
-    pub cache_dir: Option<PathBuf>,
+    /// Where compiled code is kept between runs. `None` means that it is not kept.
+    pub cache: Option<CodeCache>,
     /// Largest component that is compiled, in bytes.
     pub component_bytes: u64,
-    /// Longest time that one component may take to compile.
+    /// What compiles components. If it is this process, the next two limits do not apply.
+    pub compiler: Compiler,
+    /// Longest time that one component may take to compile, not counting the wait for its turn.
     pub compile_timeout: Duration,
+    /// The most memory of a process that compiles, in bytes. Two such processes may run at a time.
+    pub compile_memory_bytes: u64,
     /// The most guests that run at a time; the others wait for a turn. `None` means the number of processors. With more turns
     /// than processors the operating system decides instead, and a plugin with many workers gets more than its share.
     pub turns: Option<NonZeroUsize>,
@@ -58,9 +66,11 @@ pub struct EngineError(String);
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
-    pub(crate) cache: Option<Arc<CompileCache>>,
-    pub(crate) compiling: Arc<Compiling>,
     pub(crate) component_bytes: u64,
+    cache: Option<Arc<CompileCache>>,
+    compiler: Arc<Compiler>,
+    limits: CompileLimits,
+    compiling: Arc<Compiling>,
     pub(crate) turnstile: Arc<Turnstile>,
     pub(crate) ceiling: Arc<Ceiling>,
     _ticker: Arc<Ticker>,
@@ -75,11 +85,18 @@ struct Ticker {
 // === impl EngineConfig ===
 
 impl Default for EngineConfig {
-    /// No cache, components of at most 64 MiB (a Python component has 20), compilations of at most two minutes (it takes ten
-    /// seconds), and one turn for each processor.
+    /// No cache, components of at most 64 MiB (a Python component has 20), compilations in this process, which in another one may
+    /// take two minutes (it takes ten seconds) and 1 GiB, and one turn for each processor.
     fn default() -> Self {
-        let compile_timeout = Duration::from_secs(120);
-        Self { cache_dir: None, component_bytes: 64 << 20, compile_timeout, turns: None, guest_memory: None }
+        Self {
+            cache: None,
+            component_bytes: 64 << 20,
+            compiler: Compiler::InProcess,
+            compile_timeout: Duration::from_secs(120),
+            compile_memory_bytes: 1 << 30,
+            turns: None,
+            guest_memory: None,
+        }
     }
 }
 
@@ -92,28 +109,22 @@ impl Engine {
     /// [`EngineError`] if wasmtime does not work on this machine. If the cache directory cannot be used, a warning is logged
     /// and components are compiled at each start.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        let mut settings = wasmtime::Config::new();
-        settings.epoch_interruption(true);
-        // No function of our WIT is async. Without this support a call takes a quarter of the time.
-        settings.concurrency_support(false);
-        // A memory of more than 4 GiB would move when it grows, in one step that cannot be interrupted. No toolchain makes one.
-        settings.wasm_memory64(false);
-        // wasmtime makes an image of each memory that has data, and pads it to this size even if two bytes are far apart.
-        settings.memory_guaranteed_dense_image_size(SPARSE_IMAGE);
         let failed = |error: &dyn std::fmt::Display| EngineError(error.to_string());
-        let wasmtime = wasmtime::Engine::new(&settings).map_err(|error| failed(&error))?;
+        let wasmtime = wasmtime_engine().map_err(|error| failed(&error))?;
         let turnstile = Arc::new(Turnstile::new(config.turns.unwrap_or_else(guest_threads)));
         let ticker = Ticker::start(wasmtime.clone(), &turnstile).map_err(|error| failed(&error))?;
-        let cache = config.cache_dir.as_ref().and_then(|directory| {
-            CompileCache::open(directory, &wasmtime)
+        let cache = config.cache.as_ref().and_then(|cache| {
+            CompileCache::open(cache, &wasmtime)
                 .inspect_err(|error| tracing::warn!(%error, "compiled code is not cached: the directory cannot be used"))
                 .ok()
         });
         Ok(Self {
             wasmtime,
-            cache: cache.map(Arc::new),
-            compiling: Arc::new(Compiling::new(config.compile_timeout)),
             component_bytes: config.component_bytes,
+            cache: cache.map(Arc::new),
+            compiler: Arc::new(config.compiler.clone()),
+            limits: CompileLimits { time: config.compile_timeout, memory: config.compile_memory_bytes },
+            compiling: Arc::new(Compiling::new(config.compiler.can_be_stopped())),
             turnstile,
             ceiling: Arc::new(Ceiling::new(config.guest_memory)),
             _ticker: Arc::new(ticker),
@@ -123,6 +134,59 @@ impl Engine {
     /// The memory of the guests of all plugins.
     pub fn guest_memory(&self) -> GuestMemory {
         self.ceiling.snapshot()
+    }
+
+    /// Compiles a component when its turn comes, unless its code is in the cache by then. Returns the time that it took, without
+    /// the wait. The work runs on other threads than the executor's.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the compilation ends if it runs in another process; otherwise its result is lost.
+    pub(crate) async fn compile(
+        &self,
+        component: Vec<u8>,
+        digest: &str,
+    ) -> Result<(wasmtime::component::Component, Duration), NotCompiled> {
+        let component = Bytes::from(component);
+        let attempt = || async {
+            let begun = Instant::now();
+            let compiled = match self.cached(digest).await {
+                Some(compiled) => compiled,
+                None => {
+                    let code = self.compiler.compile(&self.wasmtime, &component, self.limits).await?;
+                    self.keep(code, digest).await?
+                }
+            };
+            Ok((compiled, begun.elapsed()))
+        };
+        self.compiling.run(attempt).await
+    }
+
+    /// Loads compiled code from the cache. Returns `None` if the cache does not have it.
+    pub(crate) async fn cached(&self, digest: &str) -> Option<wasmtime::component::Component> {
+        let (cache, wasmtime) = (Arc::clone(self.cache.as_ref()?), self.wasmtime.clone());
+        let digest = digest.to_owned();
+        // The task does not panic.
+        spawn_blocking(move || cache.load(&wasmtime, &digest)).await.ok()?
+    }
+
+    /// Stores new code in the cache and loads it from there, so that it is shared with the page cache. If that fails, the code
+    /// stays in memory.
+    async fn keep(&self, code: File, digest: &str) -> Result<wasmtime::component::Component, NotCompiled> {
+        let (engine, digest) = (self.clone(), digest.to_owned());
+        let keeping = spawn_blocking(move || {
+            let stored = engine.cache.as_ref().and_then(|cache| {
+                cache
+                    .store(&digest, &code)
+                    .inspect_err(
+                        |error| tracing::warn!(%error, "the compiled code could not be stored in the cache"),
+                    )
+                    .ok()?;
+                cache.load(&engine.wasmtime, &digest)
+            });
+            stored.map_or_else(|| compile_cache::load(&engine.wasmtime, &code), Ok)
+        });
+        let kept = keeping.await.map_err(|error| NotCompiled::Failed(error.to_string()))?;
+        kept.map_err(|error| NotCompiled::Failed(format!("the compiled code cannot be loaded: {error:#}")))
     }
 }
 

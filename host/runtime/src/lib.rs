@@ -2,8 +2,8 @@
 //!
 //! The modules, in the order in which a call meets them:
 //!
-//! 1. [`Engine`] compiles components and interrupts guests every millisecond. [`Component`] is compiled code, checked against
-//!    the interfaces that this host serves and the plugin's grants.
+//! 1. [`Engine`] compiles components, in a process of its own ([`Compiler`]), and interrupts guests every millisecond.
+//!    [`Component`] is compiled code, checked against the interfaces that this host serves and the plugin's grants.
 //! 2. [`Plugin`] has one version in service and replaces it at a reload. `dispatch` calls it as an
 //!    [`EventHandler`](informer_types::EventHandler) and as a [`Reconciler`](informer_types::Reconciler).
 //! 3. `instance` is one store with one call at a time, `call` the exports that it calls, and `guest` the host's data of it.
@@ -38,6 +38,7 @@ mod log_sink;
 mod memory;
 mod output;
 mod plugin;
+mod private_dir;
 mod revocation;
 mod schedule;
 mod sources;
@@ -46,10 +47,11 @@ mod threads;
 
 pub use component::{Component, LoadError};
 pub use config::{Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
-pub use engine::{Engine, EngineConfig, EngineError};
+pub use engine::{CodeCache, CodeKey, Compiler, Engine, EngineConfig, EngineError, compile_on_stdio};
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
 pub use memory::GuestMemory;
 pub use plugin::{Plugin, Rejected, VersionInfo};
+pub use private_dir::{NotPrivate, PrivateDir};
 pub use sources::Sources;
 pub use stats::{InstanceStats, PluginStats};
 pub use threads::GuestThreads;

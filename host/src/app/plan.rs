@@ -37,6 +37,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
         state_dir,
         component_bytes,
         compile_timeout,
+        compile_memory_bytes,
         guest_memory,
         http_deny,
         http_ca,
@@ -52,6 +53,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
         ("[host] http-ca", *http_ca == new.http_ca),
         ("[host] component-size", *component_bytes == new.component_bytes),
         ("[host] compile-timeout", *compile_timeout == new.compile_timeout),
+        ("[host] compile-memory", *compile_memory_bytes == new.compile_memory_bytes),
         ("[host] guest-memory", *guest_memory == new.guest_memory),
         ("[host] trace", *trace == new.trace),
     ];

@@ -7,11 +7,17 @@ use informer_dispatch::{
     DispatchConfig, QueueConfig,
     workqueue::{RateLimiter, ReconcileConfig},
 };
-use informer_runtime::{EngineConfig, PluginConfig};
+use informer_runtime::{CodeCache, Compiler, EngineConfig, PluginConfig};
 use informer_types::Gvr;
 
 use super::narrowing::Narrowing;
 use crate::config::{Cluster, Config, Host, Plugin, Relist, Subscription, Watch, Workqueue};
+
+/// This program, also after its file was replaced by another version.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Its hidden command that compiles.
+const COMPILE: &str = "compile";
 
 /// client-go's name of a test mode: each streaming list is compared with a plain one.
 const CHECK_CONSISTENCY: &str = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR";
@@ -35,11 +41,14 @@ fn informer_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |count| (count.get() / 2).clamp(1, 4))
 }
 
-pub(crate) fn engine(host: &Host) -> EngineConfig {
+/// The engine of a host or of a check: components are compiled by another process of this program.
+pub fn engine(host: &Host, cache: Option<CodeCache>) -> EngineConfig {
     EngineConfig {
-        cache_dir: host.cache_dir.clone(),
+        cache,
         component_bytes: host.component_bytes as u64,
+        compiler: Compiler::Child { program: THIS_PROGRAM.into(), arguments: vec![COMPILE.into()] },
         compile_timeout: host.compile_timeout,
+        compile_memory_bytes: host.compile_memory_bytes as u64,
         turns: None,
         guest_memory: host.guest_memory,
     }

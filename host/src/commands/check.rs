@@ -11,7 +11,7 @@ use informer_types::{one_line, visible_json};
 use serde_json::{Value, json};
 
 use crate::{
-    app::{self, engine_config},
+    app::{self, engine_config, existing_code_cache},
     cli::Output,
     commands::output,
     config::{self, Components, Config, FILE_NAME, LoadError},
@@ -79,7 +79,7 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
 
 /// Compiles every component and compares its imports with the grants.
 async fn check_components(config: &Config) -> anyhow::Result<Vec<Problem>> {
-    let engine = Engine::new(&engine_config(&config.host))?;
+    let engine = Engine::new(&engine_config(&config.host, existing_code_cache(&config.host)))?;
     let mut problems = Vec::new();
     for plugin in &config.plugins {
         let loaded = Component::from_file(&engine, &plugin.source).await;

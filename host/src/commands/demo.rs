@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 
 use crate::{
     app::{App, Options},
-    commands::{dev, output::print},
-    config::{self, Access, Components, Config, Environment, Place},
+    commands::{dev, dev::Kubeconfig, output::print},
+    config::{self, Access, Components, Config, Environment, Place, StateDir},
     connect::connect,
     logging::PluginLog,
     shutdown,
@@ -63,8 +63,13 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<bool> {
     let (lines, printed) = mpsc::unbounded_channel();
     let mut script = Script::new(connection.client.clone(), printed);
     script.prologue().await?;
-    let options =
-        Options { connection: Some(connection), log: Arc::new(Screen(lines)), ..Options::default() };
+    let options = Options {
+        connection: Some(connection),
+        log: Arc::new(Screen(lines)),
+        // Only compiled code and its key are written to disk.
+        adjust: |config| config.host.state_dir = StateDir::Off,
+        ..Options::default()
+    };
     let app = App::start(config, options).await?;
     let done = tokio::select! {
         biased;
@@ -74,7 +79,8 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<bool> {
     if done.is_ok() {
         print("every step of the demo succeeded\n");
         if !args.once {
-            dev::invite(&server, app.admin_address())?;
+            let kubeconfig = Kubeconfig::write(&server)?;
+            dev::invite(&server, &kubeconfig, app.admin_address());
             script.listen_until(&token).await;
         }
     }
@@ -83,7 +89,7 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<bool> {
     done.map(|()| true)
 }
 
-/// The configuration of the demo: one watch and one plugin. Only compiled code is written to disk.
+/// The configuration of the demo: one watch and one plugin.
 fn configuration(component: &Path) -> anyhow::Result<Config> {
     let component = std::path::absolute(component)?;
     if !component.is_file() {
@@ -96,7 +102,6 @@ fn configuration(component: &Path) -> anyhow::Result<Config> {
         r#"
         [host]
         admin = "off"
-        state-dir = "off"
 
         [[watch]]
         gvr = "apps/v1/deployments"

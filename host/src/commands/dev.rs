@@ -1,10 +1,16 @@
 //! `informer dev`: the plugins of a configuration against an embedded API server.
 
-use std::{fs::OpenOptions, io::Write, net::SocketAddr, os::unix::fs::OpenOptionsExt, path::PathBuf};
+use std::{
+    fs::{self, Permissions},
+    net::SocketAddr,
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+};
 
 use anyhow::Context;
 use clap::Args;
 use informer_devserver::DevServer;
+use tempfile::TempDir;
 
 use crate::{
     app::{App, Options},
@@ -29,6 +35,12 @@ pub struct DevArgs {
     /// Loopback address of the API server; port 0 means any free port.
     #[arg(long, default_value = "127.0.0.1:0", value_parser = loopback, value_name = "ADDRESS")]
     pub listen: SocketAddr,
+}
+
+/// A kubeconfig for kubectl, in a directory of its own that only this user reads. Dropping it removes the directory.
+pub(crate) struct Kubeconfig {
+    path: PathBuf,
+    _directory: TempDir,
 }
 
 /// Runs the embedded API server and, with a configuration, the host against it, until a signal arrives. Returns true.
@@ -73,9 +85,10 @@ pub(super) async fn serve(
         None => None,
     };
     let admin = app.as_ref().and_then(App::admin_address);
+    let kubeconfig = Kubeconfig::write(&server)?;
     match output {
-        Output::Text => invite(&server, admin)?,
-        Output::Json => announce(&server, admin)?,
+        Output::Text => invite(&server, &kubeconfig, admin),
+        Output::Json => announce(&server, &kubeconfig, admin),
     }
     token.cancelled().await;
     if let Some(app) = app {
@@ -87,10 +100,9 @@ pub(super) async fn serve(
 
 /// Prints what a person can type.
 #[expect(clippy::print_stdout, reason = "the result of the command")]
-pub(crate) fn invite(server: &DevServer, admin: Option<SocketAddr>) -> anyhow::Result<()> {
-    let kubeconfig = write_kubeconfig(server)?;
+pub(crate) fn invite(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<SocketAddr>) {
     println!("the API server listens at {}; try:\n", server.url());
-    println!("  export KUBECONFIG={}", kubeconfig.display());
+    println!("  export KUBECONFIG={}", kubeconfig.path.display());
     println!("  kubectl create deployment hello --image=nginx");
     println!("  kubectl scale deployment hello --replicas=3");
     println!("  kubectl delete deployment hello\n");
@@ -98,30 +110,28 @@ pub(crate) fn invite(server: &DevServer, admin: Option<SocketAddr>) -> anyhow::R
         println!("the host's status: http://{admin}/status");
     }
     println!("Ctrl-C ends it.");
-    Ok(())
 }
 
 /// Prints the addresses for a program.
 #[expect(clippy::print_stdout, reason = "the result of the command")]
-fn announce(server: &DevServer, admin: Option<SocketAddr>) -> anyhow::Result<()> {
-    let kubeconfig = write_kubeconfig(server)?;
-    println!("{}", serde_json::json!({"url": server.url(), "kubeconfig": kubeconfig, "admin": admin}));
-    Ok(())
+fn announce(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<SocketAddr>) {
+    println!("{}", serde_json::json!({"url": server.url(), "kubeconfig": kubeconfig.path, "admin": admin}));
 }
 
-/// Writes the kubeconfig into the temporary directory, one for each port, readable by this user only.
-fn write_kubeconfig(server: &DevServer) -> anyhow::Result<PathBuf> {
-    let name = format!("informer-kubeconfig-{}.yaml", server.address().port());
-    let path = std::env::temp_dir().join(name);
-    let write = || {
-        // The file of another user, or a link to one, is never written to.
-        std::fs::remove_file(&path).or_else(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Ok(()),
-            _ => Err(error),
-        })?;
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        file.write_all(server.kubeconfig().as_bytes())
-    };
-    write().with_context(|| format!("the kubeconfig cannot be written to {}", path.display()))?;
-    Ok(path)
+// === impl Kubeconfig ===
+
+impl Kubeconfig {
+    /// Writes it below the temporary directory, under a name that other users cannot foresee.
+    pub(crate) fn write(server: &DevServer) -> anyhow::Result<Self> {
+        let write = || -> std::io::Result<Self> {
+            let private = Permissions::from_mode(0o700);
+            let directory = tempfile::Builder::new().prefix("informer-").permissions(private).tempdir()?;
+            let path = directory.path().join("kubeconfig.yaml");
+            fs::write(&path, server.kubeconfig())?;
+            Ok(Self { path, _directory: directory })
+        };
+        write().with_context(|| {
+            format!("the kubeconfig cannot be written to {}", std::env::temp_dir().display())
+        })
+    }
 }

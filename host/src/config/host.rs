@@ -62,6 +62,8 @@ pub struct Host {
     pub component_bytes: usize,
     /// How long one component may take to compile. Never zero.
     pub compile_timeout: Duration,
+    /// The most memory of a process that compiles, in bytes. Never zero.
+    pub compile_memory_bytes: usize,
     /// The most memory of all guests together, in bytes; `None` means half of the memory of the machine. Never zero.
     pub guest_memory: Option<u64>,
     /// Networks that no HTTP request of a plugin reaches.
@@ -76,10 +78,12 @@ type K<V> = Key<Host, V>;
 
 /// Less would cut off calls that are almost done; no operator waits longer than an hour.
 const SHUTDOWN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60 * 60));
-/// The smallest component that does something, and the largest that a machine compiles without running out of memory.
+/// The smallest component that does something, and more than any toolchain makes.
 const COMPONENT: (Size, Size) = (Size(4 << 10), Size(1 << 30));
 /// A second is the least that a small component needs on a busy machine.
 const COMPILE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60 * 60));
+/// Compiling the smallest component takes this much, and no machine should need more for the largest.
+const COMPILE_MEMORY: (Size, Size) = (Size(64 << 20), Size(64 << 30));
 /// A few small guests, and more than any machine has.
 const GUEST_MEMORY: (Size, Size) = (Size(16 << 20), Size(1 << 44));
 /// Up to 200 MiB of steps.
@@ -105,23 +109,30 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| Section {
         ),
         K::<PathBuf>::new("cache-dir", |host| &mut host.cache_dir).default("\"~/.cache/informer\"").doc(
             "The directory of compiled components. The default is below $XDG_CACHE_HOME if that is set. \
-             \"off\" compiles each component at each start.",
+             \"off\" compiles each component at each start. The host authenticates the code with a key in \
+             `state-dir`; if that is off, no code is kept. An emptyDir of a pod with `fsGroup` is fine.",
         ),
         K::<PathBuf>::new("state-dir", |host| &mut host.state_dir)
             .default("\"~/.local/state/informer\"")
             .doc(
                 "The directory of the state that outlives the process: the data of plugins (`keyvalue` of \
-                 [plugin.grant]) and dead letters, in one database file. One host at a time may use it. \
-                 The default is below $XDG_STATE_HOME if that is set. \"off\" keeps the state in memory, \
-                 as `informer dev` does.",
+                 [plugin.grant]) and dead letters, in one database file, and the key for `cache-dir`. One \
+                 host at a time may use it. Other users must not be able to write to it, except to a volume \
+                 of a pod with `fsGroup`. The default is below $XDG_STATE_HOME if that is set. \"off\" keeps \
+                 the state in memory, as `informer dev` does.",
             ),
-        K::<Size>::new("component-size", |host| &mut host.component_bytes).within(COMPONENT).doc(
-            "The size of the largest component that is accepted. Compiling needs several times this much \
-             memory.",
-        ),
+        K::<Size>::new("component-size", |host| &mut host.component_bytes)
+            .within(COMPONENT)
+            .doc("The size of the largest component that is accepted."),
         K::<Duration>::new("compile-timeout", |host| &mut host.compile_timeout).within(COMPILE).doc(
             "How long one component may take to compile. If it takes longer, the new version is refused \
-             and the version in service stays. A Python component takes about 10s.",
+             and the version in service stays. A Python component takes about 10s. If other plugins wait, \
+             each one gets 10s at a time.",
+        ),
+        K::<Size>::new("compile-memory", |host| &mut host.compile_memory_bytes).within(COMPILE_MEMORY).doc(
+            "How much memory a process may use to compile one component, beside the memory of the host. \
+             The process ends after the component, and at most two run at a time. If a component needs \
+             more, the new version is refused and the version in service stays.",
         ),
         K::<Size>::new("guest-memory", |host| &mut host.guest_memory)
             .within(GUEST_MEMORY)
@@ -188,7 +199,9 @@ impl Choice for LogFormat {
 impl Default for Host {
     /// Without the directories, which depend on the environment.
     fn default() -> Self {
-        let EngineConfig { component_bytes, compile_timeout, .. } = EngineConfig::default();
+        let EngineConfig { component_bytes, compile_timeout, compile_memory_bytes, .. } =
+            EngineConfig::default();
+        let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         Self {
             admin: Some(ADMIN),
             log: LOG.to_owned(),
@@ -196,8 +209,9 @@ impl Default for Host {
             shutdown_timeout: SHUTDOWN_TIMEOUT,
             cache_dir: None,
             state_dir: StateDir::default(),
-            component_bytes: usize::try_from(component_bytes).unwrap_or(usize::MAX),
+            component_bytes: size(component_bytes),
             compile_timeout,
+            compile_memory_bytes: size(compile_memory_bytes),
             guest_memory: None,
             http_deny: Vec::new(),
             http_ca: None,

@@ -1,18 +1,21 @@
 //! The place of the database, how it is opened, and what its errors mean.
 
 use std::{
-    fs::{DirBuilder, OpenOptions},
+    fs::File,
     io::{self, ErrorKind},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use informer_runtime::{NotPrivate, PrivateDir};
 use redb::{
-    Builder, Database, DatabaseError, StorageError,
+    Builder, Database,
     backends::{FileBackend, InMemoryBackend},
 };
+
+/// Name of the file in the state directory.
+pub(super) const FILE_NAME: &str = "informer.redb";
 
 /// Most bytes of pages in memory; the default of redb is 1 GiB.
 const CACHE_BYTES: usize = 8 << 20;
@@ -47,6 +50,12 @@ pub enum StateError {
         path = .0.display()
     )]
     Unwritable(PathBuf, Arc<str>),
+    /// Other users can write to the directory or the file, or the file is a link.
+    #[error(
+        "the state {path} is not used: {1}; correct that, name another directory under [host] state-dir, or set it to \"off\"",
+        path = .0.display()
+    )]
+    NotPrivate(PathBuf, Arc<str>),
     /// Another failure.
     #[error("the state {path} failed: {1}", path = .0.display())]
     Failed(PathBuf, Arc<str>),
@@ -59,10 +68,11 @@ pub enum StateError {
 pub(super) enum Opener {
     /// The database ends with the process.
     Memory,
+    /// The database is in this directory.
     File(PathBuf),
     /// A database of a test.
     #[cfg(test)]
-    Test(Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>),
+    Test(Box<dyn Fn() -> Result<Database, redb::DatabaseError> + Send + Sync>),
 }
 
 // === impl StateError ===
@@ -75,6 +85,7 @@ impl StateError {
             Self::Damaged(..) => "it is damaged",
             Self::Full(..) => "its disk is full",
             Self::Unwritable(..) => "it cannot be written",
+            Self::NotPrivate(..) => "others could have written it",
             Self::Failed(..) => "it failed",
             Self::Stopping => "the host is stopping",
         }
@@ -86,9 +97,15 @@ impl StateError {
 impl Opener {
     /// Opens the database and checks the whole file, so that a damaged page is found now and not when it is read.
     pub(super) fn open(&self) -> Result<Database, StateError> {
+        let mut file = match self {
+            Self::File(directory) => Some(self.open_file(directory)?),
+            _ => None,
+        };
         let opened = catch_unwind(AssertUnwindSafe(|| match self {
-            Self::Memory => builder().create_with_backend(InMemoryBackend::new()),
-            Self::File(path) => open_file(path),
+            Self::Memory | Self::File(_) => match file.take() {
+                Some(file) => builder().create_with_backend(FileBackend::new(file)?),
+                None => builder().create_with_backend(InMemoryBackend::new()),
+            },
             #[cfg(test)]
             Self::Test(open) => open(),
         }));
@@ -101,9 +118,18 @@ impl Opener {
 
     pub(super) fn path(&self) -> Option<PathBuf> {
         match self {
-            Self::File(path) => Some(path.clone()),
+            Self::File(directory) => Some(directory.join(FILE_NAME)),
             _ => None,
         }
+    }
+
+    /// Opens or creates the file, unless other users could have written it.
+    fn open_file(&self, directory: &Path) -> Result<File, StateError> {
+        let opened = PrivateDir::create(directory).and_then(|private| private.write(FILE_NAME));
+        opened.map_err(|why| match why {
+            NotPrivate::Io { source, .. } => explain_io(&source, directory.join(FILE_NAME)),
+            other => StateError::NotPrivate(directory.join(FILE_NAME), other.to_string().into()),
+        })
     }
 
     /// Classifies an error of the database.
@@ -139,15 +165,6 @@ fn explain_io(error: &io::Error, path: PathBuf) -> StateError {
         ErrorKind::InvalidData | ErrorKind::UnexpectedEof => StateError::Damaged(path, problem),
         _ => StateError::Failed(path, problem),
     }
-}
-
-fn open_file(path: &Path) -> Result<Database, DatabaseError> {
-    let storage = |error| DatabaseError::Storage(StorageError::Io(error));
-    if let Some(directory) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(storage)?;
-    }
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
-    builder().create_with_backend(FileBackend::new(file.map_err(storage)?)?)
 }
 
 pub(super) fn builder() -> Builder {

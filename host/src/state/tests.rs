@@ -9,7 +9,7 @@ use std::{
 use redb::TableDefinition;
 use tempfile::TempDir;
 
-use super::*;
+use super::{open::FILE_NAME, *};
 pub(super) use failing_disk::FailingDisk;
 
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
@@ -47,7 +47,7 @@ fn get(state: &State, key: &str) -> Result<Option<u64>, StateError> {
 
 /// Opens as [`State::open`] does, without a pause between attempts.
 fn open(directory: &Path) -> State {
-    State::with(Opener::File(directory.join(FILE_NAME)), Duration::ZERO)
+    State::with(Opener::File(directory.to_owned()), Duration::ZERO)
 }
 
 #[test]
@@ -301,4 +301,63 @@ fn a_late_failure_of_a_closed_database_does_not_close_the_new_one() {
 
     late.unwrap_err();
     assert!(state.problem().is_none());
+}
+
+/// Returns why the state in this directory is not used.
+fn not_private(directory: &Path) -> String {
+    let refused = put(&open(directory), "a", 1).unwrap_err();
+    assert!(matches!(refused, StateError::NotPrivate { .. }), "{refused}");
+    refused.to_string()
+}
+
+fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_directory_that_strangers_can_write_is_refused_and_used_once_it_is_private() {
+    let directory = TempDir::new().unwrap();
+    chmod(directory.path(), 0o777);
+    let state = open(directory.path());
+
+    let refused = put(&state, "a", 1).unwrap_err().to_string();
+
+    assert!(refused.contains("has mode 0777, so other users may write to it"), "{refused}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is created there");
+    chmod(directory.path(), 0o700);
+    put(&state, "a", 1).unwrap();
+}
+
+#[test]
+fn a_database_that_others_can_write_or_that_is_a_link_is_refused_and_left_as_it_is() {
+    let (directory, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    put(&open(directory.path()), "a", 1).unwrap();
+    let (path, target) = (directory.path().join(FILE_NAME), elsewhere.path().join("target"));
+
+    chmod(&path, 0o666);
+    assert!(not_private(directory.path()).contains("has mode 0666"));
+    chmod(&path, 0o600);
+
+    fs::rename(&path, &target).unwrap();
+    let content = fs::read(&target).unwrap();
+    std::os::unix::fs::symlink(&target, &path).unwrap();
+    assert!(not_private(directory.path()).contains("informer.redb is a link"));
+    assert_eq!(fs::read(&target).unwrap(), content);
+
+    fs::rename(&target, &path).unwrap();
+    assert_eq!(get(&open(directory.path()), "a").unwrap(), Some(1), "its own file is used again");
+}
+
+/// Kubernetes gives an emptyDir this mode if the pod has `fsGroup`, and adds the group's permissions to the files of a
+/// volume at each mount.
+#[test]
+fn the_volume_of_a_pod_keeps_the_state() {
+    let directory = TempDir::new().unwrap();
+    chmod(directory.path(), 0o2777);
+    put(&open(directory.path()), "a", 1).unwrap();
+    chmod(&directory.path().join(FILE_NAME), 0o660);
+
+    assert_eq!(get(&open(directory.path()), "a").unwrap(), Some(1));
+    let mode = fs::metadata(directory.path().join(FILE_NAME)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it is private again");
 }

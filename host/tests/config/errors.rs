@@ -538,6 +538,27 @@ fn the_keys_of_reload_are_bounded() {
 }
 
 #[test]
+fn the_memory_of_a_compilation_is_bounded() {
+    let watched = |line: &str| problems(&format!("[host]\n{line}\n[[watch]]\ngvr = \"v1/pods\"\n"));
+    assert_eq!(
+        watched("compile-memory = \"63MiB\""),
+        "2:18: host.compile-memory: \"63MiB\" is too small; write at least \"64MiB\"\n"
+    );
+    assert_eq!(
+        watched("compile-memory = \"65GiB\""),
+        "2:18: host.compile-memory: \"65GiB\" is too large; write at most \"64GiB\"\n"
+    );
+    assert_eq!(
+        watched("compile-memory = true"),
+        "2:18: host.compile-memory: expected a size, found true; write for example \"64MiB\"\n"
+    );
+    assert_eq!(
+        watched("compile-memry = \"1GiB\""),
+        "2:1: host.compile-memry: unknown key; did you mean `compile-memory`?\n"
+    );
+}
+
+#[test]
 fn the_compile_timeout_is_bounded() {
     let watched = |line: &str| problems(&format!("[host]\n{line}\n[[watch]]\ngvr = \"v1/pods\"\n"));
     assert_eq!(

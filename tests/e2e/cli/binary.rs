@@ -114,6 +114,17 @@ impl Running {
         Self::spawn(command, temporary)
     }
 
+    /// Starts a run of a copy of the binary.
+    pub(super) async fn start_program(program: &Path, arguments: &[&str]) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        Self::spawn(command(program, arguments, &temporary), temporary)
+    }
+
+    /// The process number.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
     fn spawn(mut command: Command, temporary: TempDir) -> Self {
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -1,6 +1,6 @@
 //! The commands that run until they are stopped.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
@@ -38,10 +38,18 @@ async fn run_serves_until_sigterm_and_then_succeeds() {
 
 #[tokio::test]
 async fn apiserver_prints_its_address_for_programs_and_ends_on_ctrl_c() {
-    let mut server = Running::start(&["apiserver", "--output", "json"]).await;
+    let temporary = tempfile::tempdir().unwrap();
+    let variables = [("TMPDIR", temporary.path().into())];
+    let mut server = Running::start_with(&["apiserver", "--output", "json"], variables).await;
     let printed: Value = serde_json::from_str(&server.line().await).unwrap();
-    let kubeconfig = fs::read_to_string(printed["kubeconfig"].as_str().unwrap()).unwrap();
+    let path = Path::new(printed["kubeconfig"].as_str().unwrap());
+    let kubeconfig = fs::read_to_string(path).unwrap();
     assert!(kubeconfig.contains(printed["url"].as_str().unwrap()), "{kubeconfig}");
+    let directory = path.parent().unwrap();
+    assert_eq!(fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
+    let port = printed["url"].as_str().unwrap().rsplit_once(':').unwrap().1;
+    let name = directory.file_name().unwrap().to_str().unwrap();
+    assert!(name.len() == "informer-".len() + 6 && !name.contains(port), "no other user foresees {name}");
 
     // The server answers.
     let objects = ConfigMaps::at(printed["url"].as_str().unwrap()).await;
@@ -50,6 +58,7 @@ async fn apiserver_prints_its_address_for_programs_and_ends_on_ctrl_c() {
 
     server.signal("INT").await;
     assert_eq!(server.ended(PATIENCE).await.code(), Some(0));
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "the kubeconfig is removed");
 }
 
 #[tokio::test]
@@ -71,10 +80,13 @@ async fn dev_runs_plugins_against_its_own_api_server() {
     dev.stop().await;
 }
 
-/// A host with the plugin `echo` from this path. `cache` is its compile cache, or empty.
-fn configuration(server: &DevServer, source: &Path, cache: &str) -> String {
+/// No compile cache and no state.
+const OFF: (&str, &str) = ("off", "off");
+
+/// A host with the plugin `echo` from this path. `cache` is its compile cache, and `state` has the key of that.
+fn configuration(server: &DevServer, source: &Path, (cache, state): (&str, &str)) -> String {
     format!(
-        "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n\
+        "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"off\"\nstate-dir = {state:?}\ncache-dir = {cache:?}\n\
          [[watch]]\ngvr = \"v1/configmaps\"\n\
          [[plugin]]\nname = \"echo\"\nsource = {source:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n",
         server.url(),
@@ -87,7 +99,7 @@ async fn sighup_reloads_all_files_and_ends_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let (path, source) = (directory.path().join("informer.toml"), directory.path().join("echo.wasm"));
     fs::write(&source, "not wasm").unwrap();
-    fs::write(&path, configuration(&server, &source, "off")).unwrap();
+    fs::write(&path, configuration(&server, &source, OFF)).unwrap();
     let mut host = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
     let refused = "the plugin cannot be loaded; correct its file and it is tried again";
     host.logged(refused).await;
@@ -111,7 +123,7 @@ async fn a_sighup_during_the_start_ends_nothing() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
-    fs::write(&path, configuration(&server, &guest("echo"), "off")).unwrap();
+    fs::write(&path, configuration(&server, &guest("echo"), OFF)).unwrap();
     let mut host = Running::start(&["run", "--config", path.to_str().unwrap()]).await;
 
     host.logged("informer::app: starting").await;
@@ -134,9 +146,13 @@ async fn damaged_compiled_code_is_reported_and_replaced_and_a_cache_that_cannot_
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let (path, cache) = (directory.path().join("informer.toml"), directory.path().join("cache"));
-    let write = |cache: &str| fs::write(&path, configuration(&server, &guest("echo"), cache)).unwrap();
+    let state = directory.path().join("state");
+    let write = |cache: &str| {
+        let places = (cache, state.to_str().unwrap());
+        fs::write(&path, configuration(&server, &guest("echo"), places)).unwrap();
+    };
     write(cache.to_str().unwrap());
-    let damaged = "the compiled code in the cache is damaged; compiling again";
+    let damaged = "compiled code in the cache is not loaded; compiling again";
     assert!(!loads(&path).await.contains(damaged));
     let kept = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
     let code = kept.into_iter().find(|path| path.extension().is_some_and(|found| found == "cwasm")).unwrap();

@@ -35,10 +35,7 @@ fn stuck(enqueue: &str, capacity: usize) -> String {
 }
 
 fn file(plugins: &str) -> String {
-    let cache = std::env::temp_dir().join("informer-tests-compiled");
-    format!(
-        "[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n[[watch]]\ngvr = \"v1/configmaps\"\n{plugins}"
-    )
+    format!("[host]\nadmin = \"off\"\nstate-dir = \"off\"\n[[watch]]\ngvr = \"v1/configmaps\"\n{plugins}")
 }
 
 struct Stage {

@@ -30,9 +30,8 @@ pub(super) fn plugin(name: &str, guest_name: &str, more: &str) -> String {
 }
 
 pub(super) fn file(watch: &str, plugins: &[String]) -> String {
-    let cache = std::env::temp_dir().join("informer-tests-compiled");
     format!(
-        "[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n[[watch]]\ngvr = \"v1/configmaps\"\n{watch}\n{}",
+        "[host]\nadmin = \"off\"\nstate-dir = \"off\"\n[[watch]]\ngvr = \"v1/configmaps\"\n{watch}\n{}",
         plugins.concat()
     )
 }
@@ -164,7 +163,7 @@ async fn a_bad_file_changes_nothing_and_is_reported_until_it_is_repaired() {
         report
             .problems
             .iter()
-            .any(|problem| problem.contains("informer.toml:6:1: watch[0].gvrr: unknown key")),
+            .any(|problem| problem.contains("informer.toml:5:1: watch[0].gvrr: unknown key")),
         "{report:?}"
     );
     let degraded = stage.host.degraded();

@@ -67,12 +67,24 @@ pub enum LoadError {
     Unknowable,
     /// The compilation takes too long.
     #[error(
-        "the component takes longer than {limit:?} to compile: split its largest functions, or raise `compile-timeout` under [host]; the compilation goes on, and once it has ended `informer reload` loads the code from `cache-dir`"
+        "the component takes longer than {limit:?} to compile: split its largest functions, or raise `compile-timeout` under [host]"
     )]
     TooLong {
         /// Longest time allowed.
         limit: Duration,
     },
+    /// The compilation needs too much memory.
+    #[error(
+        "the component needs more than {} MiB of memory to compile: split its largest functions, or raise `compile-memory` under [host]",
+        limit >> 20
+    )]
+    TooMuchMemory {
+        /// The most bytes allowed.
+        limit: u64,
+    },
+    /// The process that compiles failed.
+    #[error("the process that compiles components failed: {0}")]
+    Compiler(String),
     /// The component is not a plugin.
     #[error(
         "the component does not export {}; it exports {}. Build it against the world `event-handler` or `controller` of wit/",

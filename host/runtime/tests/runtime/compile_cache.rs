@@ -4,19 +4,28 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use informer_runtime::{
-    Component, Engine, EngineConfig, LoadError, Plugin, Sources,
+    CodeCache, CodeKey, Compiler, Component, Engine, EngineConfig, LoadError, Plugin, Sources,
     capabilities::{ClientSource, NoConfigFiles, NoKeyValues},
 };
 use tempfile::TempDir;
 
-use crate::host::{PATIENCE, Setup};
+use crate::host::Setup;
+
+const KEY: CodeKey = CodeKey::from_bytes([7; CodeKey::BYTES]);
 
 fn engine(cache_dir: &Path) -> Engine {
-    Engine::new(&EngineConfig { cache_dir: Some(cache_dir.to_owned()), ..EngineConfig::default() }).unwrap()
+    let cache = CodeCache { directory: cache_dir.to_owned(), key: KEY };
+    Engine::new(&EngineConfig { cache: Some(cache), ..EngineConfig::default() }).unwrap()
+}
+
+/// Compilations that always fail.
+fn engine_without_compiler(cache_dir: &Path) -> Engine {
+    let cache = CodeCache { directory: cache_dir.to_owned(), key: KEY };
+    let compiler = Compiler::Child { program: "/not/there".into(), arguments: Vec::new() };
+    Engine::new(&EngineConfig { cache: Some(cache), compiler, ..EngineConfig::default() }).unwrap()
 }
 
 async fn component(engine: &Engine, guest: &'static str) -> Component {
@@ -51,16 +60,35 @@ fn kept(directory: &TempDir, extension: &str) -> Vec<PathBuf> {
 async fn a_second_engine_loads_the_code_that_the_first_one_compiled() {
     let directory = tempfile::tempdir().unwrap();
     load(&engine(directory.path()), "echo").await.unwrap();
-    let (code, checksum) = (kept(&directory, "cwasm").remove(0), kept(&directory, "sha256").remove(0));
 
-    // With the code of another guest under its name, that code runs: so the second engine loads and does not compile.
-    let other = tempfile::tempdir().unwrap();
-    component(&engine(other.path()), "fail_start").await;
-    fs::copy(kept(&other, "cwasm").remove(0), &code).unwrap();
-    fs::copy(kept(&other, "sha256").remove(0), &checksum).unwrap();
+    let second = engine_without_compiler(directory.path());
+    load(&second, "echo").await.unwrap();
 
-    let refused = load(&engine(directory.path()), "echo").await.unwrap_err();
-    assert!(refused.contains("there is no shop of that name"), "{refused}");
+    let path = tokio::task::spawn_blocking(|| informer_guests::guest("fail_start")).await.unwrap();
+    let refused = Component::from_file(&second, &path).await.unwrap_err();
+    assert!(matches!(refused, LoadError::Compiler(_)), "{refused}");
+    assert_eq!(
+        refused.to_string(),
+        "the process that compiles components failed: /not/there cannot be started: No such file or directory (os error 2)"
+    );
+}
+
+/// The directory may be full of code that others planted.
+#[tokio::test]
+async fn code_that_was_stored_under_another_key_is_compiled_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = CodeCache { directory: directory.path().to_owned(), key: CodeKey::generate().unwrap() };
+    let other = Engine::new(&EngineConfig { cache: Some(cache), ..EngineConfig::default() }).unwrap();
+    // The code of a component that does not start, under the name that the code of `echo` will have.
+    component(&other, "fail_start").await;
+    let planted = (kept(&directory, "cwasm").remove(0), kept(&directory, "hmac").remove(0));
+    load(&engine(directory.path()), "echo").await.unwrap();
+    for path in kept(&directory, "cwasm").iter().filter(|path| **path != planted.0) {
+        fs::copy(&planted.0, path).unwrap();
+        fs::copy(&planted.1, path.with_added_extension("hmac")).unwrap();
+    }
+
+    load(&engine(directory.path()), "echo").await.unwrap();
 }
 
 #[tokio::test]
@@ -125,38 +153,4 @@ async fn with_a_full_cache_directory_components_are_compiled() {
     load(&engine, "echo").await.unwrap();
 
     assert_eq!(fs::read(&path).unwrap(), b"", "no code was stored");
-}
-
-#[tokio::test]
-async fn a_component_that_takes_too_long_to_compile_is_refused_until_it_is_compiled_and_the_old_version_serves()
- {
-    let directory = tempfile::tempdir().unwrap();
-    component(&engine(directory.path()), "echo").await;
-    let hasty = Engine::new(&EngineConfig {
-        cache_dir: Some(directory.path().to_owned()),
-        compile_timeout: Duration::ZERO,
-        ..EngineConfig::default()
-    })
-    .unwrap();
-    // Compiled code in the cache needs no time.
-    load(&hasty, "echo").await.unwrap();
-
-    let path = tokio::task::spawn_blocking(|| informer_guests::guest("fail_start")).await.unwrap();
-    let begun = Instant::now();
-    let refused = loop {
-        match Component::from_file(&hasty, &path).await {
-            Err(refused) => break refused,
-            // On a busy machine the compilation may end before the first check.
-            Ok(_) => kept(&directory, "cwasm").iter().for_each(|code| fs::remove_file(code).unwrap()),
-        }
-        assert!(begun.elapsed() < PATIENCE);
-    };
-    assert!(matches!(refused, LoadError::TooLong { .. }), "{refused}");
-
-    // The abandoned compilation goes on, and the next load finds its code.
-    let begun = Instant::now();
-    while Component::from_file(&hasty, &path).await.is_err() {
-        assert!(begun.elapsed() < PATIENCE);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }

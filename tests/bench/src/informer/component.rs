@@ -13,8 +13,8 @@ use futures::{
 };
 use informer_dispatch::workqueue::{RateLimiter, RateLimitingQueue};
 use informer_runtime::{
-    Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine, LogSink, Plugin,
-    PluginConfig, Sources, TrialConfig,
+    CodeCache, CodeKey, Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine,
+    LogSink, Plugin, PluginConfig, Sources, TrialConfig,
     capabilities::{
         ClientSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource, NoConfigFiles,
         NoKeyValues,
@@ -72,8 +72,9 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
 }
 
 async fn load_code(component: &Path, code_cache: &Path) -> Result<(Engine, Component)> {
-    let engine =
-        Engine::new(&EngineConfig { cache_dir: Some(code_cache.to_owned()), ..EngineConfig::default() })?;
+    // Each run has a directory of its own, so the key is no secret.
+    let cache = CodeCache { directory: code_cache.to_owned(), key: CodeKey::from_bytes([0; CodeKey::BYTES]) };
+    let engine = Engine::new(&EngineConfig { cache: Some(cache), ..EngineConfig::default() })?;
     let component = Component::from_file(&engine, component)
         .await
         .with_context(|| format!("cannot compile {}; `cargo xtask guests` builds it", component.display()))?;

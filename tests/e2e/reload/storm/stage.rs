@@ -121,7 +121,6 @@ fn last_versions(calls: &[Call]) -> BTreeMap<String, u64> {
 /// Both plugins have the same component, in separate files. Failures are retried at once and without a limit: a
 /// notification that is given up is lost.
 fn configuration(directory: &Path, (mood, version, workers): (Mood, u64, usize)) -> String {
-    let compiled = std::env::temp_dir().join("informer-tests-compiled");
     let plugin = |name: &str, mood: Mood, version: u64, workers: usize| {
         let (source, mood) = (directory.join(format!("{name}.wasm")), mood.as_str());
         format!(
@@ -150,7 +149,7 @@ fn configuration(directory: &Path, (mood, version, workers): (Mood, u64, usize))
         )
     };
     format!(
-        "[host]\nadmin = \"off\"\nstate-dir = \"off\"\nshutdown-timeout = \"5s\"\ncache-dir = {compiled:?}\n\
+        "[host]\nadmin = \"off\"\nstate-dir = \"off\"\nshutdown-timeout = \"5s\"\n\
          [[watch]]\ngvr = \"v1/configmaps\"\n{}{}",
         plugin(SUBJECT, mood, version, workers),
         plugin(NEIGHBOUR, Mood::Well, 0, 1)

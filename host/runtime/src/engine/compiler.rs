@@ -1,0 +1,76 @@
+//! How a component is compiled: in a process of its own, or in this one.
+
+mod answer;
+mod child;
+mod compilation;
+mod engine;
+mod worker;
+
+use std::{ffi::OsString, fs::File, path::PathBuf};
+
+use bytes::Bytes;
+
+pub(crate) use compilation::{CompileLimits, NotCompiled};
+pub(crate) use engine::wasmtime_engine;
+pub use worker::compile_on_stdio;
+
+use answer::Answer;
+use compilation::CodeFile;
+
+/// What compiles components.
+#[derive(Clone, Debug)]
+pub enum Compiler {
+    /// This process. A compilation is limited neither in time nor in memory, and its memory stays in this process: only for
+    /// components that are trusted, as those of a test.
+    InProcess,
+    /// A process of its own for each compilation, which ends with it. It is killed if it exceeds a limit of
+    /// [`EngineConfig`](crate::EngineConfig).
+    Child {
+        /// A program that calls [`compile_on_stdio`].
+        program: PathBuf,
+        /// The arguments that make it do so.
+        arguments: Vec<OsString>,
+    },
+}
+
+// === impl Compiler ===
+
+impl Compiler {
+    /// Compiles a component. Returns the code in a file that has no name and never changes again.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, a process of its own is killed. In this process the compilation goes on without a caller.
+    pub(crate) async fn compile(
+        &self,
+        engine: &wasmtime::Engine,
+        component: &Bytes,
+        limits: CompileLimits,
+    ) -> Result<File, NotCompiled> {
+        match self {
+            Self::InProcess => {
+                let (engine, component) = (engine.clone(), component.clone());
+                let compiling = tokio::task::spawn_blocking(move || in_this_process(&engine, &component));
+                compiling
+                    .await
+                    .map_err(|error| NotCompiled::Failed(format!("the compiler panicked: {error}")))?
+            }
+            Self::Child { program, arguments } => child::compile(program, arguments, component, limits).await,
+        }
+    }
+
+    /// Returns true if dropping the future of a compilation ends it.
+    pub(crate) fn can_be_stopped(&self) -> bool {
+        matches!(self, Self::Child { .. })
+    }
+}
+
+fn in_this_process(engine: &wasmtime::Engine, component: &[u8]) -> Result<File, NotCompiled> {
+    let code = match Answer::of(engine.precompile_component(component)) {
+        Answer::Code(code) => code,
+        Answer::Invalid(why) => return Err(NotCompiled::Invalid(why)),
+        Answer::OutOfMemory => return Err(NotCompiled::Failed("this process has no memory left".to_owned())),
+    };
+    let mut file = CodeFile::create()?;
+    file.write(&code)?;
+    file.seal()
+}

@@ -1,0 +1,90 @@
+//! The process that compiles one component: what it may use, and what it does.
+
+use std::{
+    fs,
+    io::{self, ErrorKind, Read, Write},
+    os::fd::AsFd,
+    process, thread,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{Resource, Rlimit, getrlimit, nice, setrlimit},
+};
+
+use super::{
+    answer::{Answer, TASK_BYTES, Task},
+    engine::wasmtime_engine,
+};
+
+/// Files that a compilation may have open: its pipes, and what the standard library reads about the processors.
+const FILES: u64 = 16;
+
+/// Priority below the host and its plugins, in steps of `nice`.
+const NICE: i32 = 10;
+
+/// Compiles the component on stdin and writes the code to stdout, then returns. A host that starts this process with
+/// [`Compiler::Child`](crate::Compiler::Child) sends the limits first: the process gives up all other memory, files, processor time
+/// and priority before it reads the first byte of the component. It ends at once if the host ends or closes its pipe.
+///
+/// # Errors
+/// stdin is not the request of a host, the limits cannot be set, or stdout is closed. A component that is not valid is an answer
+/// and no error.
+pub fn compile_on_stdio() -> io::Result<()> {
+    let mut request = io::stdin().lock();
+    let mut task = [0; TASK_BYTES];
+    request.read_exact(&mut task)?;
+    let task = Task::decode(task).ok_or_else(|| {
+        io::Error::new(
+            ErrorKind::InvalidInput,
+            "stdin is no request of a host, which alone runs this command",
+        )
+    })?;
+    confine(task)?;
+    end_with_the_host()?;
+    let mut component = Vec::new();
+    request.take(task.component).read_to_end(&mut component)?;
+    if component.len() as u64 != task.component {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    let engine = wasmtime_engine().map_err(io::Error::other)?;
+    let answer = Answer::of(engine.precompile_component(&component));
+    // The standard stream would look for line breaks in the code.
+    let mut stdout = fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let (head, rest) = answer.encode();
+    stdout.write_all(&head)?;
+    stdout.write_all(rest)
+}
+
+/// Takes from this process what a compilation does not need. There is no limit on address space: it would count reservations.
+fn confine(task: Task) -> io::Result<()> {
+    // If the machine runs out of memory, the kernel ends this process and not the host. Without /proc it chooses itself.
+    fs::write("/proc/self/oom_score_adj", "1000").ok();
+    nice(NICE)?;
+    let limits = [
+        (Resource::Data, task.memory),
+        (Resource::Cpu, task.cpu_seconds),
+        (Resource::Nofile, FILES),
+        (Resource::Fsize, 0),
+        (Resource::Core, 0),
+    ];
+    for (resource, most) in limits {
+        // A limit of the host that is lower stays.
+        let most = getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    }
+    Ok(())
+}
+
+/// Ends this process when no process can read its stdout any more. A signal at the death of the parent would come already when
+/// the thread that started this process ends.
+fn end_with_the_host() -> io::Result<()> {
+    let stdout = io::stdout().as_fd().try_clone_to_owned()?;
+    let watch = move || {
+        // Without events, only an error or the end of the pipe is reported.
+        while poll(&mut [PollFd::new(&stdout, PollFlags::empty())], None) == Err(rustix::io::Errno::INTR) {}
+        process::abort();
+    };
+    thread::Builder::new().name("host".to_owned()).stack_size(64 << 10).spawn(watch)?;
+    Ok(())
+}
