@@ -63,9 +63,12 @@ impl Target {
         if authority.as_str().contains('@') {
             return Err(InvalidTarget::Credentials);
         }
-        let port = match authority.port_u16() {
-            Some(port) => port,
-            None if authority.as_str().len() > authority.host().len() => return Err(InvalidTarget::Port),
+        // The parser overlooks what stands between the bracket of an address and the port.
+        let after_host = authority.as_str().strip_prefix(authority.host()).ok_or(InvalidTarget::Port)?;
+        let digits = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let port = match after_host.strip_prefix(':').filter(digits) {
+            Some(port) => port.parse().map_err(|_| InvalidTarget::Port)?,
+            None if !after_host.is_empty() => return Err(InvalidTarget::Port),
             None if https => 443,
             None => 80,
         };
@@ -163,6 +166,8 @@ mod tests {
             ("http://a:b@c/", InvalidTarget::Credentials),
             ("http://a:0/", InvalidTarget::Port),
             ("http://a:/", InvalidTarget::Port),
+            ("http://[::1]b:80/", InvalidTarget::Port),
+            ("http://[::1]80/", InvalidTarget::Port),
             ("http://2130706433/", InvalidTarget::Spelling),
             ("http://0x7f000001/", InvalidTarget::Spelling),
             ("http://0X7F.1/", InvalidTarget::Spelling),
