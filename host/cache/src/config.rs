@@ -116,6 +116,10 @@ pub struct FactoryConfig {
     /// The maximum size of an object and of a watch frame, in bytes. A larger one is an error; it does not exhaust the
     /// memory.
     pub max_object_bytes: usize,
+    /// The maximum size of one list in bytes, over all pages, as the server sends it, with 512 bytes for each object. A
+    /// larger one is an error with [`ErrorClass::ListTooLarge`](crate::ErrorClass::ListTooLarge), and the cache stays as it
+    /// was (D-14).
+    pub list_bytes: usize,
     /// Receives the decisions about each object.
     pub tracer: Tracer,
 }
@@ -211,6 +215,8 @@ impl Default for FactoryConfig {
             delta_queue_capacity: NonZeroUsize::new(2_000).unwrap_or(NonZeroUsize::MIN),
             // etcd refuses objects over 1.5 MiB, but aggregated servers have other stores.
             max_object_bytes: 64 << 20,
+            // 200,000 objects of 20 KiB, far larger than pods usually are.
+            list_bytes: 4 << 30,
             tracer: Tracer::default(),
         }
     }

@@ -42,6 +42,10 @@ pub(crate) enum Problem {
     Table,
     #[error("sent an object of more than {0} bytes")]
     TooLong(usize),
+    #[error("sent a list of more than {0} bytes")]
+    ListTooLarge(u64),
+    #[error("sent more than {most} pages of one list that {what}")]
+    EndlessPages { most: u32, what: &'static str },
 }
 
 // === impl RequestError ===
@@ -117,7 +121,9 @@ impl Problem {
                 StatusCode::NOT_FOUND => ErrorClass::NotFound,
                 _ => ErrorClass::Server,
             },
-            Self::Html
+            Self::ListTooLarge(_) => ErrorClass::ListTooLarge,
+            Self::EndlessPages { .. }
+            | Self::Html
             | Self::Truncated(_)
             | Self::NotJson(_)
             | Self::Unexpected(_)

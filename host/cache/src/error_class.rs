@@ -27,6 +27,8 @@ pub enum ErrorClass {
     Server,
     /// The answer violates the Kubernetes API.
     Malformed,
+    /// The list is larger than this host accepts (D-14).
+    ListTooLarge,
     /// A watch ended within a second and without an event.
     VeryShortWatch,
     /// A streaming list ended before its end mark.
@@ -56,6 +58,7 @@ impl ErrorClass {
             Self::NotFound => "not-found",
             Self::Server => "server",
             Self::Malformed => "malformed",
+            Self::ListTooLarge => "list-too-large",
             Self::VeryShortWatch => "very-short-watch",
             Self::UnfinishedList => "unfinished-list",
             Self::Inconsistent => "inconsistent",

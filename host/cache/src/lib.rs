@@ -29,6 +29,7 @@ mod error;
 mod error_class;
 mod factory;
 mod indexer;
+mod list_extent;
 mod list_watch;
 mod listener;
 mod lister;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::{
     decode::{Decoder, ListDecoder, ListPage},
     error::{Problem, RequestError},
+    list_extent::ListExtent,
     request::{Collection, ListOptions, WatchOptions},
     transport::Transport,
     watch_stream::WatchStream,
@@ -19,11 +20,21 @@ pub(crate) struct ListWatch {
 // === impl ListWatch ===
 
 impl ListWatch {
-    /// Requests one page and decodes it while it arrives.
-    pub(crate) async fn page(
+    /// Requests a list in one page.
+    pub(crate) async fn whole(
         &self,
         options: ListOptions<'_>,
         decoder: &Decoder,
+    ) -> Result<ListPage, RequestError> {
+        self.page(options, decoder, &mut self.extent()).await
+    }
+
+    /// Requests one page and decodes it while it arrives.
+    async fn page(
+        &self,
+        options: ListOptions<'_>,
+        decoder: &Decoder,
+        extent: &mut ListExtent,
     ) -> Result<ListPage, RequestError> {
         let call = self.list_call();
         // A later page is requested after the one before has arrived, so the server sets the pace.
@@ -36,14 +47,16 @@ impl ListWatch {
         let error = |problem| self.transport.error(&call, problem);
         while let Some(chunk) = self.transport.chunk(&call, &mut body, list.read).await? {
             list.push(&chunk).map_err(error)?;
+            extent.check(list.read, list.items()).map_err(error)?;
             decoder.train().await;
         }
+        extent.add(list.read, list.items()).map_err(error)?;
         list.finish().map_err(error)
     }
 
     /// Lists at `resource_version`, page by page. No part of the list is visible before the last page has arrived. The list
     /// has the resource version of the first page, and the items of all pages in order. The flag is true if it had
-    /// more than one page.
+    /// more than one page. A list that becomes too large, or whose pages lead nowhere, has failed (D-14).
     pub(crate) async fn list(
         &self,
         decoder: &Decoder,
@@ -51,26 +64,31 @@ impl ListWatch {
         limit: Option<u32>,
     ) -> Result<(ListPage, bool), RequestError> {
         let options = ListOptions { resource_version, limit, ..ListOptions::default() };
-        let mut list = self.page(options, decoder).await?;
+        let mut extent = self.extent();
+        let mut list = self.page(options, decoder, &mut extent).await?;
         let mut token = std::mem::take(&mut list.continue_token);
         let paged = !token.is_empty();
+        let error = |problem| self.transport.error(&self.list_call(), problem);
+        if paged {
+            extent.page(&list).map_err(error)?;
+        }
         while !token.is_empty() {
             let options = ListOptions { limit, continue_token: &token, ..ListOptions::default() };
-            match self.page(options, decoder).await {
+            match self.page(options, decoder, &mut extent).await {
                 Ok(page) if page.continue_token == token => {
-                    let problem = Problem::Unexpected("the same continue token twice".to_owned());
-                    return Err(self.transport.error(&self.list_call(), problem));
+                    return Err(error(Problem::Unexpected("the same continue token twice".to_owned())));
                 }
                 Ok(page) => {
+                    extent.page(&page).map_err(error)?;
                     list.objects.extend(page.objects);
                     list.undecodable.extend(page.undecodable);
                     token = page.continue_token;
                 }
                 // The continue token has expired, so the pages so far are useless: fetch the list without pages.
                 Err(error) if error.has_reason_expired() => {
-                    drop(list);
+                    drop((list, extent));
                     let whole = ListOptions { resource_version, ..ListOptions::default() };
-                    return Ok((self.page(whole, decoder).await?, true));
+                    return Ok((self.whole(whole, decoder).await?, true));
                 }
                 Err(error) => return Err(error),
             }
@@ -89,6 +107,11 @@ impl ListWatch {
         let patience = patience.min(self.transport.request_timeout);
         let body = self.transport.open(&self.watch_call(), request, patience).await?;
         Ok(WatchStream::new(body, self.transport.max_object_bytes))
+    }
+
+    /// The extent of a list that begins now.
+    pub(crate) fn extent(&self) -> ListExtent {
+        ListExtent::new(self.transport.list_bytes)
     }
 
     /// Makes an error of the open watch.

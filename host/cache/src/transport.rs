@@ -34,6 +34,7 @@ pub(crate) struct Transport {
     pub(crate) server: Arc<str>,
     pub(crate) request_timeout: Duration,
     pub(crate) max_object_bytes: usize,
+    pub(crate) list_bytes: u64,
     pub(crate) budget: Arc<RequestBudget>,
     pub(crate) watch_list_support: Arc<WatchListSupport>,
 }
@@ -60,6 +61,7 @@ impl Transport {
             server: Arc::from(config.server.as_str()),
             request_timeout: config.request_timeout,
             max_object_bytes: config.max_object_bytes,
+            list_bytes: config.list_bytes as u64,
             budget: Arc::new(RequestBudget::new(config.qps, config.burst)),
             watch_list_support: Arc::default(),
         }

@@ -31,6 +31,7 @@ pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
         check_consistency: std::env::var(CHECK_CONSISTENCY).is_ok_and(|value| value == "true"),
         watch_list: cluster.watch_list,
         idle_watch_timeout: cluster.idle_watch_timeout,
+        list_bytes: cluster.list_bytes,
         threads: informer_threads(),
         ..FactoryConfig::default()
     }

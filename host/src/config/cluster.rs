@@ -9,7 +9,7 @@ use super::{
     context::Context,
     key::{Draft, Key, Section},
     problem::Fault,
-    value::{Choice, Count},
+    value::{Choice, Count, Size},
 };
 
 /// The API server, and how the host talks to it.
@@ -27,6 +27,8 @@ pub struct Cluster {
     pub watch_list: WatchListMode,
     /// A watch that receives nothing for this long, not even a bookmark, is opened anew. Never zero.
     pub idle_watch_timeout: Duration,
+    /// The size of the largest list that is accepted, in bytes. Never zero.
+    pub list_bytes: usize,
 }
 
 /// The API server, and the credentials to use.
@@ -54,6 +56,9 @@ pub(super) struct ClusterKeys {
     /// Everything but the access.
     cluster: Cluster,
 }
+
+/// A page of 500 small objects, and more than any machine has.
+const LIST: (Size, Size) = (Size(1 << 20), Size(1 << 50));
 
 type K<V> = Key<ClusterKeys, V>;
 
@@ -100,6 +105,12 @@ pub(super) static CLUSTER: LazyLock<Section<ClusterKeys>> = LazyLock::new(|| Sec
                 "A watch that receives nothing for this long, not even a bookmark, is opened anew, \
                  because its connection may be dead. Kubernetes sends a bookmark about once a minute.",
             ),
+        K::<Size>::new("list-size", |keys| &mut keys.cluster.list_bytes).within(LIST).doc(
+            "The size of the largest list of a collection that is accepted, over all pages, as the API \
+             server sends it; each object counts 512 bytes more. A larger list has failed: it is tried \
+             again later, the cache stays as it was, and the status says so. A list that never ends \
+             cannot take the memory of this machine.",
+        ),
     ],
 });
 
@@ -107,10 +118,11 @@ pub(super) static CLUSTER: LazyLock<Section<ClusterKeys>> = LazyLock::new(|| Sec
 
 impl Default for Cluster {
     fn default() -> Self {
-        let FactoryConfig { page_size, qps, burst, watch_list, idle_watch_timeout, .. } =
+        let FactoryConfig { page_size, qps, burst, watch_list, idle_watch_timeout, list_bytes, .. } =
             FactoryConfig::default();
         let page_size = page_size.and_then(NonZeroU32::new);
-        Self { access: Access::Inferred, page_size, qps, burst, watch_list, idle_watch_timeout }
+        let access = Access::Inferred;
+        Self { access, page_size, qps, burst, watch_list, idle_watch_timeout, list_bytes }
     }
 }
 

@@ -68,6 +68,7 @@ const EVERY_KEY: &str = r#"
         burst = 10
         watch-list = "off"
         idle-watch-timeout = "90s"
+        list-size = "20MiB"
 
         [host]
         admin = "[::1]:0"
@@ -112,6 +113,7 @@ fn every_key_of_the_cluster_and_the_host_has_an_effect() {
     assert_eq!((config.cluster.qps.get(), config.cluster.burst.get()), (5, 10));
     assert_eq!(config.cluster.watch_list, WatchListMode::Off);
     assert_eq!(config.cluster.idle_watch_timeout, Duration::from_secs(90));
+    assert_eq!(config.cluster.list_bytes, 20 << 20);
     assert_eq!(config.host.admin, Some("[::1]:0".parse().unwrap()));
     assert_eq!(
         (config.host.log.as_str(), config.host.log_format),

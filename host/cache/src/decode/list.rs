@@ -98,10 +98,15 @@ impl<'d> ListDecoder<'d> {
         self.consumed = 0;
         self.pending.extend_from_slice(chunk);
         while self.step()? {}
-        if self.pending.len() - self.consumed > self.decoder.max_object_bytes {
+        if (self.pending.len() - self.consumed).max(self.head.len()) > self.decoder.max_object_bytes {
             return Err(Problem::TooLong(self.decoder.max_object_bytes));
         }
         Ok(())
+    }
+
+    /// The number of objects that have arrived.
+    pub(crate) fn items(&self) -> usize {
+        self.page.objects.len() + self.page.undecodable.len()
     }
 
     /// Ends the answer and returns the page.

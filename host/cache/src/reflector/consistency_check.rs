@@ -50,7 +50,7 @@ impl ConsistencyCheck {
         }
         for _ in 0..TRIES {
             let options = ListOptions { resource_version, exact: true, ..ListOptions::default() };
-            match target.list_watch.page(options, &target.decoder).await {
+            match target.list_watch.whole(options, &target.decoder).await {
                 Ok(listed) => {
                     let Some(difference) = self.difference(&listed) else {
                         target.cell.consistent();

@@ -33,6 +33,9 @@ pub(super) fn remedy(class: ErrorClass, key: &InformerKey) -> Option<String> {
         ErrorClass::Malformed => {
             "check that the address is that of an API server and that no proxy changes its answers"
         }
+        ErrorClass::ListTooLarge => {
+            "raise [cluster] list-size if this host has the memory, or watch less: `namespaces`, `labels` and `fields` of [[watch]]"
+        }
         ErrorClass::Bug => "restart this host and report the bug with its log",
     };
     Some(text.to_owned())

@@ -10,6 +10,7 @@
 mod budget;
 mod compression;
 mod discovery;
+mod endless;
 mod errors;
 mod handover;
 mod health;

@@ -61,6 +61,22 @@ http-body = "1023B"
     );
 }
 
+#[test]
+fn a_list_size_out_of_its_bounds_or_without_a_unit_is_refused() {
+    for (written, why) in [
+        ("\"1023KiB\"", "\"1023KiB\" is too small; write at least \"1MiB\""),
+        ("\"1048577GiB\"", "\"1048577GiB\" is too large; write at most \"1048576GiB\""),
+        ("\"4GB\"", "`4GB` is not a size"),
+        ("0", "0B\" is too small; write at least \"1MiB\""),
+    ] {
+        let text = format!("[cluster]\nlist-size = {written}\n[[watch]]\ngvr = \"v1/pods\"\n");
+
+        let found = problems(&text);
+
+        assert!(found.starts_with("2:13: cluster.list-size: ") && found.contains(why), "{found}");
+    }
+}
+
 /// Each value is just above its bound.
 const TOO_LARGE: &str = r#"[cluster]
 idle-watch-timeout = "25h"

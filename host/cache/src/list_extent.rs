@@ -1,0 +1,85 @@
+//! How large one list may become (D-14). A server that goes on for ever must not take the host's memory.
+
+use std::collections::HashSet;
+
+use informer_types::ObjectKey;
+
+use crate::{
+    decode::{ListPage, Undecodable},
+    error::Problem,
+    indexer::ObjectSet,
+};
+
+/// What an object costs besides its text.
+const OBJECT_BYTES: u64 = 512;
+
+/// The pages of one list that may bring only objects that earlier pages brought. A list shows one moment, so a correct
+/// server sends none.
+const REPEATED_PAGES: u32 = 100;
+
+/// The empty pages of one list. A server may select objects after it has read a page, so that nothing is left of it: with
+/// pages of 500, this many stand for five million objects that are not selected.
+const EMPTY_PAGES: u32 = 10_000;
+
+/// The size of one list so far.
+pub(crate) struct ListExtent {
+    limit: u64,
+    /// The size of the pages that are complete.
+    used: u64,
+    /// The objects of the pages that are complete.
+    keys: ObjectSet,
+    undecodable: HashSet<ObjectKey>,
+    repeated: u32,
+    empty: u32,
+}
+
+// === impl ListExtent ===
+
+impl ListExtent {
+    pub(crate) fn new(limit: u64) -> Self {
+        let (keys, undecodable) = (ObjectSet::default(), HashSet::new());
+        Self { limit, used: 0, keys, undecodable, repeated: 0, empty: 0 }
+    }
+
+    /// Checks the list with the present page, of which this much has arrived.
+    pub(crate) fn check(&self, bytes: u64, objects: usize) -> Result<(), Problem> {
+        if self.used.saturating_add(size(bytes, objects)) > self.limit {
+            return Err(Problem::ListTooLarge(self.limit));
+        }
+        Ok(())
+    }
+
+    /// Adds something that has arrived as a whole.
+    pub(crate) fn add(&mut self, bytes: u64, objects: usize) -> Result<(), Problem> {
+        self.used = self.used.saturating_add(size(bytes, objects));
+        self.check(0, 0)
+    }
+
+    /// Checks that the pages lead somewhere.
+    pub(crate) fn page(&mut self, page: &ListPage) -> Result<(), Problem> {
+        let mut brings = false;
+        for object in &page.objects {
+            brings |= self.keys.insert(object.clone()).is_none();
+        }
+        for undecodable in &page.undecodable {
+            brings |= match undecodable {
+                Undecodable::Quarantined { key: Some(key), .. } => self.undecodable.insert(key.clone()),
+                _ => true,
+            };
+        }
+        if brings {
+            return Ok(());
+        }
+        let (count, most, what) = if page.objects.is_empty() && page.undecodable.is_empty() {
+            (&mut self.empty, EMPTY_PAGES, "are empty")
+        } else {
+            (&mut self.repeated, REPEATED_PAGES, "repeat earlier pages")
+        };
+        *count += 1;
+        if *count > most { Err(Problem::EndlessPages { most, what }) } else { Ok(()) }
+    }
+}
+
+fn size(bytes: u64, objects: usize) -> u64 {
+    bytes.saturating_add(OBJECT_BYTES.saturating_mul(objects as u64))
+}
