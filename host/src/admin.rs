@@ -8,4 +8,5 @@ pub mod types;
 
 pub(crate) use client::{Answer, Client, RELOAD};
 pub use probe::Probe;
+pub(crate) use server::CONNECTIONS;
 pub use server::{Admin, AdminBindError};

@@ -3,6 +3,7 @@
 mod applier;
 mod blocking;
 mod code_cache;
+mod descriptors;
 mod directories;
 mod egress;
 mod narrowing;

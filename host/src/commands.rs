@@ -29,9 +29,6 @@ use crate::{
 /// The log filter of commands whose screen is for their result.
 const QUIET: &str = "warn";
 
-/// The log filter of commands that request something from a running host: the command itself reports a host that does not answer.
-const CLIENT: &str = "warn,kube_client=off";
-
 const EXAMPLES: &str = "\
 Examples:
   informer dev                          an API server of your own, no cluster needed
@@ -146,13 +143,15 @@ impl Command {
     /// The default log filter. Returns `None` if the configuration has it.
     fn log_filter(&self) -> Option<&'static str> {
         match self {
-            Self::Check(_) | Self::Rbac(_) | Self::Demo(_) => Some(QUIET),
-            Self::Status(_)
+            Self::Check(_)
+            | Self::Rbac(_)
+            | Self::Demo(_)
+            | Self::Status(_)
             | Self::Reload(_)
             | Self::LogLevel(_)
             | Self::Queues(_)
             | Self::DeadLetters(_)
-            | Self::Explain(_) => Some(CLIENT),
+            | Self::Explain(_) => Some(QUIET),
             Self::Apiserver(_) => Some(LOG),
             Self::Dev(args) => args.config.is_none().then_some(LOG),
             Self::Compile | Self::Config { .. } | Self::Run(_) => None,

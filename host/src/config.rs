@@ -32,6 +32,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use informer_system::read_file;
+
 pub use cluster::{Access, Cluster};
 pub use context::Components;
 pub use environment::Environment;
@@ -49,6 +51,9 @@ use problem::{Fault, Problems};
 
 /// The name of the file that commands read by default.
 pub const FILE_NAME: &str = "informer.toml";
+
+/// The most bytes of the file.
+const BYTES: u64 = 16 << 20;
 
 /// The smallest useful file.
 pub const SMALLEST: &str = r#"[[watch]]
@@ -119,12 +124,10 @@ pub struct Place<'a> {
 pub fn load(path: &Path, components: Components) -> Result<Config, LoadError> {
     let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
     let absolute = std::path::absolute(path).map_err(unreadable)?;
-    let bytes = match std::fs::read(&absolute) {
+    let bytes = match read_file(&absolute, BYTES) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(LoadError::Absent { path: absolute });
-        }
-        Err(error) => return Err(unreadable(error)),
+        Err(error) if error.is_absent() => return Err(LoadError::Absent { path: absolute }),
+        Err(error) => return Err(unreadable(error.into())),
     };
     let text = String::from_utf8(bytes).map_err(|error| not_text(&error, path))?;
     let base = absolute.parent().unwrap_or(&absolute);

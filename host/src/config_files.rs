@@ -1,8 +1,10 @@
 //! `config-files`: the part of a plugin's configuration that comes from mounted ConfigMaps and Secrets.
+//!
+//! The owner of a mounted directory decides about plugins that read it, and not about the host: links that lead out of the
+//! directory are not followed, only regular files are read, and their size and number are limited.
 
 use std::{
     collections::BTreeMap,
-    fs,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
     sync::Arc,
@@ -10,6 +12,7 @@ use std::{
 
 use futures::future::BoxFuture;
 use informer_runtime::capabilities::{ConfigFilesError, ConfigSource};
+use informer_system::{Directory, Entry, FileError, RegularFile};
 use parking_lot::Mutex;
 
 /// The most bytes of all files of a plugin together. A ConfigMap or Secret has at most 1 MiB.
@@ -19,7 +22,10 @@ const BYTES: u64 = 4 << 20;
 const PRESENT: &str = "..data";
 
 /// How often a directory is read at most, if its link is replaced while it is read.
-const SWAPS: usize = 3;
+const SWAPS: usize = 10;
+
+/// The most files of a directory.
+const FILES: usize = 10_000;
 
 /// The configuration files of one plugin.
 #[derive(Clone, Debug)]
@@ -92,191 +98,118 @@ fn failed(path: &Path, why: &impl ToString) -> ConfigFilesError {
 }
 
 /// Reads a file, or the files of a directory in one of its states. `bytes` counts the bytes of all files.
-fn read(path: &Path, bytes: &mut u64) -> io::Result<BTreeMap<String, String>> {
-    if !fs::metadata(path)?.is_dir() {
-        return Ok(BTreeMap::from([(name_of(path), text(path, bytes)?)]));
-    }
+fn read(path: &Path, bytes: &mut u64) -> Result<BTreeMap<String, String>, FileError> {
     let before = *bytes;
-    let mut left = SWAPS;
-    loop {
-        *bytes = before;
-        let present = fs::canonicalize(path.join(PRESENT)).ok();
-        let read = directory(present.as_deref().unwrap_or(path), bytes);
-        // The state may be removed while it is read.
-        left -= 1;
-        if read.is_ok() || present.is_none() || left == 0 {
-            return read;
-        }
+    match open(path)? {
+        Entry::File(file) => Ok(BTreeMap::from([(name_of(path), text(file, &name_of(path), bytes)?)])),
+        Entry::Directory(directory) => of_one_state(&directory, |state| {
+            *bytes = before;
+            texts(state, bytes)
+        }),
     }
 }
 
-fn directory(path: &Path, bytes: &mut u64) -> io::Result<BTreeMap<String, String>> {
+/// Opens what stands at the path.
+fn open(path: &Path) -> Result<Entry, FileError> {
+    for _ in 1..SWAPS {
+        match Entry::open(path) {
+            // The system read the link of the state just before it was replaced.
+            Err(error) if error.is_absent() && path.is_symlink() => {}
+            opened => return opened,
+        }
+    }
+    Entry::open(path)
+}
+
+/// Reads the present state of a mounted volume, and another directory as it is. If the state is replaced meanwhile, reads
+/// the new one: files of the old state may have been removed already.
+fn of_one_state<T>(
+    directory: &Directory,
+    mut read: impl FnMut(&Directory) -> Result<T, FileError>,
+) -> Result<T, FileError> {
+    for _ in 0..SWAPS {
+        let state = match directory.entry(PRESENT.as_ref()) {
+            Ok(Entry::Directory(state)) => state,
+            // The system read the link just before it was replaced.
+            Err(error) if error.is_absent() && directory.has_link(PRESENT.as_ref()) => continue,
+            Err(error) if !error.is_absent() => return Err(of_file(PRESENT, &error)),
+            Ok(Entry::File(_)) | Err(_) => return read(directory),
+        };
+        let result = read(&state);
+        let now = directory.entry(PRESENT.as_ref());
+        if matches!(now, Ok(Entry::Directory(now)) if now.is(&state).unwrap_or_default()) {
+            return result;
+        }
+    }
+    let why = format!("`{PRESENT}` leads nowhere, or was replaced {SWAPS} times while its files were read");
+    Err(io::Error::other(why).into())
+}
+
+fn texts(directory: &Directory, bytes: &mut u64) -> Result<BTreeMap<String, String>, FileError> {
     let mut texts = BTreeMap::new();
-    for entry in fs::read_dir(path)? {
-        let path = entry?.path();
-        let name = name_of(&path);
-        if is_shown(&name) && fs::metadata(&path).map_err(|error| of_file(&name, &error))?.is_file() {
-            texts.insert(name, text(&path, bytes)?);
+    for (index, name) in directory.names()?.enumerate() {
+        if index >= FILES {
+            return Err(io::Error::other(format!("more than {FILES} files")).into());
+        }
+        let name = name?.to_string_lossy().into_owned();
+        if !is_shown(&name) {
+            continue;
+        }
+        if let Entry::File(file) = directory.entry(name.as_ref()).map_err(|error| of_file(&name, &error))? {
+            let text = text(file, &name, bytes)?;
+            texts.insert(name, text);
         }
     }
     Ok(texts)
 }
 
 /// Reads the file at the path, or the file of this name in the directory at the path. Returns `None` if there is none.
-fn read_one(path: &Path, name: &str) -> io::Result<Option<String>> {
-    if !fs::metadata(path)?.is_dir() {
-        return if name_of(path) == name { text(path, &mut 0).map(Some) } else { Ok(None) };
-    }
-    let file = path.join(name);
-    // A name must not be a path.
-    if !is_shown(name) || name_of(&file) != name {
-        return Ok(None);
-    }
-    match fs::metadata(&file) {
-        Ok(metadata) if metadata.is_file() => text(&file, &mut 0).map(Some),
-        Ok(_) => Ok(None),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        // No file can have this name.
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidFilename | ErrorKind::InvalidInput) => {
-            Ok(None)
-        }
-        Err(error) => Err(of_file(name, &error)),
+fn read_one(path: &Path, name: &str) -> Result<Option<String>, FileError> {
+    match open(path)? {
+        Entry::File(file) if name_of(path) == name => text(file, name, &mut 0).map(Some),
+        Entry::File(_) => Ok(None),
+        // A name must not be a path.
+        Entry::Directory(_) if !is_shown(name) || name_of(Path::new(name)) != name => Ok(None),
+        Entry::Directory(directory) => of_one_state(&directory, |state| match state.entry(name.as_ref()) {
+            Ok(Entry::File(file)) => text(file, name, &mut 0).map(Some),
+            Ok(Entry::Directory(_)) => Ok(None),
+            Err(error) if error.is_absent() || is_no_name(&error) => Ok(None),
+            Err(error) => Err(of_file(name, &error)),
+        }),
     }
 }
 
+/// Returns true if no file can have the name.
+fn is_no_name(error: &FileError) -> bool {
+    let FileError::Io(error) = error else { return false };
+    matches!(error.kind(), ErrorKind::InvalidFilename | ErrorKind::InvalidInput)
+}
+
 /// Returns true if the file belongs to the content of a mounted volume. Names that start with `.` belong to the mechanism
-/// of the volume. Content files are links, which are followed.
+/// of the volume. Content files are links, which are followed inside the volume.
 fn is_shown(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.')
 }
 
 /// Reads the text of a file, and adds its size to `bytes`.
-fn text(path: &Path, bytes: &mut u64) -> io::Result<String> {
-    let name = name_of(path);
-    *bytes += fs::metadata(path).map_err(|error| of_file(&name, &error))?.len();
-    if *bytes > BYTES {
-        return Err(io::Error::other(format!("more than {BYTES} bytes")));
-    }
-    let read = fs::read(path).map_err(|error| of_file(&name, &error))?;
-    String::from_utf8(read).map_err(|_| io::Error::other(format!("`{name}` is not UTF-8")))
+fn text(file: RegularFile, name: &str, bytes: &mut u64) -> Result<String, FileError> {
+    let read = match file.read(BYTES.saturating_sub(*bytes)) {
+        Err(FileError::TooLarge { .. }) => {
+            return Err(io::Error::other(format!("more than {BYTES} bytes")).into());
+        }
+        read => read.map_err(|error| of_file(name, &error))?,
+    };
+    *bytes += read.len() as u64;
+    String::from_utf8(read).map_err(|_| io::Error::other(format!("`{name}` is not UTF-8")).into())
 }
 
 fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn of_file(name: &str, error: &io::Error) -> io::Error {
-    io::Error::other(format!("`{name}`: {error}"))
+fn of_file(name: &str, error: &FileError) -> FileError {
+    io::Error::other(format!("`{name}`: {error}")).into()
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::symlink;
-
-    use tempfile::TempDir;
-
-    use super::*;
-
-    fn texts(paths: &[PathBuf]) -> Result<Vec<(String, String)>, String> {
-        let read = ConfigFiles::new(paths.to_vec()).read();
-        read.map(|texts| texts.into_iter().collect()).map_err(|error| error.to_string())
-    }
-
-    fn pair(key: &str, text: &str) -> (String, String) {
-        (key.to_owned(), text.to_owned())
-    }
-
-    /// Writes a volume as the kubelet mounts a ConfigMap.
-    fn mount(volume: &Path, state: &str, files: &[(&str, &str)]) {
-        let directory = volume.join(state);
-        fs::create_dir(&directory).unwrap();
-        for (name, text) in files {
-            fs::write(directory.join(name), text).unwrap();
-            symlink(Path::new(PRESENT).join(name), volume.join(name)).ok();
-        }
-        symlink(state, volume.join("..swap")).unwrap();
-        fs::rename(volume.join("..swap"), volume.join(PRESENT)).unwrap();
-    }
-
-    #[test]
-    fn a_mounted_volume_shows_the_files_of_its_present_state_only() {
-        let volume = TempDir::new().unwrap();
-        let paths = [volume.path().to_owned()];
-        mount(volume.path(), "..2026_01", &[("a", "1"), ("b", "2")]);
-        assert_eq!(texts(&paths).unwrap(), [pair("a", "1"), pair("b", "2")]);
-
-        mount(volume.path(), "..2026_02", &[("a", "3\n")]);
-
-        assert_eq!(texts(&paths).unwrap(), [pair("a", "3\n")]);
-    }
-
-    #[test]
-    fn the_later_path_wins_and_a_file_keeps_its_name() {
-        let directory = TempDir::new().unwrap();
-        let (one, two) = (directory.path().join("one"), directory.path().join("two"));
-        fs::create_dir_all(one.join("below")).unwrap();
-        fs::create_dir(&two).unwrap();
-        fs::write(one.join("a"), "first").unwrap();
-        fs::write(two.join("a"), "second").unwrap();
-        fs::write(directory.path().join("c"), "alone").unwrap();
-
-        let all = texts(&[one.clone(), two, directory.path().join("c")]).unwrap();
-
-        assert_eq!(all, [pair("a", "second"), pair("c", "alone")]);
-        assert_eq!(texts(&[one]).unwrap(), [pair("a", "first")]);
-    }
-
-    #[test]
-    fn an_unreadable_file_is_named_without_its_content() {
-        let directory = TempDir::new().unwrap();
-        let absent = texts(&[directory.path().join("absent")]).unwrap_err();
-        assert!(absent.contains("/absent: No such file"), "{absent}");
-
-        fs::write(directory.path().join("key"), b"hunter2\xff").unwrap();
-        let binary = texts(&[directory.path().to_owned()]).unwrap_err();
-        assert!(binary.ends_with("`key` is not UTF-8") && !binary.contains("hunter2"), "{binary}");
-
-        fs::write(directory.path().join("key"), vec![b'x'; 1 + (4 << 20)]).unwrap();
-        let large = texts(&[directory.path().to_owned()]).unwrap_err();
-        assert!(large.ends_with("more than 4194304 bytes"), "{large}");
-    }
-
-    #[test]
-    fn the_size_limit_applies_to_all_paths_together() {
-        let directory = TempDir::new().unwrap();
-        let paths: Vec<_> = ["one", "two", "three"].map(|name| directory.path().join(name)).into();
-        for path in &paths {
-            fs::create_dir(path).unwrap();
-            fs::write(path.join("a"), vec![b'x'; 2 << 20]).unwrap();
-        }
-
-        assert_eq!(texts(&paths[..2]).unwrap().len(), 1);
-        let large = texts(&paths).unwrap_err();
-        assert!(large.ends_with("three: more than 4194304 bytes"), "{large}");
-    }
-
-    #[test]
-    fn one_file_is_found_by_name_without_reading_the_others() {
-        let directory = TempDir::new().unwrap();
-        let (volume, single) = (directory.path().join("volume"), directory.path().join("single"));
-        fs::create_dir(&volume).unwrap();
-        mount(&volume, "..2026_01", &[("a", "1"), ("single", "2")]);
-        fs::write(&single, "3").unwrap();
-        fs::write(volume.join("binary"), b"\xff").unwrap();
-        fs::write(directory.path().join("outside"), "x").unwrap();
-        let files = ConfigFiles::new(vec![volume.clone(), single]);
-
-        let of = |name: &str| files.read_one(name).unwrap();
-
-        assert_eq!((of("a").as_deref(), of("single").as_deref()), (Some("1"), Some("3")));
-        let long = "x".repeat(5000);
-        for absent in
-            ["b", "", ".", "..", "..data", "..data/a", "../outside", "a/", "a/b", "/etc/hosts", "a\0", &long]
-        {
-            assert_eq!(of(absent), None, "{absent:?}");
-        }
-        assert!(files.read_one("binary").unwrap_err().why.ends_with("`binary` is not UTF-8"));
-        let gone = ConfigFiles::new(vec![volume.join("gone")]).read_one("a").unwrap_err();
-        assert!(!gone.why.contains("gone") && gone.to_string().contains("/volume/gone: "), "{gone}");
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! The client for the API server.
 
 mod api_client;
+mod credential_files;
 mod keepalive;
 mod token_file;
 
@@ -10,6 +11,9 @@ use kube::{
 };
 
 pub(crate) use api_client::KubeClient;
+pub use credential_files::CredentialFileError;
+
+use credential_files::{check_kubeconfig, check_named};
 
 use crate::config::Access;
 
@@ -26,6 +30,9 @@ pub enum ConnectError {
         "no cluster is configured: {0}; set [cluster] kubeconfig or server in informer.toml, or use `informer dev` without a cluster"
     )]
     Inferred(#[from] kube::config::InferConfigError),
+    /// A file of the credentials is no regular file, or too large.
+    #[error(transparent)]
+    File(#[from] CredentialFileError),
     /// The configuration is invalid for the client.
     #[error("no client can be made for {server}: {source}")]
     Client {
@@ -52,14 +59,25 @@ pub struct Connection {
 /// [`ConnectError`], with the remedy.
 pub async fn connect(access: &Access) -> Result<Connection, ConnectError> {
     let mut config = match access {
-        Access::Inferred => Config::infer().await?,
+        Access::Inferred => {
+            // Without a kubeconfig, kube looks for the service account of the pod.
+            if let Ok(kubeconfig) = Kubeconfig::read() {
+                check_named(&kubeconfig, None)?;
+            }
+            Config::infer().await?
+        }
         Access::Server(url) => Config::new(url.clone()),
         Access::Kubeconfig { path, context } => {
             let options = KubeConfigOptions { context: context.clone(), ..KubeConfigOptions::default() };
-            match path {
-                Some(path) => Config::from_custom_kubeconfig(Kubeconfig::read_from(path)?, &options).await?,
-                None => Config::from_kubeconfig(&options).await?,
-            }
+            let kubeconfig = match path {
+                Some(path) => {
+                    check_kubeconfig(path)?;
+                    Kubeconfig::read_from(path)?
+                }
+                None => Kubeconfig::read()?,
+            };
+            check_named(&kubeconfig, context.as_deref())?;
+            Config::from_custom_kubeconfig(kubeconfig, &options).await?
         }
     };
     config.default_retry = false;

@@ -7,6 +7,8 @@ use informer::commands::{Cli, visible};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // Before the first file or connection is opened.
+    informer_system::descriptors::raise();
     match cli.command.run(&cli.global) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

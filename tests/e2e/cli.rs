@@ -7,6 +7,7 @@ mod compile;
 mod dead_letters;
 mod demo;
 mod explain;
+mod flood;
 mod log_level;
 mod rbac;
 mod reload;

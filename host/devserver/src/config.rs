@@ -13,6 +13,10 @@ pub struct Config {
     /// Permits an address that other machines can reach. There is neither TLS nor authentication: every client may do
     /// everything. Defaults to `false`.
     pub allow_remote: bool,
+    /// The most connections at once, at most a quarter of the files that the process may open. At the limit a new
+    /// connection replaces the one that has waited longest for its client; if a request is being answered on each, the
+    /// new one is closed. Defaults to 16,384.
+    pub connection_limit: usize,
     /// The time between two bookmarks on a watch that requested bookmarks. Defaults to 60 s, as in kube-apiserver.
     pub bookmark_interval: Duration,
     /// How many changes of each resource a new list or watch may go back. Defaults to 10,000.
@@ -47,6 +51,7 @@ impl Default for Config {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             allow_remote: false,
+            connection_limit: 16_384,
             bookmark_interval: Duration::from_secs(60),
             history_limit: 10_000,
             gone: GoneStyle::default(),

@@ -2,14 +2,8 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::Router;
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo},
-    server::conn::auto,
-    service::TowerToHyperService,
-};
+use informer_system::{HttpLimits, HttpListener, descriptors};
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -19,8 +13,11 @@ use crate::{
 
 /// How long requests in flight may take when the server stops. Watches end at once.
 const DRAIN: Duration = Duration::from_secs(2);
-/// The pause after the listener failed. The usual reason is a lack of file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The time in which a request must arrive as a whole, and the longest silence between two requests. Clients of
+/// Kubernetes keep an idle connection for 90 s.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The most requests at once on a connection with HTTP/2, as in kube-apiserver.
+const STREAMS: u32 = 100;
 
 /// An API server in this process, without etcd, controllers, authentication or TLS.
 ///
@@ -78,8 +75,9 @@ impl DevServer {
             return Err(StartError::NotLoopback(address));
         }
         let bind_error = |source| StartError::Bind { address, source };
-        let listener = TcpListener::bind(address).await.map_err(bind_error)?;
-        let address = listener.local_addr().map_err(bind_error)?;
+        let limits = limits(config.connection_limit);
+        let listener = HttpListener::bind(address, limits).await.map_err(bind_error)?;
+        let address = listener.address();
         let stop = CancellationToken::new();
         let api = Arc::new(Api::new(config, stop.clone()));
         for name in namespace::INITIAL {
@@ -89,7 +87,7 @@ impl DevServer {
         let connections = TaskTracker::new();
         connections.spawn(consequence::empty_marked_namespaces(api.clone()));
         let router = routes::router(api.clone());
-        connections.spawn(accept(listener, router, connections.clone(), stop.clone()));
+        connections.spawn(listener.serve(router, stop.clone()));
         tracing::info!(%address, "development API server listens");
         Ok(Self { address, api, connections, stop })
     }
@@ -173,39 +171,14 @@ impl Drop for DevServer {
     }
 }
 
-async fn accept(listener: TcpListener, router: Router, connections: TaskTracker, stop: CancellationToken) {
-    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
-        match accepted {
-            Ok((stream, _)) => {
-                connections.spawn(serve(stream, router.clone(), stop.clone()));
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                stop.run_until_cancelled(tokio::time::sleep(ACCEPT_PAUSE)).await;
-            }
-        }
-    }
-}
-
-async fn serve(stream: TcpStream, router: Router, stop: CancellationToken) {
-    // Watch frames are small and should be sent at once. Without the option the connection is only slower.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY was not set");
-    }
-    let builder = auto::Builder::new(TokioExecutor::new());
-    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    let mut connection = std::pin::pin!(connection);
-    let result = tokio::select! {
-        biased;
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            tokio::time::timeout(DRAIN, connection).await.unwrap_or(Ok(()))
-        }
-        result = connection.as_mut() => result,
-    };
-    // Most errors are clients that close the connection of a watch, which is how watches usually end.
-    if let Err(error) = result {
-        tracing::debug!(error, "connection ended with an error");
+/// A quarter of the descriptors: a client in this process needs one more for each connection.
+fn limits(connections: usize) -> HttpLimits {
+    let most = usize::try_from(descriptors::limit() / 4).unwrap_or(usize::MAX);
+    HttpLimits {
+        connections: connections.min(most).max(1),
+        patience: PATIENCE,
+        streams: STREAMS,
+        drain: DRAIN,
     }
 }
 

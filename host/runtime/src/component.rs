@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::io::AsyncReadExt;
+use informer_system::{FileError, RegularFile};
 
 pub use load_error::LoadError;
 
@@ -130,15 +130,25 @@ impl std::fmt::Debug for Component {
     }
 }
 
-/// Reads a file. If it grows while it is read, at most one byte more than the limit is read.
+/// Reads a regular file up to the limit. Reading runs on another thread than the executor's.
 async fn read(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
-    let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
-    let file = tokio::fs::File::open(path).await.map_err(unreadable)?;
-    check_size(engine, file.metadata().await.map_err(unreadable)?.len())?;
-    let mut bytes = Vec::new();
-    let most = engine.component_bytes.saturating_add(1);
-    file.take(most).read_to_end(&mut bytes).await.map_err(unreadable)?;
-    Ok(bytes)
+    let (path, limit) = (path.to_owned(), engine.component_bytes);
+    let unreadable = |path, source: FileError| LoadError::Read { path, source: source.into() };
+    let reading = tokio::task::spawn_blocking(move || {
+        let file = match RegularFile::open(&path) {
+            Ok(file) => file,
+            Err(error) => return Err(unreadable(path, error)),
+        };
+        let bytes = file.length();
+        match file.read(limit) {
+            Ok(bytes) => Ok(bytes),
+            Err(FileError::TooLarge { limit }) => {
+                Err(LoadError::TooLarge { bytes: bytes.max(limit.saturating_add(1)), limit })
+            }
+            Err(error) => Err(unreadable(path, error)),
+        }
+    });
+    reading.await.map_err(|error| LoadError::Compile(error.to_string()))?
 }
 
 /// The bytes with their digest. It takes a tenth of a second for the largest component, so it runs on another thread.

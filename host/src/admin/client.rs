@@ -3,9 +3,12 @@
 use std::{net::SocketAddr, time::Duration};
 
 use anyhow::{Context, bail};
+use axum::body::to_bytes;
+use bytes::Bytes;
 use http::{Request, header::CONTENT_TYPE};
+use http_body_util::Full;
+use hyper_util::{client::legacy, rt::TokioExecutor};
 use informer_types::one_line;
-use kube::client::Body;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -13,8 +16,7 @@ use tokio::time::timeout;
 use super::types::Failed;
 use crate::{
     cli::AdminArgs,
-    config::{self, Access, Components},
-    connect::connect,
+    config::{self, Components},
 };
 
 /// Time for an answer from memory.
@@ -74,7 +76,7 @@ impl Client {
     /// # Errors
     /// No host answers within ten seconds, the host refuses, or the answer has another form.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Answer<T>> {
-        self.send(Request::get(path).body(Vec::new())?, PATIENCE).await
+        self.send(Request::get(self.url(path)), Bytes::new(), PATIENCE).await
     }
 
     /// Sends a `POST` with a JSON body. A reload has two minutes, because it compiles components.
@@ -86,22 +88,29 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> anyhow::Result<Answer<T>> {
-        let request = Request::post(path).header(CONTENT_TYPE, "application/json");
+        let request = Request::post(self.url(path)).header(CONTENT_TYPE, "application/json");
         let within = if path == RELOAD { RELOAD_PATIENCE } else { PATIENCE };
-        self.send(request.body(serde_json::to_vec(body)?)?, within).await
+        self.send(request, serde_json::to_vec(body)?.into(), within).await
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
     }
 
     async fn send<T: DeserializeOwned>(
         &self,
-        request: Request<Vec<u8>>,
+        request: http::request::Builder,
+        body: Bytes,
         within: Duration,
     ) -> anyhow::Result<Answer<T>> {
         let address = self.address;
+        let request = request.body(Full::new(body))?;
         let sending = async {
-            let connection = connect(&Access::Server(format!("http://{address}").parse()?)).await?;
-            let answer = connection.client.send(request.map(Body::from)).await?;
+            // The endpoint speaks plain HTTP on loopback: neither certificates nor proxies are looked for.
+            let client = legacy::Client::builder(TokioExecutor::new()).build_http();
+            let answer = client.request(request).await?;
             let status = answer.status();
-            let text = axum::body::to_bytes(axum::body::Body::new(answer.into_body()), MAX_BYTES).await?;
+            let text = to_bytes(axum::body::Body::new(answer.into_body()), MAX_BYTES).await?;
             anyhow::Ok((status, serde_json::from_slice::<Value>(&text)?))
         };
         let answered = async { timeout(within, sending).await? };

@@ -1,17 +1,17 @@
 //! The server: liveness, readiness, status and commands over HTTP, on loopback.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
-    extract::{Query, State, rejection::QueryRejection},
+    extract::{DefaultBodyLimit, Query, State, rejection::QueryRejection},
     http::{StatusCode, header::CONTENT_TYPE},
     middleware::from_fn,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use informer_system::{HttpLimits, HttpListener, descriptors};
 use tokio::{
-    net::TcpListener,
     task::JoinHandle,
     time::{Instant, timeout_at},
 };
@@ -25,6 +25,18 @@ use super::{
     },
 };
 use crate::metrics;
+
+/// The most connections at once, far more than probes, commands and Prometheus need.
+pub(crate) const CONNECTIONS: usize = 64;
+
+/// The time in which a request must arrive as a whole. All clients are on this machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The most requests at once on a connection with HTTP/2.
+const STREAMS: u32 = 8;
+
+/// The most bytes of a request's body. The longest one names a plugin and a key.
+const BODY_BYTES: usize = 64 << 10;
 
 /// The endpoint cannot listen on its address.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +82,10 @@ impl Admin {
     /// that is neither `localhost` nor a loopback address, gets 403. Every request that changes something must have the
     /// content type of JSON.
     ///
+    /// Programs that connect and do not send, or do not receive, keep no others from being answered: at most 64
+    /// connections are open at once, a new one replaces the one that has waited longest for its client, a request must
+    /// arrive within 10 s, and its body has at most 64 KiB (413).
+    ///
     /// # Errors
     /// [`AdminBindError`] if the address cannot be used.
     pub async fn serve(
@@ -77,9 +93,10 @@ impl Admin {
         probe: Arc<dyn Probe>,
         token: CancellationToken,
     ) -> Result<Self, AdminBindError> {
-        let fail = |source| AdminBindError { address, source };
-        let listener = TcpListener::bind(address).await.map_err(fail)?;
-        let address = listener.local_addr().map_err(fail)?;
+        let listener = HttpListener::bind(address, limits())
+            .await
+            .map_err(|source| AdminBindError { address, source })?;
+        let address = listener.address();
         let router = Router::new()
             .route("/livez", get(|| async { "ok" }))
             .route("/readyz", get(readyz))
@@ -94,13 +111,9 @@ impl Admin {
             .route("/metrics", get(metrics))
             .fallback(unknown)
             .with_state(probe)
+            .layer(DefaultBodyLimit::max(BODY_BYTES))
             .layer(from_fn(origin::check));
-        let serving = tokio::spawn(async move {
-            let stop = token.cancelled_owned();
-            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop).await {
-                tracing::error!(%error, "the admin endpoint ended");
-            }
-        });
+        let serving = tokio::spawn(listener.serve(router, token));
         Ok(Self { address, serving })
     }
 
@@ -121,6 +134,13 @@ impl Admin {
             }
         }
     }
+}
+
+/// Most descriptors of the process are for connections to the API server and for files.
+fn limits() -> HttpLimits {
+    let connections = usize::try_from(descriptors::limit() / 8).unwrap_or(CONNECTIONS).clamp(4, CONNECTIONS);
+    // `stopped` bounds the wait for the last answers.
+    HttpLimits { connections, patience: PATIENCE, streams: STREAMS, drain: Duration::MAX }
 }
 
 async fn readyz(State(probe): Running) -> Response {

@@ -14,6 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     blocking::off_the_workers,
+    descriptors,
     directories::Directories,
     plan::{Plan, needs_restart},
     running_plugin::{Look, Parts, RunningPlugin, RunningPlugins, SubscribeError, Watches},
@@ -108,6 +109,7 @@ impl Applier {
     /// # Cancel safety
     /// Once the configuration before is applied, this one is applied to its end, even if the future is dropped.
     pub(super) async fn apply(self: &Arc<Self>, new: Config) -> Result<Report, SubscribeError> {
+        descriptors::check(&new);
         // Waits here and not in the task: at the end of the host, a task would wait for ever.
         let (applier, applied) = (Arc::clone(self), self.hold().await);
         let applying = self.tasks.spawn(async move { applier.apply_in_turn(new, applied).await });

@@ -6,12 +6,17 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use http::{Uri, uri::Scheme};
 use informer_runtime::capabilities::{ApiClient, HttpClient, HttpConfig, HttpConfigError, Protected};
+use informer_system::read_file;
 
+use super::blocking::off_the_workers;
 use crate::config::Host;
 use control_plane::ControlPlane;
 
 /// The variables that name the API server in every Pod.
 const IN_CLUSTER: (&str, &str) = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT");
+
+/// The most bytes of the file of `http-ca`. The authorities of all browsers together are a quarter of it.
+const AUTHORITY_BYTES: u64 = 1 << 20;
 
 /// Why the HTTP client cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -46,9 +51,14 @@ pub(crate) async fn http_client(
     api: Arc<dyn ApiClient>,
 ) -> Result<HttpClient, EgressError> {
     let extra_authorities = match &host.http_ca {
-        Some(path) => tokio::fs::read(path)
-            .await
-            .map_err(|source| EgressError::Unreadable { path: path.clone(), source })?,
+        Some(path) => {
+            let path = path.clone();
+            let read = off_the_workers(move || match read_file(&path, AUTHORITY_BYTES) {
+                Ok(bytes) => Ok(bytes),
+                Err(error) => Err(EgressError::Unreadable { path, source: error.into() }),
+            });
+            read.await?
+        }
         None => Vec::new(),
     };
     let mut protected: Vec<Protected> = api_server(server).into_iter().chain(service()).collect();

@@ -141,7 +141,8 @@ pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| Secti
                 "Files that extend [plugin.config], each under its own name, and directories of such \
                  files, as ConfigMaps and Secrets are mounted. They are read each time the plugin reads \
                  its configuration (`wasi:config`) and for each new instance, so a change needs no \
-                 restart.",
+                 restart. A link is followed if it stays inside its directory. Only regular files are \
+                 read, at most 4 MiB of a plugin together, and at most 10000 of a directory.",
             ),
         K::<LogLevel>::new("log-level", |keys| &mut keys.plugin.log_level).example("\"debug\"").doc(
             "The least severe log lines of this plugin to keep: trace, debug, info, warn or error. \

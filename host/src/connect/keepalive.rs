@@ -5,8 +5,12 @@
 
 use std::time::Duration;
 
+use http::uri::Scheme;
 use hyper_util::{
-    client::legacy::{Client as HyperClient, connect::HttpConnector},
+    client::legacy::{
+        Client as HyperClient,
+        connect::{Connect, HttpConnector},
+    },
     rt::TokioExecutor,
 };
 use kube::{
@@ -15,7 +19,7 @@ use kube::{
 };
 use tower::{
     BoxError, ServiceExt,
-    util::{MapRequestLayer, option_layer},
+    util::{BoxCloneService, MapRequestLayer, option_layer},
 };
 
 use super::token_file::TokenFile;
@@ -45,9 +49,13 @@ pub(super) fn client(mut config: Config) -> Result<Client, kube::Error> {
     tcp.set_keepalive(Some(IDLE));
     tcp.set_keepalive_interval(Some(INTERVAL));
     tcp.set_keepalive_retries(Some(PROBES));
-    let tls = config.rustls_https_connector_with_connector(tcp)?;
-    let hyper: HyperClient<_, Body> = HyperClient::builder(TokioExecutor::new()).build(tls);
-    let service = hyper.map_err(BoxError::from);
+    // Plain HTTP needs no certificate authorities.
+    let plain = config.cluster_url.scheme() == Some(&Scheme::HTTP);
+    let tls = if plain { None } else { Some(config.rustls_https_connector_with_connector(tcp.clone())?) };
+    let service: BoxCloneService<_, _, BoxError> = match tls {
+        Some(tls) => BoxCloneService::new(hyper(tls).map_err(BoxError::from)),
+        None => BoxCloneService::new(hyper(tcp).map_err(BoxError::from)),
+    };
     let namespace = config.default_namespace.clone();
     let builder = ClientBuilder::new(service, namespace).with_layer(&config.extra_headers_layer()?);
     let (base, builder) = (config.base_uri_layer(), builder.with_layer(&token));
@@ -55,6 +63,10 @@ pub(super) fn client(mut config: Config) -> Result<Client, kube::Error> {
         Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),
         None => builder.with_layer(&base).build(),
     })
+}
+
+fn hyper<C: Connect + Clone>(connector: C) -> HyperClient<C, Body> {
+    HyperClient::builder(TokioExecutor::new()).build(connector)
 }
 
 #[cfg(all(test, target_os = "linux"))]

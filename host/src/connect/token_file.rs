@@ -4,19 +4,23 @@
 //! former time, long after the API server has stopped accepting the token.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
 use http::{HeaderValue, Request, header::AUTHORIZATION};
+use informer_system::read_file;
 use kube::config::AuthInfo;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// Time between two reads of the file, as in client-go.
 const READ_AGAIN: Duration = Duration::from_secs(60);
+
+/// The most bytes of a token. No server accepts a longer header.
+const LONGEST: u64 = 64 << 10;
 
 /// Puts the token into requests. Cheap to clone.
 #[derive(Clone)]
@@ -73,7 +77,7 @@ impl TokenFile {
 }
 
 fn header(path: &Path) -> io::Result<HeaderValue> {
-    let token = fs::read_to_string(path)?;
+    let token = String::from_utf8(read_file(path, LONGEST)?).map_err(io::Error::other)?;
     let token = token.trim();
     if token.is_empty() {
         return Err(io::Error::other("it is empty"));
@@ -85,6 +89,8 @@ fn header(path: &Path) -> io::Result<HeaderValue> {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, process::Command};
+
     use tempfile::TempDir;
 
     use super::*;
@@ -138,6 +144,28 @@ mod tests {
         assert!(TokenFile::take(&mut command).unwrap().is_some());
         assert!(command.exec.is_none());
         assert!(TokenFile::take(&mut AuthInfo::default()).unwrap().is_none());
+    }
+
+    /// Another process may have replaced the file.
+    #[tokio::test(start_paused = true)]
+    async fn a_token_file_that_became_a_pipe_a_device_or_endless_keeps_the_token() {
+        let directory = TempDir::new().unwrap();
+        let mut of = credentials(&directory, "one");
+        let path = directory.path().join("token");
+        let file = TokenFile::take(&mut of).unwrap().unwrap();
+
+        for replace in [
+            &["mkfifo"][..],
+            &["ln", "-s", "/dev/zero"],
+            &["ln", "-s", "/proc/self/pagemap"],
+            &["truncate", "-s", "1G"],
+        ] {
+            fs::remove_file(&path).unwrap();
+            let made = Command::new(replace[0]).args(&replace[1..]).arg(&path).status().unwrap();
+            assert!(made.success());
+            tokio::time::advance(READ_AGAIN).await;
+            assert_eq!(sent(&file), "Bearer one", "{replace:?}");
+        }
     }
 
     #[tokio::test]

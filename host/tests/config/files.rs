@@ -28,6 +28,26 @@ fn a_directory_is_not_a_file() {
 }
 
 #[test]
+fn a_file_that_never_ends_or_is_never_written_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("informer.toml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let large = directory.path().join("large.toml");
+    std::fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
+
+    for (path, why) in [
+        (pipe.as_path(), "it is a named pipe, not a regular file"),
+        (Path::new("/dev/zero"), "it is a device, not a regular file"),
+        (large.as_path(), "it has more than 16777216 bytes"),
+    ] {
+        let Err(LoadError::Unreadable { source, .. }) = config::load(path, Components::Unseen) else {
+            panic!()
+        };
+        assert_eq!(source.to_string(), why);
+    }
+}
+
+#[test]
 fn a_byte_that_is_not_utf8_is_reported_at_its_place() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");

@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     ffi::OsString,
-    path::Path,
+    path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -52,10 +52,27 @@ fn command(binary: &Path, arguments: &[&str], temporary: &TempDir) -> Command {
     command
 }
 
+/// The tests have no search path.
+fn prlimit() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found =
+        std::env::split_paths(&path).map(|directory| directory.join("prlimit")).find(|file| file.is_file());
+    found.unwrap_or_else(|| panic!("this test needs the program prlimit, of util-linux"))
+}
+
 /// Runs the binary until it ends.
 pub(super) async fn informer(arguments: &[&str]) -> Finished {
+    informer_with(arguments, []).await
+}
+
+/// Runs the binary with these variables in its environment until it ends.
+pub(super) async fn informer_with(
+    arguments: &[&str],
+    environment: impl IntoIterator<Item = (&'static str, OsString)>,
+) -> Finished {
     let temporary = tempfile::tempdir().unwrap();
     let mut command = command(binary::informer().await, arguments, &temporary);
+    command.envs(environment);
     let output = timeout(PATIENCE, command.output()).await.unwrap().unwrap();
     Finished {
         status: output.status.code(),
@@ -104,6 +121,16 @@ impl Running {
         let mut command = command(binary::informer().await, arguments, &temporary);
         command.envs(environment);
         Self::spawn(command, temporary)
+    }
+
+    /// Starts a run that may open at most this many files and connections.
+    pub(super) async fn start_limited(arguments: &[&str], descriptors: u32) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let limit = format!("--nofile={descriptors}:{descriptors}");
+        let binary = binary::informer().await.to_str().unwrap();
+        // `prlimit`, of util-linux, becomes the program that it starts.
+        let arguments = [&[limit.as_str(), binary][..], arguments].concat();
+        Self::spawn(command(&prlimit(), &arguments, &temporary), temporary)
     }
 
     /// Starts a run as a user without a home directory.

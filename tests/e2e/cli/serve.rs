@@ -80,6 +80,22 @@ async fn dev_runs_plugins_against_its_own_api_server() {
     dev.stop().await;
 }
 
+/// A container that holds nothing but the binary has none, and nothing here speaks TLS.
+#[tokio::test]
+async fn dev_needs_no_certificate_authorities() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    fs::write(&path, "[host]\nadmin = \"off\"\n[[watch]]\ngvr = \"v1/configmaps\"\n").unwrap();
+    let arguments = ["dev", "--output", "json", "--config", path.to_str().unwrap()];
+    let nowhere = ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(|variable| (variable, "/nowhere".into()));
+
+    let mut dev = Running::start_with(&arguments, nowhere).await;
+
+    let printed: Value = serde_json::from_str(&dev.line().await).unwrap();
+    assert!(printed["url"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{printed}");
+    dev.stop().await;
+}
+
 /// No compile cache and no state.
 const OFF: (&str, &str) = ("off", "off");
 

@@ -15,7 +15,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::binary::{Finished, Running, informer, until};
+use super::binary::{Finished, Running, informer, informer_with, until};
 use crate::{
     answers::{Answer, Answers, healthy, is_list, is_watch},
     configmaps::ConfigMaps,
@@ -181,6 +181,31 @@ async fn a_compacted_history_and_an_invalid_answer_are_reported_as_such() {
         "what helps: check that the address is that of an API server and that no proxy changes its answers",
     ])
     .await;
+    host.stop().await;
+}
+
+/// The endpoint speaks plain HTTP on loopback.
+#[tokio::test]
+async fn no_command_for_a_running_host_needs_certificate_authorities() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    ConfigMaps::at(&server.url()).await.create("web").await;
+    let host = Host::start(&server.url()).await;
+    super::binary::well(&host.admin).await;
+    let nowhere = || ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(|variable| (variable, "/nowhere".into()));
+
+    for command in [
+        &["status"][..],
+        &["queues"],
+        &["dead-letters", "list"],
+        &["explain", "v1/configmaps", "default/web"],
+        &["log-level", "info"],
+        &["reload"],
+    ] {
+        let answer = informer_with(&[command, &["--admin", &host.admin]].concat(), nowhere()).await;
+
+        assert!(!answer.stderr.contains("no host answers"), "{command:?}: {}", answer.stderr);
+        assert_eq!(answer.status, Some(0), "{command:?}: {}{}", answer.stdout, answer.stderr);
+    }
     host.stop().await;
 }
 

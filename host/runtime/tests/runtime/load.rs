@@ -1,6 +1,6 @@
 //! Components that are refused at load, and the messages.
 
-use informer_runtime::{Component, LoadError};
+use informer_runtime::{Component, Engine, EngineConfig, LoadError};
 
 use crate::host::{ENGINE, Setup};
 
@@ -26,6 +26,40 @@ async fn a_missing_file_is_named() {
         refused.to_string(),
         "cannot read the component no/such.wasm: No such file or directory (os error 2)"
     );
+}
+
+/// A named pipe is not waited for, and an endless device is not read.
+#[tokio::test]
+async fn a_source_that_is_no_regular_file_is_refused_by_its_kind() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe.wasm");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let socket = directory.path().join("socket.wasm");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let link = directory.path().join("link.wasm");
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+
+    for (path, kind) in [
+        (pipe.as_path(), "a named pipe"),
+        (&socket, "a socket"),
+        (directory.path(), "a directory"),
+        (&link, "a device"),
+    ] {
+        let refused = Component::from_file(&ENGINE, path).await.unwrap_err().to_string();
+
+        let why = format!("{}: it is {kind}, not a regular file", path.display());
+        assert!(refused.ends_with(&why), "{refused}");
+    }
+}
+
+/// A file of the kernel reports a length of zero, so that only reading shows how long it is.
+#[tokio::test]
+async fn a_source_that_reports_no_length_is_read_up_to_the_limit() {
+    let engine = Engine::new(&EngineConfig { component_bytes: 4096, ..EngineConfig::default() }).unwrap();
+
+    let refused = Component::from_file(&engine, "/proc/self/smaps".as_ref()).await.unwrap_err();
+
+    assert!(matches!(refused, LoadError::TooLarge { bytes: 4097, limit: 4096 }), "{refused}");
 }
 
 #[tokio::test]

@@ -25,6 +25,7 @@ use informer_tidy::tree::{self, SourceFile};
 /// Directories of sources, one for each crate.
 const CRATES: &[&str] = &[
     "host/types/src",
+    "host/system/src",
     "host/cache/src",
     "host/dispatch/src",
     "host/runtime/src",
