@@ -54,6 +54,8 @@ async fn granting_the_rule_in_the_status_is_sufficient() {
     bindings.create(&PostParams::default(), &binding).await.unwrap();
 
     host.lines.said("echo", "add default/first ", "").await;
+    // The object may be delivered before the rest of the first list is.
+    host.synced().await;
     assert_eq!(host.unready(), Vec::<String>::new());
     host.stop().await;
     cluster.shutdown().await.unwrap();
