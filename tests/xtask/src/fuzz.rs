@@ -14,8 +14,11 @@ use crate::{
     tool::Tool,
 };
 
-/// The time for each target in the gate.
+/// The time for each target if no other is given.
 const SECONDS: u64 = 20;
+
+/// The time for each target in the gate.
+const SECONDS_IN_THE_GATE: u64 = 10;
 
 /// The longest time of one input.
 const SECONDS_OF_AN_INPUT: u64 = 20;
@@ -27,12 +30,33 @@ const CXX: Tool = Tool {
     install: "install a C++ compiler, for example the package g++",
 };
 
+/// How a run chooses its inputs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Search {
+    /// From a random seed and what earlier runs kept, so each run searches further.
+    Further,
+    /// From a constant seed and the corpus of the repository, so runs are alike as far as the machine gets.
+    Again,
+}
+
 /// Builds the targets and runs each for a bounded time, or one of them: `[TARGET] [--seconds N]`.
 ///
 /// # Errors
 /// The arguments are wrong, the build fails, a target found a bug, or `CI` is set and there is no C++ compiler.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let (chosen, seconds) = parsed(arguments)?;
+    fuzz_all(chosen, seconds, Search::Further)
+}
+
+/// Runs every target briefly. The gate must not fail by chance, so the inputs are the same each time.
+///
+/// # Errors
+/// As for [`run`].
+pub(crate) fn run_in_the_gate() -> Result<(), String> {
+    fuzz_all(None, SECONDS_IN_THE_GATE, Search::Again)
+}
+
+fn fuzz_all(chosen: Option<String>, seconds: u64, search: Search) -> Result<(), String> {
     let mut targets = targets()?;
     if let Some(chosen) = chosen {
         if !targets.contains(&chosen) {
@@ -52,7 +76,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let work = || {
         let mut problems = Vec::new();
         while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match fuzz(&program, target, seconds) {
+            match fuzz(&program, target, seconds, search) {
                 Ok(summary) => println!("    {target}: {summary}"),
                 Err(problem) => problems.push(problem),
             }
@@ -120,9 +144,16 @@ fn build() -> Result<PathBuf, String> {
 }
 
 /// Runs one target. Returns what libFuzzer counted.
-fn fuzz(program: &Path, target: &str, seconds: u64) -> Result<String, String> {
+fn fuzz(program: &Path, target: &str, seconds: u64, search: Search) -> Result<String, String> {
     let work = target_dir().join("fuzz");
-    let (kept, found) = (work.join("corpus").join(target), work.join("found"));
+    let found = work.join("found");
+    let kept = match search {
+        Search::Further => work.join("corpus").join(target),
+        Search::Again => work.join("gate").join(target),
+    };
+    if search == Search::Again && kept.exists() {
+        fs::remove_dir_all(&kept).map_err(|error| format!("cannot remove {}: {error}", kept.display()))?;
+    }
     for directory in [&kept, &found] {
         fs::create_dir_all(directory)
             .map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
@@ -134,6 +165,8 @@ fn fuzz(program: &Path, target: &str, seconds: u64) -> Result<String, String> {
         format!("-artifact_prefix={}/{target}-", found.display()),
         "-print_final_stats=1".to_owned(),
         "-rss_limit_mb=2048".to_owned(),
+        // 0 is a random seed.
+        format!("-seed={}", u8::from(search == Search::Again)),
     ];
     let dictionary = folder().join("dictionaries").join(format!("{target}.dict"));
     if dictionary.exists() {

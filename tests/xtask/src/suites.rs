@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         return Ok(());
     }
     MORE_THAN_RUST.iter().try_for_each(Suite::run)?;
-    fuzz::run(&[])?;
+    fuzz::run_in_the_gate()?;
     time_hostile_plugins()
 }
 
