@@ -30,7 +30,11 @@ fn bad_components(directory: &std::path::Path) -> Vec<Bad> {
             directory.join("missing.wasm"),
             "cannot read the component PATH: No such file or directory (os error 2)",
         ),
-        ("directory", directory.to_owned(), "cannot read the component PATH: Is a directory (os error 21)"),
+        (
+            "directory",
+            directory.to_owned(),
+            "cannot read the component PATH: it is a directory, not a regular file",
+        ),
         ("empty", file("empty", b""), "not a WebAssembly component: the file is empty"),
         (
             "page",

@@ -139,7 +139,9 @@ async fn compiler(host: &Running) -> u32 {
     until("a process that compiles", || {
         found = children(host.id()).into_iter().find(|process| {
             fs::read_to_string(format!("/proc/{process}/limits")).is_ok_and(|limits| {
-                limits.lines().any(|line| line.starts_with("Max core file size        0  "))
+                // The last limit that it sets. The soft one alone is 0 on many machines.
+                let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size"));
+                core.is_some_and(|core| core.split_whitespace().take(2).eq(["0", "0"]))
             })
         });
         found.is_some()
