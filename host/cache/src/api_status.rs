@@ -69,6 +69,13 @@ impl ApiStatus {
         self.code == 429 || self.reason == "TooManyRequests"
     }
 
+    /// Returns true if the server's watch cache for the resource is not filled yet: after a start of the server, or
+    /// after its connection to etcd broke. The only sign of it is the message of the 429 (kube-apiserver,
+    /// `pkg/storage/cacher`).
+    pub(crate) fn is_initializing(&self) -> bool {
+        self.is_too_many_requests() && self.message.contains("storage is (re)initializing")
+    }
+
     /// Returns true for an internal error of the server (R-22, R-23).
     pub(crate) fn is_internal_error(&self) -> bool {
         self.reason == "InternalError" || (self.reason.is_empty() && self.code == 500)
@@ -110,6 +117,15 @@ mod tests {
         assert!(status(r#"{"kind":"Status","reason":"Gone"}"#).is_expired());
         assert!(status(r#"{"kind":"Status","code":410,"reason":null}"#).is_expired());
         assert!(!status(r#"{"kind":"Status","code":404,"reason":"NotFound"}"#).is_expired());
+    }
+
+    #[test]
+    fn a_429_of_a_watch_cache_that_is_not_filled_yet_is_told_apart_from_an_overload() {
+        let initializing =
+            r#"{"kind":"Status","reason":"TooManyRequests","code":429,"message":"storage is (re)initializing"}"#;
+        assert!(status(initializing).is_initializing());
+        assert!(!status(&initializing.replace("429", "500").replace("TooMany", "No")).is_initializing());
+        assert!(!status(r#"{"kind":"Status","code":429,"message":"too many requests"}"#).is_initializing());
     }
 
     #[test]

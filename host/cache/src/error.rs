@@ -79,7 +79,7 @@ impl RequestError {
     /// Returns true if the failure passes by itself and leaves no gap, so that the same request may be sent again
     ///
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self.class(), ErrorClass::Refused | ErrorClass::Throttled)
+        self.class() == ErrorClass::Refused || self.class().asks_for_a_pause()
     }
 
     /// Returns true if the server does not support the request: 400 or 422.
@@ -114,6 +114,7 @@ impl Problem {
                 ErrorClass::TooLargeResourceVersion
             }
             Self::Status { status, .. } if status.is_expired() => ErrorClass::Expired,
+            Self::Status { status, .. } if status.is_initializing() => ErrorClass::Initializing,
             Self::Status { status, .. } if status.is_too_many_requests() => ErrorClass::Throttled,
             Self::Status { code, .. } => match *code {
                 StatusCode::UNAUTHORIZED => ErrorClass::Unauthorized,

@@ -13,6 +13,8 @@ pub enum ErrorClass {
     Silent,
     /// 429: the server asks for fewer requests.
     Throttled,
+    /// 429 from a server that has started and still fills its watch cache.
+    Initializing,
     /// 410: the resource version is too old. The reflector relists.
     Expired,
     /// The resource version is too new for this server. The reflector relists.
@@ -44,6 +46,11 @@ pub enum ErrorClass {
 // === impl ErrorClass ===
 
 impl ErrorClass {
+    /// Returns true if the server answered 429: it asks for a pause, and the request may be repeated as it was.
+    pub(crate) fn asks_for_a_pause(self) -> bool {
+        matches!(self, Self::Throttled | Self::Initializing)
+    }
+
     /// The name of the class in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -51,6 +58,7 @@ impl ErrorClass {
             Self::Unreachable => "unreachable",
             Self::Silent => "silent",
             Self::Throttled => "throttled",
+            Self::Initializing => "initializing",
             Self::Expired => "expired",
             Self::TooLargeResourceVersion => "too-large-resource-version",
             Self::Unauthorized => "unauthorized",

@@ -84,6 +84,10 @@ pub struct ReflectorStatus {
     /// The time since the last event or bookmark.
     #[serde(rename = "last-event-age-ms", with = "millis")]
     pub last_event_age: Option<Duration>,
+    /// The time since the last list, event or bookmark: the cache shows at least the state of that time. `None` before
+    /// the first list.
+    #[serde(rename = "data-age-ms", with = "millis")]
+    pub data_age: Option<Duration>,
     /// The last resource version received.
     pub observed_version: String,
     /// The last resource version applied to the cache (I-11).
@@ -176,6 +180,9 @@ impl fmt::Display for InformerStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let synced = if self.synced { "synced" } else { "not synced" };
         write!(f, "{}: {}, {synced}, {}", self.key, self.phase, counted(self.objects, "object"))?;
+        if let Some(age) = self.age_in_words() {
+            write!(f, ", {age}")?;
+        }
         let troubles = self.troubles();
         for trouble in &troubles {
             write!(f, "; {trouble}")?;

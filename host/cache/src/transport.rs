@@ -150,7 +150,7 @@ impl Transport {
     /// pause.
     pub(crate) fn error(&self, call: &str, problem: Problem) -> RequestError {
         let error = RequestError::new(&self.server, call, problem);
-        if error.class() == ErrorClass::Throttled
+        if error.class().asks_for_a_pause()
             && let Some(wanted) = error.retry_after()
         {
             self.budget.pause(wanted);

@@ -96,6 +96,9 @@ fn watch(informer: &Informer) -> String {
     if let Some(age) = informer.status.reflectors.iter().filter_map(|one| one.last_event_age).min() {
         let _ = write!(text, ", last event {} s ago", age.as_secs());
     }
+    if let Some(age) = informer.status.age_in_words() {
+        let _ = write!(text, ", {age}");
+    }
     text
 }
 

@@ -84,8 +84,10 @@ pub(super) static CLUSTER: LazyLock<Section<ClusterKeys>> = LazyLock::new(|| Sec
             .within((Count(1), Count(u32::MAX)))
             .example("500")
             .doc(
-                "Objects per page of a list. Default: the choice of Kubernetes' own informers, 500 or all \
-                 at once.",
+                "Objects per page of a plain list, so that no answer is large. The first list may be as old as the \
+                 API server's watch cache; later ones read the newest state from etcd, page by page. Streaming \
+                 lists have no pages. Default: the choice of Kubernetes' own informers, which is 500 for a list \
+                 that etcd answers, and all at once for one that the watch cache answers.",
             ),
         K::<Count>::new("qps", |keys| &mut keys.cluster.qps).within((Count(1), Count(u32::MAX))).doc(
             "Requests per second that all watches together may send: the sustained rate. `burst` may \

@@ -64,6 +64,7 @@ pub(crate) const INFORMER: &Families<InformerStatus> = &[
 /// One reflector.
 pub(crate) const REFLECTOR: &Families<ReflectorStatus> = &[
     ("reflector_lag_seconds", Seconds(|status| Some(status.lag))),
+    ("reflector_data_age_seconds", Seconds(|status| status.data_age)),
     ("reflector_last_event_age_seconds", Seconds(|status| status.last_event_age)),
 ];
 

@@ -32,11 +32,16 @@ impl ListState {
 
     /// The resource version of the next list: first "0", which means any state, then the last one seen, so
     /// that a relist cannot go back in time. If the server does not have that one, the most recent.
+    ///
+    /// A later list with pages requests the most recent state, too (D-15): the server answers a limit at a concrete
+    /// version with exactly that version, so a relist would repeat the past for as long as no watch opens.
     pub(crate) fn list_version(&self) -> &str {
         if self.unavailable {
             ""
         } else if self.last_version.is_empty() {
             "0"
+        } else if self.page_size.is_some() || self.always_paged {
+            ""
         } else {
             &self.last_version
         }
@@ -52,7 +57,7 @@ impl ListState {
     /// answer it.
     pub(crate) fn page_limit(&self) -> Option<u32> {
         let any_state = matches!(self.list_version(), "0" | "");
-        self.page_size.or((any_state || self.always_paged).then_some(DEFAULT_PAGE_SIZE))
+        self.page_size.or(any_state.then_some(DEFAULT_PAGE_SIZE))
     }
 
     /// The last resource version seen, verbatim.
@@ -142,15 +147,18 @@ mod tests {
 
         state.listed("10", true);
 
-        assert_eq!((state.list_version(), state.page_limit()), ("10", Some(500)));
+        assert_eq!((state.list_version(), state.page_limit()), ("", Some(500)));
     }
 
-    /// A configured page size replaces the choice between 500 and no limit.
+    /// A configured page size replaces the choice between 500 and no limit. With a limit, a concrete version
+    /// would mean exactly that version (D-15).
     #[test]
-    fn a_configured_page_size_applies_to_every_list() {
+    fn a_configured_page_size_applies_to_every_list_and_later_lists_request_the_most_recent_state() {
         let mut state = ListState::new(Some(4));
+        assert_eq!((state.list_version(), state.page_limit()), ("0", Some(4)));
+
         state.listed("10", false);
 
-        assert_eq!(state.page_limit(), Some(4));
+        assert_eq!((state.list_version(), state.page_limit()), ("", Some(4)));
     }
 }

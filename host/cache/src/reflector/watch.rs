@@ -246,7 +246,7 @@ impl<'a> Follower<'a> {
     /// Handles an ERROR event: it ends the watch, and mostly the run.
     fn error_event(&mut self, status: Box<ApiStatus>) -> WatchEnd {
         let source = self.target.status_error(status);
-        let throttled = source.class() == ErrorClass::Throttled;
+        let throttled = source.class().asks_for_a_pause();
         if source.is_internal_error() && self.internal_errors.may_retry() {
             tracing::debug!(resource = %self.target.resource(), error = %source, "reopening the watch");
             return WatchEnd::Resume;

@@ -42,6 +42,8 @@ struct State {
     /// The time of the next attempt.
     retry_at: Option<Instant>,
     last_event: Option<Instant>,
+    /// The time of the last list, event or bookmark: the cache is known to have been current then.
+    current_at: Option<Instant>,
     /// The time since which the cache lacks a received change.
     behind_since: Option<Instant>,
     /// When the last applied change was received.
@@ -60,6 +62,7 @@ impl ReflectorCell {
             failing_since: None,
             retry_at: None,
             last_event: None,
+            current_at: None,
             behind_since: None,
             applied_observed: None,
         };
@@ -131,6 +134,7 @@ impl ReflectorCell {
         state.status.counters.relists += u64::from(state.status.counters.lists > 0);
         state.status.counters.lists += 1;
         state.status.unsynced_because = None;
+        state.current_at = Some(Instant::now());
         state.observe(resource_version);
     }
 
@@ -274,6 +278,7 @@ impl ReflectorCell {
         status.retry_in = state.retry_at.map(|at| at.saturating_duration_since(Instant::now()));
         status.lag = state.lag();
         status.last_event_age = state.last_event.map(|at| at.elapsed());
+        status.data_age = state.current_at.map(|at| at.elapsed());
         status
     }
 }
@@ -326,6 +331,7 @@ impl State {
 
     fn received(&mut self) {
         self.last_event = Some(Instant::now());
+        self.current_at = self.last_event;
         self.recovered();
     }
 

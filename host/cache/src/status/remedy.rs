@@ -16,8 +16,12 @@ pub(super) fn remedy(class: ErrorClass, key: &InformerKey) -> Option<String> {
         ErrorClass::Throttled => {
             "the API server is overloaded; if this lasts, raise this identity's share in API Priority and Fairness"
         }
+        ErrorClass::Initializing => {
+            "wait: the API server has just started, or has lost etcd, and still fills its watch cache"
+        }
         ErrorClass::Expired => {
-            "the informer relists by itself, because the server's history was compacted; only intermediate states are missed"
+            "the informer relists by itself, because the API server no longer has this resource version: it has \
+             restarted, or its history was compacted; only intermediate states are missed"
         }
         ErrorClass::TooLargeResourceVersion => {
             "the informer relists by itself, because this API server lags behind another one"

@@ -14,6 +14,9 @@ const SLOW: Duration = Duration::from_secs(5);
 /// If the cache lags behind for longer than this, the controller does not keep up.
 const BEHIND: Duration = Duration::from_secs(2);
 
+/// The API server sends a bookmark about once a minute. A watch that sends nothing for longer is reported.
+const QUIET: Duration = Duration::from_secs(90);
+
 /// A current trouble of an informer, described for an operator: what is wrong, for how long, how often, when it is
 /// tried again, and what would help.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +100,12 @@ impl InformerStatus {
                 let remedy = remedy(error.class, &self.key);
                 Some(Trouble { class: Some(error.class), remedy, ..trouble(what, reflector.phase_age) })
             }
+            // The first event, or a second without an end, ends this trouble.
+            Phase::Watching if reflector.consecutive_failures > 0 => {
+                let error = error?;
+                let what = format!("watching again; before that: {}", error.text);
+                Some(Trouble { class: Some(error.class), ..trouble(what, reflector.failing_for.unwrap_or(error.age)) })
+            }
             _ if reflector.consecutive_failures > 0 => {
                 let error = error?;
                 let lasting = reflector.failing_for.unwrap_or(error.age);
@@ -116,6 +125,23 @@ impl InformerStatus {
             }
             _ => None,
         }
+    }
+
+    /// Returns how old the cached data may be, if no watch keeps it current: `data as of 3 min 5 s ago`. Also returned if
+    /// an open watch sends nothing, not even bookmarks; a server without bookmarks does that on a quiet collection.
+    pub fn age_in_words(&self) -> Option<String> {
+        let oldest = self.reflectors.iter().filter(|one| one.data_age.is_some()).max_by_key(|one| one.data_age)?;
+        let age = oldest.data_age?;
+        let words = match oldest.phase {
+            Phase::Watching if age.min(oldest.phase_age) <= QUIET => return None,
+            Phase::Watching => {
+                let silence = Lasting(age.min(oldest.phase_age));
+                format!("the API server accepted the watch and has sent nothing for {silence}")
+            }
+            Phase::Stopped | Phase::NotStarted => return None,
+            _ => format!("data as of {} ago", Lasting(age)),
+        };
+        Some(words)
     }
 
     fn behind(&self) -> Option<Trouble> {

@@ -135,10 +135,10 @@ async fn the_status_after_the_server_compacted_its_history() {
 
     assert_eq!(
         failed(&world, 1).await,
-        "v1/pods: backing-off, synced, 1 object; cannot watch v1/pods: the API server at http://scripted answered \
-         410 Gone: too old resource version: 10 (99) (WATCH v1/pods); failed once, 1 s ago; it is tried again in \
-         1 s; what helps: the informer relists by itself, because the server's history was compacted; only \
-         intermediate states are missed"
+        "v1/pods: backing-off, synced, 1 object, data as of 1 s ago; cannot watch v1/pods: the API server at \
+         http://scripted answered 410 Gone: too old resource version: 10 (99) (WATCH v1/pods); failed once, 1 s ago; it is tried again in \
+         1 s; what helps: the informer relists by itself, because the API server no longer has this resource \
+         version: it has restarted, or its history was compacted; only intermediate states are missed"
     );
 }
 
@@ -225,4 +225,76 @@ async fn an_informer_has_recovered_after_a_second_of_watching() {
     assert_eq!(reflector.last_error.as_ref().unwrap().class, ErrorClass::Server);
     assert_eq!(status.last_synced_version.as_deref(), Some("10"));
     assert_eq!(reflector.lag, Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_that_fills_its_watch_cache_is_not_reported_as_overloaded() {
+    let script = Script::new();
+    script.list(Answer::error(429, "TooManyRequests", "storage is (re)initializing"));
+    let world = World::start(script);
+
+    let line = failed(&world, 1).await;
+
+    assert!(
+        line.ends_with(
+            "what helps: wait: the API server has just started, or has lost etcd, and still fills its watch cache"
+        ),
+        "{line}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_status_says_how_old_the_data_is_while_the_server_does_not_answer() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    for _ in 0..30 {
+        script.list(Answer::error(500, "InternalError", "etcd is away"));
+    }
+    let world = World::start(script);
+    world.watches(1).await;
+    assert_eq!(world.informer.status().age_in_words(), None);
+
+    watch.frame(&event("ERROR", status(410, "Expired", "too old")));
+    tokio::time::sleep(Duration::from_secs(185)).await;
+
+    let line = world.informer.status().to_string();
+    assert!(line.starts_with("v1/pods: backing-off, synced, 1 object, data as of 3 min 5 s ago; "), "{line}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_open_and_sends_nothing_is_visible_in_the_status() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    let silent = world.informer.status().age_in_words().unwrap();
+    assert!(
+        silent.starts_with("the API server accepted the watch and has sent nothing for 1 min 4"),
+        "{silent}"
+    );
+
+    watch.frame(&event("BOOKMARK", pod("", "11")));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(world.informer.status().age_in_words(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_open_again_is_not_reported_as_failing() {
+    let script = Script::new();
+    script.list(Answer::error(500, "InternalError", "etcd is away"));
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let _watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+
+    let line = world.informer.status().to_string();
+    assert!(line.contains("watching, synced, 1 object; watching again; before that: cannot list v1/pods"), "{line}");
+    assert!(!line.contains("what helps"), "{line}");
+
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(world.informer.status().to_string(), "v1/pods: watching, synced, 1 object");
 }
