@@ -167,7 +167,7 @@ impl App {
         let http = http_client(&config.host, &connection.server, Arc::clone(&api) as _).await?;
         let trace = NonZeroUsize::new(config.host.trace as usize).map(|steps| Arc::new(Trace::new(steps)));
         let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
-        let settings = settings::factory(&config.cluster, connection.server);
+        let settings = settings::factory(&config.cluster, &config.host, connection.server);
         let settings = FactoryConfig { tracer: tracer.clone(), ..settings };
         let factory = Arc::new(InformerFactory::new(connection.client, settings));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());

@@ -120,6 +120,10 @@ pub struct FactoryConfig {
     /// larger one is an error with [`ErrorClass::ListTooLarge`](crate::ErrorClass::ListTooLarge), and the cache stays as it
     /// was (D-14).
     pub list_bytes: usize,
+    /// The maximum memory of all objects of the process in bytes; `None` means no maximum. Near it every informer
+    /// compresses what arrives. Beyond it lists fail with [`ErrorClass::CacheFull`](crate::ErrorClass::CacheFull), and a
+    /// watch that brings a new or changed object ends with it; the caches stay as they were (D-16).
+    pub cache_bytes: Option<usize>,
     /// Receives the decisions about each object.
     pub tracer: Tracer,
 }
@@ -217,6 +221,7 @@ impl Default for FactoryConfig {
             max_object_bytes: 64 << 20,
             // 200,000 objects of 20 KiB, far larger than pods usually are.
             list_bytes: 4 << 30,
+            cache_bytes: None,
             tracer: Tracer::default(),
         }
     }

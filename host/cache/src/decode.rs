@@ -22,7 +22,13 @@ pub(crate) use event::{EventError, WatchEvent};
 pub(crate) use list::{ListDecoder, ListPage};
 pub(crate) use namespaces::Namespaces;
 
-use crate::{Compression, WatchConfig, compress::Packer, config::MANAGED_FIELDS};
+use crate::{
+    Compression, WatchConfig,
+    ceiling::Ceiling,
+    compress::Packer,
+    config::MANAGED_FIELDS,
+    indexer::{Indexer, is_unchanged},
+};
 use header::{KeyText, ObjectText};
 use keep::Keep;
 
@@ -42,7 +48,12 @@ pub(crate) struct Decoder {
     keep: Option<Keep>,
     metadata_only: bool,
     namespaces: Namespaces,
-    packer: Option<Arc<Packer>>,
+    /// Compresses every object, or only those that arrive while memory is tight.
+    packer: Arc<Packer>,
+    compresses: bool,
+    ceiling: Ceiling,
+    /// The cache whose objects lists share. `None` decodes every object anew.
+    cached: Option<Arc<Indexer>>,
     /// A buffer for assembling texts.
     scratch: Mutex<String>,
     max_object_bytes: usize,
@@ -91,10 +102,19 @@ impl Decoder {
             keep: keep(watch),
             metadata_only: watch.metadata_only,
             namespaces: Namespaces::default(),
-            packer: (watch.compression == Compression::Zstd).then(Arc::default),
+            packer: Arc::default(),
+            compresses: watch.compression == Compression::Zstd,
+            ceiling: Ceiling::new(None),
+            cached: None,
             scratch: Mutex::default(),
             max_object_bytes,
         }
+    }
+
+    /// Bounds the memory of all objects, and lets lists share the objects of this cache.
+    pub(crate) fn with_cache(mut self, cached: Option<Arc<Indexer>>, ceiling: Ceiling) -> Self {
+        (self.cached, self.ceiling) = (cached, ceiling);
+        self
     }
 
     /// Decodes one object: an item of a list, which may leave `kind` and `apiVersion` to the list, or the object of a
@@ -118,19 +138,28 @@ impl Decoder {
         let body = self.body(text, &parsed).map_err(|problem| quarantine(text, problem))?;
         let object = Object::new(&header, Body::Raw(body)).map_err(|error| quarantine(text, error.into()))?;
         let object = Arc::new(object);
-        if let Some(packer) = &self.packer {
-            packer.admit(&object);
+        if self.compresses || self.ceiling.is_tight() {
+            self.packer.admit(&object);
         }
         Ok(object)
     }
 
+    /// Returns the cached object if it is the same state of the same object, so that a relist needs memory only for
+    /// what has changed.
+    pub(crate) fn shared(&self, listed: Arc<Object>) -> Arc<Object> {
+        let cached = self.cached.as_ref().and_then(|cache| cache.get(listed.namespace(), listed.name()));
+        cached.filter(|cached| is_unchanged(cached, &listed)).unwrap_or(listed)
+    }
+
+    /// The ceiling over all caches.
+    pub(crate) fn ceiling(&self) -> Ceiling {
+        self.ceiling
+    }
+
     /// Trains the dictionary if there are enough samples: once in an informer's life, outside the executor.
     pub(crate) async fn train(&self) {
-        let Some(packer) = &self.packer else {
-            return;
-        };
-        if let Some(samples) = packer.take_samples() {
-            let packer = Arc::clone(packer);
+        if let Some(samples) = self.packer.take_samples() {
+            let packer = Arc::clone(&self.packer);
             // If training panics, objects stay uncompressed, which is safe.
             let _ = tokio::task::spawn_blocking(move || packer.train(&samples)).await;
         }

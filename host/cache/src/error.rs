@@ -44,6 +44,8 @@ pub(crate) enum Problem {
     TooLong(usize),
     #[error("sent a list of more than {0} bytes")]
     ListTooLarge(u64),
+    #[error("sent objects for which there is no room: the caches of this host have reached {0} bytes")]
+    CacheFull(usize),
     #[error("sent more than {most} pages of one list that {what}")]
     EndlessPages { most: u32, what: &'static str },
 }
@@ -123,6 +125,7 @@ impl Problem {
                 _ => ErrorClass::Server,
             },
             Self::ListTooLarge(_) => ErrorClass::ListTooLarge,
+            Self::CacheFull(_) => ErrorClass::CacheFull,
             Self::EndlessPages { .. }
             | Self::Html
             | Self::Truncated(_)

@@ -31,6 +31,8 @@ pub enum ErrorClass {
     Malformed,
     /// The list is larger than this host accepts (D-14).
     ListTooLarge,
+    /// The caches of this host have reached their ceiling (D-16).
+    CacheFull,
     /// A watch ended within a second and without an event.
     VeryShortWatch,
     /// A streaming list ended before its end mark.
@@ -67,6 +69,7 @@ impl ErrorClass {
             Self::Server => "server",
             Self::Malformed => "malformed",
             Self::ListTooLarge => "list-too-large",
+            Self::CacheFull => "cache-full",
             Self::VeryShortWatch => "very-short-watch",
             Self::UnfinishedList => "unfinished-list",
             Self::Inconsistent => "inconsistent",

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    FactoryConfig, InformerKey, InformerStopped, ListenerConfig, Phase, Registration, SharedInformer,
+    CacheMemory, FactoryConfig, InformerKey, InformerStopped, ListenerConfig, Phase, Registration, SharedInformer,
     WatchConfig, shared_informer, threads::Threads, transport::Transport,
 };
 
@@ -147,6 +147,11 @@ impl InformerFactory {
     /// Returns every [superseded](Self::supersede) informer that still has subscribers, the oldest first.
     pub fn superseded(&self) -> Vec<SharedInformer> {
         self.shared.informers.lock().superseded.iter().map(|held| held.informer.clone()).collect()
+    }
+
+    /// Returns the memory of all objects of the process, and its ceiling ([`FactoryConfig::cache_bytes`]).
+    pub fn memory(&self) -> CacheMemory {
+        self.shared.transport.ceiling.snapshot()
     }
 
     /// Starts every requested informer that has not been started (F-2). Never blocks. May be called again for informers

@@ -13,7 +13,7 @@ use informer_types::{Object, ObjectKey, Pointer};
 use parking_lot::RwLock;
 
 pub(crate) use object_set::ObjectSet;
-pub(crate) use store::Present;
+pub(crate) use store::{Present, is_unchanged};
 
 use store::{Store, Values, Write};
 

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod api_status;
+mod ceiling;
 mod compress;
 mod config;
 mod controller;
@@ -55,4 +56,4 @@ pub use lister::{ListQuery, Lister, UnknownIndex};
 pub use processor::Registration;
 pub use resource_version::{IncomparableVersion, ResourceVersion};
 pub use shared_informer::{InformerStopped, SharedInformer, VersionError};
-pub use status::{Counters, InformerStatus, LastError, ListenerStatus, Phase, ReflectorStatus, Trouble};
+pub use status::{CacheMemory, Counters, InformerStatus, LastError, ListenerStatus, Phase, ReflectorStatus, Trouble};

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use informer_types::ObjectKey;
 
 use crate::{
+    ceiling::Ceiling,
     decode::{ListPage, Undecodable},
     error::Problem,
     indexer::ObjectSet,
@@ -24,6 +25,7 @@ const EMPTY_PAGES: u32 = 10_000;
 /// The size of one list so far.
 pub(crate) struct ListExtent {
     limit: u64,
+    ceiling: Ceiling,
     /// The size of the pages that are complete.
     used: u64,
     /// The objects of the pages that are complete.
@@ -36,15 +38,18 @@ pub(crate) struct ListExtent {
 // === impl ListExtent ===
 
 impl ListExtent {
-    pub(crate) fn new(limit: u64) -> Self {
+    pub(crate) fn new(limit: u64, ceiling: Ceiling) -> Self {
         let (keys, undecodable) = (ObjectSet::default(), HashSet::new());
-        Self { limit, used: 0, keys, undecodable, repeated: 0, empty: 0 }
+        Self { limit, ceiling, used: 0, keys, undecodable, repeated: 0, empty: 0 }
     }
 
     /// Checks the list with the present page, of which this much has arrived.
     pub(crate) fn check(&self, bytes: u64, objects: usize) -> Result<(), Problem> {
         if self.used.saturating_add(size(bytes, objects)) > self.limit {
             return Err(Problem::ListTooLarge(self.limit));
+        }
+        if self.ceiling.is_reached() {
+            return Err(Problem::CacheFull(self.ceiling.bytes()));
         }
         Ok(())
     }

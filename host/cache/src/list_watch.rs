@@ -111,7 +111,7 @@ impl ListWatch {
 
     /// The extent of a list that begins now.
     pub(crate) fn extent(&self) -> ListExtent {
-        ListExtent::new(self.transport.list_bytes)
+        ListExtent::new(self.transport.list_bytes, self.transport.ceiling)
     }
 
     /// Makes an error of the open watch.

@@ -43,6 +43,16 @@ pub struct InformerStatus {
     pub counters: Counters,
 }
 
+/// The memory of all objects of the process, and its ceiling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct CacheMemory {
+    /// Bytes of the objects in caches, in queues, and in lists that are arriving.
+    pub used_bytes: usize,
+    /// The most bytes. `None` means that there is no ceiling.
+    pub ceiling_bytes: Option<usize>,
+}
+
 /// The state of one listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListenerStatus {

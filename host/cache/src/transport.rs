@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout};
 use crate::{
     FactoryConfig,
     api_status::ApiStatus,
+    ceiling::Ceiling,
     error::{Problem, RequestError},
     error_class::ErrorClass,
     request,
@@ -35,6 +36,7 @@ pub(crate) struct Transport {
     pub(crate) request_timeout: Duration,
     pub(crate) max_object_bytes: usize,
     pub(crate) list_bytes: u64,
+    pub(crate) ceiling: Ceiling,
     pub(crate) budget: Arc<RequestBudget>,
     pub(crate) watch_list_support: Arc<WatchListSupport>,
 }
@@ -62,6 +64,7 @@ impl Transport {
             request_timeout: config.request_timeout,
             max_object_bytes: config.max_object_bytes,
             list_bytes: config.list_bytes as u64,
+            ceiling: Ceiling::new(config.cache_bytes),
             budget: Arc::new(RequestBudget::new(config.qps, config.burst)),
             watch_list_support: Arc::default(),
         }

@@ -2,7 +2,6 @@
 
 mod ceiling;
 mod handles;
-mod machine;
 
 use std::sync::Arc;
 

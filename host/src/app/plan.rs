@@ -39,6 +39,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
         compile_timeout,
         compile_memory_bytes,
         guest_memory,
+        cache_memory,
         http_deny,
         http_ca,
         trace,
@@ -55,6 +56,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
         ("[host] compile-timeout", *compile_timeout == new.compile_timeout),
         ("[host] compile-memory", *compile_memory_bytes == new.compile_memory_bytes),
         ("[host] guest-memory", *guest_memory == new.guest_memory),
+        ("[host] cache-memory", *cache_memory == new.cache_memory),
         ("[host] trace", *trace == new.trace),
     ];
     same.into_iter().filter_map(|(key, same)| (!same).then_some(key)).collect()

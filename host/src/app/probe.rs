@@ -138,6 +138,7 @@ impl Probe for HostProbe {
             log: logging::in_force(),
             informers: informers.collect(),
             configuration: Configuration { refused: self.reload.refused() },
+            cache_memory: self.factory.memory(),
             guest_memory: self.engine.guest_memory(),
             plugins: self.plugins.all().iter().map(|one| plugin(one)).collect(),
         }
@@ -177,6 +178,7 @@ impl Probe for HostProbe {
         for status in informers.values().map(SharedInformer::status) {
             metrics::informer(&status, &mut exposition);
         }
+        metrics::expose(metrics::CACHE_MEMORY, &self.factory.memory(), &[], &mut exposition);
         metrics::expose(metrics::GUEST_MEMORY, &self.engine.guest_memory(), &[], &mut exposition);
         for plugin in self.plugins.all().iter() {
             expose(plugin, &mut exposition);

@@ -8,6 +8,7 @@ use informer_dispatch::{
     workqueue::{RateLimiter, ReconcileConfig},
 };
 use informer_runtime::{CodeCache, Compiler, EngineConfig, PluginConfig};
+use informer_system::memory::memory_bytes;
 use informer_types::Gvr;
 
 use super::narrowing::Narrowing;
@@ -22,7 +23,7 @@ const COMPILE: &str = "compile";
 /// client-go's name of a test mode: each streaming list is compared with a plain one.
 const CHECK_CONSISTENCY: &str = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR";
 
-pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
+pub(super) fn factory(cluster: &Cluster, host: &Host, server: String) -> FactoryConfig {
     FactoryConfig {
         server,
         page_size: cluster.page_size.map(Into::into),
@@ -32,9 +33,14 @@ pub(super) fn factory(cluster: &Cluster, server: String) -> FactoryConfig {
         watch_list: cluster.watch_list,
         idle_watch_timeout: cluster.idle_watch_timeout,
         list_bytes: cluster.list_bytes,
+        cache_bytes: host.cache_memory.or_else(a_third_of_the_memory),
         threads: informer_threads(),
         ..FactoryConfig::default()
     }
+}
+
+fn a_third_of_the_memory() -> Option<usize> {
+    memory_bytes().map(|bytes| usize::try_from(bytes / 3).unwrap_or(usize::MAX))
 }
 
 /// Half of the processors, because plugins need the others. One thread handles some ten thousand events per second.

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write, net::SocketAddr};
 
+use informer_cache::CacheMemory;
 use informer_dispatch::FilterStats;
 use informer_runtime::{GuestMemory, capabilities::ClientStats};
 
@@ -42,6 +43,9 @@ fn text(status: &Status, address: SocketAddr) -> String {
     };
     let mut text = format!("informer {} at {address}: {verdict}\n", status.version);
     // Writing to a string does not fail.
+    if let Some(memory) = cache_memory(&status.cache_memory) {
+        let _ = writeln!(text, "  {memory}");
+    }
     if let Some(memory) = guest_memory(&status.guest_memory) {
         let _ = writeln!(text, "  {memory}");
     }
@@ -61,6 +65,14 @@ fn text(status: &Status, address: SocketAddr) -> String {
         }
     }
     text
+}
+
+/// A line if memory is tight: every watch then compresses what arrives.
+fn cache_memory(memory: &CacheMemory) -> Option<String> {
+    let CacheMemory { used_bytes: used, ceiling_bytes } = *memory;
+    let ceiling = ceiling_bytes.filter(|ceiling| used >= ceiling / 4 * 3)?;
+    let what = if used > ceiling { "lists fail until there is room" } else { "lists fail above it" };
+    Some(format!("objects take {} of the {} MiB of `cache-memory` under [host]; {what}", used >> 20, ceiling >> 20))
 }
 
 /// A line if the guests came near the ceiling: a plugin that takes much leaves the others a quarter of it.
@@ -202,6 +214,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_memory_of_objects_is_shown_once_it_is_near_its_ceiling() {
+        let shown = |used: usize, ceiling_bytes| cache_memory(&CacheMemory { used_bytes: used << 20, ceiling_bytes });
+
+        let ceiling = Some(100 << 20);
+        let line = |used| format!("objects take {used} of the 100 MiB of `cache-memory` under [host]; lists fail ");
+        assert_eq!(shown(74, ceiling), None);
+        assert_eq!(shown(75, ceiling).unwrap(), line(75) + "above it");
+        assert_eq!(shown(101, ceiling).unwrap(), line(101) + "until there is room");
+        assert_eq!(shown(1 << 20, None), None);
+    }
 
     #[test]
     fn the_memory_of_guests_is_shown_once_it_is_near_its_ceiling() {

@@ -66,6 +66,8 @@ pub struct Host {
     pub compile_memory_bytes: usize,
     /// The most memory of all guests together, in bytes; `None` means half of the memory of the machine. Never zero.
     pub guest_memory: Option<u64>,
+    /// The most memory of all objects, in bytes; `None` means a third of the memory of the machine. Never zero.
+    pub cache_memory: Option<usize>,
     /// Networks that no HTTP request of a plugin reaches.
     pub http_deny: Vec<IpNet>,
     /// A PEM file of certificate authorities that these requests trust besides those of the system, absolute.
@@ -144,6 +146,16 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| Section {
                  others. Cached objects, compiled code and the embedded API server are not part of it. The \
                  default is half of the memory of the machine, or of the container if that has less.",
             ),
+        K::<Size>::new("cache-memory", |host| &mut host.cache_memory)
+            .within(GUEST_MEMORY)
+            .example("\"1GiB\"")
+            .doc(
+                "The most memory of all objects: cached ones, and states that wait for plugins. Above three \
+                 quarters of it, every watch compresses what arrives. Above it, lists fail, so no further \
+                 watch starts; a watch that brings more ends an eighth above it. The caches then stay as \
+                 they were, the status says how old they are, and lists are tried again with a backoff. The \
+                 default is a third of the memory of the machine, or of the container if that has less.",
+            ),
         K::<Count>::new("trace", |host| &mut host.trace).within(STEPS).doc(
             "Steps to remember for `informer explain`: what each stage decided about an object or a key. \
              Steps hold names and versions, never the content of objects; newer steps replace older ones. \
@@ -213,6 +225,7 @@ impl Default for Host {
             compile_timeout,
             compile_memory_bytes: size(compile_memory_bytes),
             guest_memory: None,
+            cache_memory: None,
             http_deny: Vec::new(),
             http_ca: None,
             trace: TRACE,

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
-use informer_cache::{InformerStatus, ReflectorStatus};
+use informer_cache::{CacheMemory, InformerStatus, ReflectorStatus};
 use informer_dispatch::{FilterStats, QueueStats, workqueue::WorkqueueStats};
 use informer_runtime::{
     GuestMemory, PluginStats,
@@ -177,6 +177,12 @@ pub(crate) const GUEST_MEMORY: &Families<GuestMemory> = &[
     ("guest_memory_bytes", Gauge(|memory| bytes(memory.used_bytes))),
     ("guest_memory_ceiling_bytes", Gauge(|memory| bytes(memory.ceiling_bytes.unwrap_or_default()))),
     ("guest_memory_refusals", Counter(|memory| memory.refusals)),
+];
+
+/// The objects of all caches and queues.
+pub(crate) const CACHE_MEMORY: &Families<CacheMemory> = &[
+    ("objects_memory_bytes", Gauge(|memory| memory.used_bytes)),
+    ("objects_memory_ceiling_bytes", Gauge(|memory| memory.ceiling_bytes.unwrap_or_default())),
 ];
 
 /// One plugin.

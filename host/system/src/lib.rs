@@ -1,9 +1,10 @@
-//! What the host takes from the operating system, each with a bound: files, HTTP connections, descriptors.
+//! What the host takes from the operating system, each with a bound: files, HTTP connections, memory, descriptors.
 //!
 //! - [`RegularFile`] and [`Directory`] open files that others may have put in place: regular files only, inside their
 //!   directory, read up to a limit.
 //! - [`HttpListener`] serves HTTP with a limited number of connections. A client that never finishes its request does not
 //!   keep others from being answered.
+//! - [`memory`] is how much memory the process may use.
 //! - [`descriptors`] is the number of files and connections that the process may open.
 #![forbid(unsafe_code)]
 
@@ -11,6 +12,7 @@ pub mod descriptors;
 mod directory;
 mod file;
 mod http_listener;
+pub mod memory;
 
 pub use directory::{Directory, Entry};
 pub use file::{FileError, RegularFile, read_file};

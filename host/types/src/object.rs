@@ -1,6 +1,14 @@
 //! One state of one object: raw JSON and a small parsed header.
 
-use std::{borrow::Cow, fmt, ops::Deref, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use parking_lot::RwLock;
 
@@ -8,6 +16,9 @@ use crate::ObjectKey;
 
 /// The bytes of a length in [`Object::text`].
 const PREFIX: usize = 3;
+
+/// The memory of all objects of this process in bytes.
+static ALL_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// One state of one object, immutable and shared by all readers.
 ///
@@ -152,14 +163,23 @@ impl Object {
     pub fn new(header: &Header<'_>, body: Body) -> Result<Self, ObjectTooLarge> {
         let mut text = String::with_capacity(header.text_len());
         header.each_text(|value| push(&mut text, value))?;
-        Ok(Self {
+        let labels = u16::try_from(header.labels.len()).map_err(|_| ObjectTooLarge)?;
+        let object = Self {
             namespace: Arc::clone(&header.namespace),
             name: Arc::from(&*header.name),
             text: text.into_boxed_str(),
             generation: header.generation,
-            labels: u16::try_from(header.labels.len()).map_err(|_| ObjectTooLarge)?,
+            labels,
             body: RwLock::new(body),
-        })
+        };
+        ALL_BYTES.fetch_add(object.memory_bytes(), Ordering::Relaxed);
+        Ok(object)
+    }
+
+    /// The memory of all objects of this process in bytes: those in caches, those that queues hold, and those of lists
+    /// that are arriving. Packing makes it smaller.
+    pub fn all_bytes() -> usize {
+        ALL_BYTES.load(Ordering::Relaxed)
     }
 
     /// `metadata.namespace`; empty for a cluster-scoped object.
@@ -248,7 +268,10 @@ impl Object {
             Body::Packed { .. } => return,
         };
         if let Some(packed) = pack(&text) {
-            *self.body.write() = packed;
+            let mut body = self.body.write();
+            ALL_BYTES.fetch_add(packed.len(), Ordering::Relaxed);
+            ALL_BYTES.fetch_sub(body.len(), Ordering::Relaxed);
+            *body = packed;
         }
     }
 
@@ -267,6 +290,12 @@ impl Object {
 
     fn field(&self, index: usize) -> &str {
         Fields(&self.text).nth(index).unwrap_or_default()
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        ALL_BYTES.fetch_sub(self.memory_bytes(), Ordering::Relaxed);
     }
 }
 

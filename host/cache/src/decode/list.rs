@@ -220,7 +220,7 @@ impl<'d> ListDecoder<'d> {
             }
             _ => {
                 match self.decoder.object(value) {
-                    Ok(object) => self.page.objects.push(object),
+                    Ok(object) => self.page.objects.push(self.decoder.shared(object)),
                     Err(Undecodable::NotJson(error)) => return Err(Problem::NotJson(error)),
                     Err(other) => self.page.undecodable.push(other),
                 }

@@ -149,7 +149,7 @@ impl Present {
 
 /// Returns true for the same state of the same object (D-5). Without resource versions, two states cannot be identified
 /// as the same.
-fn is_unchanged(old: &Object, new: &Object) -> bool {
+pub(crate) fn is_unchanged(old: &Object, new: &Object) -> bool {
     !new.resource_version().is_empty()
         && old.resource_version() == new.resource_version()
         && old.uid() == new.uid()

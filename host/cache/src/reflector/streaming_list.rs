@@ -169,7 +169,9 @@ impl StreamingList<'_> {
             self.target.decoder.train().await;
             watch.accepted += 1;
             match event {
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => store.set(object),
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    store.set(self.target.decoder.shared(object));
+                }
                 WatchEvent::Deleted(object) => store.remove(&object.key()),
                 WatchEvent::Bookmark(_) => {}
                 WatchEvent::Error(status) => return Err(self.target.status_error(status).into()),

@@ -180,6 +180,10 @@ impl<'a> Follower<'a> {
     /// Handles a decoded event. Returns `Some` if it ends the watch.
     fn accept(&mut self, event: WatchEvent) -> Option<WatchEnd> {
         let scope = self.target.scope;
+        let ceiling = self.target.decoder.ceiling();
+        if matches!(event, WatchEvent::Added(_) | WatchEvent::Modified(_)) && ceiling.is_exceeded() {
+            return Some(self.over(Problem::CacheFull(ceiling.bytes())));
+        }
         match event {
             WatchEvent::Error(status) => return Some(self.error_event(status)),
             WatchEvent::Bookmark(version) | WatchEvent::InitialEventsEnd(version) => {

@@ -135,7 +135,10 @@ fn spawn(
     tasks.spawn(controller.run());
     let timer = resync::run(Arc::clone(&inner.processor), sender.clone(), inner.synced.subscribe());
     tasks.spawn(until(halt.clone(), timer));
-    let decoder = Arc::new(Decoder::new(&resource.kind, &inner.config, config.max_object_bytes));
+    // The check compares what two lists bring, so it decodes both.
+    let cached = (!config.check_consistency).then(|| Arc::clone(&inner.indexer));
+    let decoder = Decoder::new(&resource.kind, &inner.config, config.max_object_bytes);
+    let decoder = Arc::new(decoder.with_cache(cached, transport.ceiling));
     for (scope, cell) in inner.cells.iter().enumerate() {
         let namespace = cell.namespace().map(str::to_owned);
         let collection = Collection { informer: inner.key.clone(), namespace };

@@ -40,6 +40,9 @@ pub(super) fn remedy(class: ErrorClass, key: &InformerKey) -> Option<String> {
         ErrorClass::ListTooLarge => {
             "raise [cluster] list-size if this host has the memory, or watch less: `namespaces`, `labels` and `fields` of [[watch]]"
         }
+        ErrorClass::CacheFull => {
+            "raise [host] cache-memory if this host has the memory, or cache less: `namespaces`, `labels`, `fields`, `keep` and `drop` of [[watch]]"
+        }
         ErrorClass::Bug => "restart this host and report the bug with its log",
     };
     Some(text.to_owned())

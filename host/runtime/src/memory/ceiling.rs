@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use informer_system::memory::memory_bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use slab::Slab;
 
-use super::machine;
 use crate::counter::Counter;
 
 /// The part of the ceiling that is divided equally among the plugins and kept for them: a plugin that takes much leaves the
@@ -62,7 +62,7 @@ pub struct GuestMemory {
 impl Ceiling {
     /// A ceiling in bytes. `None` means half of the memory of the machine.
     pub(crate) fn new(bytes: Option<u64>) -> Self {
-        let half = || machine::memory_bytes().map(|bytes| bytes / 2);
+        let half = || memory_bytes().map(|bytes| bytes / 2);
         let bytes = bytes.or_else(half).unwrap_or(u64::MAX);
         let most = Amount { bytes, memories: MEMORIES };
         Self { most, state: Mutex::default(), refusals: Counter::default() }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use informer_cache::InformerStatus;
+use informer_cache::{CacheMemory, InformerStatus};
 use informer_runtime::GuestMemory;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,8 @@ pub struct Status {
     pub informers: Vec<Informer>,
     /// The configuration file.
     pub configuration: Configuration,
+    /// The memory of the objects in all caches and queues.
+    pub cache_memory: CacheMemory,
     /// The memory of the guests of all plugins.
     pub guest_memory: GuestMemory,
     /// The plugins, in the order of the configuration.

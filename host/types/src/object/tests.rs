@@ -99,3 +99,28 @@ fn a_packed_body_reads_as_before_and_is_packed_once() {
     assert!(object.raw().is_none());
     assert_eq!((&*held, &*object.json().unwrap()), ("{12}", "{12}"));
 }
+
+#[test]
+fn the_memory_of_all_objects_follows_making_packing_and_dropping() {
+    // Other tests of this process make small objects meanwhile.
+    const MIB: usize = 1 << 20;
+    struct Zeros;
+    impl BodyCodec for Zeros {
+        fn unpack(&self, _: &[u8], text_len: usize) -> Result<String, CodecError> {
+            Ok("0".repeat(text_len))
+        }
+    }
+    let before = Object::all_bytes() / MIB;
+
+    let object = Object::new(&header(), raw(&"0".repeat(64 * MIB))).unwrap();
+    assert_eq!(Object::all_bytes() / MIB, before + 64);
+
+    object.pack(|text| {
+        let bytes = vec![0; 16 * MIB].into();
+        Some(Body::Packed { bytes, text_len: text.len() as u32, codec: Arc::new(Zeros) })
+    });
+    assert_eq!(Object::all_bytes() / MIB, before + 16);
+
+    drop(object);
+    assert_eq!(Object::all_bytes() / MIB, before);
+}

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Bytes of memory. `None` if the system does not say.
-pub(super) fn memory_bytes() -> Option<u64> {
+pub fn memory_bytes() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = limit_files(&groups).into_iter().filter_map(|file| limit(&read_to_string(file).ok()?));
