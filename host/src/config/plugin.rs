@@ -10,6 +10,7 @@ mod subscription;
 mod workqueue;
 
 use std::{
+    io::ErrorKind,
     num::NonZeroU64,
     path::{Path, PathBuf},
     sync::LazyLock,
@@ -283,7 +284,13 @@ fn plugin(mut draft: Draft<PluginKeys>, watched: &Watched, context: &mut Context
 fn source(text: &Path, place: &Located<impl Sized>, context: &mut Context<'_, '_>) -> Option<PathBuf> {
     let path = context.path(text, place)?;
     if context.components == Components::Present && !path.is_file() {
-        let message = format!("there is no file at {}", path.display());
+        let shown = path.display();
+        let message = match path.metadata() {
+            Ok(found) if found.is_dir() => format!("{shown} is a directory"),
+            Ok(_) => format!("{shown} is not a regular file"),
+            Err(error) if error.kind() == ErrorKind::NotFound => format!("there is no file at {shown}"),
+            Err(error) => format!("{shown} cannot be looked at: {error}"),
+        };
         context.problems.refuse(place, Fault::new(message, "build the component, or correct the path"));
     }
     Some(path)

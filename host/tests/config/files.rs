@@ -81,6 +81,11 @@ fn paths_are_relative_to_the_file_and_components_are_checked_on_request() {
         "{error}"
     );
 
+    std::fs::create_dir(&component).unwrap();
+    let error = config::load(&path, Components::Present).unwrap_err().to_string();
+    assert!(error.contains("hello.wasm is a directory; build the component"), "{error}");
+
+    std::fs::remove_dir(&component).unwrap();
     std::fs::write(&component, b"").unwrap();
     assert!(config::load(&path, Components::Present).is_ok());
 }

@@ -1,6 +1,10 @@
 //! Files that are not plugins: each gets a one-sentence error, and the other plugins keep working.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
@@ -109,4 +113,27 @@ async fn each_file_that_is_not_a_plugin_is_reported_and_a_good_plugin_keeps_work
     }
     let report = host.stop().await;
     assert_eq!(report.undelivered.len(), bad.len(), "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_whose_start_fails_is_started_again_without_a_reload() {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let works_again = (now + Duration::from_millis(1_500)).as_millis();
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let configuration = configuration()
+        + &format!(
+            "[[plugin]]\nname = \"late\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n\
+             [plugin.config]\nmood = \"well\"\nfails_until = {works_again}\n",
+            guest("moody")
+        );
+
+    let host = TestHost::start(&server.url(), &configuration).await.unwrap();
+
+    host.until("a refusal", |_| {
+        let refused = host.plugin("late")["refused"].clone();
+        refused.as_str().is_some_and(|why| why.ends_with("the service behind this plugin is away"))
+    })
+    .await;
+    host.lines.said("late", "started", "").await;
+    host.stop().await;
 }

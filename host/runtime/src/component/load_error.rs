@@ -146,6 +146,35 @@ pub enum LoadError {
     },
 }
 
+// === impl LoadError ===
+
+impl LoadError {
+    /// Returns true if the same component may load later: the host had no room for it, or its own code refused to start,
+    /// perhaps because of something that passes.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Read { .. }
+            | Self::Compiler(_)
+            | Self::Instantiate(_)
+            | Self::Describe(_)
+            | Self::Start(_)
+            | Self::Overdue { .. } => true,
+            Self::TooLarge { .. }
+            | Self::NotWasm { .. }
+            | Self::CoreModule
+            | Self::Compile(_)
+            | Self::TooMany { .. }
+            | Self::Unknowable
+            | Self::TooLong { .. }
+            | Self::TooMuchMemory { .. }
+            | Self::MissingExport { .. }
+            | Self::OtherVersion { .. }
+            | Self::WithoutReconciler { .. }
+            | Self::Imports { .. } => false,
+        }
+    }
+}
+
 fn imports(not_granted: &[(String, &'static str)], not_served: &[String], served: &str) -> String {
     let mut parts = Vec::new();
     if !not_granted.is_empty() {

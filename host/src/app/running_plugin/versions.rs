@@ -1,15 +1,23 @@
 //! The versions of a plugin's component: loaded, and loaded again when the file changes.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use informer_runtime::{Component, Engine, LoadError, Plugin, PluginConfig, VersionInfo};
+use informer_types::Backoff;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, watch};
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, sleep_until},
+};
 
 use crate::{
     app::directories::{Directories, look},
     wiring::Calls,
 };
+
+/// The waits before a component is loaded again that failed to start.
+const AGAIN: Backoff =
+    Backoff { min: Duration::from_secs(1), max: Duration::from_secs(300), factor: 2.0, jitter: 0.2 };
 
 /// Why the component is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,22 +113,29 @@ impl Versions {
         self.loaded.subscribe().wait_for(|loaded| *loaded).await.ok();
     }
 
-    /// Loads the component once, and again whenever its file changes. Never returns.
+    /// Loads the component once, again whenever its file changes, and with a backoff if it may load later. Never returns.
     pub(super) async fn follow(&self, directories: &Directories) {
         let mut last = None;
+        let (mut failures, mut again) = (0, None);
         loop {
             let changed = directories.changed();
             let path = self.source();
             let seen = Some((look(&path), path.clone()));
             if last != seen {
                 // An error stays in `refused`.
-                self.load(Look::Changed).await.ok();
+                failures = match self.load(Look::Changed).await {
+                    Err(error) if error.may_pass() => failures + 1,
+                    _ => 0,
+                };
+                let wait = AGAIN.delay(failures, fastrand::f64());
+                again = (failures > 0).then(|| Instant::now() + wait);
                 last = seen;
             }
             tokio::select! {
                 biased;
                 () = self.source_changed.notified() => last = None,
                 () = Directories::settled(changed, &path) => {}
+                () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => last = None,
             }
         }
     }
@@ -181,7 +196,11 @@ impl Versions {
             }
             Err(error) => {
                 let what = if first {
-                    "the plugin cannot be loaded; correct its file and it is tried again"
+                    if error.may_pass() {
+                        "the plugin cannot be loaded; it is tried again later, and at once when its file changes"
+                    } else {
+                        "the plugin cannot be loaded; correct its file and it is tried again"
+                    }
                 } else if self.plugin.version().is_some() {
                     "the new version is refused; the version in service stays"
                 } else {
