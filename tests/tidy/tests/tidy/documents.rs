@@ -78,6 +78,36 @@ fn tests_that_the_promises_of_security_name_exist() {
     none_of(&problems, "These tests do not exist.");
 }
 
+/// A rule or a panel about a metric that does not exist never fires and shows nothing.
+#[test]
+fn metrics_that_the_alerts_and_the_dashboard_name_exist() {
+    let table = documents().into_iter().find(|file| file.path == "host/METRICS.md").unwrap().text;
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let served: Vec<String> = rows.flat_map(|(name, rest)| in_samples(name, rest)).collect();
+    let mut problems = Vec::new();
+    for file in tree::read("host/deploy/monitoring", &["yaml", "json"]).unwrap() {
+        let named: Vec<&str> = file
+            .text
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| word.starts_with("informer_"))
+            .collect();
+        assert!(named.len() > 10, "{} names only {} metrics", file.path, named.len());
+        let missing = named.into_iter().filter(|name| !served.iter().any(|known| known == name));
+        problems.extend(missing.map(|name| format!("{} names {name}", file.path)));
+    }
+    none_of(&problems, "These metrics are not served.");
+}
+
+/// The names that the samples of a metric have, by its row of the table.
+fn in_samples(name: &str, rest: &str) -> Vec<String> {
+    let endings: &[&str] = match rest.split(' ').next().unwrap_or_default() {
+        "counter" => &["_total"],
+        "histogram" => &["_bucket", "_sum", "_count"],
+        _ => &[""],
+    };
+    endings.iter().map(|ending| format!("{name}{ending}")).collect()
+}
+
 /// What stands between backticks and looks like a file.
 fn names(text: &str) -> Vec<&str> {
     let code = text.split('`').skip(1).step_by(2);
