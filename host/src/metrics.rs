@@ -8,4 +8,6 @@ mod families;
 
 pub use exposition::CONTENT_TYPE;
 pub(crate) use exposition::Exposition;
-pub(crate) use families::{CACHE_MEMORY, FILTER, GUEST_MEMORY, LOADED, QUEUE, RUNTIME, WORKQUEUE, expose, informer};
+pub(crate) use families::{
+    CACHE_MEMORY, FILTER, GUEST_MEMORY, LOADED, QUEUE, RUNTIME, WORKQUEUE, expose, informer,
+};

@@ -1,18 +1,20 @@
 //! The ceiling over the memory of all cached objects (D-16): what is stored must not end the process.
 //!
-//! Near the ceiling, every informer compresses what arrives. At the ceiling, lists fail, so no informer can start.
-//! Beyond a margin, a new or changed object ends its watch, and the cache stays as it was until there is room for a
-//! list. Deletions always pass.
+//! Near the ceiling, every informer compresses what it has and what arrives. At the ceiling, the first list of an
+//! informer fails. An eighth above it, a new or changed object ends its watch, and the informer follows the cluster by
+//! lists, which need memory only for what has changed. A quarter above it, these lists fail, too. A list that fails
+//! leaves the cache as it was. Deletions always pass.
 
 use informer_types::Object;
 
 use crate::status::CacheMemory;
 
-/// The part of the ceiling above which every informer compresses what arrives.
-const TIGHT: (usize, usize) = (3, 4);
-
 /// Watches may exceed the ceiling by this part of it: their objects arrive one by one, and most replace another one.
-const MARGIN: usize = 8;
+const FOR_WATCHES: usize = 8;
+
+/// Lists of an informer that has objects may exceed the ceiling by this part of it: without them its cache could neither
+/// shrink nor follow the cluster.
+const FOR_RELISTS: usize = 4;
 
 /// The most memory of all objects of the process. It counts caches, lists that are arriving, and the states that the
 /// queues of plugins hold.
@@ -38,18 +40,24 @@ impl Ceiling {
         CacheMemory { used_bytes: Object::all_bytes(), ceiling_bytes }
     }
 
-    /// Returns true if objects should be compressed even if their watch does not ask for it.
-    pub(crate) fn is_tight(self) -> bool {
-        Object::all_bytes() > self.bytes / TIGHT.1 * TIGHT.0
+    /// The ceiling for watches.
+    pub(crate) fn for_watches(self) -> Self {
+        Self { bytes: self.bytes.saturating_add(self.bytes / FOR_WATCHES) }
     }
 
-    /// Returns true if no list may bring more.
+    /// The ceiling for lists of an informer that has objects.
+    pub(crate) fn for_relists(self) -> Self {
+        Self { bytes: self.bytes.saturating_add(self.bytes / FOR_RELISTS) }
+    }
+
+    /// Returns true above three quarters of the ceiling: objects should be compressed even if their watch does not ask
+    /// for it.
+    pub(crate) fn is_near(self) -> bool {
+        Object::all_bytes() > self.bytes / 4 * 3
+    }
+
+    /// Returns true if there is no room for more.
     pub(crate) fn is_reached(self) -> bool {
         Object::all_bytes() > self.bytes
-    }
-
-    /// Returns true if no watch may bring more, either.
-    pub(crate) fn is_exceeded(self) -> bool {
-        Object::all_bytes() > self.bytes.saturating_add(self.bytes / MARGIN)
     }
 }

@@ -12,7 +12,10 @@ mod namespaces;
 mod scan;
 mod splice;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use informer_types::{Body, Object, ObjectKey, Pointer, locate};
 use parking_lot::Mutex;
@@ -52,6 +55,8 @@ pub(crate) struct Decoder {
     packer: Arc<Packer>,
     compresses: bool,
     ceiling: Ceiling,
+    /// True once the objects that the cache had were compressed because memory was tight.
+    squeezed: AtomicBool,
     /// The cache whose objects lists share. `None` decodes every object anew.
     cached: Option<Arc<Indexer>>,
     /// A buffer for assembling texts.
@@ -105,6 +110,7 @@ impl Decoder {
             packer: Arc::default(),
             compresses: watch.compression == Compression::Zstd,
             ceiling: Ceiling::new(None),
+            squeezed: AtomicBool::new(false),
             cached: None,
             scratch: Mutex::default(),
             max_object_bytes,
@@ -138,7 +144,7 @@ impl Decoder {
         let body = self.body(text, &parsed).map_err(|problem| quarantine(text, problem))?;
         let object = Object::new(&header, Body::Raw(body)).map_err(|error| quarantine(text, error.into()))?;
         let object = Arc::new(object);
-        if self.compresses || self.ceiling.is_tight() {
+        if self.compresses || self.ceiling.is_near() {
             self.packer.admit(&object);
         }
         Ok(object)
@@ -156,8 +162,29 @@ impl Decoder {
         self.ceiling
     }
 
-    /// Trains the dictionary if there are enough samples: once in an informer's life, outside the executor.
+    /// The ceiling for a list of this informer.
+    pub(crate) fn list_ceiling(&self) -> Ceiling {
+        let has_objects = self.cached.as_ref().is_some_and(|cache| cache.len() > 0);
+        if has_objects { self.ceiling.for_relists() } else { self.ceiling }
+    }
+
+    /// Compresses every cached object, once, if memory is tight and the watch does not ask for it anyway.
+    async fn squeeze(&self) {
+        let Some(cached) = self.cached.as_ref().filter(|cache| !self.compresses && cache.len() > 0) else {
+            return;
+        };
+        if self.ceiling.is_near() && !self.squeezed.swap(true, Ordering::Relaxed) {
+            let (packer, cached) = (Arc::clone(&self.packer), Arc::clone(cached));
+            let admit_all = move || cached.list(None).iter().for_each(|object| packer.admit(object));
+            // If compressing panics, objects stay uncompressed, which is safe.
+            let _ = tokio::task::spawn_blocking(admit_all).await;
+        }
+    }
+
+    /// Trains the dictionary if there are enough samples: once in an informer's life, outside the executor. Compresses
+    /// what the cache has if memory has become tight.
     pub(crate) async fn train(&self) {
+        self.squeeze().await;
         if let Some(samples) = self.packer.take_samples() {
             let packer = Arc::clone(&self.packer);
             // If training panics, objects stay uncompressed, which is safe.

@@ -44,7 +44,7 @@ pub(crate) enum Problem {
     TooLong(usize),
     #[error("sent a list of more than {0} bytes")]
     ListTooLarge(u64),
-    #[error("sent objects for which there is no room: the caches of this host have reached {0} bytes")]
+    #[error("sent objects for which there is no room: the objects of this host take more than {0} bytes")]
     CacheFull(usize),
     #[error("sent more than {most} pages of one list that {what}")]
     EndlessPages { most: u32, what: &'static str },

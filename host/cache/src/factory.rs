@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    CacheMemory, FactoryConfig, InformerKey, InformerStopped, ListenerConfig, Phase, Registration, SharedInformer,
-    WatchConfig, shared_informer, threads::Threads, transport::Transport,
+    CacheMemory, FactoryConfig, InformerKey, InformerStopped, ListenerConfig, Phase, Registration,
+    SharedInformer, WatchConfig, shared_informer, threads::Threads, transport::Transport,
 };
 
 /// Makes shared informers and runs them. A factory talks to one API server with one identity.

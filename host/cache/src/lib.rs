@@ -56,4 +56,6 @@ pub use lister::{ListQuery, Lister, UnknownIndex};
 pub use processor::Registration;
 pub use resource_version::{IncomparableVersion, ResourceVersion};
 pub use shared_informer::{InformerStopped, SharedInformer, VersionError};
-pub use status::{CacheMemory, Counters, InformerStatus, LastError, ListenerStatus, Phase, ReflectorStatus, Trouble};
+pub use status::{
+    CacheMemory, Counters, InformerStatus, LastError, ListenerStatus, Phase, ReflectorStatus, Trouble,
+};

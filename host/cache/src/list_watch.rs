@@ -26,7 +26,7 @@ impl ListWatch {
         options: ListOptions<'_>,
         decoder: &Decoder,
     ) -> Result<ListPage, RequestError> {
-        self.page(options, decoder, &mut self.extent()).await
+        self.page(options, decoder, &mut self.extent(decoder)).await
     }
 
     /// Requests one page and decodes it while it arrives.
@@ -64,7 +64,7 @@ impl ListWatch {
         limit: Option<u32>,
     ) -> Result<(ListPage, bool), RequestError> {
         let options = ListOptions { resource_version, limit, ..ListOptions::default() };
-        let mut extent = self.extent();
+        let mut extent = self.extent(decoder);
         let mut list = self.page(options, decoder, &mut extent).await?;
         let mut token = std::mem::take(&mut list.continue_token);
         let paged = !token.is_empty();
@@ -110,8 +110,8 @@ impl ListWatch {
     }
 
     /// The extent of a list that begins now.
-    pub(crate) fn extent(&self) -> ListExtent {
-        ListExtent::new(self.transport.list_bytes, self.transport.ceiling)
+    pub(crate) fn extent(&self, decoder: &Decoder) -> ListExtent {
+        ListExtent::new(self.transport.list_bytes, decoder.list_ceiling())
     }
 
     /// Makes an error of the open watch.

@@ -17,7 +17,6 @@ use crate::{
     api_status::ApiStatus,
     ceiling::Ceiling,
     error::{Problem, RequestError},
-    error_class::ErrorClass,
     request,
     request_budget::RequestBudget,
 };

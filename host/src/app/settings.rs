@@ -33,14 +33,17 @@ pub(super) fn factory(cluster: &Cluster, host: &Host, server: String) -> Factory
         watch_list: cluster.watch_list,
         idle_watch_timeout: cluster.idle_watch_timeout,
         list_bytes: cluster.list_bytes,
-        cache_bytes: host.cache_memory.or_else(a_third_of_the_memory),
+        cache_bytes: host.cache_memory.or_else(a_third_of_the_memory).map(|bytes| {
+            // No process can use more.
+            usize::try_from(bytes).unwrap_or(usize::MAX)
+        }),
         threads: informer_threads(),
         ..FactoryConfig::default()
     }
 }
 
-fn a_third_of_the_memory() -> Option<usize> {
-    memory_bytes().map(|bytes| usize::try_from(bytes / 3).unwrap_or(usize::MAX))
+fn a_third_of_the_memory() -> Option<u64> {
+    memory_bytes().map(|bytes| bytes / 3)
 }
 
 /// Half of the processors, because plugins need the others. One thread handles some ten thousand events per second.

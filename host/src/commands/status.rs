@@ -72,7 +72,11 @@ fn cache_memory(memory: &CacheMemory) -> Option<String> {
     let CacheMemory { used_bytes: used, ceiling_bytes } = *memory;
     let ceiling = ceiling_bytes.filter(|ceiling| used >= ceiling / 4 * 3)?;
     let what = if used > ceiling { "lists fail until there is room" } else { "lists fail above it" };
-    Some(format!("objects take {} of the {} MiB of `cache-memory` under [host]; {what}", used >> 20, ceiling >> 20))
+    Some(format!(
+        "objects take {} of the {} MiB of `cache-memory` under [host]; {what}",
+        used >> 20,
+        ceiling >> 20
+    ))
 }
 
 /// A line if the guests came near the ceiling: a plugin that takes much leaves the others a quarter of it.
@@ -217,10 +221,12 @@ mod tests {
 
     #[test]
     fn the_memory_of_objects_is_shown_once_it_is_near_its_ceiling() {
-        let shown = |used: usize, ceiling_bytes| cache_memory(&CacheMemory { used_bytes: used << 20, ceiling_bytes });
+        let shown =
+            |used: usize, ceiling_bytes| cache_memory(&CacheMemory { used_bytes: used << 20, ceiling_bytes });
 
         let ceiling = Some(100 << 20);
-        let line = |used| format!("objects take {used} of the 100 MiB of `cache-memory` under [host]; lists fail ");
+        let line =
+            |used| format!("objects take {used} of the 100 MiB of `cache-memory` under [host]; lists fail ");
         assert_eq!(shown(74, ceiling), None);
         assert_eq!(shown(75, ceiling).unwrap(), line(75) + "above it");
         assert_eq!(shown(101, ceiling).unwrap(), line(101) + "until there is room");

@@ -66,7 +66,8 @@ type K<V> = Key<ClusterKeys, V>;
 /// without a byte means that there is no watch.
 const IDLE_WATCH: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(24 * 60 * 60));
 
-pub(super) static CLUSTER: LazyLock<Section<ClusterKeys>> = LazyLock::new(|| Section {
+pub(super) static CLUSTER: LazyLock<Section<ClusterKeys>> = LazyLock::new(|| {
+    Section {
     doc: "The API server, and how the host talks to it. Without `context`, `kubeconfig` and `server` the \
           host uses $KUBECONFIG, else ~/.kube/config, else the service account of its pod.",
     keys: vec![
@@ -114,6 +115,7 @@ pub(super) static CLUSTER: LazyLock<Section<ClusterKeys>> = LazyLock::new(|| Sec
              cannot take the memory of this machine.",
         ),
     ],
+}
 });
 
 // === impl Cluster ===

@@ -67,7 +67,7 @@ pub struct Host {
     /// The most memory of all guests together, in bytes; `None` means half of the memory of the machine. Never zero.
     pub guest_memory: Option<u64>,
     /// The most memory of all objects, in bytes; `None` means a third of the memory of the machine. Never zero.
-    pub cache_memory: Option<usize>,
+    pub cache_memory: Option<u64>,
     /// Networks that no HTTP request of a plugin reaches.
     pub http_deny: Vec<IpNet>,
     /// A PEM file of certificate authorities that these requests trust besides those of the system, absolute.
@@ -91,7 +91,8 @@ const GUEST_MEMORY: (Size, Size) = (Size(16 << 20), Size(1 << 44));
 /// Up to 200 MiB of steps.
 const STEPS: (Count, Count) = (Count(0), Count(1 << 20));
 
-pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| Section {
+pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
+    Section {
     doc: "The process itself.",
     keys: vec![
         K::<Option<SocketAddr>>::new("admin", |host| &mut host.admin).doc(
@@ -151,10 +152,10 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| Section {
             .example("\"1GiB\"")
             .doc(
                 "The most memory of all objects: cached ones, and states that wait for plugins. Above three \
-                 quarters of it, every watch compresses what arrives. Above it, lists fail, so no further \
-                 watch starts; a watch that brings more ends an eighth above it. The caches then stay as \
-                 they were, the status says how old they are, and lists are tried again with a backoff. The \
-                 default is a third of the memory of the machine, or of the container if that has less.",
+                 quarters of it, every watch compresses its objects. Above it, no further watch starts. An \
+                 eighth above it, a watch that brings more ends, and lists follow the cluster until a quarter \
+                 above it. A list that fails leaves the cache as it was, the status says how old it is, and the \
+                 list is tried again with a backoff. The default is a third of the memory of the machine, or of the container if that has less.",
             ),
         K::<Count>::new("trace", |host| &mut host.trace).within(STEPS).doc(
             "Steps to remember for `informer explain`: what each stage decided about an object or a key. \
@@ -176,6 +177,7 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| Section {
              system. The default is none.",
         ),
     ],
+}
 });
 
 // === impl StateDir ===

@@ -18,7 +18,7 @@ use crate::{
 const SECONDS: u64 = 20;
 
 /// The time for each target in the gate.
-const SECONDS_IN_THE_GATE: u64 = 10;
+const SECONDS_IN_THE_GATE: u64 = 5;
 
 /// The longest time of one input.
 const SECONDS_OF_AN_INPUT: u64 = 20;

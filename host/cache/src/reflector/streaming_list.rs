@@ -152,7 +152,7 @@ impl StreamingList<'_> {
         let mut watch = OpenWatch::open(self.target, &version, true, PATIENCE).await?;
         tracing::debug!(resource = %self.target.resource(), rv = version, "streaming the list");
         let mut store = TemporaryStore::default();
-        let mut extent = self.target.list_watch.extent();
+        let mut extent = self.target.list_watch.extent(&self.target.decoder);
         loop {
             let frame = self.next_frame(&mut watch).await?;
             extent.add(frame.len() as u64, 1).map_err(|problem| self.stream_error(problem))?;

@@ -16,7 +16,6 @@ use crate::{
     decode::{EventError, Undecodable, WatchEvent},
     delta_queue::{Delta, DeltaKind},
     error::{Problem, RequestError},
-    error_class::ErrorClass,
     request::WatchOptions,
     watch_stream::{Next, WatchStream},
 };
@@ -180,8 +179,8 @@ impl<'a> Follower<'a> {
     /// Handles a decoded event. Returns `Some` if it ends the watch.
     fn accept(&mut self, event: WatchEvent) -> Option<WatchEnd> {
         let scope = self.target.scope;
-        let ceiling = self.target.decoder.ceiling();
-        if matches!(event, WatchEvent::Added(_) | WatchEvent::Modified(_)) && ceiling.is_exceeded() {
+        let ceiling = self.target.decoder.ceiling().for_watches();
+        if matches!(event, WatchEvent::Added(_) | WatchEvent::Modified(_)) && ceiling.is_reached() {
             return Some(self.over(Problem::CacheFull(ceiling.bytes())));
         }
         match event {

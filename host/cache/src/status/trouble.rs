@@ -104,7 +104,10 @@ impl InformerStatus {
             Phase::Watching if reflector.consecutive_failures > 0 => {
                 let error = error?;
                 let what = format!("watching again; before that: {}", error.text);
-                Some(Trouble { class: Some(error.class), ..trouble(what, reflector.failing_for.unwrap_or(error.age)) })
+                Some(Trouble {
+                    class: Some(error.class),
+                    ..trouble(what, reflector.failing_for.unwrap_or(error.age))
+                })
             }
             _ if reflector.consecutive_failures > 0 => {
                 let error = error?;
@@ -130,7 +133,8 @@ impl InformerStatus {
     /// Returns how old the cached data may be, if no watch keeps it current: `data as of 3 min 5 s ago`. Also returned if
     /// an open watch sends nothing, not even bookmarks; a server without bookmarks does that on a quiet collection.
     pub fn age_in_words(&self) -> Option<String> {
-        let oldest = self.reflectors.iter().filter(|one| one.data_age.is_some()).max_by_key(|one| one.data_age)?;
+        let oldest =
+            self.reflectors.iter().filter(|one| one.data_age.is_some()).max_by_key(|one| one.data_age)?;
         let age = oldest.data_age?;
         let words = match oldest.phase {
             Phase::Watching if age.min(oldest.phase_age) <= QUIET => return None,

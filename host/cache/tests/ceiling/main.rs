@@ -16,8 +16,7 @@ mod server;
 #[path = "../informer/world.rs"]
 mod world;
 
-use std::time::Duration;
-
+use fastrand::Rng;
 use informer_cache::{Compression, ErrorClass, FactoryConfig, WatchConfig};
 use informer_types::Object;
 use parking_lot::Mutex;
@@ -34,7 +33,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Runs a test under a paused clock while no other test of this process runs. All of its objects are gone afterwards.
 fn alone(test: impl Future<Output = ()>) {
     let _alone = ALONE.lock();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(test);
     drop(runtime);
     assert_eq!(Object::all_bytes(), 0, "every object of the test is gone");
@@ -44,10 +44,12 @@ fn with_ceiling(bytes: usize) -> FactoryConfig {
     FactoryConfig { cache_bytes: Some(bytes), ..config() }
 }
 
-/// A pod of about 1 MiB.
+/// A pod of about 1 MiB that compression does not make smaller.
 fn large(name: &str, version: &str) -> Value {
     let mut pod = pod(name, version);
-    pod["spec"] = json!({"text": "x".repeat(MIB)});
+    let mut random = Rng::with_seed(name.bytes().map(u64::from).sum());
+    let text: String = (0..MIB).map(|_| random.alphanumeric()).collect();
+    pod["spec"] = json!({"text": text});
     pod
 }
 
@@ -66,22 +68,25 @@ fn a_list_beyond_the_ceiling_fails_and_is_accepted_once_there_is_room() {
         let text = world.fails(ErrorClass::CacheFull).await;
 
         assert!(
-            text.contains("there is no room: the caches of this host have reached 10485760 bytes (LIST v1/pods)"),
+            text.contains(
+                "there is no room: the objects of this host take more than 10485760 bytes (LIST v1/pods)"
+            ),
             "{text}"
         );
         assert!(world.cached().is_empty() && world.received().is_empty());
-        eventually("the smaller list", || world.cached().len() == 3, || world.informer.status().to_string()).await;
+        eventually("the smaller list", || world.cached().len() == 3, || world.informer.status().to_string())
+            .await;
     });
 }
 
 #[test]
-fn a_watch_ends_with_the_object_that_exceeds_the_ceiling_and_the_cache_stays_as_it_was() {
+fn a_watch_ends_with_the_object_that_exceeds_the_ceiling_and_lists_follow_the_cluster() {
     alone(async {
         let script = Script::new();
         script.list(Answer::list("10", &larges(9, "1")));
         let watch = script.live_watch();
-        // A list at the ceiling fails, too.
-        script.list(Answer::list("40", &larges(14, "1")));
+        // One that does not fit, and one that does although the cache is above the ceiling.
+        script.list(Answer::list("40", &larges(20, "1")));
         script.list(Answer::list("50", &larges(6, "1")));
         let world = World::start_with(script, with_ceiling(10 * MIB), pods());
         world.watches(1).await;
@@ -96,11 +101,26 @@ fn a_watch_ends_with_the_object_that_exceeds_the_ceiling_and_the_cache_stays_as_
         assert!(text.contains("cannot watch v1/pods") && text.contains("(WATCH v1/pods)"), "{text}");
         assert_eq!(world.cached().len(), 11, "{:?}: an eighth above the ceiling", world.cached());
         let line = world.informer.status().to_string();
-        assert!(line.contains("synced, 11 objects, data as of") && line.contains("[host] cache-memory"), "{line}");
+        assert!(
+            line.contains("synced, 11 objects, data as of") && line.contains("[host] cache-memory"),
+            "{line}"
+        );
         assert_eq!(world.factory.memory().ceiling_bytes, Some(10 * MIB));
 
-        world.recorder.acknowledge();
-        eventually("the list that fits", || world.cached().len() == 6, || world.informer.status().to_string()).await;
+        world.lists(2).await;
+        eventually(
+            "the failed list",
+            || world.informer.status().reflectors[0].consecutive_failures == 2,
+            || world.informer.status().to_string(),
+        )
+        .await;
+        assert_eq!(world.cached().len(), 11);
+        eventually(
+            "the list that fits",
+            || world.cached().len() == 6,
+            || world.informer.status().to_string(),
+        )
+        .await;
     });
 }
 
@@ -120,6 +140,9 @@ fn deletions_pass_at_the_ceiling() {
         for number in 0..9 {
             watch.event("DELETED", &large(&format!("p{number:02}"), &(30 + number).to_string()));
         }
+        world.caches(&["shop/p20@20", "shop/p21@21"]).await;
+        // The listener is done with the deletions.
+        world.recorder.acknowledge();
         watch.event("ADDED", &large("p22", "40"));
 
         world.caches(&["shop/p20@20", "shop/p21@21", "shop/p22@40"]).await;
@@ -155,33 +178,30 @@ fn a_relist_needs_memory_only_for_what_has_changed() {
 
 #[test]
 fn near_the_ceiling_objects_are_compressed_even_if_their_watch_does_not_ask_for_it() {
-    alone(async {
-        let cached = |ceiling| async move {
+    let small = |number: usize| {
+        let mut pod = pod(&format!("p{number:04}"), "1");
+        pod["spec"] = json!({"text": format!("{number} of many ").repeat(100)});
+        pod
+    };
+    let settled = |ceiling| {
+        let bytes = Mutex::new(0);
+        alone(async {
             let script = Script::new();
-            let (list, answer) = Answer::live(200);
-            script.list(answer);
-            let watch = WatchConfig { compression: Compression::Off, ..pods() };
-            let world = World::start_with(script, with_ceiling(ceiling), watch);
-            let items: Vec<Value> = (0..3_000)
-                .map(|number| {
-                    let mut pod = pod(&format!("p{number:04}"), "1");
-                    pod["spec"] = json!({"text": format!("{number} of many ").repeat(100)});
-                    pod
-                })
-                .collect();
-            let text = json!({"metadata": {"resourceVersion": "10"}, "items": items}).to_string();
-            text.as_bytes().chunks(4_096).for_each(|chunk| list.bytes(chunk));
-            list.end();
-            let all = || world.cached().len() == 3_000;
-            eventually("all of them", all, || world.informer.status().to_string()).await;
-            world.informer.status().bytes
-        };
+            script.list(Answer::list("10", &(0..2_000).map(small).collect::<Vec<_>>()));
+            let watch = script.live_watch();
+            let watched = WatchConfig { compression: Compression::Off, ..pods() };
+            let world = World::start_with(script, with_ceiling(ceiling), watched);
+            world.watches(1).await;
+            world.recorder.acknowledge();
+            (2_000..2_100).for_each(|number| watch.event("ADDED", &small(number)));
+            eventually("all", || world.cached().len() == 2_100, || world.informer.status().to_string()).await;
+            *bytes.lock() = world.informer.status().bytes;
+        });
+        bytes.into_inner()
+    };
 
-        let raw = cached(1 << 30).await;
-        let tight = cached(raw).await;
+    let raw = settled(1 << 30);
+    let tight = settled(raw);
 
-        assert!(tight < raw * 2 / 3, "{tight} of {raw}");
-        // The tasks of the informers end with the runtime.
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    });
+    assert!(tight < raw / 2, "{tight} of {raw}");
 }

@@ -236,18 +236,20 @@ impl Script {
 
     /// Records the request and returns its answer.
     pub(crate) fn answer(&self, target: &str, accept: &str) -> Answer {
+        // A list without parameters still has the `?`.
+        let plain = !target.contains('?');
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let mut state = self.0.lock();
-        if query.is_empty() {
+        if plain {
             state.asked.push(path.to_owned());
         }
         if let Some(answer) = state.fixed.get_mut(path).and_then(VecDeque::pop_front) {
             return answer;
         }
-        if let Some(answer) = state.served.get(path).filter(|_| query.is_empty()) {
+        if let Some(answer) = state.served.get(path).filter(|_| plain) {
             return Answer::json(answer);
         }
-        if query.is_empty() {
+        if plain {
             return Answer::status(404, "404 page not found");
         }
         let query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
