@@ -139,12 +139,14 @@ impl Ledger {
         }
     }
 
-    /// Returns the defect of a list at this version, if any.
-    pub(crate) fn check_list(&mut self, version: &str) -> Option<String> {
+    /// Returns the defect of a list at this version, if any. A later list with pages requests the most recent
+    /// state (D-15).
+    pub(crate) fn check_list(&mut self, version: &str, paged: bool) -> Option<String> {
         self.forget_if(version == if self.lists.is_empty() { "0" } else { "" });
         let expected = match self.seen {
             _ if self.unavailable => String::new(),
             None => "0".to_owned(),
+            Some(_) if paged => String::new(),
             Some(seen) => seen.to_string(),
         };
         if version != expected {

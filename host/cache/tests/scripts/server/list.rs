@@ -37,7 +37,8 @@ impl State {
     pub(super) fn list(&mut self, request: &Request) -> Reply {
         let first = request.token.is_empty();
         let wrong = if first {
-            self.ledger(&request.scope).check_list(&request.version)
+            let paged = self.paged;
+            self.ledger(&request.scope).check_list(&request.version, paged)
         } else {
             (!request.version.is_empty()).then(|| "a page that names a version".to_owned())
         };

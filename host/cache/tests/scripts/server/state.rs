@@ -37,6 +37,8 @@ pub(crate) struct State {
     pub(super) second: Instant,
     /// The number of requests before the current second.
     pub(super) second_starts_at: usize,
+    /// True if the client lists in pages.
+    pub(super) paged: bool,
     pub(super) latencies: InTurn<u8>,
     chunks: InTurn<u16>,
 }
@@ -86,6 +88,7 @@ impl State {
             requests: 0,
             second: Instant::now(),
             second_starts_at: 0,
+            paged: setup.page_size.is_some(),
             latencies: InTurn { values: setup.latencies.clone(), next: 0 },
             chunks: InTurn { values: setup.chunks.clone(), next: 0 },
         }
