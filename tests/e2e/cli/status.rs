@@ -171,7 +171,7 @@ async fn a_compacted_history_and_an_invalid_answer_are_reported_as_such() {
         // The server starts to fail when the plugin serves.
         ": ready, but not everything works\n",
         "answered 410 Gone: too old resource version: 10 (99)",
-        "what helps: the informer relists by itself, because the server's history was compacted",
+        "what helps: the informer relists by itself, because the API server no longer has this resource version",
     ])
     .await;
 
