@@ -1,12 +1,18 @@
-//! The admin endpoint of a running host, its client, and the types that both share.
+//! The endpoints of a running host: the admin endpoint for this machine with its client and the types that both share, and the
+//! health endpoint for other machines.
 
 mod client;
+mod endpoint;
+mod health;
+mod identity;
 mod origin;
 mod probe;
 mod server;
 pub mod types;
 
 pub(crate) use client::{Answer, Client, RELOAD};
-pub use probe::Probe;
-pub(crate) use server::CONNECTIONS;
-pub use server::{Admin, AdminBindError};
+pub(crate) use endpoint::CONNECTIONS;
+pub use endpoint::{BindError, Endpoint};
+pub use health::serve_health;
+pub use probe::{Check, Outcome, Probe};
+pub use server::serve_admin;

@@ -28,6 +28,7 @@ use futures::future::join_all;
 use informer_cache::{FactoryConfig, InformerFactory, Lister, SharedInformer};
 use informer_dispatch::Backlog;
 use informer_runtime::{Engine, EngineConfig, EngineError, GuestThreads, LogSink};
+use informer_system::HttpAddress;
 use informer_types::{Gvr, Tracer};
 use tokio::{
     signal::unix::Signal,
@@ -37,7 +38,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use crate::admin::types::{Change, Report, Verdict};
 use crate::{
-    admin::{Admin, AdminBindError, Probe},
+    admin::{BindError, Endpoint, Probe, serve_admin, serve_health},
     config::{Config, Host, StateDir},
     connect::{ConnectError, Connection, KubeClient, connect},
     logging::PluginLog,
@@ -57,7 +58,7 @@ use probe::HostProbe;
 use reload::Reload;
 use trace::Trace;
 
-/// Time for the last requests to the admin endpoint, on top of the time to stop.
+/// Time for the last requests to the endpoints, on top of the time to stop.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Options for tests and the demo.
@@ -91,9 +92,9 @@ pub enum StartError {
     /// The threads for guests cannot be started.
     #[error("no threads can be started for the plugins: {0}")]
     Threads(#[source] std::io::Error),
-    /// The admin endpoint cannot listen.
+    /// An endpoint cannot listen.
     #[error(transparent)]
-    Admin(#[from] AdminBindError),
+    Bind(#[from] BindError),
     /// A plugin cannot subscribe to a watch.
     #[error(transparent)]
     Subscribe(#[from] SubscribeError),
@@ -104,20 +105,23 @@ pub struct App {
     factory: Arc<InformerFactory>,
     applier: Arc<Applier>,
     reload: Reload,
+    /// The configuration file, absolute.
+    file: Option<PathBuf>,
     state: State,
     /// The steps of objects; `None` if none are kept.
     trace: Option<Arc<Trace>>,
     engine: Engine,
     /// The threads of all calls of guests.
     guests: GuestThreads,
-    admin: Option<Admin>,
+    admin: Option<Endpoint>,
+    health: Option<Endpoint>,
     tasks: TaskTracker,
     /// Ends the background tasks; cancelled first.
     stop: CancellationToken,
     /// Ends the workers at once, at the deadline.
     abort: CancellationToken,
-    /// Ends the admin endpoint; cancelled last.
-    admin_stop: CancellationToken,
+    /// Ends the endpoints; cancelled last.
+    endpoint_stop: CancellationToken,
 }
 
 /// What is left when the host has stopped.
@@ -188,33 +192,38 @@ impl App {
         };
         let started = (config.cluster.clone(), config.host.clone());
         let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
-        let (reload, reloader) = Reload::new(Arc::clone(&applier), file.zip(read), options.adjust);
-        let address = config.host.admin;
+        let (reload, reloader) = Reload::new(Arc::clone(&applier), file.clone().zip(read), options.adjust);
+        let (admin, health) = (config.host.admin.clone(), config.host.health);
         applier.apply(config).await?;
         let mut app = Self {
             factory,
             applier,
             reload,
+            file,
             state,
             trace,
             engine,
             guests,
             admin: None,
+            health: None,
             tasks,
             stop,
             abort,
-            admin_stop: CancellationToken::new(),
+            endpoint_stop: CancellationToken::new(),
         };
         app.run_background(reloader);
-        if let Some(address) = address {
-            app.serve_admin(address).await?;
-        }
+        app.listen(admin, health).await?;
         Ok(app)
     }
 
     /// The address of the admin endpoint, if there is one.
-    pub fn admin_address(&self) -> Option<SocketAddr> {
-        self.admin.as_ref().map(Admin::address)
+    pub fn admin_address(&self) -> Option<&HttpAddress> {
+        self.admin.as_ref().map(Endpoint::address)
+    }
+
+    /// The address of the health endpoint, if there is one.
+    pub fn health_address(&self) -> Option<SocketAddr> {
+        self.health.as_ref().and_then(|health| health.address().tcp())
     }
 
     /// Reads the cache of one watched resource, in process (L-1). Returns `None` if the resource is not watched. While a changed
@@ -252,6 +261,7 @@ impl App {
             reload: self.reload.clone(),
             trace: self.trace.clone(),
             engine: self.engine.clone(),
+            file: self.file.clone(),
         }
     }
 
@@ -309,11 +319,11 @@ impl App {
         if timeout_at(deadline, self.tasks.wait()).await.is_err() {
             tracing::error!("background tasks did not stop in time");
         }
-        self.admin_stop.cancel();
-        if let Some(admin) = self.admin {
-            // A slow request does not hold up the stop.
-            admin.stopped(deadline.max(Instant::now() + ANSWERED_WITHIN)).await;
-        }
+        self.endpoint_stop.cancel();
+        // A slow request does not hold up the stop.
+        let answered = deadline.max(Instant::now() + ANSWERED_WITHIN);
+        let endpoints = self.admin.into_iter().chain(self.health);
+        join_all(endpoints.map(|endpoint| endpoint.stopped(answered))).await;
         let undelivered: Vec<_> = left.into_iter().filter(|(_, backlog)| backlog.notifications > 0).collect();
         for (plugin, backlog) in &undelivered {
             tracing::warn!(plugin, notifications = backlog.notifications, objects = ?backlog.objects, "stopped before every notification was delivered");
@@ -322,10 +332,21 @@ impl App {
         StopReport { undelivered }
     }
 
-    async fn serve_admin(&mut self, address: SocketAddr) -> Result<(), AdminBindError> {
-        let admin = Admin::serve(address, Arc::new(self.probe()), self.admin_stop.clone()).await?;
-        tracing::info!(address = %admin.address(), "the admin endpoint listens");
-        self.admin = Some(admin);
+    async fn listen(
+        &mut self,
+        admin: Option<HttpAddress>,
+        health: Option<SocketAddr>,
+    ) -> Result<(), BindError> {
+        if let Some(address) = admin {
+            let serving = serve_admin(address, Arc::new(self.probe()), self.endpoint_stop.clone());
+            let admin = self.admin.insert(serving.await?);
+            tracing::info!(address = %admin.address(), "the admin endpoint listens");
+        }
+        if let Some(address) = health {
+            let serving = serve_health(address, Arc::new(self.probe()), self.endpoint_stop.clone());
+            let health = self.health.insert(serving.await?);
+            tracing::info!(address = %health.address(), "the health endpoint listens");
+        }
         Ok(())
     }
 

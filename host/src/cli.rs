@@ -2,15 +2,13 @@
 //!
 //! A flag overrides its environment variable, a variable overrides the file, and the file overrides the default.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use informer_system::HttpAddress;
 
 use crate::{
-    config::{self, Components, Config, FILE_NAME, loopback},
+    config::{self, Components, Config, FILE_NAME, local},
     logging::{self, LogFormat, Precedence},
 };
 
@@ -34,9 +32,10 @@ pub struct AdminArgs {
     /// The configuration file of the running host, which names its admin address.
     #[arg(long, global = true, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
-    /// The admin address of the running host; overrides the configuration.
-    #[arg(long, global = true, value_parser = loopback, value_name = "ADDRESS")]
-    pub admin: Option<SocketAddr>,
+    /// The admin address of the running host, such as 127.0.0.1:8080 or unix:/run/informer/admin.sock; overrides the
+    /// configuration, and whatever file the host runs with is accepted.
+    #[arg(long, global = true, value_parser = local, value_name = "ADDRESS")]
+    pub admin: Option<HttpAddress>,
 }
 
 /// How results are printed.

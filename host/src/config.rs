@@ -40,7 +40,7 @@ pub use environment::Environment;
 pub use host::{Host, LOG, StateDir};
 pub use plugin::{Enqueue, Limits, OnReload, Plugin, Queue, Relist, Retry, Subscription, Workqueue};
 pub use problem::{ConfigError, Problem};
-pub use value::{NotLoopback, loopback};
+pub use value::{NotLoopback, local, loopback};
 pub use watch::Watch;
 
 use context::Context;

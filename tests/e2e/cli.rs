@@ -8,6 +8,8 @@ mod dead_letters;
 mod demo;
 mod explain;
 mod flood;
+mod health;
+mod identity;
 mod log_level;
 mod rbac;
 mod reload;

@@ -77,7 +77,7 @@ impl DevServer {
         let bind_error = |source| StartError::Bind { address, source };
         let limits = limits(config.connection_limit);
         let listener = HttpListener::bind(address, limits).await.map_err(bind_error)?;
-        let address = listener.address();
+        let address = listener.address().tcp().unwrap_or(address);
         let stop = CancellationToken::new();
         let api = Arc::new(Api::new(config, stop.clone()));
         for name in namespace::INITIAL {

@@ -1,19 +1,29 @@
 //! The client of the admin endpoint.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
-use axum::body::to_bytes;
+use axum::body::{Body, to_bytes};
 use bytes::Bytes;
-use http::{Request, header::CONTENT_TYPE};
+use http::{
+    Request, Response,
+    header::{CONTENT_TYPE, HOST},
+    request, response,
+};
 use http_body_util::Full;
-use hyper_util::{client::legacy, rt::TokioExecutor};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use informer_system::HttpAddress;
 use informer_types::one_line;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream},
+    time::timeout,
+};
 
-use super::types::Failed;
+use super::types::{Failed, Identity};
 use crate::{
     cli::AdminArgs,
     config::{self, Components},
@@ -32,10 +42,15 @@ const RELOAD_PATIENCE: Duration = Duration::from_secs(120);
 /// Most bytes of an answer. A thousand dead letters of the greatest length are a tenth of it.
 const MAX_BYTES: usize = 256 << 20;
 
+/// Time for an answer of what has taken an address.
+const IDENTITY_PATIENCE: Duration = Duration::from_secs(2);
+
 /// A running host.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Client {
-    address: SocketAddr,
+    address: HttpAddress,
+    /// The configuration file that names the address, and that the host must run with. `None` accepts any host.
+    file: Option<PathBuf>,
 }
 
 /// An answer of the host.
@@ -50,33 +65,44 @@ pub(crate) struct Answer<T> {
 // === impl Client ===
 
 impl Client {
-    /// The host at the given address, or at the address in the configuration.
+    /// The host at the given address; or the one that runs with the given configuration, at the address in it.
     ///
     /// # Errors
     /// The configuration cannot be read, or switches the admin endpoint off.
     pub(crate) fn new(args: &AdminArgs) -> anyhow::Result<Self> {
-        let address = match args.admin {
-            Some(address) => address,
-            None => {
-                let admin = config::load(&args.config, Components::Unseen)?.host.admin;
-                admin.context(
-                    "the configuration switches the admin endpoint off; set [host] admin = \"127.0.0.1:8080\"",
-                )?
-            }
-        };
-        Ok(Self { address })
+        if let Some(address) = &args.admin {
+            return Ok(Self::at(address.clone()));
+        }
+        let address = config::load(&args.config, Components::Unseen)?.host.admin;
+        let address = address.context(
+            "the configuration switches the admin endpoint off; set [host] admin = \"127.0.0.1:8080\"",
+        )?;
+        Ok(Self { address, file: Some(args.config.clone()) })
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+    /// Any host at this address.
+    pub(super) fn at(address: HttpAddress) -> Self {
+        Self { address, file: None }
+    }
+
+    pub(crate) fn address(&self) -> &HttpAddress {
+        &self.address
+    }
+
+    /// The host that answers at the address. Returns `None` if none does within two seconds.
+    pub(super) async fn identity(&self) -> Option<Identity> {
+        let request = self.request(Request::get("/livez"), Bytes::new()).ok()?;
+        let (head, _) = timeout(IDENTITY_PATIENCE, self.exchange(request)).await.ok()?.ok()?;
+        Identity::read(&head.headers)
     }
 
     /// Sends a `GET`.
     ///
     /// # Errors
-    /// No host answers within ten seconds, the host refuses, or the answer has another form.
+    /// No host answers within ten seconds, the host runs with another configuration file, the host refuses, or the answer has
+    /// another form.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Answer<T>> {
-        self.send(Request::get(self.url(path)), Bytes::new(), PATIENCE).await
+        self.send(Request::get(path), Bytes::new(), PATIENCE).await
     }
 
     /// Sends a `POST` with a JSON body. A reload has two minutes, because it compiles components.
@@ -88,36 +114,27 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> anyhow::Result<Answer<T>> {
-        let request = Request::post(self.url(path)).header(CONTENT_TYPE, "application/json");
+        let request = Request::post(path).header(CONTENT_TYPE, "application/json");
         let within = if path == RELOAD { RELOAD_PATIENCE } else { PATIENCE };
         self.send(request, serde_json::to_vec(body)?.into(), within).await
     }
 
-    fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-
     async fn send<T: DeserializeOwned>(
         &self,
-        request: http::request::Builder,
+        request: request::Builder,
         body: Bytes,
         within: Duration,
     ) -> anyhow::Result<Answer<T>> {
-        let address = self.address;
-        let request = request.body(Full::new(body))?;
-        let sending = async {
-            // The endpoint speaks plain HTTP on loopback: neither certificates nor proxies are looked for.
-            let client = legacy::Client::builder(TokioExecutor::new()).build_http();
-            let answer = client.request(request).await?;
-            let status = answer.status();
-            let text = to_bytes(axum::body::Body::new(answer.into_body()), MAX_BYTES).await?;
-            anyhow::Ok((status, serde_json::from_slice::<Value>(&text)?))
-        };
-        let answered = async { timeout(within, sending).await? };
-        let (status, json) = answered.await.with_context(|| {
+        let address = &self.address;
+        let request = self.request(request, body)?;
+        let answered = async { timeout(within, self.exchange(request)).await? };
+        let (head, text) = answered.await.with_context(|| {
             format!("no host answers at {address}; is `informer run` running, and is this its [host] admin address?")
         })?;
-        if !status.is_success() {
+        self.check(Identity::read(&head.headers))?;
+        let json: Value =
+            serde_json::from_slice(&text).with_context(|| format!("what answers at {address} is no host"))?;
+        if !head.status.is_success() {
             let Failed { error } = serde_json::from_value(json)
                 .unwrap_or_else(|_| Failed { error: "the answer gives no reason".to_owned() });
             bail!("the host at {address} refuses: {}", one_line(&error));
@@ -126,6 +143,59 @@ impl Client {
             format!("the answer of the host at {address} has another form: use the `informer` of its version")
         })
     }
+
+    /// Refuses the answer of a host that runs with another configuration file than the one that names the address.
+    fn check(&self, host: Option<Identity>) -> anyhow::Result<()> {
+        let Self { address, file } = self;
+        let Some(file) = file else { return Ok(()) };
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        let Some(host) = host else {
+            bail!(
+                "what answers at {address} does not name its process, so it is no host of this version; free the \
+                 address for the host of {}, or read the answer nevertheless with --admin {address}",
+                file.display()
+            );
+        };
+        if host.runs_with(&file) {
+            return Ok(());
+        }
+        bail!(
+            "another host answers at {address}: {host}, not {}; start the host of that file with another [host] \
+             admin address or stop the other host, or read the answer nevertheless with --admin {address}",
+            file.display()
+        );
+    }
+
+    fn request(&self, request: request::Builder, body: Bytes) -> http::Result<Request<Full<Bytes>>> {
+        let host = match &self.address {
+            HttpAddress::Tcp(address) => address.to_string(),
+            HttpAddress::Unix(_) => "localhost".to_owned(),
+        };
+        request.header(HOST, host).body(Full::new(body))
+    }
+
+    /// Sends a request on a connection of its own. The endpoint speaks plain HTTP on this machine: neither certificates nor
+    /// proxies are looked for.
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> anyhow::Result<(response::Parts, Bytes)> {
+        match &self.address {
+            HttpAddress::Tcp(address) => exchange(TcpStream::connect(address).await?, request).await,
+            HttpAddress::Unix(path) => exchange(UnixStream::connect(path).await?, request).await,
+        }
+    }
+}
+
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    request: Request<Full<Bytes>>,
+) -> anyhow::Result<(response::Parts, Bytes)> {
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let answering = async move {
+        let (head, body) = Response::into_parts(sender.send_request(request).await?);
+        anyhow::Ok((head, to_bytes(Body::new(body), MAX_BYTES).await?))
+    };
+    // If the connection fails, so does the answer.
+    let (answered, _) = tokio::join!(answering, connection);
+    answered
 }
 
 // === impl Answer ===

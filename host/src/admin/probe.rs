@@ -1,18 +1,48 @@
-//! What the admin endpoint requests from the running host.
+//! What the endpoints request from the running host.
 
 use futures::future::BoxFuture;
 
 use super::types::{
-    Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Queues, Replays, Report, Status,
+    Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Queues, Replays, Report, Status,
 };
 
-/// The running host, as the admin endpoint uses it.
+/// One check of a probe, in words that any machine may read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What is checked: `watch v1/pods` or `plugin echo`.
+    pub what: String,
+    /// The result.
+    pub outcome: Outcome,
+}
+
+/// The result of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All is well.
+    Ok,
+    /// Something is wrong although the host serves.
+    Impaired(&'static str),
+    /// The check fails, and the probe with it.
+    Failed(&'static str),
+}
+
+/// The running host, as the endpoints use it.
 pub trait Probe: Send + Sync + 'static {
+    /// Returns which host it is.
+    fn identity(&self) -> Identity;
+
     /// Returns why the host is not ready, one sentence each. The list is empty if the host is ready.
     fn unready(&self) -> Vec<String>;
 
     /// Returns what is wrong although the host serves, one sentence each. The list is empty if all is well.
     fn degraded(&self) -> Vec<String>;
+
+    /// Returns the checks of liveness. If one fails, only a restart of the process helps.
+    fn liveness(&self) -> Vec<Check>;
+
+    /// Returns the checks of readiness: each watch, each plugin, the state and the configuration file. One of them fails if and only
+    /// if [`unready`](Self::unready) has a sentence.
+    fn readiness(&self) -> Vec<Check>;
 
     /// Returns the state of every informer, plugin and queue.
     fn status(&self) -> Status;

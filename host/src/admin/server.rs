@@ -1,146 +1,112 @@
-//! The server: liveness, readiness, status and commands over HTTP, on loopback.
+//! The admin endpoint: liveness, readiness, status and commands over HTTP, for programs of this machine.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, sync::Arc};
 
 use axum::{
     Json, Router,
     extract::{DefaultBodyLimit, Query, State, rejection::QueryRejection},
     http::{StatusCode, header::CONTENT_TYPE},
-    middleware::from_fn,
+    middleware::{from_fn, map_response},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use informer_system::{HttpLimits, HttpListener, descriptors};
-use tokio::{
-    task::JoinHandle,
-    time::{Instant, timeout_at},
-};
+use informer_runtime::PrivateDir;
+use informer_system::HttpAddress;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Probe, origin,
+    Client, Probe,
+    endpoint::{BindError, Endpoint},
+    origin,
     types::{
-        Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Failed, LogLevelRequest, Queues,
+        Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Failed, Identity, LogLevelRequest, Queues,
         ReloadRequest, Replays, Reported, Status,
     },
 };
 use crate::metrics;
 
-/// The most connections at once, far more than probes, commands and Prometheus need.
-pub(crate) const CONNECTIONS: usize = 64;
-
-/// The time in which a request must arrive as a whole. All clients are on this machine.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The most requests at once on a connection with HTTP/2.
-const STREAMS: u32 = 8;
-
 /// The most bytes of a request's body. The longest one names a plugin and a key.
 const BODY_BYTES: usize = 64 << 10;
-
-/// The endpoint cannot listen on its address.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "the admin endpoint cannot listen on {address}: {source}; choose another address under [host] admin, or \"off\""
-)]
-pub struct AdminBindError {
-    address: SocketAddr,
-    source: std::io::Error,
-}
-
-/// A running endpoint.
-#[derive(Debug)]
-pub struct Admin {
-    address: SocketAddr,
-    serving: JoinHandle<()>,
-}
 
 /// The answer to a request, or the reason why the request is refused.
 type Answer<T> = Result<Json<T>, (StatusCode, Json<Failed>)>;
 
 type Running = State<Arc<dyn Probe>>;
 
-impl Admin {
-    /// Listens at once, and answers until the token is cancelled.
-    ///
-    /// - `GET /livez`: 200 while the process runs.
-    /// - `GET /readyz`: 200, or 503 with the reasons, one for each line. If something fails that does not keep the host
-    ///   from serving, `ok` is followed by it: a watch that fails after its first list does not make the host unready,
-    ///   because its plugins still have work and their caches.
-    /// - `GET /status`: [`Status`].
-    /// - `GET /metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
-    /// - `POST /reload` with a [`ReloadRequest`]: a [`Report`](super::types::Report) once the reload is done; 503 if the host takes no reload
-    ///   now.
-    /// - `POST /log-level` with a [`LogLevelRequest`]: 400 if there is no such level.
-    /// - `GET /queues`: [`Queues`].
-    /// - `POST /dead-letters/list`, `replay` and `drop` with a [`Chosen`]: 400 if `replay` or `drop` has neither a key nor
-    ///   `"all": true`.
-    /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one plugin: an [`Explanation`]; 404 if no watch
-    ///   serves the resource.
-    ///
-    /// Programs of this machine are answered, pages in a browser are not: a request with an `Origin`, or with a `Host`
-    /// that is neither `localhost` nor a loopback address, gets 403. Every request that changes something must have the
-    /// content type of JSON.
-    ///
-    /// Programs that connect and do not send, or do not receive, keep no others from being answered: at most 64
-    /// connections are open at once, a new one replaces the one that has waited longest for its client, a request must
-    /// arrive within 10 s, and its body has at most 64 KiB (413).
-    ///
-    /// # Errors
-    /// [`AdminBindError`] if the address cannot be used.
-    pub async fn serve(
-        address: SocketAddr,
-        probe: Arc<dyn Probe>,
-        token: CancellationToken,
-    ) -> Result<Self, AdminBindError> {
-        let listener = HttpListener::bind(address, limits())
-            .await
-            .map_err(|source| AdminBindError { address, source })?;
-        let address = listener.address();
-        let router = Router::new()
-            .route("/livez", get(|| async { "ok" }))
-            .route("/readyz", get(readyz))
-            .route("/status", get(status))
-            .route("/reload", post(reload))
-            .route("/log-level", post(set_log_level))
-            .route("/queues", get(queues))
-            .route("/dead-letters/list", post(list_dead_letters))
-            .route("/dead-letters/replay", post(replay))
-            .route("/dead-letters/drop", post(drop_dead_letters))
-            .route("/explain", get(explain))
-            .route("/metrics", get(metrics))
-            .fallback(unknown)
-            .with_state(probe)
-            .layer(DefaultBodyLimit::max(BODY_BYTES))
-            .layer(from_fn(origin::check));
-        let serving = tokio::spawn(listener.serve(router, token));
-        Ok(Self { address, serving })
+/// Listens at once, and answers until the token is cancelled.
+///
+/// - `GET /livez`: 200 while the process runs.
+/// - `GET /readyz`: 200, or 503 with the reasons, one for each line. If something fails that does not keep the host
+///   from serving, `ok` is followed by it: a watch that fails after its first list does not make the host unready,
+///   because its plugins still have work and their caches.
+/// - `GET /status`: [`Status`].
+/// - `GET /metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
+/// - `POST /reload` with a [`ReloadRequest`]: a [`Report`](super::types::Report) once the reload is done; 503 if the host takes no reload
+///   now.
+/// - `POST /log-level` with a [`LogLevelRequest`]: 400 if there is no such level.
+/// - `GET /queues`: [`Queues`].
+/// - `POST /dead-letters/list`, `replay` and `drop` with a [`Chosen`]: 400 if `replay` or `drop` has neither a key nor
+///   `"all": true`.
+/// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one plugin: an [`Explanation`]; 404 if no watch
+///   serves the resource.
+///
+/// Programs of this machine are answered, pages in a browser are not: a request with an `Origin`, or with a `Host`
+/// that is neither `localhost` nor a loopback address, gets 403. Every request that changes something must have the
+/// content type of JSON.
+///
+/// The body of a request has at most 64 KiB (413). Each answer has the number of the process and the configuration file in the
+/// headers `informer-process` and `informer-configuration`.
+///
+/// # Errors
+/// [`BindError`] if the address cannot be used. If another host listens there, it names that host. The directory of a Unix socket
+/// is made if it does not exist, and must be private; [`PrivateDir`] has the rules.
+pub async fn serve_admin(
+    address: HttpAddress,
+    probe: Arc<dyn Probe>,
+    token: CancellationToken,
+) -> Result<Endpoint, BindError> {
+    if let HttpAddress::Unix(socket) = &address
+        && let Some(directory) = socket.parent()
+        && let Err(why) = PrivateDir::create(directory)
+    {
+        return Err(BindError::new("admin", address.clone(), io::Error::other(why)));
     }
-
-    /// The address that the endpoint listens on. If the configuration names port 0, this is the port that was chosen.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Returns once the token is cancelled and the present requests are answered, at the latest at `until`. Slow requests
-    /// are dropped then.
-    pub async fn stopped(mut self, until: Instant) {
-        match timeout_at(until, &mut self.serving).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(%error, "the admin endpoint panicked"),
-            Err(_) => {
-                tracing::warn!("requests to the admin endpoint did not finish in time; they are dropped");
-                self.serving.abort();
-            }
-        }
+    let host = probe.identity();
+    let router = Router::new()
+        .route("/livez", get(|| async { "ok" }))
+        .route("/readyz", get(readyz))
+        .route("/status", get(status))
+        .route("/reload", post(reload))
+        .route("/log-level", post(set_log_level))
+        .route("/queues", get(queues))
+        .route("/dead-letters/list", post(list_dead_letters))
+        .route("/dead-letters/replay", post(replay))
+        .route("/dead-letters/drop", post(drop_dead_letters))
+        .route("/explain", get(explain))
+        .route("/metrics", get(metrics))
+        .fallback(unknown)
+        .with_state(probe)
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(map_response(move |answer| identified(host.clone(), answer)))
+        .layer(from_fn(origin::check));
+    match Endpoint::start("admin", address.clone(), router, token).await {
+        Err(error) if error.is_taken() => Err(error.because(taken(&address).await)),
+        started => started,
     }
 }
 
-/// Most descriptors of the process are for connections to the API server and for files.
-fn limits() -> HttpLimits {
-    let connections = usize::try_from(descriptors::limit() / 8).unwrap_or(CONNECTIONS).clamp(4, CONNECTIONS);
-    // `stopped` bounds the wait for the last answers.
-    HttpLimits { connections, patience: PATIENCE, streams: STREAMS, drain: Duration::MAX }
+/// What listens on an address.
+async fn taken(address: &HttpAddress) -> String {
+    match Client::at(address.clone()).identity().await {
+        Some(host) => format!("it is taken by {host}; stop that host if it should not run"),
+        None => "it is taken by another program".to_owned(),
+    }
+}
+
+/// Adds the identity of the host.
+async fn identified(host: Identity, mut answer: Response) -> Response {
+    host.write(answer.headers_mut());
+    answer
 }
 
 async fn readyz(State(probe): Running) -> Response {

@@ -20,7 +20,7 @@ pub use plugin::{
 };
 pub(crate) use reload::Reported;
 pub use reload::{Change, ReloadRequest, Report, Verdict};
-pub use status::{Configuration, Informer, Selector, Status, Trouble};
+pub use status::{Configuration, Identity, Informer, Selector, Status, Trouble};
 
 /// The answer to a request that is refused or fails.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

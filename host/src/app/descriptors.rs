@@ -27,15 +27,17 @@ pub(super) fn check(config: &Config) {
 }
 
 fn needed(config: &Config) -> usize {
-    let admin = config.host.admin.map_or(0, |_| admin::CONNECTIONS);
+    let endpoints = usize::from(config.host.admin.is_some()) + usize::from(config.host.health.is_some());
     let collections: usize = config.watches.iter().map(|watch| watch.namespaces.len().max(1)).sum();
     let calls: usize = config.plugins.iter().map(|plugin| settings::plugin(plugin).instances.get()).sum();
-    BASE + admin + FOR_COLLECTION * collections + FOR_CALL * calls
+    BASE + endpoints * admin::CONNECTIONS + FOR_COLLECTION * collections + FOR_CALL * calls
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use informer_system::HttpAddress;
 
     use super::*;
     use crate::config::{Components, Environment, Place, SMALLEST, parse};
@@ -54,7 +56,9 @@ mod tests {
         small.watches[0].namespaces = ["a", "b", "c"].map(str::to_owned).into();
         assert_eq!(needed(&small), before + 2 * FOR_COLLECTION);
 
-        small.host.admin = Some("127.0.0.1:0".parse().unwrap());
+        small.host.admin = Some(HttpAddress::Tcp("127.0.0.1:0".parse().unwrap()));
         assert_eq!(needed(&small), before + 2 * FOR_COLLECTION + admin::CONNECTIONS);
+        small.host.health = Some("0.0.0.0:0".parse().unwrap());
+        assert_eq!(needed(&small), before + 2 * FOR_COLLECTION + 2 * admin::CONNECTIONS);
     }
 }

@@ -30,6 +30,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
     // Each key is named here, so a new one does not compile until it is decided whether it applies without a restart.
     let Host {
         admin,
+        health,
         log: _,
         log_format,
         shutdown_timeout: _,
@@ -47,6 +48,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
     let same = [
         ("[cluster]", old_cluster == cluster),
         ("[host] admin", *admin == new.admin),
+        ("[host] health", *health == new.health),
         ("[host] log-format", *log_format == new.log_format),
         ("[host] cache-dir", *cache_dir == new.cache_dir),
         ("[host] state-dir", *state_dir == new.state_dir),

@@ -1,10 +1,11 @@
 //! The running host, as the admin endpoint sees it.
 
+mod checks;
 mod dead_letters;
 mod explain;
 mod plugin;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use informer_cache::{InformerFactory, SharedInformer};
@@ -17,10 +18,10 @@ use super::{
 };
 use crate::{
     admin::{
-        Probe,
+        Check, Probe,
         types::{
-            Chosen, Configuration, DeadLetters, Dropped, ExplainRequest, Explanation, Informer, Queues,
-            Replays, Report, Status,
+            Chosen, Configuration, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Informer,
+            Queues, Replays, Report, Status,
         },
     },
     logging::{self, UnknownLevel, WrittenLevel},
@@ -37,6 +38,7 @@ pub(super) struct HostProbe {
     pub(super) reload: Reload,
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) engine: Engine,
+    pub(super) file: Option<PathBuf>,
 }
 
 // === impl HostProbe ===
@@ -49,22 +51,32 @@ impl HostProbe {
         informers
     }
 
-    /// The informers that have not synced. If `replacing` is true these are the informers that are to replace another one,
-    /// which serves meanwhile; otherwise the informers that plugins wait for.
-    fn unsynced(&self, replacing: bool) -> Vec<String> {
+    /// If `replacing` is true, the informers that are to replace another one, which serves meanwhile; otherwise the informers
+    /// that plugins wait for.
+    fn awaited(&self, replacing: bool) -> Vec<SharedInformer> {
         let plugins = self.plugins.all();
-        let informers = self.informers();
-        let concerned = informers.iter().filter(|informer| {
+        let mut informers = self.informers();
+        informers.retain(|informer| {
             let replaces = plugins.iter().any(|plugin| plugin.subscriptions().other_than(informer).is_some());
             replaces == replacing
         });
+        informers
+    }
+
+    /// Those of the [`awaited`](Self::awaited) informers that have not synced.
+    fn unsynced(&self, replacing: bool) -> Vec<String> {
+        let concerned = self.awaited(replacing);
         // One look at each informer: its text and its verdict must agree.
-        let unsynced = concerned.map(SharedInformer::status).filter(|status| !status.synced);
+        let unsynced = concerned.iter().map(SharedInformer::status).filter(|status| !status.synced);
         unsynced.map(|status| status.to_string()).collect()
     }
 }
 
 impl Probe for HostProbe {
+    fn identity(&self) -> Identity {
+        Identity::own(self.file.clone())
+    }
+
     fn unready(&self) -> Vec<String> {
         let plugins = self.plugins.all();
         let without = plugins.iter().filter(|plugin| plugin.plugin().version().is_none());
@@ -105,6 +117,14 @@ impl Probe for HostProbe {
             .collect()
     }
 
+    fn liveness(&self) -> Vec<Check> {
+        Vec::new()
+    }
+
+    fn readiness(&self) -> Vec<Check> {
+        checks::readiness(self)
+    }
+
     fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Report, String>> {
         Box::pin(async move { self.reload.request(plugin).await.map_err(|refused| refused.to_string()) })
     }
@@ -132,6 +152,7 @@ impl Probe for HostProbe {
         let informers = superseded.chain(current.iter().map(|one| Informer::new(one.status(), false)));
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            identity: self.identity(),
             unready: self.unready(),
             degraded: self.degraded(),
             state: self.state.path(),

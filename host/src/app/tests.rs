@@ -16,10 +16,10 @@ use super::{
 async fn an_unfinished_request_does_not_hold_up_the_stop() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let mut config = config("");
-    config.host.admin = Some("127.0.0.1:0".parse().unwrap());
+    config.host.admin = Some(HttpAddress::Tcp("127.0.0.1:0".parse().unwrap()));
     config.host.shutdown_timeout = Duration::from_secs(1);
     let app = start(&server, config).await;
-    let mut client = TcpStream::connect(app.admin_address().unwrap()).await.unwrap();
+    let mut client = TcpStream::connect(app.admin_address().unwrap().tcp().unwrap()).await.unwrap();
     let half = "POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                 Content-Length: 10\r\nExpect: 100-continue\r\n\r\n";
     client.write_all(half.as_bytes()).await.unwrap();

@@ -10,6 +10,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use informer_devserver::DevServer;
+use informer_system::HttpAddress;
 use tempfile::TempDir;
 
 use crate::{
@@ -100,21 +101,22 @@ pub(super) async fn serve(
 
 /// Prints what a person can type.
 #[expect(clippy::print_stdout, reason = "the result of the command")]
-pub(crate) fn invite(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<SocketAddr>) {
+pub(crate) fn invite(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<&HttpAddress>) {
     println!("the API server listens at {}; try:\n", server.url());
     println!("  export KUBECONFIG={}", kubeconfig.path.display());
     println!("  kubectl create deployment hello --image=nginx");
     println!("  kubectl scale deployment hello --replicas=3");
     println!("  kubectl delete deployment hello\n");
     if let Some(admin) = admin {
-        println!("the host's status: http://{admin}/status");
+        println!("the host's status: informer status --admin {admin}");
     }
     println!("Ctrl-C ends it.");
 }
 
 /// Prints the addresses for a program.
 #[expect(clippy::print_stdout, reason = "the result of the command")]
-fn announce(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<SocketAddr>) {
+fn announce(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<&HttpAddress>) {
+    let admin = admin.map(HttpAddress::to_string);
     println!("{}", serde_json::json!({"url": server.url(), "kubeconfig": kubeconfig.path, "admin": admin}));
 }
 

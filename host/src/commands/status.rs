@@ -1,10 +1,11 @@
 //! `informer status`: the state of a running host.
 
-use std::{fmt::Write, net::SocketAddr};
+use std::fmt::Write;
 
 use informer_cache::CacheMemory;
 use informer_dispatch::FilterStats;
 use informer_runtime::{GuestMemory, capabilities::ClientStats};
+use informer_system::HttpAddress;
 
 use super::output::show;
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
 pub(super) const EXAMPLES: &str = "\
 Examples:
   informer status                           the host that runs with ./informer.toml
+  informer status --config FILE             the host that runs with this file, and no other
   informer status --admin 127.0.0.1:8080    the host with this admin address
   informer status --output json             all details, for a program
 
@@ -35,13 +37,13 @@ pub(super) async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool>
 }
 
 /// A line for the host, one for each watch and one for each plugin, each with its troubles below.
-fn text(status: &Status, address: SocketAddr) -> String {
+fn text(status: &Status, address: &HttpAddress) -> String {
     let verdict = match (status.unready.is_empty(), status.degraded.is_empty()) {
         (true, true) => "all is well",
         (true, false) => "ready, but not everything works",
         (false, _) => "not ready",
     };
-    let mut text = format!("informer {} at {address}: {verdict}\n", status.version);
+    let mut text = format!("informer {} at {address}, {}: {verdict}\n", status.version, status.identity);
     // Writing to a string does not fail.
     if let Some(memory) = cache_memory(&status.cache_memory) {
         let _ = writeln!(text, "  {memory}");
@@ -215,6 +217,8 @@ fn counted(count: u64, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use serde_json::json;
 
     use super::*;
@@ -253,7 +257,7 @@ mod tests {
     #[test]
     fn the_troubles_of_each_watch_and_plugin_stand_below_its_line() {
         let status = json!({
-            "version": "0.1.0", "unready": ["v1/pods: ..."], "degraded": [],
+            "version": "0.1.0", "process": 4711, "configuration-file": "/etc/informer.toml", "unready": ["v1/pods: ..."], "degraded": [],
             "informers": [
                 {"watch": "v1/pods", "phase": "backing-off", "synced": false, "objects": 0,
                  "unsynced-because": "cannot list v1/pods", "troubles": [{"text": "cannot list v1/pods; failed once"}]},
@@ -277,12 +281,13 @@ mod tests {
             ],
         });
 
-        let text = text(&serde_json::from_value(status).unwrap(), ([127, 0, 0, 1], 8080).into());
+        let text =
+            text(&serde_json::from_value(status).unwrap(), &SocketAddr::from(([127, 0, 0, 1], 8080)).into());
 
         assert_eq!(
             text.lines().collect::<Vec<_>>(),
             [
-                "informer 0.1.0 at 127.0.0.1:8080: not ready",
+                "informer 0.1.0 at 127.0.0.1:8080, process 4711 with the configuration /etc/informer.toml: not ready",
                 "watch v1/pods: backing-off, not synced, 0 objects",
                 "  cannot list v1/pods; failed once",
                 "watch v1/nodes: listing, not synced, 0 objects",

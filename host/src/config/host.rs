@@ -8,6 +8,7 @@ use std::{
 };
 
 use informer_runtime::EngineConfig;
+use informer_system::HttpAddress;
 use ipnet::IpNet;
 
 use super::{
@@ -19,7 +20,7 @@ use super::{
 use crate::logging::LogFormat;
 
 /// Loopback only, because the admin endpoint requires no credentials.
-const ADMIN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
+const ADMIN: HttpAddress = HttpAddress::Tcp(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080)));
 
 /// Logs the life cycle and what needs an operator, but no single events.
 pub const LOG: &str = "info";
@@ -46,8 +47,11 @@ pub enum StateDir {
 /// The process itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// The loopback address of the admin endpoint; `None` means that there is none.
-    pub admin: Option<SocketAddr>,
+    /// The loopback address or the Unix socket of the admin endpoint, with an absolute path; `None` means that there is
+    /// none.
+    pub admin: Option<HttpAddress>,
+    /// The address of the health endpoint; `None` means that there is none.
+    pub health: Option<SocketAddr>,
     /// A filter that `tracing-subscriber` accepts.
     pub log: String,
     /// The form of a log line.
@@ -95,11 +99,19 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
     Section {
     doc: "The process itself.",
     keys: vec![
-        K::<Option<SocketAddr>>::new("admin", |host| &mut host.admin).doc(
-            "The address of the admin endpoint: liveness, readiness, status and metrics over HTTP. It \
-             must be a loopback address; port 0 is any free port; \"off\" turns the endpoint off. \
-             Requests must name `localhost` or a loopback address as their host. Requests from a page in \
-             a browser are refused.",
+        K::<Option<HttpAddress>>::new("admin", |host| &mut host.admin)
+            .also("\"unix:/run/informer/admin.sock\"")
+            .doc(
+                "The address of the admin endpoint: status, metrics and what the commands need, over HTTP. It \
+                 must be a loopback address, or `unix:` and the path of a socket, which only this user may \
+                 use; port 0 is any free port; \"off\" turns the endpoint off. Requests must name `localhost` \
+                 or a loopback address as their host. Requests from a page in a browser are refused.",
+            ),
+        K::<Option<SocketAddr>>::new("health", |host| &mut host.health).also("\"0.0.0.0:8081\"").doc(
+            "The address of the health endpoint, for the kubelet and Prometheus: /livez, /readyz and \
+             /metrics over HTTP, and nothing else. It may be any address of this machine, \
+             \"[::]:8081\" for IPv4 and IPv6. Other machines may read it, so it neither changes nor shows objects. \
+             \"off\" turns the endpoint off.",
         ),
         K::<LogFilter>::new("log", |host| &mut host.log)
             .also("\"info,informer_cache=debug\"")
@@ -218,6 +230,7 @@ impl Default for Host {
         let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         Self {
             admin: Some(ADMIN),
+            health: None,
             log: LOG.to_owned(),
             log_format: LogFormat::default(),
             shutdown_timeout: SHUTDOWN_TIMEOUT,
@@ -251,7 +264,11 @@ pub(super) fn host(draft: Draft<Host>, context: &mut Context<'_, '_>) -> Host {
         StateDir::At(written) => path("state-dir", written).map_or(StateDir::Off, StateDir::At),
     };
     let http_ca = own.http_ca.as_ref().and_then(|file| path("http-ca", file));
-    Host { cache_dir, http_ca, state_dir, ..draft.value }
+    let admin = own.admin.clone().and_then(|address| match address {
+        HttpAddress::Unix(socket) => path("admin", &socket).map(HttpAddress::Unix),
+        address => Some(address),
+    });
+    Host { admin, cache_dir, http_ca, state_dir, ..draft.value }
 }
 
 fn is_off(path: &Path) -> bool {

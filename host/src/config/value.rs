@@ -1,5 +1,6 @@
 //! The types of values in the file: how each is read, shown and described.
 
+mod address;
 mod duration;
 mod field;
 mod json;
@@ -9,6 +10,7 @@ mod size;
 mod text;
 mod url;
 
+pub use address::{NotLoopback, local, loopback};
 pub(super) use duration::Share;
 pub(super) use field::Holds;
 pub(super) use json::text as json_text;
@@ -16,4 +18,3 @@ pub(super) use number::{Count, Number};
 pub(super) use scalar::{Choice, Scalar, inside, mismatch, outside};
 pub(super) use size::Size;
 pub(super) use text::{LogFilter, Name};
-pub use url::{NotLoopback, loopback};

@@ -9,6 +9,7 @@ use std::{
 };
 
 use informer_runtime::{NotPrivate, PrivateDir};
+use informer_system::LockHolder;
 use redb::{
     Builder, Database,
     backends::{FileBackend, InMemoryBackend},
@@ -28,10 +29,10 @@ const IN_MEMORY: &str = "(in memory)";
 pub enum StateError {
     /// Another process has opened the database.
     #[error(
-        "the state {path} is in use by another process: stop that one, or give each host its own [host] state-dir",
-        path = .0.display()
+        "the state {path} is in use by {holder}: stop that one, or give each host its own [host] state-dir",
+        path = .0.display(), holder = .1.as_ref().map_or("another process".to_owned(), LockHolder::to_string)
     )]
-    Locked(PathBuf),
+    Locked(PathBuf, Option<LockHolder>),
     /// The file is not a valid database.
     #[error(
         "the state {path} is damaged ({1}): restore a copy, or move it away to begin with an empty one",
@@ -136,7 +137,10 @@ impl Opener {
     pub(super) fn explain(&self, error: redb::Error) -> StateError {
         let path = self.path().unwrap_or_else(|| IN_MEMORY.into());
         match error {
-            redb::Error::DatabaseAlreadyOpen | redb::Error::LockProtocolMismatch => StateError::Locked(path),
+            redb::Error::DatabaseAlreadyOpen | redb::Error::LockProtocolMismatch => {
+                let holder = LockHolder::of(&path);
+                StateError::Locked(path, holder)
+            }
             redb::Error::Corrupted(_) | redb::Error::UpgradeRequired(_) | redb::Error::RepairAborted => {
                 StateError::Damaged(path, error.to_string().into())
             }

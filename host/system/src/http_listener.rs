@@ -5,9 +5,11 @@
 //! client nothing, so their number is limited and so is their time. hyper has a timeout for the header of an HTTP/1.1
 //! request only.
 
+mod address;
 mod exchange;
+mod socket;
 
-use std::{collections::HashMap, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::HashMap, io, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper_util::{
@@ -15,13 +17,15 @@ use hyper_util::{
     server::conn::auto,
 };
 use tokio::{
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncWrite},
     task::{AbortHandle, Id, JoinSet},
     time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
+pub use address::HttpAddress;
 use exchange::{Activity, Exchanges};
+use socket::{Socket, Stream};
 
 /// The pause after the listener failed. The usual reason is a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -49,8 +53,7 @@ pub struct HttpLimits {
 /// A listener whose connections have [`HttpLimits`].
 #[derive(Debug)]
 pub struct HttpListener {
-    listener: TcpListener,
-    address: SocketAddr,
+    socket: Socket,
     limits: HttpLimits,
 }
 
@@ -67,18 +70,18 @@ struct Connections {
 // === impl HttpListener ===
 
 impl HttpListener {
-    /// Listens at once.
+    /// Listens at once. A Unix socket has mode 0600, so that only this user and the superuser can connect. It replaces the
+    /// socket of a process that has ended, and is removed when the server stops.
     ///
     /// # Errors
-    /// The address cannot be used.
-    pub async fn bind(address: SocketAddr, limits: HttpLimits) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
-        Ok(Self { address: listener.local_addr()?, listener, limits })
+    /// The address cannot be used. The kind is [`AddrInUse`](io::ErrorKind::AddrInUse) if another process listens there.
+    pub async fn bind(address: impl Into<HttpAddress>, limits: HttpLimits) -> io::Result<Self> {
+        Ok(Self { socket: Socket::bind(address.into()).await?, limits })
     }
 
     /// The address that it listens on. If port 0 was requested, this is the port that was chosen.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> HttpAddress {
+        self.socket.address()
     }
 
     /// Serves until `stop` is cancelled. Then accepts no more connections, closes those that are not occupied, and
@@ -87,7 +90,7 @@ impl HttpListener {
     /// # Cancel safety
     /// If the future is dropped, all connections are closed.
     pub async fn serve(self, router: Router, stop: CancellationToken) {
-        let Self { listener, limits, .. } = self;
+        let Self { socket, limits } = self;
         let mut connections = Connections::new(limits);
         loop {
             let accepted = tokio::select! {
@@ -97,10 +100,10 @@ impl HttpListener {
                     connections.ended(ended.map_or_else(|error| error.id(), |(id, ())| id));
                     continue;
                 }
-                accepted = listener.accept() => accepted,
+                accepted = socket.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) => connections.accept(stream, &router, &stop),
+                Ok(stream) => connections.accept(stream, &router, &stop),
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     connections.close_longest_waiting();
@@ -108,7 +111,7 @@ impl HttpListener {
                 }
             }
         }
-        drop(listener);
+        drop(socket);
         connections.drain().await;
     }
 }
@@ -120,7 +123,7 @@ impl Connections {
         Self { limits, tasks: JoinSet::new(), open: HashMap::new(), closed: 0, logged: None }
     }
 
-    fn accept(&mut self, stream: TcpStream, router: &Router, stop: &CancellationToken) {
+    fn accept(&mut self, stream: Stream, router: &Router, stop: &CancellationToken) {
         if self.open.len() >= self.limits.connections {
             self.note_closed();
             if !self.close_longest_waiting() {
@@ -128,8 +131,19 @@ impl Connections {
             }
         }
         let activity = Arc::new(Activity::new());
-        let serving = serve(stream, router.clone(), Arc::clone(&activity), self.limits, stop.clone());
-        let task = self.tasks.spawn(serving);
+        let (router, limits, stop) = (router.clone(), self.limits, stop.clone());
+        let task = match stream {
+            Stream::Tcp(stream) => {
+                // Small frames should be sent at once. Without the option the connection is only slower.
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "TCP_NODELAY was not set");
+                }
+                self.tasks.spawn(serve(stream, router, Arc::clone(&activity), limits, stop))
+            }
+            Stream::Unix(stream) => {
+                self.tasks.spawn(serve(stream, router, Arc::clone(&activity), limits, stop))
+            }
+        };
         self.open.insert(task.id(), (activity, task));
     }
 
@@ -176,16 +190,12 @@ impl Connections {
 
 /// Serves one connection until it ends, or waits too long for its client.
 async fn serve(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     activity: Arc<Activity>,
     limits: HttpLimits,
     stop: CancellationToken,
 ) {
-    // Small frames should be sent at once. Without the option the connection is only slower.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY was not set");
-    }
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.patience).max_buf_size(HEADER_BYTES);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(limits.streams);

@@ -5,6 +5,7 @@
 //! - [`HttpListener`] serves HTTP with a limited number of connections. A client that never finishes its request does not
 //!   keep others from being answered.
 //! - [`memory`] is how much memory the process may use.
+//! - [`LockHolder`] is the process that holds the lock of a file.
 //! - [`descriptors`] is the number of files and connections that the process may open.
 #![forbid(unsafe_code)]
 
@@ -12,8 +13,10 @@ pub mod descriptors;
 mod directory;
 mod file;
 mod http_listener;
+mod lock_holder;
 pub mod memory;
 
 pub use directory::{Directory, Entry};
 pub use file::{FileError, RegularFile, read_file};
-pub use http_listener::{HttpLimits, HttpListener};
+pub use http_listener::{HttpAddress, HttpLimits, HttpListener};
+pub use lock_holder::LockHolder;

@@ -15,6 +15,7 @@ use informer::{
 use informer_cache::WatchListMode;
 use informer_dispatch::{DeliveryMode, Events, Fate, QuarantineConfig, Rate, RetryConfig, When};
 use informer_runtime::InstancePolicy;
+use informer_system::HttpAddress;
 use informer_types::{ReadGrant, SecretGrants};
 
 use crate::{parse, with};
@@ -28,7 +29,8 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     let config = good(SMALLEST);
 
     assert_eq!(config.cluster, Cluster::default());
-    assert_eq!(config.host.admin, Some("127.0.0.1:8080".parse().unwrap()));
+    assert_eq!(config.host.admin, Some(HttpAddress::Tcp("127.0.0.1:8080".parse().unwrap())));
+    assert_eq!(config.host.health, None);
     assert_eq!((config.host.log.as_str(), config.host.log_format), ("info", LogFormat::Text));
     assert_eq!(config.host.shutdown_timeout, Duration::from_secs(25));
     assert_eq!(config.host.trace, 16_384);
@@ -72,6 +74,7 @@ const EVERY_KEY: &str = r#"
 
         [host]
         admin = "[::1]:0"
+        health = "[::]:8081"
         log = "warn,informer_cache=debug"
         log-format = "json"
         shutdown-timeout = "1m"
@@ -114,7 +117,8 @@ fn every_key_of_the_cluster_and_the_host_has_an_effect() {
     assert_eq!(config.cluster.watch_list, WatchListMode::Off);
     assert_eq!(config.cluster.idle_watch_timeout, Duration::from_secs(90));
     assert_eq!(config.cluster.list_bytes, 20 << 20);
-    assert_eq!(config.host.admin, Some("[::1]:0".parse().unwrap()));
+    assert_eq!(config.host.admin, Some(HttpAddress::Tcp("[::1]:0".parse().unwrap())));
+    assert_eq!(config.host.health, Some("[::]:8081".parse().unwrap()));
     assert_eq!(
         (config.host.log.as_str(), config.host.log_format),
         ("warn,informer_cache=debug", LogFormat::Json)
@@ -244,6 +248,18 @@ fn a_longer_first_wait_extends_the_default_of_the_longest_one() {
         (retry.calls.backoff.min, retry.calls.backoff.max),
         (Duration::from_secs(300), Duration::from_secs(300))
     );
+}
+
+#[test]
+fn the_path_of_an_admin_socket_is_relative_to_the_file_or_to_the_home_directory() {
+    for (written, path) in [
+        ("unix:/run/informer/admin.sock", "/run/informer/admin.sock"),
+        ("unix:admin.sock", "/etc/informer/admin.sock"),
+        ("unix:~/admin.sock", "/home/me/admin.sock"),
+    ] {
+        let config = good(&format!("[host]\nadmin = \"{written}\"\n{SMALLEST}"));
+        assert_eq!(config.host.admin, Some(HttpAddress::Unix(path.into())), "{written}");
+    }
 }
 
 #[test]

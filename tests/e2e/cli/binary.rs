@@ -194,7 +194,16 @@ impl Running {
     /// Returns the address of the admin endpoint. Other lines that were logged before stay unread: plugins may
     /// already run.
     pub(super) async fn admin(&mut self) -> String {
-        let mut read = self.log_up_to("the admin endpoint listens").await;
+        self.address("the admin endpoint listens").await
+    }
+
+    /// Returns the address of the health endpoint, as [`admin`](Self::admin) does.
+    pub(super) async fn health(&mut self) -> String {
+        self.address("the health endpoint listens").await
+    }
+
+    async fn address(&mut self, words: &str) -> String {
+        let mut read = self.log_up_to(words).await;
         let line = read.pop().unwrap();
         read.extend(self.unread.drain(..));
         self.unread = read.into();

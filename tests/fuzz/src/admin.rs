@@ -1,4 +1,5 @@
-//! Requests to the admin endpoint: any bytes get answers of HTTP or none, and only a request that says so changes the host.
+//! Requests to the endpoints of the host: any bytes get answers of HTTP or none. Only a request to the admin endpoint that says so
+//! changes the host, and none to the health endpoint does.
 
 use std::{
     io,
@@ -9,8 +10,10 @@ use std::{
 
 use futures::future::{BoxFuture, ready};
 use informer::admin::{
-    Admin, Probe,
-    types::{Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Queues, Replays, Report, Status},
+    Check, Endpoint as Serving, Probe, serve_admin, serve_health,
+    types::{
+        Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Queues, Replays, Report, Status,
+    },
 };
 use parking_lot::Mutex;
 use tokio::{
@@ -31,25 +34,35 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 #[derive(Default)]
 struct Host(Mutex<Vec<&'static str>>);
 
-struct Endpoint {
+struct Endpoints {
     runtime: Runtime,
-    address: SocketAddr,
+    admin: SocketAddr,
+    health: SocketAddr,
     host: Arc<Host>,
-    _admin: Admin,
+    _serving: [Serving; 2],
 }
 
-static ENDPOINT: LazyLock<Endpoint> = LazyLock::new(|| {
+static ENDPOINTS: LazyLock<Endpoints> = LazyLock::new(|| {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let host = Arc::new(Host::default());
-    let (probe, token) = (Arc::clone(&host) as _, CancellationToken::new());
-    let admin = runtime.block_on(Admin::serve("127.0.0.1:0".parse().unwrap(), probe, token)).unwrap();
-    Endpoint { runtime, address: admin.address(), host, _admin: admin }
+    let (stop, any): (_, SocketAddr) = (CancellationToken::new(), "127.0.0.1:0".parse().unwrap());
+    let admin = serve_admin(any.into(), Arc::clone(&host) as _, stop.clone());
+    let admin = runtime.block_on(admin).unwrap();
+    let health = runtime.block_on(serve_health(any, Arc::clone(&host) as _, stop)).unwrap();
+    let address = |serving: &Serving| serving.address().tcp().unwrap();
+    let (to_admin, to_health) = (address(&admin), address(&health));
+    Endpoints { runtime, admin: to_admin, health: to_health, host, _serving: [admin, health] }
 });
 
 /// What a client sends on one connection.
 pub(crate) fn run(input: &[u8]) {
-    let Endpoint { runtime, address, host, .. } = &*ENDPOINT;
-    let answer = runtime.block_on(exchange(*address, input));
+    let Endpoints { runtime, admin, health, host, .. } = &*ENDPOINTS;
+    let answer = runtime.block_on(exchange(*health, input));
+    assert!(host.0.lock().is_empty(), "the health endpoint changed the host");
+    if !input.starts_with(PREFACE) {
+        is_http(&answer, input);
+    }
+    let answer = runtime.block_on(exchange(*admin, input));
     let changed = std::mem::take(&mut *host.0.lock());
     if input.starts_with(PREFACE) {
         return;
@@ -111,6 +124,18 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
 }
 
 impl Probe for Host {
+    fn identity(&self) -> Identity {
+        Identity::default()
+    }
+
+    fn liveness(&self) -> Vec<Check> {
+        Vec::new()
+    }
+
+    fn readiness(&self) -> Vec<Check> {
+        Vec::new()
+    }
+
     fn unready(&self) -> Vec<String> {
         Vec::new()
     }

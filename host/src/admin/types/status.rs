@@ -1,6 +1,6 @@
 //! The state of the whole host.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use informer_cache::{CacheMemory, InformerStatus};
 use informer_runtime::GuestMemory;
@@ -15,6 +15,9 @@ use super::Plugin;
 pub struct Status {
     /// Version of the host.
     pub version: String,
+    /// Which host it is.
+    #[serde(flatten)]
+    pub identity: Identity,
     /// Why the host is not ready, one sentence each. Empty if it is ready.
     pub unready: Vec<String>,
     /// What is wrong although the host serves, one sentence each. Empty if all is well.
@@ -25,7 +28,7 @@ pub struct Status {
     pub log: Option<String>,
     /// The informers. An informer that is being replaced comes before the others.
     pub informers: Vec<Informer>,
-    /// The configuration file.
+    /// What is wrong with the configuration file.
     pub configuration: Configuration,
     /// The memory of the objects in all caches and queues.
     pub cache_memory: CacheMemory,
@@ -35,7 +38,19 @@ pub struct Status {
     pub plugins: Vec<Plugin>,
 }
 
-/// The configuration file of the host.
+/// Which host it is. Each answer of the admin endpoint has it in the headers `informer-process` and
+/// `informer-configuration`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Identity {
+    /// The number of its process, in the PID namespace of the host.
+    pub process: u32,
+    /// The absolute path of its configuration file; `None` if it runs without one.
+    #[serde(rename = "configuration-file")]
+    pub configuration: Option<PathBuf>,
+}
+
+/// The state of the configuration file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Configuration {
@@ -91,6 +106,19 @@ impl Status {
     /// Returns true if the host is ready and nothing it does fails.
     pub fn is_well(&self) -> bool {
         self.unready.is_empty() && self.degraded.is_empty()
+    }
+}
+
+// === impl Identity ===
+
+impl fmt::Display for Identity {
+    /// `process 4711 with the configuration /etc/informer/informer.toml`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} ", self.process)?;
+        match &self.configuration {
+            Some(path) => write!(f, "with the configuration {}", path.display()),
+            None => f.write_str("without a configuration file"),
+        }
     }
 }
 

@@ -1,42 +1,11 @@
-//! Addresses and URLs.
+//! URLs.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use http::Uri;
 
 use super::scalar::Scalar;
 use crate::config::problem::Fault;
-
-/// A text that is not a loopback address.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotLoopback {
-    /// Not an address and a port.
-    #[error("`{0}` is not an address; write an IP address and a port, like 127.0.0.1:8080")]
-    NotAnAddress(String),
-    /// An address that other machines may reach. The host listens only where no credentials are needed.
-    #[error("`{0}` can be reached from outside; write a loopback address, like 127.0.0.1:8080 or [::1]:8080")]
-    Outside(SocketAddr),
-}
-
-/// The address of the admin endpoint; `None` turns it off.
-impl Scalar for Option<SocketAddr> {
-    const KIND: &'static str = "an address";
-
-    fn example() -> String {
-        "\"127.0.0.1:8080\" or \"off\"".to_owned()
-    }
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        if text == "off" {
-            return Ok(None);
-        }
-        loopback(text).map(Some).map_err(|error| Fault::of(&error))
-    }
-
-    fn plain(&self) -> String {
-        self.map_or_else(|| "off".to_owned(), |address| address.to_string())
-    }
-}
 
 /// The URL of an API server.
 impl Scalar for Uri {
@@ -79,15 +48,6 @@ impl Scalar for Uri {
     fn plain(&self) -> String {
         self.to_string()
     }
-}
-
-/// Reads an IP address and a port, `127.0.0.1:8080`, `[::1]:0`; port 0 is any free one.
-///
-/// # Errors
-/// [`NotLoopback`] if the text is no address, or an address of another interface.
-pub fn loopback(text: &str) -> Result<SocketAddr, NotLoopback> {
-    let address: SocketAddr = text.parse().map_err(|_| NotLoopback::NotAnAddress(text.to_owned()))?;
-    if address.ip().is_loopback() { Ok(address) } else { Err(NotLoopback::Outside(address)) }
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -1,8 +1,12 @@
-use std::{net::Ipv4Addr, sync::LazyLock};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::LazyLock,
+};
 
 use axum::routing::{get, post};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
     sync::{Notify, Semaphore},
     task::JoinHandle,
 };
@@ -42,8 +46,9 @@ fn limits(connections: usize, patience: Duration) -> HttpLimits {
 
 impl Server {
     async fn start(limits: HttpLimits) -> Self {
-        let listener = HttpListener::bind((Ipv4Addr::LOCALHOST, 0).into(), limits).await.unwrap();
-        let address = listener.address();
+        let any = HttpAddress::Tcp((Ipv4Addr::LOCALHOST, 0).into());
+        let listener = HttpListener::bind(any, limits).await.unwrap();
+        let address = listener.address().tcp().unwrap();
         let (release, arrived) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
         let (permits, notify) = (Arc::clone(&release), Arc::clone(&arrived));
         let later = move || async move {

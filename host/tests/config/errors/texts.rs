@@ -53,6 +53,12 @@ fn a_malformed_address_or_context_is_refused_with_an_example() {
              127.0.0.1:8080",
         ),
         (
+            "[host]",
+            "health = \":8081\"",
+            "2:10: host.health: `:8081` is not an address; write an IP address and a port, like 0.0.0.0:8081 or \
+             [::]:8081",
+        ),
+        (
             "[cluster]",
             "context = \"\"",
             "2:11: cluster.context: the text is empty; write something, or leave the key out",
