@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::{
     delta_queue::{Delta, DeltaKind, Replacement, Scope},
+    in_doubt::InDoubt,
     indexer::{Indexer, Present},
     processor::{Listeners, Processor},
     status::ReflectorCell,
@@ -85,10 +86,28 @@ impl Controller {
         let processor = Arc::clone(&self.processor);
         let mut listeners = processor.lock();
         for delta in deltas {
+            listeners.in_doubt = self.in_doubt(&delta);
             self.apply(delta, &mut listeners);
+            listeners.in_doubt = None;
         }
         drop(listeners);
         self
+    }
+
+    /// What may be in the store and not distributed if a bug ends [`apply`](Self::apply).
+    fn in_doubt(&self, delta: &Delta) -> Option<InDoubt> {
+        match &delta.kind {
+            DeltaKind::Added(_, object) | DeltaKind::Updated(_, object) | DeltaKind::Deleted(_, object) => {
+                Some(InDoubt::Object(Arc::clone(object)))
+            }
+            DeltaKind::DeletedKey(_, key) => self.indexer.get(&key.namespace, &key.name).map(InDoubt::Object),
+            DeltaKind::ReplacedAll(scope, _) => {
+                let namespace = self.scopes.get(*scope).and_then(|state| state.cell.namespace());
+                let before = self.indexer.list(namespace);
+                Some(InDoubt::List { namespace: namespace.map(str::to_owned), before })
+            }
+            DeltaKind::SyncAll | DeltaKind::Bookmark(..) => None,
+        }
     }
 
     fn apply(&mut self, delta: Delta, listeners: &mut Listeners) {

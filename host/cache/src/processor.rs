@@ -17,7 +17,10 @@ use tokio::{
     time::Instant,
 };
 
-use crate::listener::{Listener, ListenerConfig, SyncState};
+use crate::{
+    in_doubt::InDoubt,
+    listener::{Listener, ListenerConfig, SyncState},
+};
 
 /// The listeners of one informer.
 pub(crate) struct Processor {
@@ -37,6 +40,8 @@ pub(crate) struct Listeners {
     stopped: bool,
     pub(crate) suppressed_unchanged: u64,
     pub(crate) sink_panics: u64,
+    /// The change that is being applied; `None` once it was distributed.
+    pub(crate) in_doubt: Option<InDoubt>,
 }
 
 /// The informer's lock, held.
@@ -64,6 +69,7 @@ impl Processor {
             stopped: false,
             suppressed_unchanged: 0,
             sink_panics: 0,
+            in_doubt: None,
         };
         Self { default_resync, listeners: Mutex::new(listeners), resync_moved: Notify::new() }
     }

@@ -1,5 +1,6 @@
 //! The handle of one informer, and its contract.
 
+mod endings;
 mod presence;
 mod run;
 mod version;
@@ -18,6 +19,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use endings::Endings;
 pub(crate) use run::run;
 pub use version::VersionError;
 
@@ -87,6 +89,10 @@ use crate::{
 /// and [`status`](Self::status) reports the failure and its duration. [`has_synced`](Self::has_synced) means that the
 /// first list is in the cache; it does not mean that the cache is up to date.
 ///
+/// **Bugs.** If a bug of this crate ends a task of the informer, the informer starts again, with backoff. Its listeners stay, its
+/// cache stays readable, and the list at the start delivers what changed meanwhile. What the bug kept from being delivered is
+/// delivered again with cause *replay*, so a listener may receive it twice. [`status`](Self::status) counts the restarts.
+///
 /// **Listeners must be quick.** A sink is called with the informer's lock held. It must neither block nor call the
 /// informer; work that takes time belongs in a queue behind the sink. A sink that panics loses that notification and
 /// nothing else.
@@ -109,6 +115,7 @@ pub(crate) struct Inner {
     pub(crate) unserved: watch::Sender<bool>,
     /// True if the last subscription has ended: the cache is freed at the end.
     pub(crate) abandoned: AtomicBool,
+    pub(crate) endings: Mutex<Endings>,
     /// Cancelled to end every task of the informer.
     pub(crate) stop: CancellationToken,
     /// Cancelled once every task has ended.
@@ -147,6 +154,7 @@ impl SharedInformer {
             started: AtomicBool::new(false),
             unserved: watch::Sender::new(false),
             abandoned: AtomicBool::new(false),
+            endings: Mutex::default(),
             stop,
             ended: CancellationToken::new(),
             queue: Mutex::default(),
@@ -311,11 +319,17 @@ impl SharedInformer {
         let listeners = locked.names().into_iter();
         drop(locked);
         counters.index_failures = indexer.index_failures();
+        let keeps_ending = {
+            let endings = self.inner.endings.lock();
+            counters.restarts = endings.total();
+            endings.keeps_ending()
+        };
         let phases = reflectors.iter().map(|reflector| reflector.phase);
         InformerStatus {
             key: key.clone(),
             phase: phases.max().unwrap_or(Phase::NotStarted),
             synced: self.has_synced(),
+            keeps_ending,
             last_synced_version: self.last_synced_version().ok().flatten(),
             objects: indexer.len(),
             bytes: indexer.bytes(),

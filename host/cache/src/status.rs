@@ -26,6 +26,9 @@ pub struct InformerStatus {
     /// True once the first list of every namespace is in the cache (C-12). It does not mean that the cache is up to
     /// date: see `phase` and `reflectors`.
     pub synced: bool,
+    /// True if bugs of the host keep ending the informer: five times in a row, the last time within ten minutes. A new process may
+    /// help.
+    pub keeps_ending: bool,
     /// The resource version that the cache is at least at. `None` before the first list, or if several namespaces are
     /// watched and the versions have no order. See [`last_synced_version`](crate::SharedInformer::last_synced_version).
     pub last_synced_version: Option<String>,
@@ -129,8 +132,6 @@ pub enum Phase {
     BackingOff,
     /// It has stopped and does not start again (C-1).
     Stopped,
-    /// A bug of the host ended it; see `last_error`.
-    Failed,
 }
 
 /// A failure, described for an operator.
@@ -181,6 +182,8 @@ pub struct Counters {
     pub sink_panics: u64,
     /// Objects that an index could not read (D-9).
     pub index_failures: u64,
+    /// How often the informer was started again because a bug of the host had ended it.
+    pub restarts: u64,
 }
 
 // === impl InformerStatus ===
@@ -220,7 +223,6 @@ impl Phase {
             Self::Watching => "watching",
             Self::BackingOff => "backing-off",
             Self::Stopped => "stopped",
-            Self::Failed => "failed",
         }
     }
 }
@@ -251,6 +253,7 @@ impl std::ops::AddAssign for Counters {
         self.suppressed_unchanged += other.suppressed_unchanged;
         self.sink_panics += other.sink_panics;
         self.index_failures += other.index_failures;
+        self.restarts += other.restarts;
     }
 }
 

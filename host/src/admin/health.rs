@@ -28,7 +28,8 @@ type Running = State<Arc<dyn Probe>>;
 
 /// Listens at once, and answers until the token is cancelled. There are only `GET` and `HEAD` of these paths:
 ///
-/// - `/livez`: 200 while the process can do its work. 500 if only a restart helps.
+/// - `/livez`: 200, or 500 with a line for each check that fails. A watch fails while bugs of the host end its informer again and
+///   again.
 /// - `/readyz`: 200, or 503 with a line for each check that fails. A watch fails until its first list is in the cache; a plugin
 ///   fails while it has no version in service.
 /// - `/metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
@@ -51,7 +52,7 @@ pub async fn serve_health(
     Endpoint::start("health", address.into(), router, token).await
 }
 
-async fn livez(State(probe): Running, RawQuery(query): RawQuery) -> Response {
+pub(super) async fn livez(State(probe): Running, RawQuery(query): RawQuery) -> Response {
     answer("livez", &probe.liveness(), is_verbose(query.as_deref()), StatusCode::INTERNAL_SERVER_ERROR)
 }
 

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Client, Probe,
     endpoint::{BindError, Endpoint},
+    health::livez,
     origin,
     types::{
         Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Failed, Identity, LogLevelRequest, Queues,
@@ -35,7 +36,7 @@ type Running = State<Arc<dyn Probe>>;
 
 /// Listens at once, and answers until the token is cancelled.
 ///
-/// - `GET /livez`: 200 while the process runs.
+/// - `GET /livez`: the answer of the health endpoint: 200, or 500 if only a new process may help.
 /// - `GET /readyz`: 200, or 503 with the reasons, one for each line. If something fails that does not keep the host
 ///   from serving, `ok` is followed by it: a watch that fails after its first list does not make the host unready,
 ///   because its plugins still have work and their caches.
@@ -73,7 +74,7 @@ pub async fn serve_admin(
     }
     let host = probe.identity();
     let router = Router::new()
-        .route("/livez", get(|| async { "ok" }))
+        .route("/livez", get(livez))
         .route("/readyz", get(readyz))
         .route("/status", get(status))
         .route("/reload", post(reload))

@@ -118,7 +118,7 @@ impl Probe for HostProbe {
     }
 
     fn liveness(&self) -> Vec<Check> {
-        Vec::new()
+        checks::liveness(self)
     }
 
     fn readiness(&self) -> Vec<Check> {

@@ -105,6 +105,10 @@ fn watch(informer: &Informer) -> String {
         if informer.status.synced { "synced" } else { "not synced" },
         counted(informer.status.objects as u64, "object"),
     );
+    let restarts = informer.status.counters.restarts;
+    if restarts > 0 {
+        let _ = write!(text, ", started again {} after a bug of the host", counted(restarts, "time"));
+    }
     if informer.superseded {
         text.push_str(", serves until the changed watch has synced");
     }
@@ -264,7 +268,7 @@ mod tests {
                 {"watch": "v1/nodes", "phase": "listing", "synced": false, "objects": 0, "troubles": [],
                  "unsynced-because": "the first list of v1/nodes is not complete yet"},
                 {"watch": "v1/secrets", "phase": "watching", "synced": true, "objects": 3, "troubles": [],
-                 "last-synced-version": "77", "reflectors": [{"last-event-age-ms": 9000}, {"last-event-age-ms": 7900}]},
+                 "last-synced-version": "77", "counters": {"restarts": 2}, "reflectors": [{"last-event-age-ms": 9000}, {"last-event-age-ms": 7900}]},
             ],
             "plugins": [
                 {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0},
@@ -292,7 +296,7 @@ mod tests {
                 "  cannot list v1/pods; failed once",
                 "watch v1/nodes: listing, not synced, 0 objects",
                 "  the first list of v1/nodes is not complete yet",
-                "watch v1/secrets: watching, synced, 3 objects, resource version 77, last event 7 s ago",
+                "watch v1/secrets: watching, synced, 3 objects, started again 2 times after a bug of the host, resource version 77, last event 7 s ago",
                 "plugin echo: no version in service, 0 calls acknowledged, 2 notifications pending, 0 dead letters",
                 "  in quarantine for 7 s",
                 "  more changes are pending than its capacity: they merge until it has caught up",

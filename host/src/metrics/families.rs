@@ -55,6 +55,7 @@ pub(crate) const INFORMER: &Families<InformerStatus> = &[
     ("processor_sink_panics", Counter(|status| status.counters.sink_panics)),
     ("cache_index_failures", Counter(|status| status.counters.index_failures)),
     ("delta_queue_depth", Gauge(|status| status.queued_deltas)),
+    ("cache_restarts", Counter(|status| status.counters.restarts)),
     ("cache_objects", Gauge(|status| status.objects)),
     ("cache_bytes", Gauge(|status| status.bytes)),
     ("cache_synced", Gauge(|status| status.synced.into())),

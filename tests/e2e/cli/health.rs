@@ -79,7 +79,10 @@ async fn the_health_endpoint_serves_probes_and_metrics_to_any_host_name_and_noth
 
     assert_eq!(until(&address, "/readyz", 200).await, "ok");
     assert_eq!(ask(&address, "GET /livez").await, (200, "ok".to_owned()));
-    assert_eq!(ask(&address, "GET /livez?verbose").await, (200, "livez check passed\n".to_owned()));
+    assert_eq!(
+        ask(&address, "GET /livez?verbose").await,
+        (200, "[+]watch v1/configmaps ok\nlivez check passed\n".to_owned())
+    );
     assert_eq!(
         ask(&address, "GET /readyz?verbose").await.1,
         "[+]watch v1/configmaps ok\n[+]plugin echo ok\n[+]state ok\n[+]configuration ok\nreadyz check passed\n"

@@ -25,6 +25,7 @@ macro_rules! sources {
 
 sources! {
     "../../../host/cache/src/delta_queue.rs" delta_queue
+    "../../../host/cache/src/in_doubt.rs" in_doubt
     "../../../host/cache/src/listener.rs" listener
     "../../../host/cache/src/processor.rs" processor
 }

@@ -1,13 +1,19 @@
 //! The life of an informer: it waits for the resource and watches it while it is served, again and again until it is
-//! stopped.
+//! stopped. If a bug of this crate ends it, it starts again after a wait, with the same cache and the same listeners.
 
 use std::{
     any::Any,
+    panic::AssertUnwindSafe,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
+use futures::FutureExt;
 use informer_types::Cause;
-use tokio::task::{JoinError, JoinSet, spawn_blocking};
+use tokio::{
+    task::{JoinError, JoinSet, spawn_blocking},
+    time::{Instant, sleep},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -20,6 +26,7 @@ use crate::{
     decode::Decoder,
     delta_queue::delta_queue,
     discovery::Resource,
+    in_doubt::InDoubt,
     list_watch::ListWatch,
     reflector::{Reflector, Target},
     request::Collection,
@@ -34,83 +41,84 @@ enum End {
     Gone,
     /// The server serves another resource of this name.
     Another,
-    /// A task panicked.
-    Failed,
 }
 
-/// Runs an informer until it is stopped. Returns after all of its tasks have ended (C-1, P-18).
+/// A task panicked, or returned although nothing stopped it.
+struct Bug(String);
+
+/// Runs an informer until it is stopped. Returns after all of its tasks have ended (C-1, P-18). If a bug ends it, its
+/// listeners stay, its cache stays readable, and it starts again. The list at the start delivers what changed meanwhile (C-14).
 pub(crate) async fn run(inner: Arc<Inner>, transport: Transport, config: Arc<FactoryConfig>) {
     // Reports the end however this future ends.
     let ended = inner.ended.clone().drop_guard();
-    let mut phase = Phase::Stopped;
-    while let Some(resource) =
-        inner.stop.run_until_cancelled(presence::served(&inner, &transport, &config)).await
-    {
-        let mut end = watch(&inner, &transport, &config, &resource).await;
-        if matches!(end, End::Gone) {
-            end = vanish(&inner).await;
-        }
-        match end {
-            End::Stopped => break,
-            End::Gone | End::Another => {}
-            End::Failed => {
-                phase = Phase::Failed;
-                break;
-            }
+    loop {
+        let life = AssertUnwindSafe(live(&inner, &transport, &config)).catch_unwind().await;
+        let Err(bug) = life.unwrap_or_else(|panic| Err(Bug::panicked(panic.as_ref()))) else { break };
+        let delay = config.backoff.backoff.delay(inner.endings.lock().note(), fastrand::f64());
+        inner.ended_by(&bug, delay);
+        if inner.stop.run_until_cancelled(sleep(delay)).await.is_none() {
+            break;
         }
     }
     inner.processor.close();
     if inner.abandoned.load(Ordering::Acquire) {
         inner.free();
     }
-    inner.enter(phase);
+    inner.enter(Phase::Stopped);
     drop(ended);
 }
 
+/// Runs an informer until it is stopped, or ended by a bug.
+async fn live(inner: &Arc<Inner>, transport: &Transport, config: &FactoryConfig) -> Result<(), Bug> {
+    in_background(inner, Inner::distribute_in_doubt).await?;
+    while let Some(resource) =
+        inner.stop.run_until_cancelled(presence::served(inner, transport, config)).await
+    {
+        match watch(inner, transport, config, &resource).await? {
+            End::Stopped => break,
+            // The controller has ended by then.
+            End::Gone => in_background(inner, Inner::vanish).await?,
+            End::Another => {}
+        }
+    }
+    Ok(())
+}
+
 /// Watches a served resource until the stop, or until the resource was removed or replaced. When it returns, every task
-/// has ended, and everything that the reflectors saw is in the cache and was distributed.
+/// has ended, and everything that the reflectors saw is in the cache and was distributed, unless a bug ended the controller.
 async fn watch(
     inner: &Arc<Inner>,
     transport: &Transport,
     config: &FactoryConfig,
     resource: &Resource,
-) -> End {
+) -> Result<End, Bug> {
     let halt = inner.stop.child_token();
     let mut tasks = spawn(inner, transport, config, resource, &halt);
     let mut changed = std::pin::pin!(presence::changed(inner, transport, resource));
-    let mut end = End::Stopped;
+    let mut end = Ok(End::Stopped);
     loop {
         tokio::select! {
             biased;
             task = tasks.join_next() => match task {
                 None => return end,
-                Some(Ok(())) => {}
-                Some(Err(error)) if error.is_panic() => {
-                    inner.panicked(error);
-                    end = End::Failed;
+                Some(task) => if let Some(bug) = Bug::in_task(task, halt.is_cancelled()) {
+                    end = Err(bug);
                     halt.cancel();
                 }
-                Some(Err(_)) => {}
             },
             change = &mut changed, if !halt.is_cancelled() => {
-                end = inner.changed(change);
+                end = Ok(inner.changed(change));
                 halt.cancel();
             }
         }
     }
 }
 
-/// Empties the cache of a removed resource and distributes the deletions. The controller has ended by then.
-async fn vanish(inner: &Arc<Inner>) -> End {
-    let emptied = Arc::clone(inner);
-    // It takes as long as a relist.
-    match spawn_blocking(move || emptied.vanish()).await {
-        Ok(()) => End::Gone,
-        Err(error) => {
-            inner.panicked(error);
-            End::Failed
-        }
-    }
+/// Does work that takes as long as a relist.
+async fn in_background(inner: &Arc<Inner>, work: fn(&Inner)) -> Result<(), Bug> {
+    let inner = Arc::clone(inner);
+    let done = spawn_blocking(move || work(&inner)).await;
+    Bug::in_task(done, true).map_or(Ok(()), Err)
 }
 
 /// Starts the controller, the resync timer and one reflector for each namespace. A halt drops the producers, which
@@ -175,7 +183,7 @@ impl Inner {
 
     /// Removes all objects, as a relist without objects does (C-6).
     fn vanish(&self) {
-        let observed = tokio::time::Instant::now().into_std();
+        let observed = Instant::now().into_std();
         let mut listeners = self.processor.lock();
         let removed = self.indexer.replace(None, Vec::new(), &[]).deleted;
         distribute_removed(removed, Cause::Relist, observed, &mut listeners);
@@ -188,16 +196,51 @@ impl Inner {
         self.indexer.replace(None, Vec::new(), &[]);
     }
 
-    fn panicked(&self, error: JoinError) {
-        let words = error.try_into_panic().map(|panic| words(panic.as_ref()).to_owned());
-        let text =
-            format!("a task of the informer panicked: {}", words.as_deref().unwrap_or("it was cancelled"));
-        tracing::error!(resource = %self.key, error = text, "informer failed");
-        self.failed(&text, ErrorClass::Bug);
+    /// Notifies the listeners of what the last controller may not have distributed.
+    fn distribute_in_doubt(&self) {
+        let mut listeners = self.processor.lock();
+        let Some(in_doubt) = listeners.in_doubt.clone() else { return };
+        let present = match &in_doubt {
+            InDoubt::Object(object) => {
+                let key = object.key();
+                self.indexer.get(&key.namespace, &key.name).into_iter().collect()
+            }
+            InDoubt::List { namespace, .. } => self.indexer.list(namespace.as_deref()),
+        };
+        let observed = Instant::now().into_std();
+        for change in in_doubt.changes(present) {
+            listeners.distribute(&change, Cause::Replay, observed);
+        }
+        listeners.in_doubt = None;
+    }
+
+    fn ended_by(&self, Bug(text): &Bug, delay: Duration) {
+        let retry_in_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        tracing::error!(resource = %self.key, error = text, retry_in_ms, "a bug ended an informer, which starts again");
+        self.failed(text, ErrorClass::Bug);
+        for cell in &self.cells {
+            cell.restarts();
+            cell.back_off(delay);
+        }
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+// === impl Bug ===
+
+impl Bug {
+    /// Returns `None` if the task ended as it should. A task that was not halted must not return.
+    fn in_task(ended: Result<(), JoinError>, halted: bool) -> Option<Self> {
+        match ended {
+            Ok(()) if halted => None,
+            Ok(()) => Some(Self("a task of the informer returned although nothing stopped it".to_owned())),
+            // Otherwise the runtime is shutting down.
+            Err(error) => error.try_into_panic().ok().map(|panic| Self::panicked(panic.as_ref())),
+        }
+    }
+
+    fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().copied();
+        let words = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Self(format!("a task of the informer panicked: {}", words.unwrap_or("no message")))
+    }
 }

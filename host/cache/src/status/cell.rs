@@ -48,6 +48,7 @@ struct State {
     behind_since: Option<Instant>,
     /// When the last applied change was received.
     applied_observed: Option<std::time::Instant>,
+    restarted: bool,
 }
 
 // === impl ReflectorCell ===
@@ -65,6 +66,7 @@ impl ReflectorCell {
             current_at: None,
             behind_since: None,
             applied_observed: None,
+            restarted: false,
         };
         Self {
             namespace,
@@ -138,9 +140,15 @@ impl ReflectorCell {
         state.observe(resource_version);
     }
 
-    /// Returns true once there was a list, by this reflector or by an earlier one of the same informer.
+    /// The informer starts again after a bug. Its cache may have a list that was not reported.
+    pub(crate) fn restarts(&self) {
+        self.state.lock().restarted = true;
+    }
+
+    /// Returns true if there may have been a list, by this reflector or by an earlier one of the same informer.
     pub(crate) fn has_listed(&self) -> bool {
-        self.state.lock().status.counters.lists > 0
+        let state = self.state.lock();
+        state.restarted || state.status.counters.lists > 0
     }
 
     /// A streaming list is complete, and its watch continues.

@@ -43,7 +43,7 @@ pub(super) fn remedy(class: ErrorClass, key: &InformerKey) -> Option<String> {
         ErrorClass::CacheFull => {
             "raise [host] cache-memory if this host has the memory, or cache less: `namespaces`, `labels`, `fields`, `keep` and `drop` of [[watch]]"
         }
-        ErrorClass::Bug => "restart this host and report the bug with its log",
+        ErrorClass::Bug => "the informer starts again by itself; report the bug with the log of this host",
     };
     Some(text.to_owned())
 }

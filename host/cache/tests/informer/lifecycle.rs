@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use informer_cache::{ErrorClass, FactoryConfig, InformerFactory, Phase, WatchConfig, WatchListMode};
+use informer_cache::{FactoryConfig, InformerFactory, Phase, WatchConfig, WatchListMode};
 use informer_types::Gvr;
 use tokio_util::sync::CancellationToken;
 
@@ -229,28 +229,4 @@ async fn a_stop_ends_the_wait_of_a_listener_for_sync() {
     world.factory.stop(&world.informer).await;
 
     assert!(!waiting.await.unwrap());
-}
-
-/// Scenario 73.
-#[tokio::test(start_paused = true)]
-async fn a_panic_in_a_task_stops_the_informer_and_is_reported() {
-    let script = Script::new();
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let world = World::start(script);
-    world.watches(1).await;
-
-    watch.panic();
-
-    let text = world.fails(ErrorClass::Bug).await;
-    assert_eq!(text, "a task of the informer panicked: a bug of ours");
-    assert!(
-        world.informer.status().to_string().ends_with("restart this host and report the bug with its log")
-    );
-    // The next request gets a new informer.
-    let fresh = || world.factory.informer(pods()).status().phase == Phase::NotStarted;
-    eventually("a new informer", fresh, || "the same".to_owned()).await;
-    world.factory.stop(&world.informer).await;
-    assert_eq!(world.informer.status().phase, Phase::Failed);
-    assert_eq!(world.cached(), ["shop/a@1"]);
 }

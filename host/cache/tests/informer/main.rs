@@ -26,6 +26,7 @@ mod quarantine;
 mod recordings;
 mod relists;
 mod reopenings;
+mod restarts;
 mod resync;
 mod streaming;
 mod subscriptions;

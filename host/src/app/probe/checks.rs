@@ -20,6 +20,16 @@ pub(super) fn readiness(host: &HostProbe) -> Vec<Check> {
     watches.chain(plugins).chain(others).collect()
 }
 
+/// The informers that a bug ends again and again: only a new process may help.
+pub(super) fn liveness(host: &HostProbe) -> Vec<Check> {
+    let informers = host.informers().into_iter().map(|informer| informer.status());
+    let check = |status: InformerStatus| {
+        let ends = Outcome::Failed("a bug of the host ends it again and again");
+        check(&format!("watch {}", status.key.gvr), if status.keeps_ending { ends } else { Outcome::Ok })
+    };
+    informers.map(check).collect()
+}
+
 fn watch(status: &InformerStatus) -> Check {
     let outcome = if !status.synced {
         Outcome::Failed("its first list is not in the cache")

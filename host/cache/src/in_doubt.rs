@@ -1,0 +1,53 @@
+//! What a bug may have kept from the listeners.
+//!
+//! The controller writes the store first and then notifies the listeners (C-5). If a bug ends it in between, the next list finds
+//! the store up to date, so the listeners would never be notified. Therefore the controller remembers the change that it is
+//! applying, and the informer distributes it again before it lists again.
+
+use std::{collections::HashMap, sync::Arc};
+
+use informer_types::{Change, Object, ObjectKey};
+
+/// A change that may be in the store and not distributed.
+#[derive(Clone)]
+pub(crate) enum InDoubt {
+    /// One object was written or removed.
+    Object(Arc<Object>),
+    /// A list replaced the objects of a namespace, or of all namespaces.
+    List {
+        namespace: Option<String>,
+        /// The objects in the store before.
+        before: Vec<Arc<Object>>,
+    },
+}
+
+// === impl InDoubt ===
+
+impl InDoubt {
+    /// Returns everything that may not have been distributed: an addition for each object in the store, and a deletion for each
+    /// object that is not in the store any more. A listener may have received it already. `present` is what the store has now of
+    /// the object, or of the namespace.
+    pub(crate) fn changes(&self, mut present: Vec<Arc<Object>>) -> Vec<Change> {
+        let gone =
+            |object: &Arc<Object>| Change::Deleted { object: Arc::clone(object), final_state_known: false };
+        let deleted: Vec<Change> = match self {
+            Self::Object(object) => {
+                Some(object).filter(|_| present.is_empty()).map(gone).into_iter().collect()
+            }
+            Self::List { before, .. } => {
+                let mut before: HashMap<ObjectKey, &Arc<Object>> =
+                    before.iter().map(|object| (object.key(), object)).collect();
+                present.retain(|object| {
+                    let before = before.remove(&object.key());
+                    before.is_none_or(|before| version(before) != version(object))
+                });
+                before.into_values().map(gone).collect()
+            }
+        };
+        deleted.into_iter().chain(present.into_iter().map(|object| Change::Added { object })).collect()
+    }
+}
+
+fn version(object: &Object) -> (&str, &str) {
+    (object.uid(), object.resource_version())
+}

@@ -1,0 +1,165 @@
+//! Informers that a bug ended: they start again and lose nothing.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use informer_cache::{ErrorClass, FactoryConfig, Phase};
+use informer_types::{Cause, Step, TraceSink, Traced, Tracer};
+
+use crate::{
+    server::{Answer, Script},
+    world::{World, config, event, pod, pods, status},
+};
+
+/// Panics once, when an object is stored or removed: after the store was written, and before a listener was notified.
+struct Trap {
+    object: &'static str,
+    is_at: fn(&Step) -> bool,
+    sprung: AtomicBool,
+}
+
+impl TraceSink for Trap {
+    fn record(&self, traced: Traced) {
+        let here = &*traced.key.name == self.object && (self.is_at)(&traced.step);
+        assert!(!here || self.sprung.swap(true, Ordering::Relaxed), "a trap");
+    }
+}
+
+fn trapped(object: &'static str, is_at: fn(&Step) -> bool) -> FactoryConfig {
+    let trap = Trap { object, is_at, sprung: AtomicBool::new(false) };
+    FactoryConfig { tracer: Tracer::new(Arc::new(trap)), ..config() }
+}
+
+/// Scenario 73. The list after a panic delivers what changed meanwhile (C-14), and is at the most recent version.
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_a_panic_ended_starts_again_with_its_listeners_and_its_cache() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+    let first = ["add shop/a@1 initial", "add shop/b@2 initial"];
+    world.receives(&first).await;
+
+    watch.panic();
+    let text = world.fails(ErrorClass::Bug).await;
+    assert_eq!(text, "a task of the informer panicked: a bug of ours");
+    let status = world.informer.status();
+    assert_eq!((status.phase, status.synced), (Phase::BackingOff, true));
+    assert!(status.to_string().ends_with("report the bug with the log of this host"), "{status}");
+    assert_eq!(world.cached(), ["shop/a@1", "shop/b@2"]);
+
+    world.script.list(Answer::list("20", &[pod("a", "15"), pod("c", "16")]));
+    let difference = ["delete shop/b@2 relist?", "update shop/a@1->15 relist", "add shop/c@16 relist"];
+    world.receives(&[&first[..], &difference].concat()).await;
+    world.watches(2).await;
+    assert_eq!(world.list_versions(), ["0", ""]);
+    let status = world.informer.status();
+    assert_eq!((status.counters.restarts, status.keeps_ending), (1, false));
+    // The factory still has this informer.
+    assert!(world.factory.informer(pods()).is(&world.informer));
+    world.factory.stop(&world.informer).await;
+    assert_eq!(world.informer.status().phase, Phase::Stopped);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_panics_again_and_again_waits_longer_each_time_and_is_reported() {
+    let script = Script::new();
+    for _ in 0..6 {
+        script.list(Answer::list("10", &[pod("a", "1")]));
+    }
+    let panicking: Vec<_> = (0..5).map(|_| script.live_watch()).collect();
+    let world = World::start(script);
+
+    for (before, watch) in panicking.iter().enumerate() {
+        world.watches(before + 1).await;
+        assert!(!world.informer.status().keeps_ending, "after {before}");
+        watch.panic();
+    }
+
+    world.watches(6).await;
+    let status = world.informer.status();
+    assert_eq!((status.counters.restarts, status.keeps_ending), (5, true));
+    let listed: Vec<_> = world.script.lists().iter().map(|list| list.at).collect();
+    let waits: Vec<u128> = listed.windows(2).map(|pair| (pair[1] - pair[0]).as_millis() / 800).collect();
+    assert_eq!(waits, [1, 2, 4, 8, 16], "each wait is twice the one before");
+    assert_eq!(world.received(), ["add shop/a@1 initial"]);
+    tokio::time::advance(Duration::from_secs(601)).await;
+    assert!(!world.informer.status().keeps_ending, "it has run for ten minutes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_does_not_wait_for_the_restart() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+    watch.panic();
+    world.fails(ErrorClass::Bug).await;
+    let before = tokio::time::Instant::now();
+
+    world.factory.shutdown().await;
+
+    assert!(before.elapsed() < Duration::from_millis(800), "{:?}", before.elapsed());
+    assert!(world.informer.has_ended());
+    assert_eq!(world.script.lists().len(), 1);
+}
+
+/// The cache is ahead of the listeners (C-5), so a list finds nothing to deliver.
+#[tokio::test(start_paused = true)]
+async fn a_change_that_a_panic_kept_from_the_listeners_is_delivered_after_the_restart() {
+    let is_stored = |step: &Step| matches!(step, Step::Stored { cause: Cause::Live, .. });
+    let is_removed = |step: &Step| matches!(step, Step::Removed { .. });
+    for (is_at, change, after, delivered) in [
+        (
+            is_stored as fn(&Step) -> bool,
+            event("MODIFIED", pod("b", "12")),
+            vec![pod("a", "1"), pod("b", "12")],
+            "add shop/b@12 replay",
+        ),
+        (is_removed, event("DELETED", pod("b", "12")), vec![pod("a", "1")], "delete shop/b@12 replay?"),
+    ] {
+        let script = Script::new();
+        script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+        script.list(Answer::list("12", &after));
+        let watch = script.live_watch();
+        let world = World::start_with(script, trapped("b", is_at), pods());
+        world.watches(1).await;
+
+        watch.frame(&change);
+
+        world.receives(&["add shop/a@1 initial", "add shop/b@2 initial", delivered]).await;
+        world.watches(2).await;
+        assert_eq!(world.informer.status().counters.restarts, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_list_that_a_panic_kept_from_the_listeners_is_delivered_after_the_restart() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2"), pod("c", "3")]));
+    let watch = script.live_watch();
+    // The relist removes a, and the panic comes before b and d are distributed.
+    let after = [pod("b", "12"), pod("c", "3"), pod("d", "13")];
+    script.list(Answer::list("20", &after));
+    script.list(Answer::list("20", &after));
+    let is_stored = |step: &Step| matches!(step, Step::Stored { cause: Cause::Relist, .. });
+    let world = World::start_with(script, trapped("b", is_stored), pods());
+    world.watches(1).await;
+
+    watch.event("ERROR", &status(410, "Expired", "too old resource version"));
+
+    let first = ["add shop/a@1 initial", "add shop/b@2 initial", "add shop/c@3 initial"];
+    let once = ["delete shop/a@1 relist?"];
+    let again = ["delete shop/a@1 replay?", "add shop/b@12 replay", "add shop/d@13 replay"];
+    world.receives(&[&first[..], &once, &again].concat()).await;
+    world.watches(2).await;
+    assert_eq!(world.cached(), ["shop/b@12", "shop/c@3", "shop/d@13"]);
+    assert_eq!(world.informer.status().counters.restarts, 1);
+}
