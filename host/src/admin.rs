@@ -1,6 +1,7 @@
 //! The endpoints of a running host: the admin endpoint for this machine with its client and the types that both share, and the
 //! health endpoint for other machines.
 
+mod access;
 mod client;
 mod endpoint;
 mod health;
@@ -10,6 +11,7 @@ mod probe;
 mod server;
 pub mod types;
 
+pub use access::{Reviewer, Unreviewed, Verdict};
 pub(crate) use client::{Answer, Client, RELOAD};
 pub(crate) use endpoint::CONNECTIONS;
 pub use endpoint::{BindError, Endpoint};

@@ -38,9 +38,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use crate::admin::types::{Change, Report, Verdict};
 use crate::{
-    admin::{BindError, Endpoint, Probe, serve_admin, serve_health},
-    config::{Config, Host, StateDir},
-    connect::{ConnectError, Connection, KubeClient, connect},
+    admin::{BindError, Endpoint, Probe, Reviewer, serve_admin, serve_health},
+    config::{Config, Host, MetricsAuth, StateDir},
+    connect::{ConnectError, Connection, KubeClient, Reviews, connect},
     logging::PluginLog,
     state::{KeyValues, State},
 };
@@ -173,6 +173,7 @@ impl App {
         let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
         let settings = settings::factory(&config.cluster, &config.host, connection.server);
         let settings = FactoryConfig { tracer: tracer.clone(), ..settings };
+        let reviewing = connection.client.clone();
         let factory = Arc::new(InformerFactory::new(connection.client, settings));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let guests = GuestThreads::start().map_err(StartError::Threads)?;
@@ -194,6 +195,10 @@ impl App {
         let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
         let (reload, reloader) = Reload::new(Arc::clone(&applier), file.clone().zip(read), options.adjust);
         let (admin, health) = (config.host.admin.clone(), config.host.health);
+        let reviewer = match config.host.metrics_auth {
+            MetricsAuth::None => None,
+            MetricsAuth::Kubernetes => Some(Arc::new(Reviews::new(reviewing)) as Arc<dyn Reviewer>),
+        };
         applier.apply(config).await?;
         let mut app = Self {
             factory,
@@ -212,7 +217,7 @@ impl App {
             endpoint_stop: CancellationToken::new(),
         };
         app.run_background(reloader);
-        app.listen(admin, health).await?;
+        app.listen(admin, health, reviewer).await?;
         Ok(app)
     }
 
@@ -336,6 +341,7 @@ impl App {
         &mut self,
         admin: Option<HttpAddress>,
         health: Option<SocketAddr>,
+        reviewer: Option<Arc<dyn Reviewer>>,
     ) -> Result<(), BindError> {
         if let Some(address) = admin {
             let serving = serve_admin(address, Arc::new(self.probe()), self.endpoint_stop.clone());
@@ -343,7 +349,7 @@ impl App {
             tracing::info!(address = %admin.address(), "the admin endpoint listens");
         }
         if let Some(address) = health {
-            let serving = serve_health(address, Arc::new(self.probe()), self.endpoint_stop.clone());
+            let serving = serve_health(address, Arc::new(self.probe()), reviewer, self.endpoint_stop.clone());
             let health = self.health.insert(serving.await?);
             tracing::info!(address = %health.address(), "the health endpoint listens");
         }

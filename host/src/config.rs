@@ -37,7 +37,7 @@ use informer_system::read_file;
 pub use cluster::{Access, Cluster};
 pub use context::Components;
 pub use environment::Environment;
-pub use host::{Host, LOG, StateDir};
+pub use host::{Host, LOG, MetricsAuth, StateDir};
 pub use plugin::{Enqueue, Limits, OnReload, Plugin, Queue, Relist, Retry, Subscription, Workqueue};
 pub use problem::{ConfigError, Problem};
 pub use value::{NotLoopback, local, loopback};

@@ -3,6 +3,7 @@
 mod api_client;
 mod credential_files;
 mod keepalive;
+mod reviews;
 mod token_file;
 
 use kube::{
@@ -12,6 +13,7 @@ use kube::{
 
 pub(crate) use api_client::KubeClient;
 pub use credential_files::CredentialFileError;
+pub(crate) use reviews::Reviews;
 
 use credential_files::{check_kubeconfig, check_named};
 

@@ -8,7 +8,7 @@ use std::{fmt::Write, net::SocketAddr, sync::Arc};
 use axum::{
     Router,
     extract::{RawQuery, State},
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Probe,
+    access::{Access, Reviewer},
     endpoint::{BindError, Endpoint},
     probe::{Check, Outcome},
 };
@@ -34,6 +35,9 @@ type Running = State<Arc<dyn Probe>>;
 ///   fails while it has no version in service.
 /// - `/metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
 ///
+/// With a `reviewer`, `/metrics` needs a bearer token of an identity that may get it: 401 without one, 403 without the right, 429
+/// if there are too many unknown tokens, and 503 with the reason if the API server does not review the token.
+///
 /// With `?verbose`, a probe answers with a line for each check, as the API server does.
 ///
 /// # Errors
@@ -41,8 +45,11 @@ type Running = State<Arc<dyn Probe>>;
 pub async fn serve_health(
     address: SocketAddr,
     probe: Arc<dyn Probe>,
+    reviewer: Option<Arc<dyn Reviewer>>,
     token: CancellationToken,
 ) -> Result<Endpoint, BindError> {
+    let access = reviewer.map(|reviewer| Arc::new(Access::new(reviewer)));
+    let metrics = move |state, headers: HeaderMap| metrics(state, headers, access);
     let router = Router::new()
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
@@ -60,7 +67,12 @@ async fn readyz(State(probe): Running, RawQuery(query): RawQuery) -> Response {
     answer("readyz", &probe.readiness(), is_verbose(query.as_deref()), StatusCode::SERVICE_UNAVAILABLE)
 }
 
-async fn metrics(State(probe): Running) -> Response {
+async fn metrics(State(probe): Running, headers: HeaderMap, access: Option<Arc<Access>>) -> Response {
+    if let Some(access) = access
+        && let Some(refusal) = access.refusal(&headers).await
+    {
+        return refusal;
+    }
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], probe.metrics()).into_response()
 }
 

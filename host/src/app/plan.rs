@@ -31,6 +31,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
     let Host {
         admin,
         health,
+        metrics_auth,
         log: _,
         log_format,
         shutdown_timeout: _,
@@ -49,6 +50,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
         ("[cluster]", old_cluster == cluster),
         ("[host] admin", *admin == new.admin),
         ("[host] health", *health == new.health),
+        ("[host] metrics-auth", *metrics_auth == new.metrics_auth),
         ("[host] log-format", *log_format == new.log_format),
         ("[host] cache-dir", *cache_dir == new.cache_dir),
         ("[host] state-dir", *state_dir == new.state_dir),

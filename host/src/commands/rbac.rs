@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     cli::Output,
     commands::output::{print, print_json},
-    config::{self, Components, Config, FILE_NAME, Plugin, Watch},
+    config::{self, Components, Config, FILE_NAME, Host, MetricsAuth, Plugin, Watch},
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -172,7 +172,8 @@ impl Verb {
 
 impl Rules {
     /// Returns the rules of a configuration: list and watch for the watches that plugins use, get and list for live reads, the
-    /// verbs of the write grants, and the reads that keep HTTP requests away from the API server. A rule for all namespaces is not repeated for one of them.
+    /// verbs of the write grants, the reads that keep HTTP requests away from the API server, and the reviews of those who read the
+    /// metrics. A rule for all namespaces is not repeated for one of them.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let mut rules = Self::default();
@@ -183,6 +184,7 @@ impl Rules {
             rules.client(&plugin.grants);
             rules.http(&plugin.grants);
         }
+        rules.reviews(&config.host);
         rules.reduce();
         rules
     }
@@ -225,6 +227,19 @@ impl Rules {
         self.add(&only("default"), &service, &[Verb::Get]);
         let endpoints = Gvr::new("discovery.k8s.io", "v1", "endpointslices");
         self.add(&only("default"), &What::of(&endpoints, None), &[Verb::List]);
+    }
+
+    /// Adds the rules to review the tokens of those who read the metrics, as in the role `system:auth-delegator`.
+    fn reviews(&mut self, host: &Host) {
+        if host.health.is_none() || host.metrics_auth != MetricsAuth::Kubernetes {
+            return;
+        }
+        for (group, resource) in
+            [("authentication.k8s.io", "tokenreviews"), ("authorization.k8s.io", "subjectaccessreviews")]
+        {
+            let what = What::of(&Gvr::new(group, "v1", resource), None);
+            self.add(&Namespaces::All, &what, &[Verb::Create]);
+        }
     }
 
     /// Adds rules for a resource; for Secrets, only for those that `secrets` also grants.

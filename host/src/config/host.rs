@@ -12,7 +12,7 @@ use informer_system::HttpAddress;
 use ipnet::IpNet;
 
 use super::{
-    context::Context,
+    context::{Context, useless},
     environment::Environment,
     key::{Draft, Key, Section},
     value::{Choice, Count, Holds, LogFilter, Size},
@@ -44,6 +44,16 @@ pub enum StateDir {
     Nowhere,
 }
 
+/// Who may read `/metrics` of the health endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MetricsAuth {
+    /// All that reach the endpoint.
+    #[default]
+    None,
+    /// Identities that the API server accepts and that may get the path.
+    Kubernetes,
+}
+
 /// The process itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
@@ -52,6 +62,8 @@ pub struct Host {
     pub admin: Option<HttpAddress>,
     /// The address of the health endpoint; `None` means that there is none.
     pub health: Option<SocketAddr>,
+    /// Who may read the metrics of the health endpoint.
+    pub metrics_auth: MetricsAuth,
     /// A filter that `tracing-subscriber` accepts.
     pub log: String,
     /// The form of a log line.
@@ -112,6 +124,12 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
              /metrics over HTTP, and nothing else. It may be any address of this machine, \
              \"[::]:8081\" for IPv4 and IPv6. Other machines may read it, so it neither changes nor shows objects. \
              \"off\" turns the endpoint off.",
+        ),
+        K::<MetricsAuth>::new("metrics-auth", |host| &mut host.metrics_auth).doc(
+            "Who may read /metrics of the health endpoint. \"none\": all that reach it. \"kubernetes\": \
+             requests with a bearer token that the API server accepts (TokenReview), of an identity that \
+             may get the nonResourceURL /metrics (SubjectAccessReview); `informer rbac` prints the rules \
+             that the host needs for it. The endpoint has no TLS, so use tokens that may do nothing else.",
         ),
         K::<LogFilter>::new("log", |host| &mut host.log)
             .also("\"info,informer_cache=debug\"")
@@ -214,6 +232,12 @@ impl Holds<PathBuf> for StateDir {
     }
 }
 
+// === impl MetricsAuth ===
+
+impl Choice for MetricsAuth {
+    const WORDS: &'static [(&'static str, Self)] = &[("none", Self::None), ("kubernetes", Self::Kubernetes)];
+}
+
 // === impl LogFormat ===
 
 impl Choice for LogFormat {
@@ -231,6 +255,7 @@ impl Default for Host {
         Self {
             admin: Some(ADMIN),
             health: None,
+            metrics_auth: MetricsAuth::default(),
             log: LOG.to_owned(),
             log_format: LogFormat::default(),
             shutdown_timeout: SHUTDOWN_TIMEOUT,
@@ -250,6 +275,11 @@ impl Default for Host {
 
 /// Makes paths absolute, and adds the directories of the environment.
 pub(super) fn host(draft: Draft<Host>, context: &mut Context<'_, '_>) -> Host {
+    if draft.value.health.is_none() && draft.value.metrics_auth != MetricsAuth::None {
+        let message = "there is no health endpoint, so the key has no effect";
+        let remedy = "set `health`, or remove this key";
+        useless(&mut context.problems, draft.written("metrics-auth"), message, remedy);
+    }
     let Environment { cache_dir, state_dir, .. } = context.environment;
     let mut path = |key, path: &PathBuf| context.path(path, draft.written(key)?);
     let own = &draft.value;

@@ -6,8 +6,8 @@ use std::{
 
 use informer::{
     config::{
-        self, Access, Cluster, Components, Config, Enqueue, Environment, Limits, Place, Queue, Relist, Retry,
-        SMALLEST, StateDir, Workqueue,
+        self, Access, Cluster, Components, Config, Enqueue, Environment, Limits, MetricsAuth, Place, Queue,
+        Relist, Retry, SMALLEST, StateDir, Workqueue,
     },
     logging::LogFormat,
 };
@@ -75,6 +75,7 @@ const EVERY_KEY: &str = r#"
         [host]
         admin = "[::1]:0"
         health = "[::]:8081"
+        metrics-auth = "kubernetes"
         log = "warn,informer_cache=debug"
         log-format = "json"
         shutdown-timeout = "1m"
@@ -119,6 +120,7 @@ fn every_key_of_the_cluster_and_the_host_has_an_effect() {
     assert_eq!(config.cluster.list_bytes, 20 << 20);
     assert_eq!(config.host.admin, Some(HttpAddress::Tcp("[::1]:0".parse().unwrap())));
     assert_eq!(config.host.health, Some("[::]:8081".parse().unwrap()));
+    assert_eq!(config.host.metrics_auth, MetricsAuth::Kubernetes);
     assert_eq!(
         (config.host.log.as_str(), config.host.log_format),
         ("warn,informer_cache=debug", LogFormat::Json)

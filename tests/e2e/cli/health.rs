@@ -42,9 +42,15 @@ async fn start(url: &str, health: &str, plugins: &[(&str, &str)]) -> (Running, S
 
 /// Sends a request as the kubelet does. Returns the status code and the text after it.
 async fn ask(address: &str, request: &str) -> (u16, String) {
+    ask_with(address, request, "").await
+}
+
+/// The same with these lines in the header.
+pub(super) async fn ask_with(address: &str, request: &str, lines: &str) -> (u16, String) {
     let asking = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let request = format!("{request} HTTP/1.1\r\nHost: 10.1.2.3:8081\r\nConnection: close\r\n\r\n");
+        let request =
+            format!("{request} HTTP/1.1\r\nHost: 10.1.2.3:8081\r\n{lines}Connection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
@@ -56,7 +62,7 @@ async fn ask(address: &str, request: &str) -> (u16, String) {
 }
 
 /// Asks again until the code is as expected. Returns the text.
-async fn until(address: &str, path: &str, expected: u16) -> String {
+pub(super) async fn until(address: &str, path: &str, expected: u16) -> String {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let (code, text) = ask(address, &format!("GET {path}")).await;

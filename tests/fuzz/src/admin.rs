@@ -48,7 +48,7 @@ static ENDPOINTS: LazyLock<Endpoints> = LazyLock::new(|| {
     let (stop, any): (_, SocketAddr) = (CancellationToken::new(), "127.0.0.1:0".parse().unwrap());
     let admin = serve_admin(any.into(), Arc::clone(&host) as _, stop.clone());
     let admin = runtime.block_on(admin).unwrap();
-    let health = runtime.block_on(serve_health(any, Arc::clone(&host) as _, stop)).unwrap();
+    let health = runtime.block_on(serve_health(any, Arc::clone(&host) as _, None, stop)).unwrap();
     let address = |serving: &Serving| serving.address().tcp().unwrap();
     let (to_admin, to_health) = (address(&admin), address(&health));
     Endpoints { runtime, admin: to_admin, health: to_health, host, _serving: [admin, health] }

@@ -177,3 +177,17 @@ fn for_http_the_host_reads_where_the_api_server_is() {
         ]
     );
 }
+
+#[test]
+fn reviews_of_those_who_read_the_metrics_need_rules_only_if_they_are_made() {
+    let with = |host: &str| lines(&format!("[host]\n{host}\n{DEPLOYMENTS}"));
+
+    assert_eq!(with("health = \"0.0.0.0:8081\""), Vec::<String>::new());
+    assert_eq!(
+        with("health = \"0.0.0.0:8081\"\nmetrics-auth = \"kubernetes\""),
+        [
+            "*: authentication.k8s.io/tokenreviews create",
+            "*: authorization.k8s.io/subjectaccessreviews create"
+        ]
+    );
+}

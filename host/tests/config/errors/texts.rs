@@ -59,6 +59,12 @@ fn a_malformed_address_or_context_is_refused_with_an_example() {
              [::]:8081",
         ),
         (
+            "[host]",
+            "metrics-auth = \"kubernetes\"",
+            "2:16: host.metrics-auth: there is no health endpoint, so the key has no effect; set `health`, or remove \
+             this key",
+        ),
+        (
             "[cluster]",
             "context = \"\"",
             "2:11: cluster.context: the text is empty; write something, or leave the key out",
