@@ -173,8 +173,7 @@ impl App {
         let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
         let settings = settings::factory(&config.cluster, &config.host, connection.server);
         let settings = FactoryConfig { tracer: tracer.clone(), ..settings };
-        let reviewing = connection.client.clone();
-        let factory = Arc::new(InformerFactory::new(connection.client, settings));
+        let factory = Arc::new(InformerFactory::new(connection.client.clone(), settings));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let guests = GuestThreads::start().map_err(StartError::Threads)?;
         let parts = running_plugin::Parts {
@@ -194,11 +193,7 @@ impl App {
         let started = (config.cluster.clone(), config.host.clone());
         let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
         let (reload, reloader) = Reload::new(Arc::clone(&applier), file.clone().zip(read), options.adjust);
-        let (admin, health) = (config.host.admin.clone(), config.host.health);
-        let reviewer = match config.host.metrics_auth {
-            MetricsAuth::None => None,
-            MetricsAuth::Kubernetes => Some(Arc::new(Reviews::new(reviewing)) as Arc<dyn Reviewer>),
-        };
+        let host = config.host.clone();
         applier.apply(config).await?;
         let mut app = Self {
             factory,
@@ -217,7 +212,7 @@ impl App {
             endpoint_stop: CancellationToken::new(),
         };
         app.run_background(reloader);
-        app.listen(admin, health, reviewer).await?;
+        app.listen(&host, connection.client).await?;
         Ok(app)
     }
 
@@ -337,18 +332,14 @@ impl App {
         StopReport { undelivered }
     }
 
-    async fn listen(
-        &mut self,
-        admin: Option<HttpAddress>,
-        health: Option<SocketAddr>,
-        reviewer: Option<Arc<dyn Reviewer>>,
-    ) -> Result<(), BindError> {
-        if let Some(address) = admin {
+    async fn listen(&mut self, host: &Host, client: kube::Client) -> Result<(), BindError> {
+        if let Some(address) = host.admin.clone() {
             let serving = serve_admin(address, Arc::new(self.probe()), self.endpoint_stop.clone());
             let admin = self.admin.insert(serving.await?);
             tracing::info!(address = %admin.address(), "the admin endpoint listens");
         }
-        if let Some(address) = health {
+        if let Some(address) = host.health {
+            let reviewer = reviewer(host.metrics_auth, client);
             let serving = serve_health(address, Arc::new(self.probe()), reviewer, self.endpoint_stop.clone());
             let health = self.health.insert(serving.await?);
             tracing::info!(address = %health.address(), "the health endpoint listens");
@@ -361,6 +352,14 @@ impl App {
         self.tasks.spawn(async move { state.keep_open(stop).await });
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(reloader.run()).await });
+    }
+}
+
+/// Reviews the tokens of those who read the metrics, if they need one.
+fn reviewer(auth: MetricsAuth, client: kube::Client) -> Option<Arc<dyn Reviewer>> {
+    match auth {
+        MetricsAuth::None => None,
+        MetricsAuth::Kubernetes => Some(Arc::new(Reviews::new(client))),
     }
 }
 

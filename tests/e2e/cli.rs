@@ -11,7 +11,6 @@ mod flood;
 mod health;
 mod identity;
 mod log_level;
-mod metrics_auth;
 mod rbac;
 mod reload;
 mod serve;

@@ -93,7 +93,7 @@ impl Probe for HostProbe {
         let troubled = synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string());
         let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
         let plugins = self.plugins.all();
-        let quarantined = plugins.iter().flat_map(|plugin| quarantines(plugin));
+        let quarantined = plugins.iter().flat_map(|plugin| checks::quarantines(plugin));
         let refused = plugins.iter().filter(|plugin| plugin.plugin().version().is_some());
         let refused = refused.filter_map(|plugin| {
             Some(format!(
@@ -118,11 +118,17 @@ impl Probe for HostProbe {
     }
 
     fn liveness(&self) -> Vec<Check> {
-        checks::liveness(self)
+        checks::liveness(self.informers().iter().map(SharedInformer::status))
     }
 
     fn readiness(&self) -> Vec<Check> {
-        checks::readiness(self)
+        let awaited = self.awaited(false);
+        let watches = awaited.iter().map(|informer| checks::watch(&informer.status()));
+        let plugins = self.plugins.all();
+        let plugins = plugins.iter().map(|plugin| checks::plugin(plugin));
+        let state = checks::state(self.state.problem().is_some());
+        let configuration = checks::configuration(self.reload.refused().is_some());
+        watches.chain(plugins).chain([state, configuration]).collect()
     }
 
     fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Report, String>> {
@@ -206,16 +212,6 @@ impl Probe for HostProbe {
         }
         exposition.text()
     }
-}
-
-/// A sentence if the plugin is in quarantine, and one if its reconciler is.
-fn quarantines(plugin: &RunningPlugin) -> impl Iterator<Item = String> {
-    let name = plugin.name();
-    let handler = plugin.queue().stats().quarantine;
-    let handler = handler.map(|one| format!("plugin {name}: {}", one.text));
-    let reconciler = workqueue(plugin).quarantine;
-    let reconciler = reconciler.map(|one| format!("plugin {name}: its reconciler is {}", one.text));
-    handler.into_iter().chain(reconciler)
 }
 
 fn expose(plugin: &RunningPlugin, into: &mut Exposition) {

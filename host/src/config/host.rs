@@ -126,9 +126,9 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
              \"off\" turns the endpoint off.",
         ),
         K::<MetricsAuth>::new("metrics-auth", |host| &mut host.metrics_auth).doc(
-            "Who may read /metrics of the health endpoint. \"none\": all that reach it. \"kubernetes\": \
-             requests with a bearer token that the API server accepts (TokenReview), of an identity that \
-             may get the nonResourceURL /metrics (SubjectAccessReview); `informer rbac` prints the rules \
+            "Who may read /metrics of the health endpoint. With \"none\" it needs no token. With \"kubernetes\" \
+             it needs a bearer token that the API server accepts (TokenReview), of an identity that may \
+             get the nonResourceURL /metrics (SubjectAccessReview); `informer rbac` prints the rules \
              that the host needs for it. The endpoint has no TLS, so use tokens that may do nothing else.",
         ),
         K::<LogFilter>::new("log", |host| &mut host.log)

@@ -24,7 +24,7 @@ impl Reviews {
 
     /// The identity of a token. Returns `None` if the API server does not accept the token.
     async fn identity(&self, token: &str) -> Result<Option<UserInfo>, kube::Error> {
-        let spec = TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() };
+        let spec = TokenReviewSpec { token: token.to_owned(), ..TokenReviewSpec::default() };
         let review = TokenReview { spec, ..TokenReview::default() };
         let reviews = Api::<TokenReview>::all(self.0.clone());
         let status = reviews.create(&PostParams::default(), &review).await?.status.unwrap_or_default();

@@ -2,35 +2,21 @@
 
 use informer_cache::InformerStatus;
 
-use super::HostProbe;
+use super::plugin::workqueue;
 use crate::{
     admin::{Check, Outcome},
     app::running_plugin::RunningPlugin,
 };
 
-/// The watches that plugins wait for, the plugins in the order of the configuration, the state and the configuration file.
-pub(super) fn readiness(host: &HostProbe) -> Vec<Check> {
-    let watches = host.awaited(false).into_iter().map(|informer| watch(&informer.status()));
-    let plugins = host.plugins.all();
-    let plugins = plugins.iter().map(|one| plugin(one));
-    let state = host.state.problem().map(|_| "it cannot be used, so nothing is kept");
-    let file = host.reload.refused().map(|_| "the file is refused, so the one in force stays");
-    let others = [("state", state), ("configuration", file)];
-    let others = others.map(|(what, problem)| check(what, problem.map_or(Outcome::Ok, Outcome::Impaired)));
-    watches.chain(plugins).chain(others).collect()
-}
-
-/// The informers that a bug ends again and again: only a new process may help.
-pub(super) fn liveness(host: &HostProbe) -> Vec<Check> {
-    let informers = host.informers().into_iter().map(|informer| informer.status());
-    let check = |status: InformerStatus| {
-        let ends = Outcome::Failed("a bug of the host ends it again and again");
-        check(&format!("watch {}", status.key.gvr), if status.keeps_ending { ends } else { Outcome::Ok })
-    };
+/// Bugs end an informer again and again: only a new process may help.
+pub(super) fn liveness(informers: impl Iterator<Item = InformerStatus>) -> Vec<Check> {
+    let ends = Outcome::Failed("a bug of the host ends it again and again");
+    let check = |status: InformerStatus| named(&status, if status.keeps_ending { ends } else { Outcome::Ok });
     informers.map(check).collect()
 }
 
-fn watch(status: &InformerStatus) -> Check {
+/// An informer that plugins wait for.
+pub(super) fn watch(status: &InformerStatus) -> Check {
     let outcome = if !status.synced {
         Outcome::Failed("its first list is not in the cache")
     } else if status.troubles().is_empty() {
@@ -38,13 +24,14 @@ fn watch(status: &InformerStatus) -> Check {
     } else {
         Outcome::Impaired("something is wrong with it, see `informer status`")
     };
-    check(&format!("watch {}", status.key.gvr), outcome)
+    named(status, outcome)
 }
 
-fn plugin(plugin: &RunningPlugin) -> Check {
+/// A plugin of the configuration.
+pub(super) fn plugin(plugin: &RunningPlugin) -> Check {
     let outcome = if plugin.plugin().version().is_none() {
         Outcome::Failed("it has no version in service")
-    } else if super::quarantines(plugin).next().is_some() {
+    } else if quarantines(plugin).next().is_some() {
         Outcome::Impaired("it is in quarantine")
     } else if plugin.versions().refused().is_some() {
         Outcome::Impaired("its new version is refused, so the one in service stays")
@@ -52,6 +39,33 @@ fn plugin(plugin: &RunningPlugin) -> Check {
         Outcome::Ok
     };
     check(&format!("plugin {}", plugin.name()), outcome)
+}
+
+/// The database.
+pub(super) fn state(fails: bool) -> Check {
+    let outcome =
+        if fails { Outcome::Impaired("it cannot be used, so nothing is kept") } else { Outcome::Ok };
+    check("state", outcome)
+}
+
+/// The configuration file.
+pub(super) fn configuration(is_refused: bool) -> Check {
+    let refused = Outcome::Impaired("the file is refused, so the one in force stays");
+    check("configuration", if is_refused { refused } else { Outcome::Ok })
+}
+
+/// A sentence if the plugin is in quarantine, and one if its reconciler is.
+pub(super) fn quarantines(plugin: &RunningPlugin) -> impl Iterator<Item = String> {
+    let name = plugin.name();
+    let handler = plugin.queue().stats().quarantine;
+    let handler = handler.map(|one| format!("plugin {name}: {}", one.text));
+    let reconciler = workqueue(plugin).quarantine;
+    let reconciler = reconciler.map(|one| format!("plugin {name}: its reconciler is {}", one.text));
+    handler.into_iter().chain(reconciler)
+}
+
+fn named(status: &InformerStatus, outcome: Outcome) -> Check {
+    check(&format!("watch {}", status.key.gvr), outcome)
 }
 
 fn check(what: &str, outcome: Outcome) -> Check {

@@ -1,11 +1,11 @@
-//! Where an HTTP server listens.
+//! The address of an HTTP server.
 
 use std::{fmt, net::SocketAddr, path::PathBuf};
 
 /// The prefix of a Unix socket in a text.
 const UNIX: &str = "unix:";
 
-/// An address of an HTTP server.
+/// The address that an HTTP server listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HttpAddress {
     /// An IP address and a port; port 0 is any free port.
