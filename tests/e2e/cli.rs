@@ -11,6 +11,7 @@ mod flood;
 mod health;
 mod identity;
 mod log_level;
+mod metrics_auth;
 mod rbac;
 mod reload;
 mod serve;

@@ -18,6 +18,7 @@
 //! | `quarantine` | a failing plugin is quarantined, and later receives what changed |
 //! | `recordings` | recorded answers of a real API server reach a component |
 //! | `reload` | a changed component is promoted under load, a bad component never |
+//! | `restarts` | an informer that a bug of the host ended starts again |
 //! | `state` | the state of plugins across reloads and restarts, and a broken state |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
@@ -41,4 +42,5 @@ mod player;
 mod quarantine;
 mod recordings;
 mod reload;
+mod restarts;
 mod state;
