@@ -1,0 +1,76 @@
+{{- define "informer.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "informer.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains (include "informer.name" .) .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "informer.name" .) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "informer.selector" -}}
+app.kubernetes.io/name: {{ include "informer.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "informer.labels" -}}
+{{ include "informer.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "informer.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "informer.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "informer.image" -}}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- end }}
+
+{{- /* The whole informer.toml. It must serve the probes. */ -}}
+{{- define "informer.config" -}}
+{{- $config := default (.Files.Get "files/informer.toml") .Values.config }}
+{{- $port := int .Values.health.port }}
+{{- if not (regexMatch (printf `(?m)^[ \t]*health[ \t]*=[ \t]*["'][^"']*:%d["']` $port) $config) }}
+{{- fail (printf "the probes need the health listener: write `health = \"0.0.0.0:%d\"` under [host] of the file in `config`, or set `health.port` to the port in it" $port) }}
+{{- end }}
+{{- $config | trimSuffix "\n" }}
+{{- range $name, $plugin := .Values.plugins }}
+
+{{ $plugin.toml | trimSuffix "\n" }}
+{{- end }}
+{{- end }}
+
+{{- /* The roles that `informer rbac` printed, as {"roles": [..]}. The bindings are made anew, for the release's ServiceAccount. */ -}}
+{{- define "informer.roles" -}}
+{{- if and (or .Values.config .Values.plugins) (not .Values.rbac.manifest) }}
+{{- fail "`rbac.manifest` is needed besides `config` or `plugins`: run `informer rbac --config informer.toml > rbac.yaml` and add `--set-file rbac.manifest=rbac.yaml`, or set `rbac.create` to false and bind roles yourself" }}
+{{- end }}
+{{- $roles := list }}
+{{- range $text := regexSplit "(?m)^---[ \t]*$" (default (.Files.Get "files/rbac.yaml") .Values.rbac.manifest) -1 }}
+{{- $document := fromYaml $text }}
+{{- $objects := list $document }}
+{{- if eq (toString $document.kind) "List" }}{{ $objects = $document.items }}{{ end }}
+{{- range $object := $objects }}
+{{- if has $object.kind (list "Role" "ClusterRole") }}
+{{- $roles = append $roles $object }}
+{{- else if and $object (not (has $object.kind (list "RoleBinding" "ClusterRoleBinding"))) }}
+{{- fail (printf "`rbac.manifest` holds what `informer rbac` prints: roles and their bindings, not %s" (toJson $object | trunc 200)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- dict "roles" $roles | toJson }}
+{{- end }}
