@@ -1,6 +1,6 @@
 //! `kubectl apply` removes fields that a manifest no longer has, and keeps fields that no manifest had.
 
-use crate::{client::manifest, stage::Stage};
+use crate::{manifest, stage::Stage};
 
 const SHOP_IMAGE: &str = ".spec.template.spec.containers[?(@.name=='shop')].image";
 const SHOP_VARIABLES: &str = ".spec.template.spec.containers[?(@.name=='shop')].env[*].name";

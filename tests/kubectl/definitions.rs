@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{client::manifest, stage::Stage};
+use crate::{manifest, stage::Stage};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs kubectl, built with Go: run by cargo xtask test --all"]

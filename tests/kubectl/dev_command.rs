@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use informer_guests::deployments_rust;
-use informer_tests::{binary, host::PATIENCE};
+use informer_tests::{binary, command_line::CommandLine, host::PATIENCE};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -12,10 +12,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    client::Kubectl,
-    stage::{PLUGIN, configuration},
-};
+use crate::stage::{PLUGIN, configuration};
 
 /// A running `informer dev --output json --log-format json`. Dropping it kills it.
 struct Dev {
@@ -93,7 +90,7 @@ async fn informer_dev_serves_kubectl_and_ends_at_sigterm() {
     assert!(answer["url"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{answer}");
     assert!(answer["admin"].is_string(), "{answer}");
     let kubeconfig = std::fs::read_to_string(answer["kubeconfig"].as_str().unwrap()).unwrap();
-    let kubectl = Kubectl::new(&kubeconfig).await;
+    let kubectl = CommandLine::kubectl(&kubeconfig).await;
 
     kubectl.prints(&["create", "deployment", "hello", "--image=nginx"]).await;
     let version = kubectl.field("hello", ".metadata.resourceVersion").await;

@@ -21,8 +21,12 @@
 
 mod applied;
 mod changes;
-mod client;
 mod definitions;
 mod dev_command;
 mod reads;
 mod stage;
+
+/// The path of a file in `manifests`.
+pub(crate) fn manifest(name: &str) -> String {
+    format!("{}/kubectl/manifests/{name}", env!("CARGO_MANIFEST_DIR"))
+}

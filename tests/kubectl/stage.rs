@@ -9,10 +9,8 @@ use std::{
 
 use informer_devserver::{Config, DevServer};
 use informer_guests::deployments_rust;
-use informer_tests::host::TestHost;
+use informer_tests::{command_line::CommandLine, host::TestHost};
 use parking_lot::Mutex;
-
-use crate::client::Kubectl;
 
 pub(crate) const PLUGIN: &str = "deployments";
 
@@ -30,7 +28,7 @@ struct Figures {
 
 /// A server, a host and kubectl, and the part of the component's log that was checked.
 pub(crate) struct Stage {
-    pub(crate) kubectl: Kubectl,
+    pub(crate) kubectl: CommandLine,
     server: DevServer,
     host: TestHost,
     /// The number of the component's lines that were compared with the expected lines.
@@ -45,7 +43,7 @@ impl Stage {
     /// Starts everything. A deployment `resident` exists before the host starts.
     pub(crate) async fn start() -> Self {
         let server = DevServer::start(Config::default()).await.unwrap();
-        let kubectl = Kubectl::new(&server.kubeconfig()).await;
+        let kubectl = CommandLine::kubectl(&server.kubeconfig()).await;
         kubectl.prints(&["create", "deployment", "resident", "--image=resident:1"]).await;
         let component = tokio::task::spawn_blocking(deployments_rust).await.unwrap();
         let host = TestHost::start(&server.url(), &configuration(&component)).await.unwrap();

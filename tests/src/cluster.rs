@@ -4,7 +4,7 @@
 //! [`RealCluster`], which shares no port, file or process with others. A test fails if a program is neither in the cache
 //! nor can be built, so mark it with `#[ignore = "needs Go: run by cargo xtask test --all"]`.
 //!
-//! There is no kubelet and no scheduler. With [`Options::controllers`], pods are created and stay pending. Without
+//! Without a [node](crate::node) there is no kubelet and no scheduler. With [`Options::controllers`], pods are created and stay pending. Without
 //! it, nothing reacts to the objects of a test; even the roles `view`, `edit` and `admin` are empty, because a
 //! controller fills them.
 
@@ -22,11 +22,14 @@ mod program;
 mod site;
 mod user;
 
-pub use build::{Unavailable, kubectl, oracle};
+pub(crate) use build::Builder;
+pub use build::{Unavailable, helm, kubectl, oracle};
 pub use options::Options;
+pub(crate) use process::Process;
+pub(crate) use program::Program;
 pub use user::User;
 
-use process::{POLL, Process};
+use process::POLL;
 use site::Site;
 
 /// The timeout of one request for the readiness of the server.
@@ -66,7 +69,8 @@ impl RealCluster {
             site,
         };
         cluster.start_apiserver().await?;
-        cluster.controllers = cluster.site.start_controllers(&cluster.kubeconfig(User::Admin))?;
+        cluster.controllers =
+            cluster.site.start_controllers(&cluster.kubeconfig(User::Admin), &cluster.options)?;
         Ok(cluster)
     }
 

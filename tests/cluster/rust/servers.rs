@@ -5,17 +5,17 @@ use kube::api::ListParams;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::support::{Kubectl, SOON, config_maps, create};
+use crate::support::{SOON, config_maps, create, kubectl};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Go: run by cargo xtask test --all"]
 async fn kubectl_has_the_version_of_the_server_and_creates_a_deployment() {
     let cluster = RealCluster::start(Options::default()).await.unwrap();
-    let kubectl = Kubectl::of(&cluster).await;
+    let kubectl = kubectl(&cluster).await;
 
-    let version: Value = serde_json::from_str(&kubectl.run(&["version", "--output=json"]).await).unwrap();
-    let created = kubectl.run(&["create", "deployment", "web", "--image=nginx", "--output=name"]).await;
-    let image = kubectl.run(&["get", "deployment/web", "-ojsonpath={..image}"]).await;
+    let version: Value = serde_json::from_str(&kubectl.prints(&["version", "--output=json"]).await).unwrap();
+    let created = kubectl.prints(&["create", "deployment", "web", "--image=nginx", "--output=name"]).await;
+    let image = kubectl.prints(&["get", "deployment/web", "-ojsonpath={..image}"]).await;
 
     assert_eq!(version["serverVersion"]["gitVersion"], "v1.36.3");
     assert_eq!(version["clientVersion"]["gitVersion"], "v1.36.3");
@@ -28,13 +28,13 @@ async fn kubectl_has_the_version_of_the_server_and_creates_a_deployment() {
 #[ignore = "needs Go: run by cargo xtask test --all"]
 async fn with_controllers_a_deployment_creates_pods() {
     let cluster = RealCluster::start(Options { controllers: true, ..Options::default() }).await.unwrap();
-    let kubectl = Kubectl::of(&cluster).await;
+    let kubectl = kubectl(&cluster).await;
 
-    kubectl.run(&["create", "deployment", "web", "--image=nginx", "--replicas=2"]).await;
-    kubectl.run(&["wait", "pod", "--selector=app=web", "--for=create", "--timeout=50s"]).await;
-    kubectl.run(&["wait", "replicaset", "-lapp=web", "--for=jsonpath={.status.replicas}=2"]).await;
+    kubectl.prints(&["create", "deployment", "web", "--image=nginx", "--replicas=2"]).await;
+    kubectl.prints(&["wait", "pod", "--selector=app=web", "--for=create", "--timeout=50s"]).await;
+    kubectl.prints(&["wait", "replicaset", "-lapp=web", "--for=jsonpath={.status.replicas}=2"]).await;
 
-    let phases = kubectl.run(&["get", "pods", "-lapp=web", "-ojsonpath={.items[*].status.phase}"]).await;
+    let phases = kubectl.prints(&["get", "pods", "-lapp=web", "-ojsonpath={.items[*].status.phase}"]).await;
     assert_eq!(phases, "Pending Pending");
     cluster.shutdown().await.unwrap();
 }
@@ -43,7 +43,7 @@ async fn with_controllers_a_deployment_creates_pods() {
 #[ignore = "needs Go: run by cargo xtask test --all"]
 async fn a_token_without_permissions_is_forbidden_until_one_is_granted() {
     let cluster = RealCluster::start(Options::default()).await.unwrap();
-    let kubectl = Kubectl::of(&cluster).await;
+    let kubectl = kubectl(&cluster).await;
     let admin = config_maps(cluster.client(User::Admin).await.unwrap());
     let informer = config_maps(cluster.client(User::Informer).await.unwrap());
     create(&admin, "one").await;
@@ -51,9 +51,9 @@ async fn a_token_without_permissions_is_forbidden_until_one_is_granted() {
     let Err(kube::Error::Api(status)) = informer.list(&ListParams::default()).await else {
         panic!("a token without rights may list");
     };
-    kubectl.run(&["create", "clusterrole", "reader", "--verb=get", "--resource=configmaps"]).await;
+    kubectl.prints(&["create", "clusterrole", "reader", "--verb=get", "--resource=configmaps"]).await;
     kubectl
-        .run(&["create", "clusterrolebinding", "informer", "--clusterrole=reader", "--user=informer"])
+        .prints(&["create", "clusterrolebinding", "informer", "--clusterrole=reader", "--user=informer"])
         .await;
 
     assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));

@@ -1,15 +1,18 @@
 //! Shared helpers of these tests.
 
-use std::{path::Path, pin::pin, time::Duration};
+use std::{pin::pin, time::Duration};
 
 use futures::{Stream, StreamExt};
-use informer_tests::cluster::{RealCluster, User, kubectl};
+use informer_tests::{
+    cluster::{RealCluster, User},
+    command_line::CommandLine,
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, Client,
     api::{ObjectMeta, PostParams, WatchEvent, WatchParams},
 };
-use tokio::{process::Command, time::timeout};
+use tokio::time::timeout;
 
 /// The deadline of each wait.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
@@ -45,30 +48,6 @@ pub(crate) async fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
 }
 
 /// A kubectl with the rights of the cluster's administrator.
-pub(crate) struct Kubectl<'a> {
-    program: std::path::PathBuf,
-    directory: &'a Path,
-}
-
-impl<'a> Kubectl<'a> {
-    pub(crate) async fn of(cluster: &'a RealCluster) -> Self {
-        let program = tokio::task::spawn_blocking(kubectl).await.unwrap().unwrap();
-        std::fs::write(cluster.directory().join("kubeconfig"), cluster.kubeconfig(User::Admin)).unwrap();
-        Self { program, directory: cluster.directory() }
-    }
-
-    /// Runs kubectl, which must succeed, and returns its output.
-    pub(crate) async fn run(&self, arguments: &[&str]) -> String {
-        let output = Command::new(&self.program)
-            .env("KUBECONFIG", self.directory.join("kubeconfig"))
-            // The caches of kubectl are removed with the cluster.
-            .env("HOME", self.directory)
-            .args(arguments)
-            .kill_on_drop(true)
-            .output();
-        let output = timeout(SOON, output).await.expect("kubectl hangs").unwrap();
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "kubectl {}: {complaint}", arguments.join(" "));
-        String::from_utf8(output.stdout).unwrap()
-    }
+pub(crate) async fn kubectl(cluster: &RealCluster) -> CommandLine {
+    CommandLine::kubectl(&cluster.kubeconfig(User::Admin)).await
 }

@@ -51,7 +51,7 @@ pub enum Unavailable {
 
 /// A Go toolchain, and the directory that keeps the programs that it built.
 #[derive(Clone, Debug)]
-pub(super) struct Builder {
+pub(crate) struct Builder {
     go: OsString,
     directory: PathBuf,
 }
@@ -60,7 +60,7 @@ pub(super) struct Builder {
 
 impl Builder {
     /// Uses the `go` of the search path and `bin` in the project's cache directory.
-    pub(super) fn from_env() -> Result<Self, Unavailable> {
+    pub(crate) fn from_env() -> Result<Self, Unavailable> {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let cache = set("INFORMER_CACHE")
             .or_else(|| set("XDG_CACHE_HOME").map(|path| path.join("informer")))
@@ -77,7 +77,7 @@ impl Builder {
     /// Returns the program. It builds the program if it is not in the cache, which blocks for minutes.
     ///
     /// If there are several callers, in this process or in others, one builds and the others wait.
-    pub(super) fn obtain(&self, program: Program) -> Result<PathBuf, Unavailable> {
+    pub(crate) fn obtain(&self, program: Program) -> Result<PathBuf, Unavailable> {
         let path = self.path(program)?;
         if path.is_file() {
             return Ok(path);
@@ -150,6 +150,14 @@ impl Builder {
 /// Go is missing or too old, the build failed, or the cache is not usable.
 pub fn kubectl() -> Result<PathBuf, Unavailable> {
     Builder::from_env()?.obtain(Program::Kubectl)
+}
+
+/// The real helm. Builds it first if it is not in the cache. Blocks like [`kubectl()`].
+///
+/// # Errors
+/// The same as [`kubectl()`].
+pub fn helm() -> Result<PathBuf, Unavailable> {
+    Builder::from_env()?.obtain(Program::Helm)
 }
 
 /// The program that runs client-go's shared informers and prints what they do (`tests/cluster/oracle`). Builds it first

@@ -11,6 +11,9 @@ pub struct Options {
     pub watch_cache: bool,
     /// Whether kube-controller-manager runs too, so that deployments create pods. Defaults to false.
     pub controllers: bool,
+    /// Whether pods run on a [`Node`](crate::node::Node), which also needs `controllers`. Then pods get tokens of their ServiceAccounts. Defaults to
+    /// false.
+    pub node: bool,
     /// More flags for kube-apiserver, such as `--feature-gates=ShardedListAndWatch=true`. The last of two equal flags wins.
     pub apiserver_flags: Vec<String>,
     /// The longest time until the API server is ready, at every start.
@@ -24,6 +27,7 @@ impl Default for Options {
         Self {
             watch_cache: true,
             controllers: false,
+            node: false,
             apiserver_flags: Vec::new(),
             // A single start takes 4 to 8 s. Several clusters start at a time on the two cores of a build machine.
             ready_within: Duration::from_secs(120),

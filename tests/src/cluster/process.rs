@@ -21,7 +21,7 @@ const LOG_LINES_SHOWN: usize = 25;
 /// The server also ends when its standard input is closed, and only this process holds that input. So the server ends
 /// with this process in every case. (`PR_SET_PDEATHSIG` would end it with the *thread* that started it.)
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     name: &'static str,
     child: Child,
     log: PathBuf,
@@ -31,7 +31,7 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts `program`. Its output is appended to `log`.
-    pub(super) fn spawn(
+    pub(crate) fn spawn(
         name: &'static str,
         program: &Path,
         arguments: &[String],
@@ -52,7 +52,7 @@ impl Process {
 
     /// # Errors
     /// Fails if the server has ended. The error contains the exit status and the end of the log.
-    pub(super) fn check_running(&mut self) -> Result<()> {
+    pub(crate) fn check_running(&mut self) -> Result<()> {
         match self.child.try_wait().with_context(|| format!("wait for {}", self.name))? {
             None => Ok(()),
             Some(status) => bail!("{} ended with {status}\n{}", self.name, self.log_tail()),
@@ -66,7 +66,7 @@ impl Process {
     ///
     /// # Cancel safety
     /// A dropped call kills the server.
-    pub(super) async fn stop(mut self) -> Result<()> {
+    pub(crate) async fn stop(mut self) -> Result<()> {
         drop(self.child.stdin.take());
         let deadline = Instant::now() + STOP_WITHIN;
         while self.exited()?.is_none() {
@@ -79,7 +79,7 @@ impl Process {
     }
 
     /// The end of its output, under a heading.
-    pub(super) fn log_tail(&self) -> String {
+    pub(crate) fn log_tail(&self) -> String {
         let text = fs::read_to_string(&self.log).unwrap_or_else(|error| error.to_string());
         let lines: Vec<&str> = text.lines().collect();
         let tail = lines.get(lines.len().saturating_sub(LOG_LINES_SHOWN)..).unwrap_or_default();

@@ -13,6 +13,8 @@ const KUBERNETES: &str = "v1.36.3";
 const ETCD: &str = "v3.6.16";
 /// The release of client-go that `tests/cluster/oracle/go.mod` requires. It belongs to [`KUBERNETES`].
 const CLIENT_GO: &str = "v0.36.3";
+/// The release of Helm that `tests/cluster/helm/go.mod` requires.
+const HELM: &str = "v4.3.1";
 
 /// The version in `/version` and `kubectl version`. Without these flags a module build reports v0.0.0-master.
 const KUBERNETES_LINKING: &str = "-s -w \
@@ -21,13 +23,19 @@ const KUBERNETES_LINKING: &str = "-s -w \
     -X k8s.io/component-base/version.gitMinor=36 \
     -X k8s.io/component-base/version.gitTreeState=clean";
 
+/// The version in `helm version`.
+const HELM_LINKING: &str = "-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.1";
+
 /// A program of the Go modules in `tests/cluster`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Program {
+pub(crate) enum Program {
     Etcd,
+    Helm,
     KubeApiserver,
     KubeControllerManager,
+    KubeScheduler,
     Kubectl,
+    Kubelet,
     Oracle,
 }
 
@@ -37,9 +45,12 @@ impl Program {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Etcd => "etcd",
+            Self::Helm => "helm",
             Self::KubeApiserver => "kube-apiserver",
             Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeScheduler => "kube-scheduler",
             Self::Kubectl => "kubectl",
+            Self::Kubelet => "kubelet",
             Self::Oracle => "oracle",
         }
     }
@@ -47,6 +58,7 @@ impl Program {
     pub(super) fn version(self) -> &'static str {
         match self {
             Self::Etcd => ETCD,
+            Self::Helm => HELM,
             Self::Oracle => CLIENT_GO,
             _ => KUBERNETES,
         }
@@ -56,6 +68,7 @@ impl Program {
     pub(super) fn module(self) -> PathBuf {
         let module = match self {
             Self::Etcd => "etcd",
+            Self::Helm => "helm",
             Self::Oracle => "oracle",
             _ => "kubernetes",
         };
@@ -66,8 +79,11 @@ impl Program {
     pub(super) fn build_arguments(self) -> [&'static str; 6] {
         let (linking, package) = match self {
             Self::Etcd | Self::Oracle => ("-s -w", "."),
+            Self::Helm => (HELM_LINKING, "helm.sh/helm/v4/cmd/helm"),
             Self::KubeApiserver => (KUBERNETES_LINKING, "./kube-apiserver"),
             Self::KubeControllerManager => (KUBERNETES_LINKING, "./kube-controller-manager"),
+            Self::KubeScheduler => (KUBERNETES_LINKING, "./kube-scheduler"),
+            Self::Kubelet => (KUBERNETES_LINKING, "./kubelet"),
             Self::Kubectl => (KUBERNETES_LINKING, "k8s.io/kubernetes/cmd/kubectl"),
         };
         ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", linking, package]

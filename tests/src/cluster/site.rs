@@ -82,20 +82,26 @@ impl Site {
             format!("--token-auth-file={}", self.file("tokens.csv")),
             "--authorization-mode=RBAC".into(),
             "--service-cluster-ip-range=10.0.0.0/24".into(),
-            "--disable-admission-plugins=ServiceAccount".into(),
             format!("--watch-cache={}", options.watch_cache),
             // Together these flags end open watches first. Without them, a stop waits 60 s for the watches.
             "--shutdown-send-retry-after=true".into(),
             "--shutdown-watch-termination-grace-period=1s".into(),
         ];
+        if options.node {
+            arguments.push("--kubelet-preferred-address-types=InternalIP".into());
+        } else {
+            // Without a kubelet no pod mounts a token.
+            arguments.push("--disable-admission-plugins=ServiceAccount".into());
+        }
         arguments.extend_from_slice(&options.apiserver_flags);
         let log = self.directory().join("kube-apiserver.log");
         Process::spawn("kube-apiserver", &self.programs.apiserver, &arguments, log)
     }
 
-    pub(super) fn start_controllers(&self, kubeconfig: &str) -> Result<Option<Process>> {
+    pub(super) fn start_controllers(&self, kubeconfig: &str, options: &Options) -> Result<Option<Process>> {
         let Some(program) = &self.programs.controllers else { return Ok(None) };
         fs::write(self.file("controllers.kubeconfig"), kubeconfig)?;
+        let left_out = if options.node { "" } else { ",-nodelifecycle" };
         let arguments = [
             format!("--kubeconfig={}", self.file("controllers.kubeconfig")),
             format!("--service-account-private-key-file={}", self.file("service-account.key")),
@@ -103,8 +109,9 @@ impl Site {
             "--leader-elect=false".into(),
             // No client connects to it, so it needs no port.
             "--secure-port=0".into(),
-            // There are no nodes.
-            "--controllers=*,-nodeipam,-nodelifecycle,-cloud-node-lifecycle".into(),
+            // Pods verify the API server by this.
+            format!("--root-ca-file={}", self.file("certificates/apiserver.crt")),
+            format!("--controllers=*,-nodeipam,-cloud-node-lifecycle{left_out}"),
         ];
         let log = self.directory().join("kube-controller-manager.log");
         Process::spawn("kube-controller-manager", program, &arguments, log).map(Some)

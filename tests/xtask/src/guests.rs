@@ -9,7 +9,7 @@ const TARGET: &str = "wasm32-wasip2";
 /// # Errors
 /// The target cannot be added, or the build fails.
 pub(crate) fn build_example() -> Result<String, String> {
-    add_target()?;
+    add_target(TARGET)?;
     cargo(&["build", "--target", TARGET, "--profile", "plugin", "--package", "deployments-rust", "--lib"])
         .run(&Step::new("build the example component"))?;
     Ok(artefact("deployments_rust.wasm"))
@@ -40,15 +40,18 @@ fn artefact(name: &str) -> String {
     target_dir().join(TARGET).join("plugin").join(name).to_string_lossy().into_owned()
 }
 
-/// Adds the wasm target if it is missing. Without rustup it must be installed already.
-fn add_target() -> Result<(), String> {
-    let libraries = Run::new("rustc", &["--print", "target-libdir", "--target", TARGET]).output()?;
+/// Adds a target of Rust if it is missing. Without rustup it must be installed already.
+///
+/// # Errors
+/// The target is missing and cannot be added.
+pub(crate) fn add_target(target: &str) -> Result<(), String> {
+    let libraries = Run::new("rustc", &["--print", "target-libdir", "--target", target]).output()?;
     if std::path::Path::new(libraries.trim()).is_dir() {
         return Ok(());
     }
-    Run::new("rustup", &["target", "add", TARGET])
-        .run(&Step::new(format!("add the target {TARGET}")))
+    Run::new("rustup", &["target", "add", target])
+        .run(&Step::new(format!("add the target {target}")))
         .map_err(|problem| {
-            format!("{problem}\nthe target {TARGET} is needed; install it with your Rust distribution")
+            format!("{problem}\nthe target {target} is needed; install it with your Rust distribution")
         })
 }

@@ -7,7 +7,9 @@
 mod command;
 mod fuzz;
 mod guests;
+mod image;
 mod lint;
+mod node;
 mod pictures;
 mod suites;
 mod tool;
@@ -24,10 +26,15 @@ usage: cargo xtask <command>
   test [--all]         run the tests that need only Rust; --all also runs those against the real kube-apiserver
                        and kubectl, the examples in JavaScript and Python, and the fuzz targets (needs Go, Node.js,
                        Python 3 and a C++ compiler), and at the end, alone, the latency of a plugin beside hostile ones
+  test --node          build the image, and run it on a real Kubernetes of one node (needs root, Go, and the Debian packages
+                       containerd, runc, containernetworking-plugins, iptables, iproute2 and busybox-static)
   fuzz [TARGET] [--seconds N]
                        fuzz every target of tests/fuzz, or one of them, for 20 or N seconds each (needs a C++ compiler)
   lint                 check formatting, clippy and documentation; every warning is an error
   guests               build the example and the fixture components, and print their paths
+  image [amd64] [arm64]
+                       build the container image without a container runtime: target/image/informer.tar (needs Debian or
+                       Ubuntu, and a C compiler for the other architecture)
   bench [..]           measure against kube-rs; tests/bench/README.md lists the options
   pictures [--check]   draw the pictures of the README (host/docs/*.svg); --check compares them with the files
 ";
@@ -42,6 +49,7 @@ fn main() -> ExitCode {
         "lint" => lint::run(),
         "fuzz" => fuzz::run(&rest),
         "guests" => guests::build_all(),
+        "image" => image::run(&rest),
         "bench" => bench(&rest),
         "pictures" => pictures::run(&rest),
         _ => {

@@ -2,8 +2,8 @@
 
 use crate::{
     command::{Step, cargo},
-    fuzz, guests, pictures,
-    tool::Tool,
+    fuzz, guests, node, pictures,
+    tool::{GO, Tool},
 };
 
 /// A test binary of `tests/` that needs more than Rust. Its tests are ignored unless this suite runs them, and fail if
@@ -14,8 +14,6 @@ struct Suite {
     tools: &'static [Tool],
 }
 
-const GO: Tool =
-    Tool { program: "go", version: "version", install: "install Go 1.26 or newer from https://go.dev/dl" };
 const NODE: Tool = Tool {
     program: "node",
     version: "--version",
@@ -25,17 +23,22 @@ const NPM: Tool = Tool { program: "npm", ..NODE };
 const PYTHON: Tool =
     Tool { program: "python3", version: "--version", install: "install Python 3.9 or newer with pip" };
 
-const MORE_THAN_RUST: [Suite; 3] = [
+const MORE_THAN_RUST: [Suite; 4] = [
     Suite {
         test: "cluster",
         shows: "against a real kube-apiserver, etcd and client-go, built from their Go modules",
         tools: &[GO],
     },
     Suite { test: "kubectl", shows: "the embedded API server with the real kubectl", tools: &[GO] },
+    Suite {
+        test: "deploy",
+        shows: "the chart and the kustomize files with Helm, kubectl and a real kube-apiserver",
+        tools: &[GO],
+    },
     Suite { test: "languages", shows: "the JavaScript and Python examples", tools: &[NODE, NPM, PYTHON] },
 ];
 
-/// Runs the suites: those that need only Rust, or with `--all` every suite.
+/// Runs the suites: those that need only Rust, with `--all` every suite but one, or with `--node` the one on a real node.
 ///
 /// # Errors
 /// A suite fails, a picture of the README is out of date, or `CI` is set and a tool of a suite is missing. Without `CI` such a
@@ -44,7 +47,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let all = match arguments {
         [] => false,
         [flag] if flag == "--all" => true,
-        _ => return Err(format!("test takes `--all` or nothing, not `{}`", arguments.join(" "))),
+        [flag] if flag == "--node" => return node::run(),
+        _ => return Err(format!("test takes `--all`, `--node` or nothing, not `{}`", arguments.join(" "))),
     };
     guests::build_all()?;
     let mut tests = vec!["test", "--workspace", "--exclude", "informer-bench"];

@@ -10,6 +10,10 @@ pub(crate) struct Tool {
     pub(crate) install: &'static str,
 }
 
+/// Builds the programs of Kubernetes.
+pub(crate) const GO: Tool =
+    Tool { program: "go", version: "version", install: "install Go 1.26 or newer from https://go.dev/dl" };
+
 // === impl Tool ===
 
 impl Tool {

@@ -36,6 +36,7 @@ const CRATES: &[&str] = &[
     "tests/faults/src",
     "tests/fuzz/src",
     "tests/guests/src",
+    "tests/image/src",
     "tests/src",
     "tests/tidy/src",
     "tests/xtask/src",

@@ -1,0 +1,240 @@
+//! What Helm makes of the chart.
+
+use std::fs;
+
+use informer_tests::command_line::CommandLine;
+use serde_json::{Value, json};
+
+use crate::manifests::{assert_bindings_resolve, chart, configuration, deployed, permissions, printed_roles};
+
+/// A configuration with roles in a namespace and of the whole cluster.
+const CONFIGURATION: &str = r#"
+[host]
+health = "0.0.0.0:9000"
+
+[[watch]]
+gvr = "v1/configmaps"
+
+[[watch]]
+gvr = "v1/pods"
+namespaces = ["shop"]
+
+[[plugin]]
+name = "reaper"
+source = "reaper.wasm"
+  [[plugin.on]]
+  watch = "v1/configmaps"
+  [[plugin.on]]
+  watch = "v1/pods"
+  [plugin.grant]
+  write = ["delete v1/pods @shop"]
+"#;
+
+async fn helm() -> CommandLine {
+    CommandLine::helm("").await
+}
+
+/// Runs `helm template` with these values, which must fail, and returns what it prints.
+async fn refused(helm: &CommandLine, values: &[&str]) -> String {
+    let chart = deployed("helm/informer");
+    let mut arguments = vec!["template", "informer", chart.to_str().unwrap()];
+    arguments.extend(values);
+    helm.fails(&arguments).await
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_chart_passes_the_strict_lint() {
+    let chart = deployed("helm/informer");
+
+    let report = helm().await.prints(&["lint", "--strict", chart.to_str().unwrap()]).await;
+
+    assert!(report.contains("1 chart(s) linted, 0 chart(s) failed"), "{report}");
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn without_values_the_chart_installs_the_example_with_its_roles() {
+    let manifests = chart(&helm().await, &[]).await;
+
+    assert_eq!(
+        manifests.kinds(),
+        [
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "ConfigMap",
+            "Deployment",
+            "NetworkPolicy",
+            "PodDisruptionBudget",
+            "Service",
+            "ServiceAccount"
+        ]
+    );
+    let shipped = deployed("helm/informer/files/informer.toml");
+    assert_eq!(manifests.configuration().trim_end(), fs::read_to_string(&shipped).unwrap().trim_end());
+    assert_eq!(manifests.permissions(), permissions(&printed_roles(&shipped, "informer")));
+    assert_bindings_resolve(&manifests);
+    assert_eq!(manifests.the("Deployment")["spec"]["strategy"], json!({"type": "Recreate"}));
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_pod_has_no_rights_on_its_node() {
+    let manifests = chart(&helm().await, &[]).await;
+    let (pod, container) = (manifests.pod(), manifests.container());
+
+    assert_eq!(
+        pod["securityContext"],
+        json!({
+            "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532,
+            "fsGroupChangePolicy": "OnRootMismatch", "seccompProfile": {"type": "RuntimeDefault"},
+        })
+    );
+    assert_eq!(
+        container["securityContext"],
+        json!({
+            "readOnlyRootFilesystem": true, "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]},
+        })
+    );
+    for key in ["hostNetwork", "hostPID", "hostIPC"] {
+        assert_eq!(pod[key], Value::Null);
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_configuration_brings_its_roles_in_any_form_that_informer_rbac_prints() {
+    let helm = helm().await;
+    let (file, yaml, list) =
+        (helm.home().join("informer.toml"), helm.home().join("rbac.yaml"), helm.home().join("rbac.json"));
+    fs::write(&file, CONFIGURATION).unwrap();
+    let printed = printed_roles(&file, "informer");
+    let documents: Vec<String> = printed.iter().map(|role| format!("---\n{role}\n")).collect();
+    fs::write(&yaml, documents.concat()).unwrap();
+    fs::write(&list, json!({"apiVersion": "v1", "kind": "List", "items": printed}).to_string()).unwrap();
+    let config = format!("--set-file=config={}", file.display());
+    for roles in [&yaml, &list] {
+        let roles = format!("--set-file=rbac.manifest={}", roles.display());
+
+        let manifests = chart(&helm, &[&config, &roles, "--set=health.port=9000"]).await;
+
+        assert_eq!(manifests.permissions(), permissions(&printed));
+        assert_bindings_resolve(&manifests);
+        assert_eq!(manifests.all("Role").len(), 1);
+        assert_eq!(manifests.configuration().trim(), CONFIGURATION.trim());
+        assert_eq!(manifests.container()["ports"], json!([{"name": "health", "containerPort": 9000}]));
+        assert_eq!(manifests.the("Service")["spec"]["ports"][0]["port"], 9000);
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_plugin_is_appended_to_the_configuration_with_its_component_beside_it() {
+    let helm = helm().await;
+    let values = helm.home().join("values.yaml");
+    let toml = "[[plugin]]\nname = \"hello\"\nsource = \"hello.wasm\"\n  [[plugin.on]]\n  watch = \"apps/v1/deployments\"\n";
+    fs::write(&values, json!({"plugins": {"hello": {"component": "AGFzbQ==\n", "toml": toml}}}).to_string())
+        .unwrap();
+    let roles = deployed("helm/informer/files/rbac.yaml");
+    let roles = format!("--set-file=rbac.manifest={}", roles.display());
+
+    let manifests = chart(&helm, &["--values", values.to_str().unwrap(), &roles]).await;
+
+    assert_eq!(manifests.the("ConfigMap")["binaryData"], json!({"hello.wasm": "AGFzbQ=="}));
+    let file = helm.home().join("informer.toml");
+    fs::write(&file, manifests.configuration()).unwrap();
+    let plugins: Vec<_> = configuration(&file).plugins.into_iter().map(|plugin| plugin.name).collect();
+    assert_eq!(plugins.len(), 2, "{plugins:?}");
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn values_turn_parts_on_and_off() {
+    let helm = helm().await;
+
+    let manifests = chart(
+        &helm,
+        &[
+            "--set=state.persistent=true,state.size=5Gi,registrySecret=pull,componentConfigMaps={more,most}",
+            "--set=serviceMonitor.enabled=true,serviceMonitor.endpoint.scheme=http,networkPolicy.enabled=false,podDisruptionBudget.enabled=false",
+            "--set=rbac.create=false,serviceAccount.create=false,serviceAccount.name=own",
+            &format!("--set=image.repository=r.example.com/informer,image.digest=sha256:{}", "0".repeat(64)),
+            "--set=networkPolicy.scrapers[0].podSelector.matchLabels.app=prometheus",
+        ],
+    )
+    .await;
+
+    assert_eq!(
+        manifests.kinds(),
+        ["ConfigMap", "Deployment", "PersistentVolumeClaim", "Service", "ServiceMonitor"]
+    );
+    let (pod, container) = (manifests.pod(), manifests.container());
+    assert_eq!(pod["serviceAccountName"], "own");
+    assert_eq!(container["image"], format!("r.example.com/informer@sha256:{}", "0".repeat(64)));
+    let volumes = pod["volumes"].as_array().unwrap();
+    let sources: Vec<&Value> = volumes[0]["projected"]["sources"].as_array().unwrap().iter().collect();
+    assert_eq!(sources.len(), 3, "{sources:?}");
+    assert_eq!(volumes[1]["persistentVolumeClaim"]["claimName"], "informer");
+    assert_eq!(volumes[3]["secret"]["items"][0]["path"], "config.json");
+    assert_eq!(container["env"][0], json!({"name": "DOCKER_CONFIG", "value": "/etc/informer-registry"}));
+    assert_eq!(manifests.the("ServiceMonitor")["spec"]["endpoints"][0]["scheme"], "http");
+    let claim = manifests.the("PersistentVolumeClaim");
+    assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "5Gi");
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn two_releases_share_no_role_of_the_cluster() {
+    let helm = helm().await;
+    let folder = deployed("helm/informer");
+    let mut names = Vec::new();
+    for namespace in ["--namespace=one", "--namespace=two"] {
+        let printed = helm.prints(&["template", "informer", folder.to_str().unwrap(), namespace]).await;
+        let manifests = crate::manifests::Manifests::parse(&printed);
+        names.push(manifests.the("ClusterRole")["metadata"]["name"].clone());
+    }
+
+    assert_eq!(names, ["one-informer", "two-informer"]);
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_schema_refuses_wrong_values_and_names_them() {
+    let helm = helm().await;
+    for (value, named) in [
+        ("replicaCount=2", "replicaCount"),
+        ("image.tagg=1", "tagg"),
+        ("image.digest=sha256:12", "/image/digest"),
+        ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
+        ("health.port=80", "/health/port"),
+        ("health.port=http", "/health/port"),
+        ("resources.limits.memory=lots", "/resources/limits/memory"),
+        ("state.size=1GB", "/state/size"),
+        ("podDisruptionBudget.maxUnavailable=2", "/podDisruptionBudget/maxUnavailable"),
+        ("plugins.Hello.toml=x", "Hello"),
+        ("plugins.hello.component=AGFz", "toml"),
+        ("serviceMonitor.interval=often", "/serviceMonitor/interval"),
+        ("registrySecret=No Secret", "/registrySecret"),
+    ] {
+        let problem = refused(&helm, &["--set", value]).await;
+
+        assert!(problem.contains(named), "{value}: {problem}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_configuration_without_probes_or_roles_is_refused_with_the_remedy() {
+    let helm = helm().await;
+    let file = helm.home().join("informer.toml");
+    fs::write(&file, CONFIGURATION).unwrap();
+    let config = format!("--set-file=config={}", file.display());
+
+    let port = refused(&helm, &[&config, "--set=rbac.create=false"]).await;
+    let roles = refused(&helm, &[&config, "--set=health.port=9000"]).await;
+    let odd = refused(&helm, &["--set=rbac.manifest=kind: Secret"]).await;
+
+    assert!(port.contains("write `health = \"0.0.0.0:8081\"` under [host]"), "{port}");
+    assert!(roles.contains("--set-file rbac.manifest=rbac.yaml"), "{roles}");
+    assert!(odd.contains("roles and their bindings, not {\"kind\":\"Secret\"}"), "{odd}");
+}

@@ -1,0 +1,53 @@
+//! What kubectl makes of the overlays.
+
+use informer_tests::command_line::CommandLine;
+use serde_json::{Value, json};
+
+use crate::manifests::{assert_bindings_resolve, chart, deployed, overlay, permissions, printed_roles, text};
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_default_overlay_installs_the_pod_of_the_chart() {
+    let kubectl = CommandLine::kubectl("").await;
+    let overlay = overlay(&kubectl, "default").await;
+    let chart = chart(&CommandLine::helm("").await, &[]).await;
+
+    assert_eq!(overlay.pod(), chart.pod());
+    let spec =
+        |kind: &str, key: &str| [&overlay, &chart].map(|manifests| manifests.the(kind)["spec"][key].clone());
+    for (kind, key) in [
+        ("Deployment", "strategy"),
+        ("Deployment", "replicas"),
+        ("Service", "ports"),
+        ("Service", "publishNotReadyAddresses"),
+        ("NetworkPolicy", "ingress"),
+        ("NetworkPolicy", "egress"),
+        ("NetworkPolicy", "policyTypes"),
+        ("PodDisruptionBudget", "maxUnavailable"),
+        ("PodDisruptionBudget", "unhealthyPodEvictionPolicy"),
+    ] {
+        let [ours, charts] = spec(kind, key);
+        assert_ne!(ours, Value::Null, "{kind} has no {key}");
+        assert_eq!(ours, charts, "{kind}: {key}");
+    }
+    assert_eq!(overlay.permissions(), chart.permissions());
+    assert_eq!(overlay.configuration().trim_end(), chart.configuration().trim_end());
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn an_overlay_brings_namespace_configuration_roles_and_a_claim_of_its_own() {
+    let kubectl = CommandLine::kubectl("").await;
+
+    let manifests = overlay(&kubectl, "example").await;
+
+    let file = deployed("kustomize/overlays/example/informer.toml");
+    assert_eq!(manifests.permissions(), permissions(&printed_roles(&file, "example")));
+    assert_bindings_resolve(&manifests);
+    assert_eq!(manifests.configuration(), text("kustomize/overlays/example/informer.toml"));
+    assert_eq!(manifests.the("Deployment")["metadata"]["namespace"], "example");
+    assert_eq!(manifests.the("Namespace")["metadata"]["name"], "example");
+    let claim = json!({"name": "state", "persistentVolumeClaim": {"claimName": "informer"}});
+    assert!(manifests.pod()["volumes"].as_array().unwrap().contains(&claim), "{manifests:?}");
+    assert_eq!(manifests.container()["image"], "registry.example.com/informer:0.1.0");
+}

@@ -1,0 +1,111 @@
+//! The files of `host/deploy` belong together. These tests need only Rust.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::manifests::{configuration, deployed, permissions, printed_roles, text};
+
+/// The folders with an informer.toml and its roles, and the namespace of the ServiceAccount.
+const INSTALLATIONS: [(&str, &str); 3] = [
+    ("helm/informer/files", "informer"),
+    ("kustomize/overlays/default", "informer"),
+    ("kustomize/overlays/example", "example"),
+];
+
+#[test]
+fn the_shipped_roles_are_those_that_informer_rbac_prints_for_the_shipped_configuration() {
+    for (folder, namespace) in INSTALLATIONS {
+        let shipped: Vec<Value> = serde_saphyr::from_multiple(&text(&format!("{folder}/rbac.yaml"))).unwrap();
+        let printed = printed_roles(&deployed(folder).join("informer.toml"), namespace);
+
+        assert_eq!(
+            permissions(&shipped),
+            permissions(&printed),
+            "run `informer rbac --service-account {namespace}/informer > rbac.yaml` in host/deploy/{folder}"
+        );
+    }
+}
+
+#[test]
+fn chart_and_overlay_ship_the_same_configuration_and_roles() {
+    for file in ["informer.toml", "rbac.yaml"] {
+        let (chart, overlay) = (
+            text(&format!("helm/informer/files/{file}")),
+            text(&format!("kustomize/overlays/default/{file}")),
+        );
+
+        assert_eq!(chart, overlay, "copy one {file} over the other");
+    }
+}
+
+/// The probes of both address this port.
+#[test]
+fn the_shipped_configurations_serve_probes_to_the_kubelet() {
+    for (folder, _) in INSTALLATIONS {
+        let host = configuration(&deployed(folder).join("informer.toml")).host;
+
+        assert_eq!(
+            host.health.map(|address| address.to_string()).as_deref(),
+            Some("0.0.0.0:8081"),
+            "{folder}"
+        );
+    }
+}
+
+/// Half of the limit is left for the host itself, its caches and its compiled code.
+#[test]
+fn guests_and_compilation_fit_into_the_memory_of_the_container() {
+    for (folder, _) in INSTALLATIONS {
+        let host = configuration(&deployed(folder).join("informer.toml")).host;
+        let guests = host.guest_memory.unwrap();
+
+        assert!(guests + host.compile_memory_bytes as u64 <= 384 << 20, "{folder}");
+        assert!(host.shutdown_timeout.as_secs() < 30, "the grace period of the pod is 30 s");
+    }
+}
+
+#[test]
+fn the_versions_of_chart_and_image_are_that_of_the_workspace() {
+    let version = env!("CARGO_PKG_VERSION");
+    let chart = text("helm/informer/Chart.yaml");
+
+    assert!(chart.contains(&format!("\nversion: {version}\n")), "{chart}");
+    assert!(chart.contains(&format!("\nappVersion: {version}\n")), "{chart}");
+    for overlay in ["default", "example"] {
+        let kustomization = text(&format!("kustomize/overlays/{overlay}/kustomization.yaml"));
+        assert!(kustomization.contains(&format!("newTag: {version}\n")), "{kustomization}");
+    }
+}
+
+#[test]
+fn every_value_of_the_chart_is_in_its_schema() {
+    let values: Value = serde_saphyr::from_str(&text("helm/informer/values.yaml")).unwrap();
+    let schema: Value = serde_json::from_str(&text("helm/informer/values.schema.json")).unwrap();
+
+    let mut missing = Vec::new();
+    compare(&values, &schema, Path::new("values"), &mut missing);
+
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+/// Notes values without a property, and properties without a value if there is a closed set of them.
+fn compare(values: &Value, schema: &Value, at: &Path, missing: &mut Vec<String>) {
+    let (Some(values), Some(properties)) = (values.as_object(), schema["properties"].as_object()) else {
+        return;
+    };
+    for (name, value) in values {
+        match properties.get(name) {
+            Some(property) => compare(value, property, &at.join(name), missing),
+            None => missing.push(format!("{} is not in the schema", at.join(name).display())),
+        }
+    }
+    // The parts of probes and resources have defaults of Kubernetes; `global` is Helm's.
+    let open = ["global", "livenessProbe", "readinessProbe", "resources"];
+    for name in properties.keys().filter(|name| !values.contains_key(*name)) {
+        let optional = at.components().any(|part| open.iter().any(|open| part.as_os_str() == *open));
+        if !optional && !open.contains(&name.as_str()) {
+            missing.push(format!("{} has no default in values.yaml", at.join(name).display()));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The container image: `cargo xtask image`.
+
+use std::{fs, path::Path};
+
+use crate::{
+    command::{Run, Step, cargo, root, target_dir},
+    guests,
+};
+
+/// A platform that images can be built for.
+struct Platform {
+    architecture: &'static str,
+    target: &'static str,
+    /// The linker and C compiler on a machine of another architecture.
+    cross: Cross,
+}
+
+struct Cross {
+    compiler: &'static str,
+    archiver: &'static str,
+    package: &'static str,
+}
+
+const PLATFORMS: [Platform; 2] = [
+    Platform {
+        architecture: "amd64",
+        target: "x86_64-unknown-linux-gnu",
+        cross: Cross {
+            compiler: "x86_64-linux-gnu-gcc",
+            archiver: "x86_64-linux-gnu-ar",
+            package: "gcc-x86-64-linux-gnu libc6-dev-amd64-cross",
+        },
+    },
+    Platform {
+        architecture: "arm64",
+        target: "aarch64-unknown-linux-gnu",
+        cross: Cross {
+            compiler: "aarch64-linux-gnu-gcc",
+            archiver: "aarch64-linux-gnu-ar",
+            package: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+        },
+    },
+];
+
+/// The name of the image. Clusters that load images by hand, such as kind, find it by this name.
+const NAME: &str = "localhost/informer";
+
+/// Builds the image for the platform of this machine, or for those that are named: `[amd64] [arm64]`.
+///
+/// # Errors
+/// A name is wrong, a tool is missing, or a build fails.
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    let platforms = chosen(arguments)?;
+    let component = guests::build_example()?;
+    let out = target_dir().join("image");
+    fs::create_dir_all(&out).map_err(|error| format!("cannot make {}: {error}", out.display()))?;
+    let mut packed = Vec::new();
+    for platform in platforms {
+        platform.build()?;
+        let tree = out.join(format!("crates-{}", platform.architecture));
+        fs::write(&tree, platform.crates()?)
+            .map_err(|error| format!("cannot write {}: {error}", tree.display()))?;
+        let binary = target_dir().join(platform.target).join("dist/informer");
+        packed.push(format!("--binary={}={},{}", platform.architecture, binary.display(), tree.display()));
+    }
+    pack(&packed, &component, &out)
+}
+
+fn pack(packed: &[String], component: &str, out: &Path) -> Result<(), String> {
+    let revision = git(&["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"], "unknown");
+    let time = ["log", "-1", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%cd"];
+    let created = git(&time, "1970-01-01T00:00:00Z");
+    let mut arguments = vec!["run", "--quiet", "--package", "informer-image", "--"];
+    arguments.extend(packed.iter().map(String::as_str));
+    let (root, out) = (root().display().to_string(), out.display().to_string());
+    arguments.extend(["--component", component, "--root", &root, "--out", &out, "--name", NAME]);
+    arguments.extend(["--revision", &revision, "--created", &created]);
+    cargo(&arguments).run(&Step::new("pack the image"))
+}
+
+/// What git prints, or another text outside a repository.
+fn git(arguments: &[&str], otherwise: &str) -> String {
+    let printed = Run::new("git", arguments).env("TZ", "UTC").output();
+    printed.map_or_else(|_| otherwise.to_owned(), |printed| printed.trim().to_owned())
+}
+
+fn chosen(arguments: &[String]) -> Result<Vec<&'static Platform>, String> {
+    if arguments.is_empty() {
+        return Ok(PLATFORMS.iter().filter(|platform| platform.is_native()).collect());
+    }
+    let find = |name: &String| {
+        let found = PLATFORMS.iter().find(|platform| platform.architecture == name);
+        found.ok_or_else(|| format!("image takes `amd64` and `arm64`, not `{name}`"))
+    };
+    arguments.iter().map(find).collect()
+}
+
+// === impl Platform ===
+
+impl Platform {
+    fn is_native(&self) -> bool {
+        self.target.starts_with(std::env::consts::ARCH)
+    }
+
+    /// Builds the binary. It names no directory of this machine, so each clone gives the same binary.
+    fn build(&self) -> Result<(), String> {
+        guests::add_target(self.target)?;
+        let arguments = [
+            "build",
+            "--locked",
+            "--profile",
+            "dist",
+            "--package",
+            "informer",
+            "--bin",
+            "informer",
+            "--target",
+        ];
+        let home = std::env::var("CARGO_HOME")
+            .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
+            .unwrap_or_default();
+        let root = root().canonicalize().map_err(|error| format!("no root: {error}"))?;
+        let flags = [
+            format!("--remap-path-prefix={home}=/cargo"),
+            format!("--remap-path-prefix={}=/informer", root.display()),
+            format!("--remap-path-prefix={}=/target", target_dir().display()),
+        ];
+        let mut run = cargo(&[arguments.as_slice(), &[self.target]].concat())
+            .env("CARGO_ENCODED_RUSTFLAGS", &flags.join("\u{1f}"));
+        let Cross { compiler, archiver, package } = &self.cross;
+        if !self.is_native() {
+            let name = self.target.replace('-', "_");
+            run = run
+                .env(&format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()), compiler)
+                .env(&format!("CC_{name}"), compiler)
+                .env(&format!("AR_{name}"), archiver);
+        }
+        run.run(&Step::new(format!("build the host for {}", self.architecture))).map_err(|problem| {
+            if self.is_native() {
+                return problem;
+            }
+            format!("{problem}\nit needs a C compiler for {}: apt-get install {package}", self.architecture)
+        })
+    }
+
+    /// The crates of the binary with their licences, one for each line.
+    fn crates(&self) -> Result<String, String> {
+        let arguments =
+            ["tree", "--locked", "--package", "informer", "--edges", "normal,build", "--prefix", "none"];
+        cargo(&[&arguments[..], &["--format", "{p}|{l}", "--target", self.target]].concat()).output()
+    }
+}
