@@ -75,11 +75,13 @@ impl Installed {
     /// Waits until the pod is ready, which its probes decide, and returns its name.
     pub(crate) async fn ready(&self) -> String {
         let rollout = ["rollout", "status", "deployment/informer", "--namespace=informer", "--timeout=50s"];
-        let ended = self.kubectl().run(&rollout).await;
-        if !ended.status.success() {
-            panic!("{}\n{}", ended.stderr, self.story().await);
+        // A command may take a minute, and the controllers are slow while they read thousands of pods.
+        for _ in 0..3 {
+            if self.kubectl().run(&rollout).await.status.success() {
+                return self.pod().await;
+            }
         }
-        self.pod().await
+        panic!("the pod is not ready\n{}", self.story().await);
     }
 
     /// The name of the newest pod of the host.
