@@ -66,7 +66,7 @@ async fn an_informer_that_bugs_end_starts_again_and_liveness_fails_if_it_keeps_e
     host.lines.said("echo", "delete default/one ", "").await;
     assert_eq!(host.app().probe().liveness(), [alive]);
     assert!(
-        host.metrics().contains("informer_cache_restarts_total{watch=\"v1/configmaps\"} 1\n"),
+        host.metrics().contains("informer_cache_restarts_total{watch=\"v1/configmaps\"} 1.0\n"),
         "{}",
         host.metrics()
     );

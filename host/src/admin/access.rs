@@ -148,7 +148,8 @@ impl Access {
         let mut logged = self.logged.lock();
         if logged.is_none_or(|at| now().saturating_duration_since(at) >= LOG_SPACING) {
             *logged = Some(now());
-            let cause = std::error::Error::source(error).map(ToString::to_string);
+            let causes: Vec<String> = anyhow::Chain::new(error).skip(1).map(ToString::to_string).collect();
+            let cause = causes.join(": ");
             tracing::warn!(%error, cause, "the API server does not review the tokens of those who read the metrics");
         }
     }
