@@ -34,6 +34,13 @@ pub const COMPONENT: &str = "usr/share/informer/deployments.wasm";
 /// The path of the list of crates and packages.
 pub const SBOM: &str = "usr/share/doc/informer/sbom.spdx.json";
 
+/// The name of the package with the licence of libgcc, for example `gcc-12-base`.
+#[must_use]
+pub fn licence_of_libgcc(packages: &[Package]) -> Option<&str> {
+    let mut dependencies = packages.iter().flat_map(Package::dependencies);
+    dependencies.find(|name| name.starts_with("gcc-") && name.ends_with("-base"))
+}
+
 /// The files of the packages: glibc, certificates, a user and the descriptions of the packages, by which scanners know them.
 ///
 /// # Errors
@@ -115,6 +122,8 @@ fn is_wanted(path: &str, platform: Platform) -> bool {
                 || path == "etc/os-release"
                 || path.starts_with("usr/share/ca-certificates/mozilla/")
                 || (path.starts_with("usr/share/doc/") && name == "copyright")
+                // A link to the package with the licence.
+                || path == "usr/share/doc/libgcc-s1"
         }
     }
 }

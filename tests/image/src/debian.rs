@@ -103,6 +103,12 @@ fn is_newer(version: &str, other: &str) -> Result<bool> {
 // === impl Package ===
 
 impl Package {
+    /// The names of the packages that this one depends on.
+    pub fn dependencies(&self) -> impl Iterator<Item = &str> {
+        let field = self.control.lines().find_map(|line| line.strip_prefix("Depends: ")).unwrap_or_default();
+        field.split([',', '|']).filter_map(|dependency| dependency.split_whitespace().next())
+    }
+
     /// Reads the description of a `.deb` file.
     ///
     /// # Errors

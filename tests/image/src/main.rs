@@ -93,8 +93,11 @@ fn main() -> Result<()> {
 /// Makes the two layers of a platform: packages below, which seldom change, and the program.
 fn pack(built: &Built, arguments: &Arguments, about: &About) -> Result<Image> {
     let platform = built.platform;
-    let packages =
-        download(&contents::PACKAGES, platform, &arguments.out.join("debian").join(platform.architecture))?;
+    let directory = arguments.out.join("debian").join(platform.architecture);
+    let mut packages = download(&contents::PACKAGES, platform, &directory)?;
+    if let Some(name) = contents::licence_of_libgcc(&packages).map(str::to_owned) {
+        packages.extend(download(&[&name], platform, &directory)?);
+    }
     let crates = sbom::crates(&String::from_utf8(read(&built.tree)?)?)?;
     let lock = String::from_utf8(read(&arguments.root.join("Cargo.lock"))?)?;
     let list = sbom::spdx(&crates, &lock, &packages, platform, about)?;

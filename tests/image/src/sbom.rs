@@ -48,8 +48,9 @@ fn parsed(line: &str) -> Option<Crate> {
     let (name, version) = (words.next()?, words.next()?.strip_prefix('v')?);
     // A line that repeats a crate ends with `(*)`.
     let licence = licence.trim_end_matches("(*)").trim();
-    // An old way to write OR.
-    let licence = if licence.is_empty() { "NOASSERTION".to_owned() } else { licence.replace('/', " OR ") };
+    // `/` is an old way to write OR.
+    let words: Vec<&str> = licence.split('/').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let licence = if words.is_empty() { "NOASSERTION".to_owned() } else { words.join(" OR ") };
     Some(Crate { name: name.to_owned(), version: version.to_owned(), licence })
 }
 
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn crates_are_listed_once_with_licence_checksum_and_package_url() {
-        let printed = "informer v0.1.0 (/src/host)|Apache-2.0\nserde v1.0.9|MIT/Apache-2.0\nserde v1.0.9|MIT/Apache-2.0 (*)\nodd v2.0.0+wasi|\n";
+        let printed = "informer v0.1.0 (/src/host)|Apache-2.0\nserde v1.0.9|MIT / Apache-2.0\nserde v1.0.9|MIT / Apache-2.0 (*)\nodd v2.0.0+wasi|\n";
         let lock = "[[package]]\nname = \"serde\"\nversion = \"1.0.9\"\nchecksum = \"00ff\"\n";
         let crates = crates(printed).unwrap();
 
