@@ -61,7 +61,10 @@ use trace::Trace;
 /// Time for the last requests to the endpoints, on top of the time to stop.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
 
-/// Options for tests and the demo.
+/// Changes a configuration that was read.
+pub type Adjust = Arc<dyn Fn(&mut Config) + Send + Sync>;
+
+/// Options for commands and tests.
 #[derive(Clone)]
 pub struct Options {
     /// The connection to the API server; `None` means that the configuration names it.
@@ -72,7 +75,7 @@ pub struct Options {
     /// stays, and that a reload reads the components only.
     pub file: Option<PathBuf>,
     /// Adjusts every configuration that is read.
-    pub adjust: fn(&mut Config),
+    pub adjust: Adjust,
     /// Makes the settings of the engine from the file, before it is adjusted.
     pub engine: fn(&Host) -> EngineConfig,
 }
@@ -139,7 +142,7 @@ impl Default for Options {
             connection: None,
             log: Arc::new(PluginLog),
             file: None,
-            adjust: |_| {},
+            adjust: Arc::new(|_| {}),
             engine: |host| engine_config(host, code_cache(host)),
         }
     }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use informer_system::HttpAddress;
 
 use crate::{
-    config::{self, Components, Config, FILE_NAME, local},
+    config::{self, Access, Components, Config, FILE_NAME, local},
     logging::{self, LogFormat, Precedence},
 };
 
@@ -24,6 +24,17 @@ pub struct GlobalArgs {
     /// Form of the log lines; overrides the file's `log-format`.
     #[arg(long, global = true, env = "INFORMER_LOG_FORMAT", value_enum, value_name = "FORM")]
     pub log_format: Option<LogFormat>,
+}
+
+/// The cluster, instead of that of the configuration.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ClusterArgs {
+    /// The kubeconfig file; overrides `kubeconfig`, `context` and `server` of the configuration.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig; overrides `context` and `server` of the configuration.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
 }
 
 /// The running host that receives the request.
@@ -49,6 +60,27 @@ pub enum Output {
     Json,
 }
 
+// === impl ClusterArgs ===
+
+impl ClusterArgs {
+    /// Returns true if they name a cluster.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kubeconfig.is_some() || self.context.is_some()
+    }
+
+    /// Replaces what these arguments name. A context of the configuration belongs to the kubeconfig of the configuration, so
+    /// another kubeconfig has its current context.
+    pub(crate) fn apply(&self, access: &mut Access) {
+        let (path, context) = match (&self.kubeconfig, &self.context, &*access) {
+            (None, None, _) => return,
+            (Some(path), context, _) => (Some(path.clone()), context.clone()),
+            (None, context, Access::Kubeconfig { path, .. }) => (path.clone(), context.clone()),
+            (None, context, Access::Inferred | Access::Server(_)) => (None, context.clone()),
+        };
+        *access = Access::Kubeconfig { path, context };
+    }
+}
+
 // === impl GlobalArgs ===
 
 impl GlobalArgs {
@@ -64,5 +96,37 @@ impl GlobalArgs {
         let precedence = if self.log.is_some() { Precedence::Flag } else { Precedence::File };
         let filter = self.log.as_deref().unwrap_or(filter);
         Ok(logging::init(filter, self.log_format.unwrap_or(format), precedence)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kubeconfig(path: Option<&str>, context: Option<&str>) -> Access {
+        Access::Kubeconfig { path: path.map(PathBuf::from), context: context.map(str::to_owned) }
+    }
+
+    #[test]
+    fn the_arguments_come_before_the_values_of_the_file() {
+        let server = || Access::Server("http://127.0.0.1:8001".parse().unwrap());
+        let file = || kubeconfig(Some("/file"), Some("file"));
+        for (path, context, of_file, expected) in [
+            (None, None, file(), file()),
+            (None, None, server(), server()),
+            (Some("/arg"), None, file(), kubeconfig(Some("/arg"), None)),
+            (Some("/arg"), Some("arg"), server(), kubeconfig(Some("/arg"), Some("arg"))),
+            (None, Some("arg"), file(), kubeconfig(Some("/file"), Some("arg"))),
+            (None, Some("arg"), server(), kubeconfig(None, Some("arg"))),
+            (None, Some("arg"), Access::Inferred, kubeconfig(None, Some("arg"))),
+        ] {
+            let arguments =
+                ClusterArgs { kubeconfig: path.map(PathBuf::from), context: context.map(str::to_owned) };
+            let mut access = of_file;
+
+            arguments.apply(&mut access);
+
+            assert_eq!(access, expected, "{arguments:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@ mod credential_files;
 mod keepalive;
 mod reviews;
 mod token_file;
+mod user_agent;
 
 use kube::{
     Client, Config,

@@ -5,6 +5,7 @@
 //! | `bad_input` | bad input gets a clear message, and the rest keeps working |
 //! | `claims` | informers run only for the plugins that use them |
 //! | `cli` | the built binary: its output and its exit status |
+//! | `connections` | the requests of the host on the wire: agents, proxies, credentials |
 //! | `contract` | the ten points of the contract with a handler, shown by real components |
 //! | `controllers` | reconcilers and their workqueue |
 //! | `custom_resources` | a watch follows its CRD |
@@ -28,6 +29,7 @@ mod claims;
 mod cli;
 mod client;
 mod configmaps;
+mod connections;
 mod contract;
 mod controllers;
 mod custom_resources;

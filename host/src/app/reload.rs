@@ -12,6 +12,7 @@ use tokio::{
 };
 
 use super::{
+    Adjust,
     applier::Applier,
     directories::{Directories, Seen, look, settle},
 };
@@ -45,7 +46,7 @@ pub(super) struct Reloader {
     applier: Arc<Applier>,
     /// The configuration file, and its state when it was read last.
     file: Option<(PathBuf, Option<Seen>)>,
-    adjust: fn(&mut Config),
+    adjust: Adjust,
     requests: mpsc::Receiver<Request>,
     refused: Arc<Mutex<Option<Vec<String>>>>,
 }
@@ -62,7 +63,7 @@ impl Reload {
     pub(super) fn new(
         applier: Arc<Applier>,
         file: Option<(PathBuf, Option<Seen>)>,
-        adjust: fn(&mut Config),
+        adjust: Adjust,
     ) -> (Self, Reloader) {
         let (sender, requests) = mpsc::channel(WAITING);
         let refused = Arc::default();

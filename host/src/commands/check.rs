@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{self, engine_config, existing_code_cache},
-    cli::Output,
+    cli::{ClusterArgs, Output},
     commands::output,
     config::{self, Components, Config, FILE_NAME, LoadError},
     connect::connect,
@@ -23,6 +23,7 @@ Examples:
   informer check                        checks the file and the components: valid, and within their grants
   informer check --file-only            checks the file alone and opens no component
   informer check --cluster              also checks that the cluster serves each watch
+  informer check --context dev          also checks with the cluster of another context
   informer check --output json          one object: file, problems, each with a message and its line, plugin or watch";
 
 /// `informer check`
@@ -31,9 +32,12 @@ pub struct CheckArgs {
     /// The configuration file.
     #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
-    /// Also check that the cluster serves each watched resource.
+    /// Also check that the cluster serves each watched resource. `--kubeconfig` and `--context` imply it.
     #[arg(long)]
     pub cluster: bool,
+    /// The cluster, if it is not that of the file.
+    #[command(flatten)]
+    pub access: ClusterArgs,
     /// Check the file alone; open no component.
     #[arg(long)]
     pub file_only: bool,
@@ -53,7 +57,7 @@ struct Problem {
 /// The file cannot be read, or there is no connection to the cluster.
 pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool> {
     let components = if args.file_only { Components::Unseen } else { Components::Present };
-    let config = match config::load(&args.config, components) {
+    let mut config = match config::load(&args.config, components) {
         Ok(config) => config,
         Err(LoadError::Invalid(error)) => {
             match output {
@@ -68,7 +72,8 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
     if !args.file_only {
         problems.extend(check_components(&config).await?);
     }
-    if args.cluster {
+    if args.cluster || args.access.is_given() {
+        args.access.apply(&mut config.cluster.access);
         let connection = connect(&config.cluster.access).await?;
         let watches = app::check_watches(&config, connection).await;
         problems.extend(watches.into_iter().map(|(name, message)| Problem { table: "watch", name, message }));

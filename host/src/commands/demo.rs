@@ -67,7 +67,7 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<bool> {
         connection: Some(connection),
         log: Arc::new(Screen(lines)),
         // Only compiled code and its key are written to disk.
-        adjust: |config| config.host.state_dir = StateDir::Off,
+        adjust: Arc::new(|config| config.host.state_dir = StateDir::Off),
         ..Options::default()
     };
     let app = App::start(config, options).await?;

@@ -5,6 +5,7 @@ use std::{
     net::SocketAddr,
     os::unix::fs::PermissionsExt,
     path::PathBuf,
+    sync::Arc,
 };
 
 use anyhow::Context;
@@ -78,7 +79,7 @@ pub(super) async fn serve(
                 connection: Some(connection),
                 file: Some(file),
                 // The objects end with the API server, and the state about them would be stale.
-                adjust: |config| config.host.state_dir = StateDir::Off,
+                adjust: Arc::new(|config| config.host.state_dir = StateDir::Off),
                 ..Options::default()
             };
             Some(App::start(config, options).await?)

@@ -1,14 +1,14 @@
 //! `informer run`: the plugins of a configuration against a cluster.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    app::{App, Options},
-    cli::GlobalArgs,
+    app::{Adjust, App, Options},
+    cli::{ClusterArgs, GlobalArgs},
     config::FILE_NAME,
     shutdown,
 };
@@ -16,6 +16,7 @@ use crate::{
 pub(super) const EXAMPLES: &str = "\
 Examples:
   informer run
+  informer run --kubeconfig ~/.kube/dev.yaml --context dev
   informer run --config /etc/informer/informer.toml --log-format json";
 
 /// `informer run`
@@ -24,6 +25,9 @@ pub struct RunArgs {
     /// The configuration file.
     #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
+    /// The cluster, if it is not that of the file.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 }
 
 /// Runs the host until a signal arrives. Returns true.
@@ -35,7 +39,9 @@ pub(super) async fn run(args: RunArgs, global: &GlobalArgs) -> anyhow::Result<bo
     let token = shutdown::on_signals();
     // Before the host starts: a SIGHUP without a handler ends the process.
     let hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
-    let options = Options { file: Some(args.config), ..Options::default() };
+    let cluster = args.cluster;
+    let adjust: Adjust = Arc::new(move |config| cluster.apply(&mut config.cluster.access));
+    let options = Options { file: Some(args.config), adjust, ..Options::default() };
     let app = App::start(config, options).await?;
     token.run_until_cancelled(app.reload_on_signals(hangup)).await;
     app.stop().await;

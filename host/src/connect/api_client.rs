@@ -11,6 +11,8 @@ use http_body_util::BodyExt;
 use informer_runtime::capabilities::{ApiAnswer, ApiClient, ApiFailure, ApiRequest};
 use kube::client::Body;
 
+use super::user_agent;
+
 /// Most bytes of an error of the API server. A plugin receives them even if its own limit is lower.
 const LONGEST_STATUS: usize = 256 << 10;
 
@@ -37,13 +39,11 @@ impl ApiClient for KubeClient {
     }
 }
 
-/// The user agent, `informer/0.1.0 (plugin scaler)`, names the plugin in the logs and the audit of the API server.
 fn http_request(request: ApiRequest) -> Result<Request<Body>, http::Error> {
-    let agent = format!("informer/{} (plugin {})", env!("CARGO_PKG_VERSION"), request.plugin);
     let builder = Request::builder()
         .method(request.method)
         .uri(request.path)
-        .header(USER_AGENT, agent)
+        .header(USER_AGENT, user_agent::of_plugin(&request.plugin))
         .header(ACCEPT, "application/json");
     match request.content_type {
         Some(content_type) => {

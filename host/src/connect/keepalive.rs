@@ -22,7 +22,7 @@ use tower::{
     util::{BoxCloneService, MapRequestLayer, option_layer},
 };
 
-use super::token_file::TokenFile;
+use super::{token_file::TokenFile, user_agent};
 
 /// Silence before the first probe.
 const IDLE: Duration = Duration::from_secs(30);
@@ -41,7 +41,8 @@ pub(super) fn client(mut config: Config) -> Result<Client, kube::Error> {
     let token = option_layer(token);
     if config.proxy_url.is_some() {
         // Keepalive on the connection to a proxy would not reach the API server.
-        return Ok(ClientBuilder::try_from(config)?.with_layer(&token).build());
+        let agent = MapRequestLayer::new(user_agent::sign);
+        return Ok(ClientBuilder::try_from(config)?.with_layer(&agent).with_layer(&token).build());
     }
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -58,6 +59,7 @@ pub(super) fn client(mut config: Config) -> Result<Client, kube::Error> {
     };
     let namespace = config.default_namespace.clone();
     let builder = ClientBuilder::new(service, namespace).with_layer(&config.extra_headers_layer()?);
+    let builder = builder.with_layer(&MapRequestLayer::new(user_agent::sign));
     let (base, builder) = (config.base_uri_layer(), builder.with_layer(&token));
     Ok(match config.auth_layer()? {
         Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),

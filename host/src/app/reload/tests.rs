@@ -30,7 +30,7 @@ impl Stage {
                     labels = \"app=web\"\n[[plugin]]\nname = \"a\"\nsource = \"/not/there.wasm\"\n\
                     [[plugin.on]]\nwatch = \"v1/configmaps\"\n";
         fs::write(&path, text).unwrap();
-        let (reload, reloader) = Reload::new(Arc::clone(&app.applier), Some((path, None)), |_| {});
+        let (reload, reloader) = Reload::new(Arc::clone(&app.applier), Some((path, None)), Arc::new(|_| {}));
         Self { server, app, reload, reloader, directory }
     }
 
