@@ -3,20 +3,32 @@
 mod api_client;
 mod credential_files;
 mod keepalive;
+mod proxy;
 mod reviews;
+mod rotating;
+mod sender;
 mod token_file;
 mod user_agent;
 
+use std::path::PathBuf;
+
 use kube::{
     Client, Config,
+    client::{AuthError, ClientBuilder, ConfigExt},
     config::{KubeConfigOptions, Kubeconfig},
 };
+use tower::util::MapRequestLayer;
 
 pub(crate) use api_client::KubeClient;
 pub use credential_files::CredentialFileError;
+pub use proxy::ProxyError;
 pub(crate) use reviews::Reviews;
 
-use credential_files::{check_kubeconfig, check_named};
+use credential_files::{check_kubeconfig, check_named, named_cluster};
+use proxy::Proxy;
+use rotating::Rotating;
+use sender::sender;
+use token_file::TokenFile;
 
 use crate::config::Access;
 
@@ -33,6 +45,9 @@ pub enum ConnectError {
         "no cluster is configured: {0}; set [cluster] kubeconfig or server in informer.toml, or use `informer dev` without a cluster"
     )]
     Inferred(#[from] kube::config::InferConfigError),
+    /// The proxy cannot be used.
+    #[error(transparent)]
+    Proxy(#[from] ProxyError),
     /// A file of the credentials is no regular file, or too large.
     #[error(transparent)]
     File(#[from] CredentialFileError),
@@ -61,11 +76,13 @@ pub struct Connection {
 /// # Errors
 /// [`ConnectError`], with the remedy.
 pub async fn connect(access: &Access) -> Result<Connection, ConnectError> {
+    let mut named = Named::default();
     let mut config = match access {
         Access::Inferred => {
             // Without a kubeconfig, kube looks for the service account of the pod.
             if let Ok(kubeconfig) = Kubeconfig::read() {
                 check_named(&kubeconfig, None)?;
+                named = Named::of(&kubeconfig, None);
             }
             Config::infer().await?
         }
@@ -80,15 +97,65 @@ pub async fn connect(access: &Access) -> Result<Connection, ConnectError> {
                 None => Kubeconfig::read()?,
             };
             check_named(&kubeconfig, context.as_deref())?;
+            named = Named::of(&kubeconfig, context.as_deref());
             Config::from_custom_kubeconfig(kubeconfig, &options).await?
         }
     };
     config.default_retry = false;
     config.read_timeout = None;
     let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-    let client = keepalive::client(config)
-        .map_err(|source| ConnectError::Client { server: server.clone(), source })?;
+    if named.authority.is_some() {
+        config.root_cert_file = named.authority;
+    }
+    let proxy = Proxy::choose(named.proxy.as_deref(), &config.cluster_url, |name| std::env::var(name).ok())?;
+    // It may hold a password.
+    config.proxy_url = None;
+    if let Some(proxy) = &proxy {
+        tracing::info!(proxy = %proxy.uri(), "requests to the API server pass a proxy");
+    }
+    let client =
+        client(config, proxy).map_err(|source| ConnectError::Client { server: server.clone(), source })?;
     Ok(Connection { client, server })
+}
+
+/// What kube does not keep of a kubeconfig.
+#[derive(Default)]
+struct Named {
+    /// `proxy-url`.
+    proxy: Option<String>,
+    /// The file of the certificate authority, unless the kubeconfig contains the authority itself.
+    authority: Option<PathBuf>,
+}
+
+impl Named {
+    fn of(kubeconfig: &Kubeconfig, context: Option<&str>) -> Self {
+        let Some(cluster) = named_cluster(kubeconfig, context) else { return Self::default() };
+        let contained = cluster.certificate_authority_data.is_some();
+        let authority = cluster.certificate_authority.as_ref().filter(|_| !contained).map(PathBuf::from);
+        Self { proxy: cluster.proxy_url.clone(), authority }
+    }
+}
+
+/// Makes the client of `Client::try_from` with keepalive, proxies and files that change, and without its log lines: the
+/// reflectors log failures.
+fn client(mut config: Config, proxy: Option<Proxy>) -> Result<Client, kube::Error> {
+    let token = TokenFile::take(&mut config.auth_info)
+        .map_err(|(source, path)| kube::Error::Auth(AuthError::ReadTokenFile(source, path)))?;
+    let tcp = keepalive::tcp(config.connect_timeout);
+    let of = config.clone();
+    let make = move || match &proxy {
+        Some(proxy) => proxy.sender(tcp.clone(), &of),
+        None => sender(tcp.clone(), &of),
+    };
+    let service = Rotating::new(token, &config, make)?;
+    let builder = ClientBuilder::new(service, config.default_namespace.clone())
+        .with_layer(&config.extra_headers_layer()?)
+        .with_layer(&MapRequestLayer::new(user_agent::sign));
+    let base = config.base_uri_layer();
+    Ok(match config.auth_layer()? {
+        Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),
+        None => builder.with_layer(&base).build(),
+    })
 }
 
 impl std::fmt::Debug for Connection {

@@ -2,10 +2,15 @@
 
 mod middlebox;
 
+use informer::{
+    config::Access,
+    connect::{Connection, connect},
+};
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::{host::TestHost, writer::Writer};
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::configmaps::ConfigMaps;
 use middlebox::{Kind, Middlebox};
@@ -48,5 +53,68 @@ async fn every_request_names_the_host_and_that_of_a_plugin_names_the_plugin_too(
     assert_eq!(agent("GET /api/v1/namespaces/default/configmaps/trigger "), format!("{own} plugin/writer"));
     for request in &requests {
         assert_eq!(request.headers("user-agent").len(), 1, "{request:?}");
+    }
+}
+
+/// A connection by a kubeconfig to a server that only the proxy finds.
+async fn through(proxy: &str) -> Connection {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("kubeconfig");
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\n\
+         clusters:\n- name: a\n  cluster: {{server: 'http://api.invalid:6443', proxy-url: '{proxy}'}}\n\
+         users:\n- name: a\n  user: {{}}\n\
+         contexts:\n- name: a\n  context: {{cluster: a, user: a}}\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    connect(&Access::Kubeconfig { path: Some(path), context: None }).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_watches_and_plugins_pass_the_proxy_of_the_kubeconfig() {
+    let user = Some(("me", "s:cret"));
+    // The Base64 form of `me:s:cret`.
+    let basic = Some("Basic bWU6czpjcmV0");
+    for (kind, scheme) in [
+        (Kind::Http(None), "http://"),
+        (Kind::Http(basic), "http://me:s%3Acret@"),
+        (Kind::Socks(None), "socks5://"),
+        (Kind::Socks(user), "socks5://me:s%3Acret@"),
+    ] {
+        let server = server().await;
+        let middlebox = Middlebox::start(kind, server.address()).await;
+        let connection = through(&format!("{scheme}{}", middlebox.address())).await;
+        let host = TestHost::start_with(connection, &format!("{WATCH}{}", reader())).await.unwrap();
+        host.synced().await;
+        host.lines.until("writer", "an answer", |lines| !lines.is_empty()).await;
+        assert!(host.lines.of("writer")[0].starts_with("get ok "), "{scheme} {:?}", host.lines.of("writer"));
+        host.stop().await;
+
+        let destinations = middlebox.destinations();
+        assert!(!destinations.is_empty(), "{scheme}");
+        assert!(destinations.iter().all(|name| name == "api.invalid:6443"), "{scheme} {destinations:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_that_refuses_is_named_without_its_password() {
+    let server = server().await;
+    for (kind, scheme, why) in [
+        (Kind::Http(Some("Basic x")), "http://me:s3cret@", "proxy authorization required"),
+        (Kind::Socks(Some(("me", "other"))), "socks5://me:s3cret@", "SOCKS error"),
+    ] {
+        let middlebox = Middlebox::start(kind, server.address()).await;
+        let connection = through(&format!("{scheme}{}", middlebox.address())).await;
+        let host = TestHost::start_with(connection, &format!("{WATCH}{}", reader())).await.unwrap();
+        let named = format!("the proxy {}://{}/", scheme.split(':').next().unwrap(), middlebox.address());
+
+        host.until("the failure", |status| {
+            let status = status.to_string();
+            status.contains(&named) && status.contains(why)
+        })
+        .await;
+
+        assert!(!host.status().to_string().contains("s3cret"));
+        host.stop().await;
     }
 }

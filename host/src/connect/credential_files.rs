@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use informer_system::{FileError, read_file};
-use kube::config::Kubeconfig;
+use kube::config::{Cluster, Context, Kubeconfig};
 
 /// The most bytes of a kubeconfig, of a certificate and of a key.
-const BYTES: u64 = 4 << 20;
+pub(super) const BYTES: u64 = 4 << 20;
 
 /// A file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -28,11 +28,8 @@ pub(super) fn check_kubeconfig(path: &Path) -> Result<(), CredentialFileError> {
 /// Checks the files that the context names; without a name, the current context. A context, cluster or user that does not
 /// exist is reported by kube.
 pub(super) fn check_named(kubeconfig: &Kubeconfig, context: Option<&str>) -> Result<(), CredentialFileError> {
-    let name = context.or(kubeconfig.current_context.as_deref());
-    let context = kubeconfig.contexts.iter().find(|context| Some(context.name.as_str()) == name);
-    let Some(context) = context.and_then(|context| context.context.as_ref()) else { return Ok(()) };
-    let cluster = kubeconfig.clusters.iter().find(|cluster| cluster.name == context.cluster);
-    let cluster = cluster.and_then(|cluster| cluster.cluster.as_ref());
+    let Some(context) = named_context(kubeconfig, context) else { return Ok(()) };
+    let cluster = cluster_of(kubeconfig, context);
     let user = kubeconfig.auth_infos.iter().find(|user| Some(&user.name) == context.user.as_ref());
     let user = user.and_then(|user| user.auth_info.as_ref());
     let files = [
@@ -44,6 +41,21 @@ pub(super) fn check_named(kubeconfig: &Kubeconfig, context: Option<&str>) -> Res
         .into_iter()
         .filter_map(|(what, path)| Some((what, path?)))
         .try_for_each(|(what, path)| check(what, path.as_ref()))
+}
+
+/// The cluster of the context; without a name, of the current context.
+pub(super) fn named_cluster<'a>(kubeconfig: &'a Kubeconfig, context: Option<&str>) -> Option<&'a Cluster> {
+    cluster_of(kubeconfig, named_context(kubeconfig, context)?)
+}
+
+fn named_context<'a>(kubeconfig: &'a Kubeconfig, context: Option<&str>) -> Option<&'a Context> {
+    let name = context.or(kubeconfig.current_context.as_deref());
+    let context = kubeconfig.contexts.iter().find(|context| Some(context.name.as_str()) == name);
+    context?.context.as_ref()
+}
+
+fn cluster_of<'a>(kubeconfig: &'a Kubeconfig, context: &Context) -> Option<&'a Cluster> {
+    kubeconfig.clusters.iter().find(|cluster| cluster.name == context.cluster)?.cluster.as_ref()
 }
 
 fn check(what: &'static str, path: &Path) -> Result<(), CredentialFileError> {

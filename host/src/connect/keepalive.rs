@@ -1,28 +1,11 @@
-//! The client of kube, with TCP keepalive.
+//! TCP keepalive of the connections.
 //!
 //! Each watch has its own HTTP/1.1 connection, which may be silent for minutes: waiting does not reveal that the peer is gone. The
-//! kernel sends probes. (client-go uses HTTP/2 pings, A-14; kube has no HTTP/2.)
+//! kernel sends probes. (client-go uses HTTP/2 pings, A-14; kube has no HTTP/2.) Behind a proxy the probes reach the proxy.
 
 use std::time::Duration;
 
-use http::uri::Scheme;
-use hyper_util::{
-    client::legacy::{
-        Client as HyperClient,
-        connect::{Connect, HttpConnector},
-    },
-    rt::TokioExecutor,
-};
-use kube::{
-    Client, Config,
-    client::{AuthError, Body, ClientBuilder, ConfigExt},
-};
-use tower::{
-    BoxError, ServiceExt,
-    util::{BoxCloneService, MapRequestLayer, option_layer},
-};
-
-use super::{token_file::TokenFile, user_agent};
+use hyper_util::client::legacy::connect::HttpConnector;
 
 /// Silence before the first probe.
 const IDLE: Duration = Duration::from_secs(30);
@@ -33,46 +16,20 @@ const INTERVAL: Duration = Duration::from_secs(15);
 /// Probes without an answer after which the connection breaks: 75 seconds altogether.
 const PROBES: u32 = 3;
 
-/// Makes the client of `Client::try_from` with keepalive, and without its log lines: the reflectors log failures.
-pub(super) fn client(mut config: Config) -> Result<Client, kube::Error> {
-    let token = TokenFile::take(&mut config.auth_info)
-        .map_err(|(source, path)| kube::Error::Auth(AuthError::ReadTokenFile(source, path)))?;
-    let token = token.map(|token| MapRequestLayer::new(move |request| token.authorize(request)));
-    let token = option_layer(token);
-    if config.proxy_url.is_some() {
-        // Keepalive on the connection to a proxy would not reach the API server.
-        let agent = MapRequestLayer::new(user_agent::sign);
-        return Ok(ClientBuilder::try_from(config)?.with_layer(&agent).with_layer(&token).build());
-    }
+/// Opens connections that the kernel probes.
+pub(super) fn tcp(connect_timeout: Option<Duration>) -> HttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
-    tcp.set_connect_timeout(config.connect_timeout);
+    tcp.set_connect_timeout(connect_timeout);
     tcp.set_keepalive(Some(IDLE));
     tcp.set_keepalive_interval(Some(INTERVAL));
     tcp.set_keepalive_retries(Some(PROBES));
-    // Plain HTTP needs no certificate authorities.
-    let plain = config.cluster_url.scheme() == Some(&Scheme::HTTP);
-    let tls = if plain { None } else { Some(config.rustls_https_connector_with_connector(tcp.clone())?) };
-    let service: BoxCloneService<_, _, BoxError> = match tls {
-        Some(tls) => BoxCloneService::new(hyper(tls).map_err(BoxError::from)),
-        None => BoxCloneService::new(hyper(tcp).map_err(BoxError::from)),
-    };
-    let namespace = config.default_namespace.clone();
-    let builder = ClientBuilder::new(service, namespace).with_layer(&config.extra_headers_layer()?);
-    let builder = builder.with_layer(&MapRequestLayer::new(user_agent::sign));
-    let (base, builder) = (config.base_uri_layer(), builder.with_layer(&token));
-    Ok(match config.auth_layer()? {
-        Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),
-        None => builder.with_layer(&base).build(),
-    })
-}
-
-fn hyper<C: Connect + Clone>(connector: C) -> HyperClient<C, Body> {
-    HyperClient::builder(TokioExecutor::new()).build(connector)
+    tcp
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use kube::Config;
     use tokio::{io::AsyncReadExt, net::TcpListener};
 
     use super::*;
@@ -95,7 +52,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
-        let client = client(config).unwrap();
+        let client = crate::connect::client(config, None).unwrap();
         let request = tokio::spawn(async move {
             client.request_text(http::Request::get("/version").body(Vec::new()).unwrap()).await
         });

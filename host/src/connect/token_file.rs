@@ -31,7 +31,8 @@ pub(super) struct TokenFile {
 
 struct Read {
     header: HeaderValue,
-    at: Instant,
+    /// `None` means that the server refused the token.
+    at: Option<Instant>,
 }
 
 // === impl TokenFile ===
@@ -54,7 +55,7 @@ impl TokenFile {
         let path = PathBuf::from(path);
         match header(&path) {
             Ok(header) => {
-                let read = Read { header, at: Instant::now() };
+                let read = Read { header, at: Some(Instant::now()) };
                 Ok(Some(Self { path: path.into(), read: Arc::new(Mutex::new(read)) }))
             }
             Err(error) => Err((error, path)),
@@ -65,14 +66,22 @@ impl TokenFile {
     /// so that reading it blocks for a moment only.
     pub(super) fn authorize<B>(&self, mut request: Request<B>) -> Request<B> {
         let mut read = self.read.lock();
-        if read.at.elapsed() >= READ_AGAIN {
-            read.at = Instant::now();
+        if read.at.is_none_or(|at| at.elapsed() >= READ_AGAIN) {
+            read.at = Some(Instant::now());
             if let Ok(header) = header(&self.path) {
                 read.header = header;
             }
         }
         request.headers_mut().insert(AUTHORIZATION, read.header.clone());
         request
+    }
+
+    /// The server refused this header. If it is the present one, the next request reads the file again.
+    pub(super) fn refused(&self, sent: &HeaderValue) {
+        let mut read = self.read.lock();
+        if read.header == *sent {
+            read.at = None;
+        }
     }
 }
 
@@ -129,6 +138,27 @@ mod tests {
             tokio::time::advance(READ_AGAIN).await;
             assert_eq!(sent(&file), "Bearer two", "{unusable:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_token_is_read_again_at_once() {
+        let directory = TempDir::new().unwrap();
+        let file = TokenFile::take(&mut credentials(&directory, "one")).unwrap().unwrap();
+        let path = directory.path().join("token");
+        let refuse = |token: &'static str| file.refused(&HeaderValue::from_static(token));
+        fs::write(&path, "two").unwrap();
+
+        // Another token was refused, not this one.
+        refuse("Bearer zero");
+        assert_eq!(sent(&file), "Bearer one");
+        refuse("Bearer one");
+        assert_eq!(sent(&file), "Bearer two");
+        // The file has no other token yet.
+        refuse("Bearer two");
+        assert_eq!(sent(&file), "Bearer two");
+        fs::write(&path, "three").unwrap();
+        refuse("Bearer two");
+        assert_eq!(sent(&file), "Bearer three");
     }
 
     #[tokio::test]

@@ -1,6 +1,5 @@
 //! A program on the way to the API server: an open relay, an HTTP proxy or a SOCKS proxy. It notes what it reads.
 
-#![expect(dead_code, reason = "the tests of proxies use the rest")]
 use std::{net::SocketAddr, sync::Arc};
 
 use parking_lot::Mutex;

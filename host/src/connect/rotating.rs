@@ -1,0 +1,222 @@
+//! Credentials in files that are replaced: a token, a client certificate, certificate authorities.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use http::{Request, Response, StatusCode, header::AUTHORIZATION};
+use hyper::body::Incoming;
+use informer_system::read_file;
+use kube::{Config, client::Body};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tower::{BoxError, Service, ServiceExt};
+
+use super::{credential_files::BYTES, sender::Sender, token_file::TokenFile};
+
+/// Time between two looks at the files of TLS. After an answer 401 and after a failed connection the next request looks at once.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Makes a sender from the files as they are now.
+type Make = dyn Fn() -> Result<Sender, kube::Error> + Send + Sync;
+
+/// Sends requests with the credentials that are in the files now. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Rotating(Arc<Shared>);
+
+struct Shared {
+    token: Option<TokenFile>,
+    /// The files of TLS.
+    files: Vec<PathBuf>,
+    make: Box<Make>,
+    current: Mutex<Current>,
+}
+
+struct Current {
+    sender: Sender,
+    contents: Vec<Option<Vec<u8>>>,
+    /// `None` means that the next request looks at the files.
+    looked: Option<Instant>,
+}
+
+// === impl Rotating ===
+
+impl Rotating {
+    /// # Errors
+    /// The files cannot be used.
+    pub(super) fn new(
+        token: Option<TokenFile>,
+        config: &Config,
+        make: impl Fn() -> Result<Sender, kube::Error> + Send + Sync + 'static,
+    ) -> Result<Self, kube::Error> {
+        let identity = &config.auth_info;
+        let certificate =
+            identity.client_certificate.as_ref().filter(|_| identity.client_certificate_data.is_none());
+        let key = identity.client_key.as_ref().filter(|_| identity.client_key_data.is_none());
+        let mut files: Vec<PathBuf> = certificate.into_iter().chain(key).map(PathBuf::from).collect();
+        files.extend(config.root_cert_file.clone());
+        let contents = read(&files);
+        let current = Current { sender: make()?, contents, looked: Some(Instant::now()) };
+        Ok(Self(Arc::new(Shared { token, files, make: Box::new(make), current: Mutex::new(current) })))
+    }
+}
+
+impl Service<Request<Body>> for Rotating {
+    type Response = Response<Incoming>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let shared = Arc::clone(&self.0);
+        Box::pin(async move {
+            let request = match &shared.token {
+                Some(token) => token.authorize(request),
+                None => request,
+            };
+            let sent = request.headers().get(AUTHORIZATION).cloned();
+            let sender = shared.current.lock().sender(&shared);
+            let answer = sender.oneshot(request).await;
+            if answer.as_ref().map_or(true, |answer| answer.status() == StatusCode::UNAUTHORIZED) {
+                shared.current.lock().looked = None;
+            }
+            if let Ok(answer) = &answer
+                && answer.status() == StatusCode::UNAUTHORIZED
+                && let (Some(token), Some(sent)) = (&shared.token, sent)
+            {
+                token.refused(&sent);
+            }
+            answer
+        })
+    }
+}
+
+// === impl Current ===
+
+impl Current {
+    /// Returns the sender. Files that changed make a new one, so that new connections use them; requests in flight keep their
+    /// connections. Files that cannot be used change nothing: they may be half written.
+    fn sender(&mut self, shared: &Shared) -> Sender {
+        let due = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY);
+        if due && !shared.files.is_empty() {
+            self.looked = Some(Instant::now());
+            let contents = read(&shared.files);
+            if contents != self.contents && contents.iter().all(Option::is_some) {
+                match (shared.make)() {
+                    Ok(sender) => {
+                        tracing::info!(files = ?shared.files, "new connections to the API server use the changed files");
+                        self.sender = sender;
+                    }
+                    Err(error) => {
+                        tracing::warn!(files = ?shared.files, %error, "changed files of the connection cannot be used; those before stay");
+                    }
+                }
+                self.contents = contents;
+            }
+        }
+        self.sender.clone()
+    }
+}
+
+/// Each file, or `None` if it cannot be read. The files are small, so that reading them blocks for a moment only.
+fn read(files: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
+    files.iter().map(|file| read_file(file, BYTES).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use kube::config::AuthInfo;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
+    use super::*;
+    use crate::connect::{client, keepalive::tcp, sender::sender};
+
+    #[tokio::test(start_paused = true)]
+    async fn files_that_changed_make_a_new_sender_within_ten_seconds_and_broken_ones_do_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let write = |name: &str, text: &str| std::fs::write(path(name), text).unwrap();
+        let mut config = Config::new("http://127.0.0.1:1".parse().unwrap());
+        config.auth_info.client_certificate = Some(path("crt").to_str().unwrap().to_owned());
+        config.auth_info.client_key = Some(path("key").to_str().unwrap().to_owned());
+        config.root_cert_file = Some(path("ca"));
+        for name in ["crt", "key", "ca"] {
+            write(name, "one");
+        }
+        let made = Arc::new(AtomicUsize::new(0));
+        let (counted, plain) = (Arc::clone(&made), config.clone());
+        let make = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            sender(tcp(None), &plain)
+        };
+        let shared = Rotating::new(None, &config, make).unwrap().0;
+        let next = || {
+            drop(shared.current.lock().sender(&shared));
+            made.load(Ordering::Relaxed)
+        };
+        assert_eq!(next(), 1);
+
+        for (count, file) in ["crt", "key", "ca"].into_iter().enumerate() {
+            write(file, "two");
+            tokio::time::advance(LOOK_EVERY - Duration::from_millis(1)).await;
+            assert_eq!(next(), 1 + count, "{file}");
+            tokio::time::advance(Duration::from_millis(1)).await;
+            assert_eq!(next(), 2 + count, "{file}");
+        }
+        std::fs::remove_file(path("ca")).unwrap();
+        tokio::time::advance(LOOK_EVERY).await;
+        assert_eq!(next(), 4);
+        // A refused request or a failed connection.
+        write("ca", "three");
+        shared.current.lock().looked = None;
+        assert_eq!((next(), next()), (5, 5));
+    }
+
+    /// Today's token is `two`.
+    #[tokio::test]
+    async fn after_an_answer_401_the_next_request_has_the_token_that_is_in_the_file() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move {
+            loop {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(socket.read_u8().await.unwrap());
+                }
+                let right = String::from_utf8_lossy(&head).contains("authorization: Bearer two\r\n");
+                let status = if right { "200 OK" } else { "401 Unauthorized" };
+                let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+                socket.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("token");
+        std::fs::write(&path, "one").unwrap();
+        let mut config = Config::new(url.parse().unwrap());
+        let token_file = Some(path.to_str().unwrap().to_owned());
+        config.auth_info = AuthInfo { token_file, ..AuthInfo::default() };
+        let client = client(config, None).unwrap();
+        let status = async || {
+            let request = Request::get("/version").body(Body::empty()).unwrap();
+            client.send(request).await.unwrap().status().as_u16()
+        };
+
+        assert_eq!(status().await, 401);
+        std::fs::write(&path, "two").unwrap();
+        assert_eq!(status().await, 200);
+        server.abort();
+    }
+}
