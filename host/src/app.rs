@@ -47,7 +47,7 @@ use crate::{
 pub use code_cache::{code_cache, existing_code_cache};
 pub use egress::EgressError;
 pub use rehearsal::{check_watches, narrowed_watches};
-pub use reload::ReloadRefused;
+pub use reload::{Adjust, ReloadRefused};
 pub use running_plugin::SubscribeError;
 pub use settings::engine as engine_config;
 
@@ -60,9 +60,6 @@ use trace::Trace;
 
 /// Time for the last requests to the endpoints, on top of the time to stop.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
-
-/// Changes a configuration that was read.
-pub type Adjust = Arc<dyn Fn(&mut Config) + Send + Sync>;
 
 /// Options for commands and tests.
 #[derive(Clone)]

@@ -1,6 +1,7 @@
 //! The client for the API server.
 
 mod api_client;
+mod client;
 mod credential_files;
 mod keepalive;
 mod proxy;
@@ -14,21 +15,17 @@ use std::path::PathBuf;
 
 use kube::{
     Client, Config,
-    client::{AuthError, ClientBuilder, ConfigExt},
     config::{KubeConfigOptions, Kubeconfig},
 };
-use tower::util::MapRequestLayer;
 
 pub(crate) use api_client::KubeClient;
 pub use credential_files::CredentialFileError;
 pub use proxy::ProxyError;
 pub(crate) use reviews::Reviews;
 
+use client::client;
 use credential_files::{check_kubeconfig, check_named, named_cluster};
 use proxy::Proxy;
-use rotating::Rotating;
-use sender::sender;
-use token_file::TokenFile;
 
 use crate::config::Access;
 
@@ -134,28 +131,6 @@ impl Named {
         let authority = cluster.certificate_authority.as_ref().filter(|_| !contained).map(PathBuf::from);
         Self { proxy: cluster.proxy_url.clone(), authority }
     }
-}
-
-/// Makes the client of `Client::try_from` with keepalive, proxies and files that change, and without its log lines: the
-/// reflectors log failures.
-fn client(mut config: Config, proxy: Option<Proxy>) -> Result<Client, kube::Error> {
-    let token = TokenFile::take(&mut config.auth_info)
-        .map_err(|(source, path)| kube::Error::Auth(AuthError::ReadTokenFile(source, path)))?;
-    let tcp = keepalive::tcp(config.connect_timeout);
-    let of = config.clone();
-    let make = move || match &proxy {
-        Some(proxy) => proxy.sender(tcp.clone(), &of),
-        None => sender(tcp.clone(), &of),
-    };
-    let service = Rotating::new(token, &config, make)?;
-    let builder = ClientBuilder::new(service, config.default_namespace.clone())
-        .with_layer(&config.extra_headers_layer()?)
-        .with_layer(&MapRequestLayer::new(user_agent::sign));
-    let base = config.base_uri_layer();
-    Ok(match config.auth_layer()? {
-        Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),
-        None => builder.with_layer(&base).build(),
-    })
 }
 
 impl std::fmt::Debug for Connection {

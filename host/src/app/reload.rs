@@ -12,7 +12,6 @@ use tokio::{
 };
 
 use super::{
-    Adjust,
     applier::Applier,
     directories::{Directories, Seen, look, settle},
 };
@@ -26,6 +25,9 @@ const WAITING: usize = 64;
 
 /// Time for a component to load. If it takes longer it is loaded all the same, but the request does not wait for it.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Changes a configuration that was read.
+pub type Adjust = Arc<dyn Fn(&mut Config) + Send + Sync>;
 
 /// A request that waits for its report.
 struct Request {

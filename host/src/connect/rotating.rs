@@ -134,14 +134,8 @@ fn read(files: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use kube::config::AuthInfo;
-    use tokio::{
-        io::{AsyncReadExt, AsyncWriteExt},
-        net::TcpListener,
-    };
-
     use super::*;
-    use crate::connect::{client, keepalive::tcp, sender::sender};
+    use crate::connect::{keepalive::tcp, sender::sender};
 
     #[tokio::test(start_paused = true)]
     async fn files_that_changed_make_a_new_sender_within_ten_seconds_and_broken_ones_do_not() {
@@ -182,41 +176,5 @@ mod tests {
         write("ca", "three");
         shared.current.lock().looked = None;
         assert_eq!((next(), next()), (5, 5));
-    }
-
-    /// Today's token is `two`.
-    #[tokio::test]
-    async fn after_an_answer_401_the_next_request_has_the_token_that_is_in_the_file() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let server = tokio::spawn(async move {
-            loop {
-                let (mut socket, _) = listener.accept().await.unwrap();
-                let mut head = Vec::new();
-                while !head.ends_with(b"\r\n\r\n") {
-                    head.push(socket.read_u8().await.unwrap());
-                }
-                let right = String::from_utf8_lossy(&head).contains("authorization: Bearer two\r\n");
-                let status = if right { "200 OK" } else { "401 Unauthorized" };
-                let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-                socket.write_all(answer.as_bytes()).await.unwrap();
-            }
-        });
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("token");
-        std::fs::write(&path, "one").unwrap();
-        let mut config = Config::new(url.parse().unwrap());
-        let token_file = Some(path.to_str().unwrap().to_owned());
-        config.auth_info = AuthInfo { token_file, ..AuthInfo::default() };
-        let client = client(config, None).unwrap();
-        let status = async || {
-            let request = Request::get("/version").body(Body::empty()).unwrap();
-            client.send(request).await.unwrap().status().as_u16()
-        };
-
-        assert_eq!(status().await, 401);
-        std::fs::write(&path, "two").unwrap();
-        assert_eq!(status().await, 200);
-        server.abort();
     }
 }
