@@ -7,6 +7,7 @@ mod descriptors;
 mod directories;
 mod egress;
 mod narrowing;
+mod origin;
 mod plan;
 mod probe;
 mod rehearsal;
@@ -41,6 +42,7 @@ use crate::{
     admin::{BindError, Endpoint, Probe, Reviewer, serve_admin, serve_health},
     config::{Config, Host, MetricsAuth, StateDir},
     connect::{ConnectError, Connection, KubeClient, Reviews, connect},
+    lock::Lock,
     logging::PluginLog,
     state::{KeyValues, State},
 };
@@ -54,6 +56,7 @@ pub use settings::engine as engine_config;
 use applier::Applier;
 use directories::{Directories, look};
 use egress::http_client;
+pub(crate) use origin::{Origin, puller};
 use probe::HostProbe;
 use reload::Reload;
 use trace::Trace;
@@ -185,6 +188,8 @@ impl App {
             keyvalue: Arc::new(KeyValues::new(state.clone())),
             http,
             directories: Directories::new(),
+            puller: Arc::new(puller(&config)),
+            lock: file.as_deref().map(Lock::path),
             stop: stop.clone(),
             abort: abort.clone(),
             state: state.clone(),

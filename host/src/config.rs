@@ -23,6 +23,8 @@ mod key;
 mod nearest;
 pub mod plugin;
 mod problem;
+mod registry;
+mod source;
 mod table;
 mod value;
 mod watch;
@@ -32,6 +34,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use informer_registry::Settings;
 use informer_system::read_file;
 
 pub use cluster::{Access, Cluster};
@@ -40,6 +43,7 @@ pub use environment::Environment;
 pub use host::{Host, LOG, MetricsAuth, StateDir};
 pub use plugin::{Enqueue, Limits, OnReload, Plugin, Queue, Relist, Retry, Subscription, Workqueue};
 pub use problem::{ConfigError, Problem};
+pub use source::Source;
 pub use value::{NotLoopback, local, loopback};
 pub use watch::Watch;
 
@@ -74,6 +78,8 @@ pub struct Config {
     pub cluster: Cluster,
     /// The process itself.
     pub host: Host,
+    /// How registries are reached, and what is accepted from them.
+    pub registries: Settings,
     /// The watches in the order of the file; at least one.
     pub watches: Vec<Watch>,
     /// The plugins in the order of the file; maybe none.
@@ -162,12 +168,13 @@ pub fn schema() -> String {
 /// Judges a file. What is wrong is noted; the result is valid only if nothing is.
 fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
     let has_watches = !file.is_refused("watch");
-    let FileKeys { cluster, host, defaults, watches, plugins } = file.value;
+    let FileKeys { cluster, host, registries, signers, policies, defaults, watches, plugins } = file.value;
     let watched = watch::watches(has_watches.then_some(watches), &mut context.problems);
     defaults.value.settle(&mut Plugin::default(), &mut context.problems);
     Config {
         cluster: cluster::cluster(cluster, context),
         host: host::host(host, context),
+        registries: registry::settings(registries, signers, policies, context),
         plugins: plugin::plugins(plugins, &watched, context),
         watches: watched.watches,
     }

@@ -2,7 +2,7 @@
 //!
 //! The database is [redb](https://docs.rs/redb): its transactions survive a crash, and it has one writer at a time. Each use has its
 //! own tables in a submodule. The file is `informer.redb` in `[host] state-dir`, readable by its owner only. A file or a directory that
-//! other users can write is not used; [`PrivateDir`](informer_runtime::PrivateDir) has the rules.
+//! other users can write is not used; [`PrivateDir`](informer_system::PrivateDir) has the rules.
 //!
 //! # Durability
 //! A write that has returned is on disk, because each commit calls `fsync`. Plugins may rely on it. Writes that wait at the same

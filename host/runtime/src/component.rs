@@ -71,6 +71,17 @@ impl Component {
         Self::from_digested(engine, bytes, digest).await.map(Some)
     }
 
+    /// Reads the bytes of a component without compiling them. Reading runs on another thread than the executor's.
+    ///
+    /// # Errors
+    /// [`LoadError`] if the file cannot be read or is too large.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub async fn read_file(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
+        read(engine, path).await
+    }
+
     /// Like [`Component::from_file`], for bytes in memory.
     ///
     /// # Errors
@@ -121,6 +132,23 @@ impl Component {
     /// [`LoadError`], which names everything that is missing and what to change.
     pub fn check(&self, engine: &Engine, grants: &Grants) -> Result<(), LoadError> {
         interface::check(&self.compiled.component_type(), &engine.wasmtime, grants)
+    }
+
+    /// Checks imports and exports like [`Component::check`], by their full names and without the component. What is missing in
+    /// the component itself is found when it is loaded.
+    ///
+    /// # Errors
+    /// The same as for [`Component::check`].
+    pub fn check_names(imports: &[&str], exports: &[&str], grants: &Grants) -> Result<(), LoadError> {
+        interface::check_names(imports, exports, grants)
+    }
+
+    /// The names of the imports and exports, each list in the order of the component.
+    pub fn names(&self, engine: &Engine) -> (Vec<String>, Vec<String>) {
+        let component = self.compiled.component_type();
+        let imports = component.imports(&engine.wasmtime).map(|(name, _)| name.to_owned()).collect();
+        let exports = component.exports(&engine.wasmtime).map(|(name, _)| name.to_owned()).collect();
+        (imports, exports)
     }
 }
 

@@ -38,7 +38,6 @@ mod log_sink;
 mod memory;
 mod output;
 mod plugin;
-mod private_dir;
 mod revocation;
 mod schedule;
 mod sources;
@@ -51,7 +50,6 @@ pub use engine::{CodeCache, CodeKey, Compiler, Engine, EngineConfig, EngineError
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
 pub use memory::GuestMemory;
 pub use plugin::{Plugin, Rejected, VersionInfo};
-pub use private_dir::{NotPrivate, PrivateDir};
 pub use sources::Sources;
 pub use stats::{InstanceStats, PluginStats};
 pub use threads::GuestThreads;

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 pub use version::VersionInfo;
 
 use crate::{
-    Engine, InstancePolicy, InstanceStats, PluginConfig, PluginStats, Sources,
+    Component, Engine, InstancePolicy, InstanceStats, LoadError, PluginConfig, PluginStats, Sources,
     capabilities::MetricFamily,
     instance::Instance,
     revocation::Grantees,
@@ -121,6 +121,14 @@ impl Plugin {
     pub fn is_outdated(&self) -> bool {
         let wanted = self.shared.load();
         self.version.load().as_ref().is_some_and(|version| !version.serves(&wanted.config))
+    }
+
+    /// Checks imports and exports, by their full names, against the grants that the next version starts with.
+    ///
+    /// # Errors
+    /// [`LoadError`], which names everything that is missing and what to change.
+    pub fn check_names(&self, imports: &[&str], exports: &[&str]) -> Result<(), LoadError> {
+        Component::check_names(imports, exports, &self.shared.load().config.grants)
     }
 
     /// The version that failed its trial. Returns `None` if there is none, or if another version was loaded since.

@@ -1,6 +1,11 @@
 //! Applies a configuration: makes what runs equal to it, in one way for the start and for every reload.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures::future::join_all;
 use informer_cache::{SharedInformer, Subscription, WatchConfig};
@@ -130,6 +135,8 @@ impl Applier {
         if let Some(old) = &applied.config {
             configure_log(&old.host, &new.host, &mut report);
         }
+        // First: what is loaded from now on is judged by it.
+        self.configure_registries(&new, &mut report);
         self.remove(&plan, &mut report).await;
         note_watches(&plan, &mut report);
         for gvr in plan.watches.changed.iter().chain(&plan.watches.removed) {
@@ -155,12 +162,25 @@ impl Applier {
             }
             used
         });
-        let sources = new.plugins.iter().map(|plugin| plugin.source.clone());
+        let sources = new.plugins.iter().filter_map(|plugin| plugin.source.file().map(Path::to_owned));
         self.parts.directories.watch(sources.chain(self.file.clone()));
         warn_of_unused(&watches, &self.parts);
         *self.shutdown_timeout.lock() = new.host.shutdown_timeout;
         applied.config = Some(new);
         Ok(report)
+    }
+
+    /// Applies how registries are reached and what is accepted from them. What comes from registries is judged anew.
+    fn configure_registries(&self, new: &Config, report: &mut Report) {
+        if !self.parts.puller.configure(new.registries.clone()) {
+            return;
+        }
+        report.note("key", "[[registry]], [[signer]] and [[verify]]", Verdict::Changed, "");
+        for plugin in self.plugins.all().iter() {
+            if plugin.versions().origin().source.reference().is_some() {
+                plugin.versions().load_again();
+            }
+        }
     }
 
     /// Puts the present content of a plugin's file into service, on request, on the threads of the guests.

@@ -5,7 +5,8 @@ use std::{
     path::Path,
 };
 
-use informer_runtime::{CodeCache, CodeKey, NotPrivate, PrivateDir};
+use informer_runtime::{CodeCache, CodeKey};
+use informer_system::{NotPrivate, PrivateDir};
 
 use crate::config::Host;
 

@@ -102,6 +102,11 @@ impl Probe for HostProbe {
                 plugin.versions().refused()?
             ))
         });
+        let pulling = plugins.iter().filter(|plugin| plugin.plugin().version().is_some());
+        let pulling = pulling.filter(|plugin| plugin.versions().refused().is_none()).filter_map(|plugin| {
+            let why = plugin.versions().pulls().status()?.failing?.why;
+            Some(format!("plugin {}: the version in service stays: {why}", plugin.name()))
+        });
         let file = self.reload.refused().into_iter().flatten();
         let file = file.map(|problem| format!("the configuration in force stays: {problem}"));
         let replacing = self.unsynced(true).into_iter();
@@ -113,6 +118,7 @@ impl Probe for HostProbe {
             .chain(letters)
             .chain(replacing)
             .chain(refused)
+            .chain(pulling)
             .chain(file)
             .collect()
     }

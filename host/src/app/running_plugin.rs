@@ -2,16 +2,18 @@
 
 mod gate;
 mod letters;
+mod pulls;
 mod subscriptions;
 mod versions;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use informer_cache::{InformerFactory, Subscription};
 use informer_dispatch::{
     Backlog, Dispatcher, Queue, QueueConfig,
     workqueue::{DroppedKey, RateLimitingQueue, ReconcileLoop},
 };
+use informer_registry::Puller;
 use informer_runtime::{
     Engine, LogSink, Plugin, PluginConfig, Sources,
     capabilities::{ApiClient, ClientSource, HttpClient, KeyValueSource},
@@ -24,7 +26,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{blocking::off_the_workers, directories::Directories, settings};
+use super::{blocking::off_the_workers, directories::Directories, origin::Origin, settings};
 use crate::{
     admin::types::{Report, Verdict},
     config::{self, OnReload},
@@ -36,6 +38,7 @@ use crate::{
 
 use gate::Gate;
 pub(super) use letters::{Letters, NotReplayed};
+use pulls::Pulls;
 pub use subscriptions::SubscribeError;
 pub(super) use subscriptions::{Interest, Subscriptions, Watches};
 pub(super) use versions::{Look, Versions};
@@ -61,6 +64,9 @@ pub(super) struct Parts {
     pub(super) keyvalue: Arc<dyn KeyValueSource>,
     pub(super) http: HttpClient,
     pub(super) directories: Directories,
+    pub(super) puller: Arc<Puller>,
+    /// The lock file, which need not exist; `None` if there is no configuration file.
+    pub(super) lock: Option<PathBuf>,
     /// Ends the background tasks.
     pub(super) stop: CancellationToken,
     /// Ends the workers at once, at the deadline of the stop.
@@ -139,9 +145,9 @@ impl RunningPlugin {
                 ReconcileLoop::spawn(reconcile, workqueue.clone(), Arc::clone(&calls), &parts.abort),
             )
         };
-        let source = config.source.clone();
+        let place = (Origin::of(&config), Pulls::new(Arc::clone(&parts.puller), parts.lock.clone()));
         Ok(Self {
-            versions: Versions::new(Arc::clone(&name), parts.engine.clone(), plugin, calls, source),
+            versions: Versions::new(Arc::clone(&name), parts.engine.clone(), plugin, calls, place),
             parts: Arc::clone(parts),
             name,
             config: Mutex::new(Arc::new(config)),
@@ -257,7 +263,7 @@ impl RunningPlugin {
         }
         self.queue.configure(&settings::queue(&new));
         let sandbox = settings::plugin(&new);
-        let other_file = self.versions.set_source(new.source.clone());
+        let other_file = self.versions.set_origin(Origin::of(&new));
         *self.config.lock() = Arc::new(new);
         report.note("plugin", self.name(), Verdict::Changed, detail);
         if sandbox != settings::plugin(&old) {
@@ -422,6 +428,8 @@ fn event_instance() -> String {
 fn differing(old: &config::Plugin, new: &config::Plugin) -> Vec<&'static str> {
     let same = [
         ("source", old.source == new.source),
+        ("digest", old.digest == new.digest),
+        ("poll", old.poll == new.poll),
         ("instance", old.instance == new.instance),
         ("on", old.subscriptions == new.subscriptions),
         ("queue", old.queue == new.queue),

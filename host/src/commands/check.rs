@@ -6,7 +6,8 @@ use std::{
 };
 
 use clap::Args;
-use informer_runtime::{Component, Engine};
+use informer_registry::{Interfaces, Puller, Wish};
+use informer_runtime::{Component, Engine, LoadError};
 use informer_types::{one_line, visible_json};
 use serde_json::{Value, json};
 
@@ -14,8 +15,9 @@ use crate::{
     app::{self, engine_config, existing_code_cache},
     cli::{ClusterArgs, Output},
     commands::output,
-    config::{self, Components, Config, FILE_NAME, LoadError},
+    config::{self, Components, Config, FILE_NAME, Plugin},
     connect::connect,
+    lock::Lock,
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -59,7 +61,7 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
     let components = if args.file_only { Components::Unseen } else { Components::Present };
     let mut config = match config::load(&args.config, components) {
         Ok(config) => config,
-        Err(LoadError::Invalid(error)) => {
+        Err(config::LoadError::Invalid(error)) => {
             match output {
                 Output::Text => print(&error.to_string()),
                 Output::Json => print_json(&json!({"file": error.file, "problems": error.problems})),
@@ -70,7 +72,7 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
     };
     let mut problems = Vec::new();
     if !args.file_only {
-        problems.extend(check_components(&config).await?);
+        problems.extend(check_components(&config, &args.config).await?);
     }
     if args.cluster || args.access.is_given() {
         args.access.apply(&mut config.cluster.access);
@@ -83,11 +85,12 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
 }
 
 /// Compiles every component and compares its imports with the grants.
-async fn check_components(config: &Config) -> anyhow::Result<Vec<Problem>> {
+async fn check_components(config: &Config, file: &Path) -> anyhow::Result<Vec<Problem>> {
     let engine = Engine::new(&engine_config(&config.host, existing_code_cache(&config.host)))?;
+    let (puller, lock) = (app::puller(config), Lock::path(file));
     let mut problems = Vec::new();
     for plugin in &config.plugins {
-        let loaded = Component::from_file(&engine, &plugin.source).await;
+        let loaded = component(&engine, &puller, plugin, &lock).await;
         let checked = loaded.and_then(|component| component.check(&engine, &plugin.grants));
         if let Err(error) = checked {
             let (name, message) = (plugin.name.clone(), error.to_string());
@@ -95,6 +98,35 @@ async fn check_components(config: &Config) -> anyhow::Result<Vec<Problem>> {
         }
     }
     Ok(problems)
+}
+
+/// Compiles the component of a plugin, which is pulled if it is in a registry.
+async fn component(
+    engine: &Engine,
+    puller: &Puller,
+    plugin: &Plugin,
+    lock: &Path,
+) -> Result<Component, LoadError> {
+    let origin = app::Origin::of(plugin);
+    let pin = origin.pin(Some(lock)).map_err(|error| LoadError::Source(error.to_string()))?;
+    let Some(reference) = plugin.source.reference() else {
+        let component = Component::from_file(engine, plugin.source.file().unwrap_or(Path::new(""))).await?;
+        return match pin.filter(|pin| pin.hex() != component.digest()) {
+            Some(pin) => Err(LoadError::Source(format!(
+                "the file has the digest sha256:{}, and `digest` is {pin}; correct one of them",
+                component.digest()
+            ))),
+            None => Ok(component),
+        };
+    };
+    let interfaces = |names: &Interfaces| {
+        let imports: Vec<&str> = names.imports.iter().map(String::as_str).collect();
+        let exports: Vec<&str> = names.exports.iter().map(String::as_str).collect();
+        Component::check_names(&imports, &exports, &plugin.grants).map_err(|error| error.to_string())
+    };
+    let wish = Wish { reference, pin, interfaces: &interfaces, known: &|_| false };
+    let pulled = puller.pull(wish).await.map_err(|error| LoadError::Source(error.to_string()))?;
+    Component::from_bytes(engine, pulled.component.unwrap_or_default()).await
 }
 
 fn report(file: &Path, problems: &[Problem], narrowed: &[(String, String)], output: Output) {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use informer_cache::CacheMemory;
 use informer_dispatch::FilterStats;
+use informer_registry::SCHEME;
 use informer_runtime::{GuestMemory, capabilities::ClientStats};
 use informer_system::HttpAddress;
 
@@ -11,7 +12,7 @@ use super::output::show;
 use crate::{
     admin::{
         Client,
-        types::{Informer, Plugin, Status, Subscription, Workqueue},
+        types::{FailingPull, Informer, Plugin, Pull, Status, Subscription, Workqueue},
     },
     cli::{AdminArgs, Output},
 };
@@ -149,12 +150,24 @@ fn troubles(plugin: &Plugin) -> Vec<String> {
             .push("more changes are pending than its capacity: they merge until it has caught up".to_owned());
     }
     lines.extend(plugin.workqueue.iter().flat_map(workqueue));
-    lines.extend(plugin.refused.as_ref().map(|why| format!("its file is refused: {why}")));
+    let what = if plugin.source.starts_with(SCHEME) { "component" } else { "file" };
+    lines.extend(plugin.refused.as_ref().map(|why| format!("its {what} is refused: {why}")));
+    lines.extend(plugin.pull.iter().filter_map(pull));
     lines
         .extend(plugin.calls.last_failure.as_ref().map(|failure| format!("its last failed call: {failure}")));
     lines.extend(requests(&plugin.calls.client));
     lines.extend(plugin.subscriptions.iter().flat_map(filtered));
     lines
+}
+
+/// A line if pulls fail: `its registry: ghcr.io does not answer: ...; failed 3 times, tried again in 20 s`
+fn pull(pull: &Pull) -> Option<String> {
+    let FailingPull { why, attempts, next_in } = pull.failing.as_ref()?;
+    Some(format!(
+        "its registry: {why}; failed {}, tried again in {} s",
+        counted((*attempts).into(), "time"),
+        next_in.as_secs()
+    ))
 }
 
 fn workqueue(Workqueue { stats: keys, .. }: &Workqueue) -> Vec<String> {
@@ -272,6 +285,7 @@ mod tests {
             ],
             "plugins": [
                 {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0},
+                 "pull": {"failing": {"why": "ghcr.io does not answer: refused", "attempts": 3, "next-in-ms": 20_500}},
                  "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}}},
                 {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
                  "calls": {"acknowledged": 12, "last-failure": "trap: unreachable",
@@ -301,6 +315,7 @@ mod tests {
                 "  in quarantine for 7 s",
                 "  more changes are pending than its capacity: they merge until it has caught up",
                 "  its file is refused: not a component",
+                "  its registry: ghcr.io does not answer: refused; failed 3 times, tried again in 20 s",
                 "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 3 dead letters",
                 "  its workqueue: 1 key waiting, 2 delayed, 3 in flight, 42 reconciled, 5 failed, 6 given up",
                 "  its reconciler is in quarantine for 8 s",

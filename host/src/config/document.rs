@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use informer_registry::RegistrySettings;
 use toml::de::DeTable;
 
 use super::{
@@ -10,6 +11,7 @@ use super::{
     key::{Draft, Entry, Kind, Section, sub, subs},
     plugin::{Common, DEFAULTS, PLUGIN, PluginKeys},
     problem::{Fault, Problems},
+    registry::{REGISTRY, SIGNER, SignerKeys, VERIFY, VerifyKeys},
     table::{Header, Known, Table},
     watch::{WATCH, Watch},
 };
@@ -23,6 +25,9 @@ const STACK_BYTES: usize = 32 << 20;
 pub(super) struct FileKeys {
     pub(super) cluster: Draft<ClusterKeys>,
     pub(super) host: Draft<Host>,
+    pub(super) registries: Vec<Draft<RegistrySettings>>,
+    pub(super) signers: Vec<Draft<SignerKeys>>,
+    pub(super) policies: Vec<Draft<VerifyKeys>>,
     pub(super) defaults: Draft<Common>,
     pub(super) watches: Vec<Draft<Watch>>,
     pub(super) plugins: Vec<Draft<PluginKeys>>,
@@ -34,6 +39,14 @@ static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| Section {
     keys: vec![
         sub("cluster", &CLUSTER, |file: &mut FileKeys| &mut file.cluster),
         sub("host", &HOST, |file: &mut FileKeys| &mut file.host),
+        subs(
+            "registry",
+            &REGISTRY,
+            |_| RegistrySettings::default(),
+            |file: &mut FileKeys| &mut file.registries,
+        ),
+        subs("signer", &SIGNER, |_| SignerKeys::default(), |file: &mut FileKeys| &mut file.signers),
+        subs("verify", &VERIFY, |_| VerifyKeys::default(), |file: &mut FileKeys| &mut file.policies),
         subs("watch", &WATCH, |_| Watch::default(), |file: &mut FileKeys| &mut file.watches),
         sub("defaults", &DEFAULTS, |file: &mut FileKeys| &mut file.defaults),
         subs(

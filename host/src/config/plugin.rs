@@ -9,15 +9,10 @@ mod retry;
 mod subscription;
 mod workqueue;
 
-use std::{
-    io::ErrorKind,
-    num::NonZeroU64,
-    path::{Path, PathBuf},
-    sync::LazyLock,
-    time::Duration,
-};
+use std::{io::ErrorKind, num::NonZeroU64, path::PathBuf, sync::LazyLock, time::Duration};
 
 use informer_dispatch::QuarantineConfig;
+use informer_registry::{Digest, Reference};
 use informer_runtime::{Grants, InstancePolicy, LogLevel, TrialConfig};
 use informer_types::Gvr;
 
@@ -25,7 +20,8 @@ use super::{
     context::{Components, Context, is_default, useless},
     key::{Draft, Key, Section, free, sub, subs},
     problem::{Fault, Located, Problems},
-    value::{Choice, Count, Name, Scalar},
+    source::Source,
+    value::{Choice, Count, Name, Scalar, outside as out_of_bounds},
     watch::Watched,
 };
 use crate::logging::LEVELS;
@@ -47,14 +43,23 @@ pub use workqueue::Workqueue;
 /// The configuration of a plugin without `[plugin.config]`.
 const CONFIG_JSON: &str = "{}";
 
+/// How often a tag is looked up. A registry that limits requests allows some hundred in an hour.
+const POLL: Duration = Duration::from_secs(5 * 60);
+
+/// More often would be no use to anybody, and a longer time is as good as never.
+const POLLS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(7 * 24 * 60 * 60));
+
 /// One component. No two have the same name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plugin {
     /// A DNS label.
     pub name: String,
-    /// The file of the component, absolute. It exists if [`Components::Present`] was
-    /// requested.
-    pub source: PathBuf,
+    /// Where the component comes from. A file exists if [`Components::Present`] was requested.
+    pub source: Source,
+    /// The digest that it must have: that of the file, or that of the artifact's manifest.
+    pub digest: Option<Digest>,
+    /// How often a tag is looked up in its registry; `None` means when the component is loaded only.
+    pub poll: Option<Duration>,
     /// How long an instance lives.
     pub instance: InstancePolicy,
     /// Never empty; no two have the same resource.
@@ -99,6 +104,7 @@ pub(super) struct PluginKeys {
     instance: Option<InstanceKind>,
     max_calls: Option<NonZeroU64>,
     idle_timeout: Option<Duration>,
+    poll: Option<Duration>,
     on: Vec<Draft<Subscription>>,
     common: Common,
     grant: Draft<GrantKeys>,
@@ -126,16 +132,36 @@ enum InstanceKind {
 
 type K<V> = Key<PluginKeys, V>;
 
-pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| Section {
+pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| {
+    Section {
     doc: "One plugin: a WebAssembly component, the objects it is notified of, and what it may use.",
     keys: vec![
         K::<Name>::new("name", |keys| &mut keys.plugin.name).required("\"deployments\"").doc(
             "The name of the plugin in logs, metrics and commands: up to 63 lower-case letters, digits \
              and `-`. No two plugins have the same name.",
         ),
-        K::<PathBuf>::new("source", |keys| &mut keys.plugin.source)
+        K::<Source>::new("source", |keys| &mut keys.plugin.source)
             .required("\"target/wasm32-wasip2/plugin/deployments_rust.wasm\"")
-            .doc("The file of the component. If the file changes, the host loads the new version."),
+            .also("\"oci://ghcr.io/acme/ttl:1.2\"")
+            .doc(
+                "The file of the component, or its name in a registry: \"oci://HOST/NAME:TAG\" or \
+                 \"oci://HOST/NAME@sha256:DIGEST\", in the CNCF layout for WebAssembly (`informer plugin push` makes it). If \
+                 the file or the tag changes, the host loads the new version. A pulled component is kept below `cache-dir`, \
+                 so a registry that is down stops no host that has it.",
+            ),
+        K::<Digest>::new("digest", |keys| &mut keys.plugin.digest)
+            .example("\"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"")
+            .doc(
+                "The only content that is loaded: the SHA-256 of the file, or the digest of the artifact in the registry. For \
+                 tags informer.lock beside this file does the same (`informer plugin lock`).",
+            ),
+        K::<Duration>::new("poll", |keys| &mut keys.poll)
+            .default(&POLL.shown())
+            .check(poll_fault)
+            .doc(
+                "How often a tag is looked up in its registry. \"0s\" means at the start and on `informer reload` only. A tag \
+                 that is pinned by `digest` or informer.lock is not looked up. Bounds: 0s, or 10s to 168h.",
+            ),
         K::<Vec<PathBuf>>::new("config-files", |keys| &mut keys.plugin.config_files)
             .also("[\"/etc/informer/hello\", \"/run/secrets/token\"]")
             .doc(
@@ -184,6 +210,7 @@ pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| Secti
              through `wasi:config`: there `a.b` is the text at `b` in the table `a`. Default: empty.",
         ),
     ],
+}
 });
 
 pub(super) static DEFAULTS: LazyLock<Section<Common>> = LazyLock::new(|| Section {
@@ -272,16 +299,28 @@ fn plugin(mut draft: Draft<PluginKeys>, watched: &Watched, context: &mut Context
     let config_files = draft.value.plugin.config_files.iter().zip(draft.items("config-files"));
     let config_files = config_files.filter_map(|(path, place)| context.path(path, place)).collect();
     let source = draft.written("source").and_then(|place| source(&draft.value.plugin.source, place, context));
+    judge_pin(&draft, &mut context.problems);
+    let poll = draft.value.poll.unwrap_or(POLL);
     let PluginKeys { common, grant, mut plugin, .. } = draft.value;
     common.settle(&mut plugin, &mut context.problems);
     if plugin.config_json.is_empty() {
         CONFIG_JSON.clone_into(&mut plugin.config_json);
     }
     let grants = grant::grants(grant, watched, &mut context.problems);
-    Plugin { source: source.unwrap_or_default(), instance, subscriptions, config_files, grants, ..plugin }
+    let poll = Some(poll).filter(|poll| !poll.is_zero());
+    Plugin {
+        source: source.unwrap_or_default(),
+        poll,
+        instance,
+        subscriptions,
+        config_files,
+        grants,
+        ..plugin
+    }
 }
 
-fn source(text: &Path, place: &Located<impl Sized>, context: &mut Context<'_, '_>) -> Option<PathBuf> {
+fn source(written: &Source, place: &Located<impl Sized>, context: &mut Context<'_, '_>) -> Option<Source> {
+    let Source::File(text) = written else { return Some(written.clone()) };
     let path = context.path(text, place)?;
     if context.components == Components::Present && !path.is_file() {
         let shown = path.display();
@@ -293,7 +332,26 @@ fn source(text: &Path, place: &Located<impl Sized>, context: &mut Context<'_, '_
         };
         context.problems.refuse(place, Fault::new(message, "build the component, or correct the path"));
     }
-    Some(path)
+    Some(Source::File(path))
+}
+
+/// Notes a pin that contradicts the source, and a poll without a tag.
+fn judge_pin(draft: &Draft<PluginKeys>, problems: &mut Problems<'_>) {
+    let Plugin { source, digest, .. } = &draft.value.plugin;
+    let named = source.reference().and_then(Reference::digest);
+    if let Some(place) = draft.written("digest").filter(|_| named.is_some() && named != *digest) {
+        let remedy = "remove one of them";
+        problems.refuse(place, Fault::new("it differs from the digest in `source`", remedy));
+    }
+    let has_tag = named.is_none() && source.reference().is_some();
+    if !has_tag && draft.written("source").is_some() {
+        let message = "it has no meaning for a source that is no tag in a registry";
+        useless(problems, draft.written("poll"), message, "remove it");
+    }
+}
+
+fn poll_fault(poll: &Duration) -> Option<Fault> {
+    if poll.is_zero() { None } else { out_of_bounds(poll, &POLLS) }
 }
 
 fn subscriptions(

@@ -47,8 +47,17 @@ fn keys() -> Vec<(String, Entry)> {
 /// A file with these lines in the table of this header.
 fn with_lines(header: &str, lines: &str) -> String {
     let smallest = |header: &str| SMALLEST.replace(header, &format!("{header}\n{lines}\n"));
+    let signers = "[[signer]]\nname = \"acme\"\npublic-key = \"a\"\n[[signer]]\nname = \"release\"\npublic-key = \"b\"\n";
+    let missing = |key: &str, value: &str| {
+        if lines.starts_with(key) { String::new() } else { format!("{key} = {value}") }
+    };
     match header {
         "" => format!("{lines}\n{SMALLEST}"),
+        "[[registry]]" => format!("{SMALLEST}\n{header}\n{}\n{lines}\n", missing("host", "\"a.example\"")),
+        "[[signer]]" => format!("{SMALLEST}\n{header}\n{}\n{lines}\n", missing("name", "\"acme\"")),
+        "[[verify]]" => {
+            format!("{SMALLEST}\n{signers}{header}\n{}\n{lines}\n", missing("repository", "\"*\""))
+        }
         "[[watch]]" | "[[plugin]]" | "[[plugin.on]]" => smallest(header),
         other => format!("{SMALLEST}\n{other}\n{lines}\n"),
     }

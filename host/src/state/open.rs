@@ -8,8 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use informer_runtime::{NotPrivate, PrivateDir};
-use informer_system::LockHolder;
+use informer_system::{LockHolder, NotPrivate, PrivateDir};
 use redb::{
     Builder, Database,
     backends::{FileBackend, InMemoryBackend},

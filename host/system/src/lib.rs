@@ -2,6 +2,7 @@
 //!
 //! - [`RegularFile`] and [`Directory`] open files that others may have put in place: regular files only, inside their
 //!   directory, read up to a limit.
+//! - [`PrivateDir`] is a directory whose files only this user writes.
 //! - [`HttpListener`] serves HTTP with a limited number of connections. A client that never finishes its request does not
 //!   keep others from being answered.
 //! - [`memory`] is how much memory the process may use.
@@ -15,8 +16,10 @@ mod file;
 mod http_listener;
 mod lock_holder;
 pub mod memory;
+mod private_dir;
 
 pub use directory::{Directory, Entry};
 pub use file::{FileError, RegularFile, read_file};
 pub use http_listener::{HttpAddress, HttpLimits, HttpListener};
 pub use lock_holder::LockHolder;
+pub use private_dir::{NotPrivate, PrivateDir};

@@ -499,7 +499,7 @@ fn a_plugin_without_subscriptions_or_from_a_url_is_refused() {
         problems(text),
         r#"3:1: plugin[0]: it subscribes to nothing and would never be called; add [[plugin.on]] with watch = "apps/v1/deployments", or another resource
 4:8: plugin[0].name: `A` is not a name; write at most 63 lower-case letters, digits and `-`, with no `-` at either end
-5:10: plugin[0].source: `oci://x`: `oci://` is not supported by this version; write the path of a file on this machine
+5:10: plugin[0].source: `oci://x` names no registry; write its host first, for example oci://ghcr.io/acme/plugin:1.2
 7:13: plugin[0].max-calls: it has no meaning if each call has its own instance; remove it, or write instance = "warm"
 9:5: plugin[0].config.x: the number nan has no equal in JSON; write it as a text
 10:5: plugin[0].config.y: 9999999999999999999 does not fit 64 bits; write it as a text

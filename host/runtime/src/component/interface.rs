@@ -37,10 +37,15 @@ pub(super) fn check(
 ) -> Result<(), LoadError> {
     let imports: Vec<&str> = component.imports(engine).map(|(name, _)| name).collect();
     let exports: Vec<&str> = component.exports(engine).map(|(name, _)| name).collect();
-    check_version(imports.iter().chain(&exports))?;
-    check_exports(&exports)?;
-    check_workqueue(&imports, &exports)?;
-    check_imports(&imports, grants)
+    check_names(&imports, &exports, grants)
+}
+
+/// Refuses a component by the names of its imports and exports.
+pub(super) fn check_names(imports: &[&str], exports: &[&str], grants: &Grants) -> Result<(), LoadError> {
+    check_version(imports.iter().chain(exports))?;
+    check_exports(exports)?;
+    check_workqueue(imports, exports)?;
+    check_imports(imports, grants)
 }
 
 fn check_version<'a>(names: impl Iterator<Item = &'a &'a str>) -> Result<(), LoadError> {

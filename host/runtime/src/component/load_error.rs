@@ -31,6 +31,9 @@ pub enum LoadError {
         /// Largest size allowed.
         limit: u64,
     },
+    /// The component cannot be obtained, or is not the one that is pinned.
+    #[error("{}", excerpt(_0, MESSAGE_BYTES))]
+    Source(String),
     /// The file is not WebAssembly.
     #[error("not a WebAssembly component: {found}")]
     NotWasm {

@@ -13,6 +13,7 @@ use std::{
     path::PathBuf,
 };
 
+use informer_system::{NotPrivate, PrivateDir};
 use ring::{
     digest::{Context, SHA256},
     hmac,
@@ -20,8 +21,6 @@ use ring::{
 };
 use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
-
-use crate::private_dir::{NotPrivate, PrivateDir};
 
 /// Code is read in pieces of this size, so that no second copy of it is in memory.
 const PIECE: usize = 64 << 10;

@@ -17,8 +17,10 @@ use super::DeadLetter;
 pub struct Plugin {
     /// Name in the configuration.
     pub name: String,
-    /// File of the component.
+    /// File of the component, or its name in a registry.
     pub source: String,
+    /// The pulls from its registry; `None` for a file, and before the first pull.
+    pub pull: Option<Pull>,
     /// The version in service.
     pub version: Option<Version>,
     /// What the version in service exports: `handler`, `reconciler`, or both.
@@ -37,6 +39,29 @@ pub struct Plugin {
     pub workqueue: Option<Workqueue>,
     /// The notifications that are dead letters, the oldest first.
     pub dead_letters: Vec<DeadLetter>,
+}
+
+/// The pulls of a plugin from its registry.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Pull {
+    /// The digest of the artifact that was accepted last.
+    pub artifact: Option<String>,
+    /// Why the registry does not serve it, or why it is refused; `None` if the last pull succeeded.
+    pub failing: Option<FailingPull>,
+}
+
+/// Pulls that fail.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct FailingPull {
+    /// The last failure.
+    pub why: String,
+    /// Failed pulls since the last success.
+    pub attempts: u32,
+    /// Time until the next pull.
+    #[serde(rename = "next-in-ms", with = "millis")]
+    pub next_in: Duration,
 }
 
 /// A version of a component.

@@ -15,7 +15,8 @@ pub(super) fn plugin(plugin: &RunningPlugin) -> types::Plugin {
     let subscription = |(gvr, filter)| Subscription { watch: String::from(gvr), filter };
     types::Plugin {
         name: plugin.name().to_owned(),
-        source: plugin.versions().source().display().to_string(),
+        source: plugin.versions().origin().source.to_string(),
+        pull: plugin.versions().pulls().status(),
         exports: version.as_ref().map(exports).unwrap_or_default(),
         version: version.map(|version| Version {
             guest: version.name,

@@ -1,17 +1,22 @@
 //! The versions of a plugin's component: loaded, and loaded again when the file changes.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use informer_runtime::{Component, Engine, LoadError, Plugin, PluginConfig, VersionInfo};
 use informer_types::Backoff;
 use parking_lot::Mutex;
 use tokio::{
-    sync::{Notify, watch},
+    sync::{Notify, futures::Notified, watch},
     time::{Instant, sleep_until},
 };
 
+use super::pulls::{Pulls, Wanted};
 use crate::{
-    app::directories::{Directories, look},
+    app::{
+        directories::{Directories, look},
+        origin::Origin,
+    },
+    config::Source,
     wiring::Calls,
 };
 
@@ -34,9 +39,10 @@ pub(in crate::app) struct Versions {
     engine: Engine,
     plugin: Arc<Plugin>,
     calls: Arc<Calls>,
-    /// The file of the component.
-    source: Mutex<PathBuf>,
-    /// Notified if the file must be loaded although it looks as before: the configuration names another file, or the
+    /// Where the component comes from.
+    origin: Mutex<Origin>,
+    pulls: Pulls,
+    /// Notified if the file must be loaded although it looks as before: the configuration names another one, or the
     /// component may be loaded now.
     source_changed: Notify,
     /// True once a version is in service; it stays true.
@@ -55,14 +61,15 @@ impl Versions {
         engine: Engine,
         plugin: Arc<Plugin>,
         calls: Arc<Calls>,
-        source: PathBuf,
+        (origin, pulls): (Origin, Pulls),
     ) -> Self {
         Self {
             name,
             engine,
             plugin,
             calls,
-            source: Mutex::new(source),
+            origin: Mutex::new(origin),
+            pulls,
             source_changed: Notify::new(),
             loaded: watch::Sender::new(false),
             refused: Mutex::new(None),
@@ -78,21 +85,29 @@ impl Versions {
         &self.calls
     }
 
-    /// The file of the component.
-    pub(in crate::app) fn source(&self) -> PathBuf {
-        self.source.lock().clone()
+    /// Where the component comes from.
+    pub(in crate::app) fn origin(&self) -> Origin {
+        self.origin.lock().clone()
     }
 
-    /// Loads from this file from now on. Returns true if it is another file.
-    pub(super) fn set_source(&self, source: PathBuf) -> bool {
-        let mut own = self.source.lock();
-        let other = *own != source;
-        *own = source;
+    /// Loads from there from now on. Returns true if it is another place, or if something else is accepted from it.
+    pub(super) fn set_origin(&self, origin: Origin) -> bool {
+        let mut own = self.origin.lock();
+        let other = *own != origin;
+        if own.source != origin.source {
+            self.pulls.reset();
+        }
+        *own = origin;
         other
     }
 
+    /// The pulls from the registry.
+    pub(in crate::app) fn pulls(&self) -> &Pulls {
+        &self.pulls
+    }
+
     /// Lets [`follow`](Self::follow) load the file even if it looks as before.
-    pub(super) fn load_again(&self) {
+    pub(in crate::app) fn load_again(&self) {
         self.source_changed.notify_one();
     }
 
@@ -113,14 +128,18 @@ impl Versions {
         self.loaded.subscribe().wait_for(|loaded| *loaded).await.ok();
     }
 
-    /// Loads the component once, again whenever its file changes, and with a backoff if it may load later. Never returns.
+    /// Loads the component once, again whenever its file or its tag changes, and with a backoff if it may load later. Never
+    /// returns.
     pub(super) async fn follow(&self, directories: &Directories) {
         let mut last = None;
         let (mut failures, mut again) = (0, None);
         loop {
             let changed = directories.changed();
-            let path = self.source();
-            let seen = Some((look(&path), path.clone()));
+            let origin = self.origin();
+            let from_registry = origin.source.reference().is_some();
+            let path =
+                origin.source.file().or(self.pulls.lock().map(|path| path.as_path())).map(Path::to_owned);
+            let seen = Some((path.as_deref().and_then(look), origin));
             if last != seen {
                 // An error stays in `refused`.
                 failures = match self.load(Look::Changed).await {
@@ -134,7 +153,8 @@ impl Versions {
             tokio::select! {
                 biased;
                 () = self.source_changed.notified() => last = None,
-                () = Directories::settled(changed, &path) => {}
+                () = self.pulls.due(), if from_registry => last = None,
+                () = settled(changed, path.as_deref()) => {}
                 () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => last = None,
             }
         }
@@ -160,9 +180,51 @@ impl Versions {
             }
             serves || rejected.as_ref().is_some_and(|rejected| *rejected.digest == *digest)
         };
-        match Component::from_file_unless(&self.engine, &self.source(), has).await? {
+        let origin = self.origin();
+        let component = match &origin.source {
+            Source::File(path) => self.from_file(path, &origin, has).await?,
+            Source::Registry(_) => {
+                let wanted = Wanted {
+                    plugin: &self.name,
+                    origin: &origin,
+                    // Who requests a reload is told why it fails.
+                    serves: look == Look::Changed && plugin.version().is_some(),
+                    check: &|imports, exports| plugin.check_names(imports, exports),
+                    known: &has,
+                };
+                match self.pulls.component(&wanted).await? {
+                    Some(bytes) => Some(Component::from_bytes(&self.engine, bytes).await?),
+                    None => None,
+                }
+            }
+        };
+        match component {
             Some(component) => plugin.load(&component).await.map(Some),
             None => Ok(None),
+        }
+    }
+
+    /// The component in the file, unless it is known or is not the one that is pinned.
+    async fn from_file(
+        &self,
+        path: &Path,
+        origin: &Origin,
+        has: impl Fn(&str) -> bool,
+    ) -> Result<Option<Component>, LoadError> {
+        let pin = origin.digest;
+        let mut other = None;
+        let known = |found: &str| {
+            if pin.is_some_and(|pin| pin.hex() != found) {
+                other = Some(found.to_owned());
+            }
+            other.is_some() || has(found)
+        };
+        let component = Component::from_file_unless(&self.engine, path, known).await?;
+        match (other, pin) {
+            (Some(found), Some(pin)) => Err(LoadError::Source(format!(
+                "the file has the digest sha256:{found}, and `digest` of the plugin is {pin}; put the right file there, or write digest = \"sha256:{found}\""
+            ))),
+            _ => Ok(component),
         }
     }
 
@@ -206,7 +268,7 @@ impl Versions {
                 } else {
                     "the plugin is out of service: it does not work without a grant that was revoked; correct its file or grant it again"
                 };
-                tracing::error!(plugin, source = %self.source().display(), %error, "{what}");
+                tracing::error!(plugin, source = %self.origin().source, %error, "{what}");
                 *self.refused.lock() = Some(error.to_string());
             }
         }
@@ -219,5 +281,13 @@ impl Versions {
         while swaps.changed().await.is_ok() {
             self.calls.note_swaps();
         }
+    }
+}
+
+/// Waits until a file may have changed; for ever if there is none to wait for.
+async fn settled(changed: Notified<'_>, path: Option<&Path>) {
+    match path {
+        Some(path) => Directories::settled(changed, path).await,
+        None => std::future::pending().await,
     }
 }

@@ -3,6 +3,7 @@
 use std::{fmt::Display, net::IpAddr, path::PathBuf, str::FromStr};
 
 use informer_dispatch::When;
+use informer_registry::{Digest, Pattern, SCHEME};
 use informer_runtime::capabilities::HttpGrant;
 use informer_types::{
     FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, SecretGrant, WriteGrant, is_namespace,
@@ -10,7 +11,10 @@ use informer_types::{
 use ipnet::IpNet;
 
 use super::scalar::Scalar;
-use crate::{config::problem::Fault, logging};
+use crate::{
+    config::{problem::Fault, source::Source},
+    logging,
+};
 
 /// A DNS label (RFC 1123). Namespaces, plugins and indexes have such names, because they fit into a metric, a URL and a
 /// file name.
@@ -49,6 +53,9 @@ texts! {
     String: "a text", "dev", not_empty, |own| own.clone();
     // A path, or `~/` and a path below the home directory.
     PathBuf: "a path", "plugins/hello.wasm", path, |own| own.display().to_string();
+    Source: "a file or an artifact", "plugins/hello.wasm", source, |own| own.to_string();
+    Digest: "a digest", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", parsed, |own| own.to_string();
+    Pattern: "a pattern", "ghcr.io/acme/*", parsed, |own| own.to_string();
     LogFilter: "a log filter", "info", log_filter, |own| own.0.clone();
     IpNet: "a network", "10.0.0.0/24", network, |own| own.to_string();
     When: "an expression", "object.spec.replicas > 2", parsed, |own| own.text().to_owned();
@@ -91,6 +98,10 @@ fn path(text: &str) -> Result<PathBuf, Fault> {
         return Err(Fault::new(problem, "write the path of a file on this machine"));
     }
     Ok(text.into())
+}
+
+fn source(text: &str) -> Result<Source, Fault> {
+    if text.starts_with(SCHEME) { parsed(text).map(Source::Registry) } else { path(text).map(Source::File) }
 }
 
 fn log_filter(text: &str) -> Result<LogFilter, Fault> {

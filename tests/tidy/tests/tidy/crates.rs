@@ -30,6 +30,7 @@ fn the_stages_meet_only_in_types() {
         ("host/system", &[]),
         ("host/cache", &["informer-types"]),
         ("host/dispatch", &["informer-types"]),
+        ("host/registry", &["informer-types", "informer-system"]),
         ("host/runtime", &["informer-types", "informer-system"]),
         ("host/devserver", &["informer-system"]),
     ]);
@@ -59,6 +60,7 @@ fn each_outside_world_has_one_door() {
         "host/system",
         "host/cache",
         "host/dispatch",
+        "host/registry",
         "host/runtime",
         "host/devserver",
     ];

@@ -1,0 +1,213 @@
+//! What was pulled, on disk: each part under its digest, the digest of each tag, and which artifacts a policy has accepted.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::Path,
+    sync::Arc,
+    time::SystemTime,
+};
+
+use informer_system::{NotPrivate, PrivateDir};
+use parking_lot::Mutex;
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
+
+use crate::{Digest, Reference};
+
+/// The most bytes of all parts together. The oldest go first.
+const BYTES: u64 = 2 << 30;
+
+/// The most files.
+const FILES: usize = 4_096;
+
+/// The most bytes of a file that is no part.
+const NOTE_BYTES: u64 = 4 << 10;
+
+/// Parts of artifacts in a directory that only this user writes. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    directory: Arc<PrivateDir>,
+    /// Held while a file is written.
+    writing: Arc<Mutex<()>>,
+}
+
+// === impl Store ===
+
+impl Store {
+    /// # Errors
+    /// [`NotPrivate`] if others could plant files in the directory.
+    pub(crate) fn open(path: &Path) -> Result<Self, NotPrivate> {
+        Ok(Self { directory: Arc::new(PrivateDir::create(path)?), writing: Arc::default() })
+    }
+
+    /// The bytes of this digest, of which there are at most `limit`. A file with other bytes is removed.
+    pub(crate) async fn part(&self, digest: Digest, limit: u64) -> Option<Vec<u8>> {
+        self.blocking(move |store| {
+            let name = part_name(digest);
+            let bytes = store.read(&name, limit)?;
+            if Digest::of(&bytes) == digest {
+                return Some(bytes);
+            }
+            tracing::warn!(%digest, "a pulled part was damaged on disk; it is pulled again");
+            store.directory.remove(&name);
+            None
+        })
+        .await
+    }
+
+    /// Keeps bytes under their digests. If that fails, the next start pulls them again.
+    pub(crate) async fn keep_all<const N: usize>(&self, parts: [(Digest, &[u8]); N]) {
+        let parts = parts.map(|(digest, bytes)| (part_name(digest), bytes.to_vec()));
+        self.blocking(move |store| {
+            let is_absent = |name: &String| !store.directory.join(name).exists();
+            parts
+                .iter()
+                .filter(|(name, _)| is_absent(name))
+                .for_each(|(name, bytes)| store.write(name, bytes));
+        })
+        .await;
+    }
+
+    /// The digest that a tag had when it was pulled last.
+    pub(crate) async fn tag(&self, reference: &Reference) -> Option<Digest> {
+        let reference = reference.to_string();
+        self.blocking(move |store| {
+            let text = String::from_utf8(store.read(&tag_name(&reference), NOTE_BYTES)?).ok()?;
+            let (own, digest) = text.trim_end().split_once('\n')?;
+            (own == reference).then(|| digest.parse().ok()).flatten()
+        })
+        .await
+    }
+
+    pub(crate) async fn set_tag(&self, reference: &Reference, digest: Digest) {
+        let reference = reference.to_string();
+        self.blocking(move |store| {
+            store.write(&tag_name(&reference), format!("{reference}\n{digest}\n").as_bytes())
+        })
+        .await;
+    }
+
+    /// Returns true if a policy with this fingerprint has accepted the artifact.
+    pub(crate) async fn is_accepted(&self, artifact: Digest, policy: Digest) -> bool {
+        self.blocking(move |store| {
+            let text = store.read(&accepted_name(artifact), NOTE_BYTES);
+            text.is_some_and(|text| text == policy.to_string().as_bytes())
+        })
+        .await
+    }
+
+    pub(crate) async fn accept(&self, artifact: Digest, policy: Digest) {
+        self.blocking(move |store| store.write(&accepted_name(artifact), policy.to_string().as_bytes()))
+            .await;
+    }
+
+    async fn blocking<T: Default + Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> T {
+        let store = self.clone();
+        tokio::task::spawn_blocking(move || work(&store)).await.unwrap_or_default()
+    }
+
+    fn read(&self, name: &str, limit: u64) -> Option<Vec<u8>> {
+        let file = match self.directory.read(name) {
+            Ok(file) => file?,
+            Err(error) => {
+                tracing::warn!(%error, "a pulled part on disk is not used");
+                return None;
+            }
+        };
+        let mut bytes = Vec::new();
+        (&file).take(limit.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+        // What is used stays longest.
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW.into() };
+        futimens(&file, &Timestamps { last_access: now, last_modification: now }).ok();
+        (bytes.len() as u64 <= limit).then_some(bytes)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        let _writing = self.writing.lock();
+        if let Err(error) = self.directory.replace(name, |file| file.write_all(bytes)) {
+            tracing::warn!(%error, "what was pulled is not kept; a start without the registry is not possible");
+        }
+        self.prune();
+    }
+
+    /// Removes the files that were used longest ago, while there are too many.
+    fn prune(&self) {
+        let Ok(entries) = fs::read_dir(self.directory.path()) else { return };
+        let mut files: Vec<(SystemTime, u64, String)> = entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let metadata = entry.metadata().ok()?;
+                Some((metadata.modified().ok()?, metadata.len(), entry.file_name().into_string().ok()?))
+            })
+            .collect();
+        files.sort();
+        let (mut bytes, mut count) = (files.iter().map(|file| file.1).sum::<u64>(), files.len());
+        for (_, length, name) in files {
+            if bytes <= BYTES && count <= FILES {
+                return;
+            }
+            self.directory.remove(&name);
+            (bytes, count) = (bytes.saturating_sub(length), count - 1);
+        }
+    }
+}
+
+fn part_name(digest: Digest) -> String {
+    format!("{}.part", digest.hex())
+}
+
+fn tag_name(reference: &str) -> String {
+    format!("{}.tag", Digest::of(reference.as_bytes()).hex())
+}
+
+fn accepted_name(artifact: Digest) -> String {
+    format!("{}.accepted", artifact.hex())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn parts_tags_and_verdicts_outlive_the_process() {
+        let directory = TempDir::new().unwrap();
+        let reference: Reference = "oci://ghcr.io/acme/a:1".parse().unwrap();
+        let (part, policy) = (Digest::of(b"part"), Digest::of(b"policy"));
+        let store = Store::open(directory.path()).unwrap();
+        assert_eq!((store.part(part, 10).await, store.tag(&reference).await), (None, None));
+
+        store.keep_all([(part, b"part".as_slice())]).await;
+        store.set_tag(&reference, part).await;
+        store.accept(part, policy).await;
+
+        let store = Store::open(directory.path()).unwrap();
+        assert_eq!(store.part(part, 10).await.unwrap(), b"part");
+        assert_eq!(store.part(part, 3).await, None, "larger than the caller accepts");
+        assert_eq!(store.tag(&reference).await, Some(part));
+        assert!(store.is_accepted(part, policy).await && !store.is_accepted(part, part).await);
+    }
+
+    #[tokio::test]
+    async fn a_damaged_part_and_one_that_others_can_write_are_not_used() {
+        let directory = TempDir::new().unwrap();
+        let store = Store::open(directory.path()).unwrap();
+        let (part, path) = (Digest::of(b"part"), directory.path().join(part_name(Digest::of(b"part"))));
+        store.keep_all([(part, b"part".as_slice())]).await;
+
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(store.part(part, 10).await, None);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(store.part(part, 10).await.is_some());
+
+        fs::write(&path, b"trap").unwrap();
+        assert_eq!(store.part(part, 10).await, None);
+        assert!(!path.exists(), "it is removed");
+    }
+}

@@ -1,0 +1,242 @@
+//! Reads from registries, over the distribution protocol of OCI. Every answer is read up to a bound: the client of `oci-client` reads
+//! manifests, tokens and errors of any size into memory, so it is used for names, manifests and pushes only.
+
+mod body;
+mod endpoint;
+mod token;
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use http::{Method, StatusCode, header::HeaderName};
+use parking_lot::Mutex;
+use reqwest::Response;
+use tokio::time::timeout;
+
+use crate::{Digest, Reference, RegistryError, manifest::Part, media_type, settings::Settings};
+use body::{Body, read_error};
+use endpoint::Endpoint;
+pub(crate) use endpoint::authorities;
+
+/// The most bytes of a manifest, which the specification recommends.
+pub(crate) const MANIFEST_BYTES: u64 = 4 << 20;
+
+/// The time for a manifest, a config or a signature.
+const DOCUMENT_WITHIN: Duration = Duration::from_secs(60);
+
+/// The time for a layer.
+const LAYER_WITHIN: Duration = Duration::from_secs(10 * 60);
+
+/// How long a connection is used again. Then authorities and credentials are read anew: both rotate.
+const ENDPOINT_AGE: Duration = Duration::from_secs(5 * 60);
+
+const DIGEST: HeaderName = HeaderName::from_static("docker-content-digest");
+
+/// Connections to registries.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    settings: Settings,
+    endpoints: Mutex<BTreeMap<String, (Instant, Arc<Endpoint>)>>,
+}
+
+/// What is read, for the request and for its errors.
+struct Wanted<'a> {
+    reference: &'a Reference,
+    /// The path below `/v2/NAME/`.
+    path: String,
+    accept: &'a str,
+    /// In words.
+    what: String,
+}
+
+// === impl Transport ===
+
+impl Transport {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self { settings, endpoints: Mutex::default() }
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The digest of a manifest, without reading it; `None` if the registry does not say.
+    pub(crate) async fn digest(&self, reference: &Reference) -> Result<Option<Digest>, RegistryError> {
+        let wanted = Wanted::manifest(reference);
+        let asking = async {
+            let response = self.request(Method::HEAD, &wanted).await?;
+            Ok(response.headers().get(DIGEST).and_then(|value| value.to_str().ok()?.parse().ok()))
+        };
+        within(DOCUMENT_WITHIN, &wanted, asking).await
+    }
+
+    /// The bytes of a manifest with their digest. If the reference has a digest, they have it.
+    pub(crate) async fn manifest(&self, reference: &Reference) -> Result<(Vec<u8>, Digest), RegistryError> {
+        let wanted = Wanted::manifest(reference);
+        let reading = async {
+            let response = self.request(Method::GET, &wanted).await?;
+            Body::new(response, &wanted).read(MANIFEST_BYTES, "").await
+        };
+        let (bytes, found) = within(DOCUMENT_WITHIN, &wanted, reading).await?;
+        match reference.digest() {
+            Some(expected) if expected != found => Err(wanted.other_bytes(expected, found)),
+            _ => Ok((bytes, found)),
+        }
+    }
+
+    /// The bytes of a part of an artifact, which have its digest and its length.
+    pub(crate) async fn document(
+        &self,
+        reference: &Reference,
+        part: Part,
+        what: &str,
+        limit: u64,
+    ) -> Result<Vec<u8>, RegistryError> {
+        self.blob(reference, part, what, (limit, "", DOCUMENT_WITHIN)).await
+    }
+
+    /// The bytes of the layer with the component.
+    pub(crate) async fn layer(
+        &self,
+        reference: &Reference,
+        part: Part,
+        limit: u64,
+    ) -> Result<Vec<u8>, RegistryError> {
+        let remedy = "; raise `component-size` under [host]";
+        self.blob(reference, part, "the component", (limit, remedy, LAYER_WITHIN)).await
+    }
+
+    async fn blob(
+        &self,
+        reference: &Reference,
+        part: Part,
+        what: &str,
+        (limit, remedy, time): (u64, &'static str, Duration),
+    ) -> Result<Vec<u8>, RegistryError> {
+        let what = format!("{what} of {reference}");
+        if part.bytes > limit {
+            return Err(RegistryError::TooLarge { what, limit, remedy });
+        }
+        let wanted = Wanted { reference, path: format!("blobs/{}", part.digest), accept: "*/*", what };
+        let reading = async {
+            let response = self.request(Method::GET, &wanted).await?;
+            // One byte more than announced is enough to see that it is something else.
+            Body::new(response, &wanted).read(part.bytes, " (the manifest says so)").await
+        };
+        let (bytes, found) = within(time, &wanted, reading).await?;
+        if found == part.digest { Ok(bytes) } else { Err(wanted.other_bytes(part.digest, found)) }
+    }
+
+    /// The list of the artifacts that refer to a manifest; `None` if the registry keeps no such lists.
+    pub(crate) async fn referrers(
+        &self,
+        reference: &Reference,
+        subject: Digest,
+    ) -> Result<Option<Vec<u8>>, RegistryError> {
+        let what = format!("referrers of {reference}");
+        let wanted =
+            Wanted { reference, path: format!("referrers/{subject}"), accept: media_type::INDEX, what };
+        let reading = async {
+            let response = self.request(Method::GET, &wanted).await?;
+            Body::new(response, &wanted).read(MANIFEST_BYTES, "").await
+        };
+        match within(DOCUMENT_WITHIN, &wanted, reading).await {
+            Ok((bytes, _)) => Ok(Some(bytes)),
+            Err(error) if is_unsupported(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a request, with a token if the registry requires one. The answer is a success.
+    async fn request(&self, method: Method, wanted: &Wanted<'_>) -> Result<Response, RegistryError> {
+        let endpoint = self.endpoint(wanted.reference).await?;
+        let repository = wanted.reference.repository();
+        let sent = endpoint.send(method, repository, (&wanted.path, wanted.accept)).await;
+        let response = match sent {
+            Ok(response) => response,
+            Err(error) => {
+                // Authorities and addresses may have changed.
+                self.endpoints.lock().remove(wanted.reference.registry());
+                return Err(error);
+            }
+        };
+        if response.status().is_success() { Ok(response) } else { Err(wanted.failed(response).await) }
+    }
+
+    async fn endpoint(&self, reference: &Reference) -> Result<Arc<Endpoint>, RegistryError> {
+        let registry = reference.registry();
+        let known = self.endpoints.lock().get(registry).cloned();
+        if let Some((made, endpoint)) = known
+            && made.elapsed() < ENDPOINT_AGE
+        {
+            return Ok(endpoint);
+        }
+        let endpoint = Arc::new(Endpoint::new(self.settings.of(registry), reference.endpoint()).await?);
+        self.endpoints.lock().insert(registry.to_owned(), (Instant::now(), Arc::clone(&endpoint)));
+        Ok(endpoint)
+    }
+}
+
+// === impl Wanted ===
+
+impl<'a> Wanted<'a> {
+    fn manifest(reference: &'a Reference) -> Self {
+        let version = reference.digest().map(|digest| digest.to_string());
+        let version = version.or_else(|| reference.tag().map(str::to_owned)).unwrap_or_default();
+        let accept = MANIFESTS;
+        Self {
+            reference,
+            path: format!("manifests/{version}"),
+            accept,
+            what: format!("manifest of {reference}"),
+        }
+    }
+
+    fn registry(&self) -> String {
+        self.reference.registry().to_owned()
+    }
+
+    fn other_bytes(&self, expected: Digest, found: Digest) -> RegistryError {
+        RegistryError::OtherBytes { registry: self.registry(), what: self.what.clone(), expected, found }
+    }
+
+    /// What an answer without success means.
+    async fn failed(&self, response: Response) -> RegistryError {
+        let (registry, what, status) = (self.registry(), self.what.clone(), response.status());
+        let why = read_error(response).await;
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => RegistryError::Unauthorized {
+                registry,
+                repository: self.reference.repository().to_owned(),
+                why,
+            },
+            StatusCode::NOT_FOUND => RegistryError::Absent { registry, what },
+            status => RegistryError::Status { registry, status: status.as_u16(), what, why },
+        }
+    }
+}
+
+/// The types of a manifest, and of the lists that are refused with their name.
+const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
+     application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json";
+
+/// Registries without the list of referrers answer one of these.
+fn is_unsupported(error: &RegistryError) -> bool {
+    match error {
+        RegistryError::Absent { .. } => true,
+        RegistryError::Status { status, .. } => [400, 405, 406].contains(status),
+        _ => false,
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    wanted: &Wanted<'_>,
+    reading: impl Future<Output = Result<T, RegistryError>>,
+) -> Result<T, RegistryError> {
+    let slow = |_| RegistryError::TooSlow { registry: wanted.registry(), what: wanted.what.clone(), limit };
+    timeout(limit, reading).await.map_err(slow)?
+}

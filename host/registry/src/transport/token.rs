@@ -1,0 +1,190 @@
+//! What a registry requires before it answers: a password, or a token that another server issues.
+
+use std::time::Duration;
+
+use http_auth::parser::ChallengeParser;
+use serde::Deserialize;
+
+use super::{
+    body::read_error,
+    endpoint::{Authorization, Endpoint},
+};
+use crate::{RegistryError, credentials::Credentials};
+
+/// The most bytes of the answer with a token.
+const TOKEN_BYTES: usize = 256 << 10;
+
+/// The lifetime of a token that does not name it, by the specification.
+const LIFETIME: Duration = Duration::from_secs(60);
+
+/// A token is not used in its last seconds.
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// How long a password is used without being read again.
+const PASSWORD_LIFETIME: Duration = Duration::from_secs(60);
+
+/// A challenge of a registry.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Challenge {
+    #[default]
+    Other,
+    Basic,
+    Bearer {
+        realm: String,
+        service: Option<String>,
+    },
+}
+
+/// The answer of a server that issues tokens.
+#[derive(Deserialize)]
+struct Issued {
+    token: Option<String>,
+    access_token: Option<String>,
+    expires_in: Option<u64>,
+}
+
+/// What the registry is shown, and how long that is used; `None` if its challenges cannot be answered.
+pub(super) async fn answer(
+    endpoint: &Endpoint,
+    challenges: &[String],
+    repository: &str,
+    credentials: &Credentials,
+) -> Result<Option<(Authorization, Duration)>, RegistryError> {
+    for challenge in challenges.iter().flat_map(|header| read(header)) {
+        match (challenge, credentials) {
+            (Challenge::Bearer { realm, service }, _) => {
+                let issued = issue(endpoint, (&realm, service.as_deref()), repository, credentials).await?;
+                let lifetime = issued.expires_in.map_or(LIFETIME, Duration::from_secs).saturating_sub(MARGIN);
+                let token = issued.token.or(issued.access_token).filter(|token| !token.is_empty());
+                return Ok(token.map(|token| (Authorization::Bearer(token), lifetime)));
+            }
+            (Challenge::Basic, Credentials::Basic { user, password }) => {
+                let authorization = Authorization::Basic { user: user.clone(), password: password.clone() };
+                return Ok(Some((authorization, PASSWORD_LIFETIME)));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The challenges of a header, those that can be answered first.
+fn read(header: &str) -> Vec<Challenge> {
+    let mut found: Vec<Challenge> = ChallengeParser::new(header)
+        .map_while(Result::ok)
+        .map(|challenge| {
+            let parameter = |name: &str| {
+                let own = challenge.params.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+                own.map(|(_, value)| value.to_unescaped())
+            };
+            if challenge.scheme.eq_ignore_ascii_case("basic") {
+                return Challenge::Basic;
+            }
+            match parameter("realm").filter(|_| challenge.scheme.eq_ignore_ascii_case("bearer")) {
+                Some(realm) => Challenge::Bearer { realm, service: parameter("service") },
+                None => Challenge::Other,
+            }
+        })
+        .collect();
+    found.retain(|challenge| *challenge != Challenge::Other);
+    found
+}
+
+async fn issue(
+    endpoint: &Endpoint,
+    (realm, service): (&str, Option<&str>),
+    repository: &str,
+    credentials: &Credentials,
+) -> Result<Issued, RegistryError> {
+    let registry = endpoint.settings().host.clone();
+    let unauthorized = |why: String| RegistryError::Unauthorized {
+        registry: registry.clone(),
+        repository: repository.to_owned(),
+        why,
+    };
+    let Some(mut url) = endpoint.realm(realm) else {
+        return Err(unauthorized(format!("it names {realm:?} for tokens, which is no https URL")));
+    };
+    let scope = format!("repository:{repository}:pull");
+    let mut parameters = vec![("scope", scope.as_str())];
+    parameters.extend(service.map(|service| ("service", service)));
+    let client = endpoint.client();
+    let request = match credentials {
+        Credentials::Identity(token) => {
+            parameters.extend([
+                ("grant_type", "refresh_token"),
+                ("client_id", "informer"),
+                ("refresh_token", token),
+            ]);
+            let mut form = endpoint_query(&url);
+            form.query_pairs_mut().extend_pairs(&parameters);
+            let form = form.query().unwrap_or_default().to_owned();
+            client
+                .post(url)
+                .header(http::header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+                .body(form)
+        }
+        Credentials::Basic { user, password } => {
+            url.query_pairs_mut().extend_pairs(&parameters);
+            client.get(url).basic_auth(user, Some(password))
+        }
+        Credentials::Anonymous => {
+            url.query_pairs_mut().extend_pairs(&parameters);
+            client.get(url)
+        }
+    };
+    let mut response = endpoint.sent(request).await?;
+    if !response.status().is_success() {
+        let (status, why) = (response.status().as_u16(), read_error(response).await);
+        let with = if credentials.is_anonymous() {
+            "without credentials"
+        } else {
+            "with the credentials of this host"
+        };
+        return Err(unauthorized(format!("no token {with} ({status}): {why}")));
+    }
+    let mut bytes = Vec::new();
+    while let Some(piece) =
+        response.chunk().await.map_err(|error| unauthorized(error.without_url().to_string()))?
+    {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() > TOKEN_BYTES {
+            return Err(unauthorized(format!(
+                "the answer with the token is larger than {TOKEN_BYTES} bytes"
+            )));
+        }
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| unauthorized(format!("the answer with the token cannot be read: {error}")))
+}
+
+/// A URL without a query, to encode a form with.
+fn endpoint_query(url: &reqwest::Url) -> reqwest::Url {
+    let mut form = url.clone();
+    form.set_query(None);
+    form
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn challenges_name_a_place_for_tokens_or_want_a_password() {
+        let bearer = |realm: &str, service: Option<&str>| Challenge::Bearer {
+            realm: realm.to_owned(),
+            service: service.map(str::to_owned),
+        };
+        for (header, expected) in [
+            (r#"Bearer realm="https://a/t",service="a""#, vec![bearer("https://a/t", Some("a"))]),
+            (r#"bearer realm="https://a/t""#, vec![bearer("https://a/t", None)]),
+            (r#"Basic realm="x""#, vec![Challenge::Basic]),
+            (r#"Negotiate, Basic realm="x""#, vec![Challenge::Basic]),
+            (r#"Bearer service="a""#, vec![]),
+            ("", vec![]),
+            ("\"", vec![]),
+        ] {
+            assert_eq!(read(header), expected, "{header}");
+        }
+    }
+}

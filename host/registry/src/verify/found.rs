@@ -1,0 +1,222 @@
+//! The signatures that a registry has of an artifact.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use oci_client::manifest::OciDescriptor;
+use sigstore_verify::types::{Bundle, SignatureContent, bundle::VerificationMaterialContent};
+
+use super::simple_signing::SimpleSigning;
+use crate::{
+    Digest, Reference, RegistryError,
+    manifest::{any, index, part},
+    media_type,
+    transport::Transport,
+};
+
+/// The most signatures that are looked at, of each form. A registry may list any number.
+const MOST: usize = 32;
+
+/// The most bytes of a bundle.
+const BUNDLE_BYTES: u64 = 1 << 20;
+
+/// The most bytes of what cosign signs for a `.sig` tag.
+const PAYLOAD_BYTES: u64 = 64 << 10;
+
+/// cosign's names for the parts of a signature.
+const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
+const LOG_ENTRY: &str = "dev.sigstore.cosign/bundle";
+
+/// One signature, not verified yet.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// A sigstore bundle that refers to the manifest.
+    Bundle {
+        /// The artifact that holds it.
+        holder: Digest,
+        /// The bundle.
+        bundle: Box<Bundle>,
+    },
+    /// A layer of cosign's tag.
+    Simple(Box<SimpleSigning>),
+    /// Something that cannot be read.
+    Unreadable {
+        /// Where it is.
+        place: String,
+        /// Why it cannot be read.
+        why: String,
+    },
+}
+
+/// Reads the signatures of an artifact: bundles by the list of referrers, or by the tag that replaces the list, and cosign's tag.
+///
+/// # Errors
+/// [`RegistryError`] if the registry fails. A signature that cannot be read is reported as such and affects no other.
+pub(crate) async fn collect(
+    transport: &Transport,
+    reference: &Reference,
+    artifact: Digest,
+) -> Result<Vec<Found>, RegistryError> {
+    let mut found = bundles(transport, reference, artifact).await?;
+    found.extend(simple(transport, reference, artifact).await?);
+    Ok(found)
+}
+
+async fn bundles(
+    transport: &Transport,
+    reference: &Reference,
+    artifact: Digest,
+) -> Result<Vec<Found>, RegistryError> {
+    let list = match transport.referrers(reference, artifact).await? {
+        Some(list) => Some(list),
+        None => {
+            present(transport.manifest(&reference.with_tag(&tag(artifact))).await)?.map(|(bytes, _)| bytes)
+        }
+    };
+    let Some(list) = list else { return Ok(Vec::new()) };
+    let list = match index(&list) {
+        Ok(list) => list,
+        Err(error) => {
+            let place = "the list of referrers".to_owned();
+            return Ok(vec![Found::Unreadable { place, why: error.to_string() }]);
+        }
+    };
+    let is_bundle = |kind: Option<&String>| kind.is_some_and(|kind| kind.starts_with(media_type::BUNDLE));
+    let holders = list
+        .manifests
+        .iter()
+        .filter(|one| one.artifact_type.is_none() || is_bundle(one.artifact_type.as_ref()));
+    let mut found = Vec::new();
+    for holder in holders.take(MOST) {
+        let Ok(digest) = holder.digest.parse::<Digest>() else { continue };
+        match bundle(transport, &reference.with_digest(digest), artifact).await {
+            Ok(Some(bundle)) => found.push(Found::Bundle { holder: digest, bundle }),
+            Ok(None) => {}
+            Err(Unreadable::Registry(error)) => return Err(error),
+            Err(Unreadable::Bundle(why)) => {
+                found.push(Found::Unreadable { place: format!("the bundle in {digest}"), why });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Why a bundle is not read.
+enum Unreadable {
+    Registry(RegistryError),
+    Bundle(String),
+}
+
+/// The bundle in one of the artifacts that refer to the manifest; `None` if it holds something else.
+async fn bundle(
+    transport: &Transport,
+    holder: &Reference,
+    artifact: Digest,
+) -> Result<Option<Box<Bundle>>, Unreadable> {
+    let (bytes, _) = transport.manifest(holder).await.map_err(failed)?;
+    let manifest = any(&bytes).map_err(|error| Unreadable::Bundle(error.to_string()))?;
+    if manifest.subject.as_ref().is_none_or(|subject| subject.digest != artifact.to_string()) {
+        return Err(Unreadable::Bundle("it refers to another artifact".to_owned()));
+    }
+    let is_bundle = |layer: &&OciDescriptor| layer.media_type.starts_with(media_type::BUNDLE);
+    let Some(layer) = manifest.layers.iter().find(is_bundle) else { return Ok(None) };
+    let layer = part("layer", layer).map_err(|error| Unreadable::Bundle(error.to_string()))?;
+    let bytes = transport.document(holder, layer, "the bundle", BUNDLE_BYTES).await.map_err(failed)?;
+    let text = String::from_utf8(bytes).map_err(|_| Unreadable::Bundle("it is not text".to_owned()))?;
+    let bundle = Bundle::from_json(&text).map_err(|error| Unreadable::Bundle(error.to_string()))?;
+    Ok(Some(Box::new(bundle)))
+}
+
+/// A broken artifact is a broken signature. A registry that fails may hide one.
+fn failed(error: RegistryError) -> Unreadable {
+    match error {
+        error if error.is_about_registry() && !matches!(error, RegistryError::Absent { .. }) => {
+            Unreadable::Registry(error)
+        }
+        error => Unreadable::Bundle(error.to_string()),
+    }
+}
+
+async fn simple(
+    transport: &Transport,
+    reference: &Reference,
+    artifact: Digest,
+) -> Result<Vec<Found>, RegistryError> {
+    let place = reference.with_tag(&format!("{}.sig", tag(artifact)));
+    let Some((bytes, holder)) = present(transport.manifest(&place).await)? else { return Ok(Vec::new()) };
+    let manifest = match any(&bytes) {
+        Ok(manifest) => manifest,
+        Err(error) => {
+            return Ok(vec![Found::Unreadable { place: place.to_string(), why: error.to_string() }]);
+        }
+    };
+    let mut found = Vec::new();
+    let layers = manifest.layers.iter().filter(|layer| layer.media_type == media_type::SIMPLE_SIGNING);
+    for layer in layers.take(MOST) {
+        found.push(match layer_of(transport, &place.with_digest(holder), layer).await {
+            Ok(simple) => Found::Simple(Box::new(simple)),
+            Err(Unreadable::Registry(error)) => return Err(error),
+            Err(Unreadable::Bundle(why)) => Found::Unreadable { place: place.to_string(), why },
+        });
+    }
+    Ok(found)
+}
+
+async fn layer_of(
+    transport: &Transport,
+    holder: &Reference,
+    layer: &OciDescriptor,
+) -> Result<SimpleSigning, Unreadable> {
+    let annotation = |name: &str| layer.annotations.as_ref().and_then(|all| all.get(name)).cloned();
+    let own = part("layer", layer).map_err(|error| Unreadable::Bundle(error.to_string()))?;
+    let payload = transport.document(holder, own, "the signature", PAYLOAD_BYTES).await.map_err(failed)?;
+    let signature =
+        annotation(SIGNATURE).ok_or_else(|| Unreadable::Bundle(format!("it lacks {SIGNATURE}")))?;
+    let signature = STANDARD.decode(signature.trim());
+    let signature =
+        signature.map_err(|error| Unreadable::Bundle(format!("{SIGNATURE} cannot be read: {error}")))?;
+    Ok(SimpleSigning {
+        payload,
+        signature,
+        certificate: annotation(CERTIFICATE),
+        log_entry: annotation(LOG_ENTRY),
+    })
+}
+
+/// `sha256-0123...`
+fn tag(artifact: Digest) -> String {
+    artifact.to_string().replace(':', "-")
+}
+
+fn present<T>(read: Result<T, RegistryError>) -> Result<Option<T>, RegistryError> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(RegistryError::Absent { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+// === impl Found ===
+
+impl Found {
+    /// The signature in a few words.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Bundle { holder, bundle } => {
+                let by = match &bundle.verification_material.content {
+                    VerificationMaterialContent::PublicKey(_) => "a key",
+                    _ => "a certificate",
+                };
+                let what = match &bundle.content {
+                    SignatureContent::DsseEnvelope(_) => "statement",
+                    _ => "signature",
+                };
+                format!("bundle {holder} with a {what} by {by}")
+            }
+            Self::Simple(simple) => {
+                let by = if simple.certificate.is_some() { "a certificate" } else { "a key" };
+                format!("signature under the .sig tag by {by}")
+            }
+            Self::Unreadable { place, why } => format!("{place}, which cannot be read: {why}"),
+        }
+    }
+}

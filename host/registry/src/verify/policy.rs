@@ -1,0 +1,295 @@
+//! What is required of the artifacts of a repository.
+
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
+
+use informer_system::read_file;
+use informer_types::excerpt;
+use sigstore_verify::{
+    Verifier,
+    trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot},
+    types::DerPublicKey,
+};
+
+use super::{Found, keyless, provider, public_key};
+use crate::{Digest, Reference, pattern::Pattern};
+
+/// The most bytes of a public key or a trust root.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// The most bytes shown of one reason.
+const SHOWN: usize = 256;
+
+/// What is required of the artifacts of some repositories.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// The repositories, with their hosts.
+    pub repository: Pattern,
+    /// Nothing is accepted from them.
+    pub refuse: bool,
+    /// Only artifacts are accepted whose digest is in the configuration or the lock file.
+    pub pinned: bool,
+    /// Each of these must have signed.
+    pub all_of: Vec<Signer>,
+    /// At least one of these must have signed, if there are any.
+    pub any_of: Vec<Signer>,
+}
+
+/// A person or a program that signs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signer {
+    /// The name in the configuration.
+    pub name: String,
+    /// How its signatures are recognised.
+    pub kind: SignerKind,
+}
+
+/// How signatures are recognised.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SignerKind {
+    /// By a public key.
+    PublicKey {
+        /// A PEM file, absolute.
+        file: PathBuf,
+        /// The signature must also be in the transparency log of the trust root.
+        transparency_log: bool,
+        /// A file in the form of sigstore's `trusted_root.json`; `None` means the one of sigstore's public instance.
+        trust_root: Option<PathBuf>,
+    },
+    /// By the identity in a certificate that lived for some minutes.
+    Identity {
+        /// The service that knows the identity.
+        issuer: String,
+        /// The identity: an address, or the URL of a workflow.
+        subject: Pattern,
+        /// A file in the form of sigstore's `trusted_root.json`; `None` means the one of sigstore's public instance.
+        trust_root: Option<PathBuf>,
+    },
+}
+
+/// A file of the policy cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}, which is {what} of the [[signer]] `{signer}`, cannot be used: {why}", file.display())]
+pub struct PolicyError {
+    file: PathBuf,
+    what: &'static str,
+    signer: String,
+    why: String,
+}
+
+/// The artifact does not satisfy the policy.
+#[derive(Debug, thiserror::Error)]
+pub enum NotVerified {
+    /// Nothing of the repository is accepted.
+    #[error(
+        "{reference} is refused: the [[verify]] of `{repository}` refuses everything; use another repository, or add a [[verify]] before it"
+    )]
+    Refuse {
+        /// The artifact.
+        reference: Reference,
+        /// The pattern of the policy.
+        repository: String,
+    },
+    /// Its digest is not pinned.
+    #[error(
+        "{reference} is not pinned, which the [[verify]] of `{repository}` requires: run `informer plugin lock`, or write `digest` \
+         beside `source`"
+    )]
+    Unpinned {
+        /// The artifact.
+        reference: Reference,
+        /// The pattern of the policy.
+        repository: String,
+    },
+    /// Signatures are missing.
+    #[error(
+        "{reference} ({artifact}) is not signed as the [[verify]] of `{repository}` requires: {missing}; found: {found}"
+    )]
+    Unsigned {
+        /// The artifact.
+        reference: Reference,
+        /// Its digest.
+        artifact: Digest,
+        /// The pattern of the policy.
+        repository: String,
+        /// The signers whose signature is missing.
+        missing: String,
+        /// What the registry has.
+        found: String,
+    },
+}
+
+/// A policy with its keys and trust roots.
+pub(crate) struct Judge {
+    policy: Policy,
+    all_of: Vec<Known>,
+    any_of: Vec<Known>,
+    fingerprint: Digest,
+}
+
+/// A signer with its key or trust root.
+struct Known {
+    signer: Signer,
+    key: Option<DerPublicKey>,
+    verifier: Option<Verifier>,
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// Returns true if signatures are required.
+    pub fn wants_signatures(&self) -> bool {
+        !self.all_of.is_empty() || !self.any_of.is_empty()
+    }
+}
+
+// === impl Signer ===
+
+impl Signer {
+    /// The signer in a few words.
+    pub fn describe(&self) -> String {
+        match &self.kind {
+            SignerKind::PublicKey { file, transparency_log, .. } => {
+                let log = if *transparency_log { ", in the transparency log" } else { "" };
+                format!("`{}` (public key {}{log})", self.name, file.display())
+            }
+            SignerKind::Identity { issuer, subject, .. } => {
+                format!("`{}` (subject {subject}, issuer {issuer})", self.name)
+            }
+        }
+    }
+}
+
+// === impl Judge ===
+
+impl Judge {
+    /// Reads the keys and trust roots of a policy, each time anew: they are replaced while the host runs. Blocks.
+    ///
+    /// # Errors
+    /// [`PolicyError`] if one of them cannot be used. Then nothing is accepted.
+    pub(crate) fn new(policy: Policy) -> Result<Self, PolicyError> {
+        provider::install();
+        let mut print = format!("{} {} {}", policy.repository, policy.refuse, policy.pinned);
+        let mut known = |signers: &[Signer], group: &str| {
+            let mut all = Vec::with_capacity(signers.len());
+            for signer in signers {
+                all.push(Known::of(signer, &mut print)?);
+                // Writing to a string does not fail.
+                let _ = write!(print, "{group} {:?}\n", signer.kind);
+            }
+            Ok(all)
+        };
+        let (all_of, any_of) = (known(&policy.all_of, "all")?, known(&policy.any_of, "any")?);
+        Ok(Self { policy, all_of, any_of, fingerprint: Digest::of(print.as_bytes()) })
+    }
+
+    /// Changes with everything that a verdict depends on.
+    pub(crate) fn fingerprint(&self) -> Digest {
+        self.fingerprint
+    }
+
+    /// Compares the signatures of an artifact with the policy.
+    pub(crate) fn judge(
+        &self,
+        reference: &Reference,
+        artifact: Digest,
+        found: &[Found],
+    ) -> Result<(), NotVerified> {
+        let mut reasons: Vec<String> = vec![String::new(); found.len()];
+        let mut signed = |known: &Known| {
+            found.iter().zip(&mut reasons).any(|(one, reasons)| match known.accepts(artifact, one) {
+                Ok(()) => true,
+                Err(why) => {
+                    let before = if reasons.is_empty() { "" } else { ", and " };
+                    let _ =
+                        write!(reasons, "{before}not by `{}`: {}", known.signer.name, excerpt(&why, SHOWN));
+                    false
+                }
+            })
+        };
+        let missing: Vec<String> =
+            self.all_of.iter().filter(|known| !signed(known)).map(|known| known.signer.describe()).collect();
+        let any = self.any_of.is_empty() || self.any_of.iter().any(&mut signed);
+        if missing.is_empty() && any {
+            return Ok(());
+        }
+        let mut texts: Vec<String> =
+            missing.iter().map(|signer| format!("no signature by {signer}")).collect();
+        if !any {
+            let names: Vec<String> = self.any_of.iter().map(|known| known.signer.describe()).collect();
+            texts.push(format!("no signature by any of {}", names.join(", ")));
+        }
+        let found: Vec<String> =
+            found.iter().zip(&reasons).map(|(one, why)| format!("{} ({why})", one.describe())).collect();
+        Err(NotVerified::Unsigned {
+            reference: reference.clone(),
+            artifact,
+            repository: self.policy.repository.to_string(),
+            missing: texts.join(", and "),
+            found: if found.is_empty() { "no signature at all".to_owned() } else { found.join("; ") },
+        })
+    }
+
+    /// The signers of the policy whose signature was found, for a report.
+    pub(crate) fn signers(&self, artifact: Digest, found: &[Found]) -> Vec<String> {
+        let all = self.all_of.iter().chain(&self.any_of);
+        let signed = all.filter(|known| found.iter().any(|one| known.accepts(artifact, one).is_ok()));
+        signed.map(|known| known.signer.describe()).collect()
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn of(signer: &Signer, print: &mut String) -> Result<Self, PolicyError> {
+        let failed = |file: &Path, what, why: String| PolicyError {
+            file: file.to_owned(),
+            what,
+            signer: signer.name.clone(),
+            why,
+        };
+        let mut read = |file: &Path, what| {
+            let bytes = read_file(file, FILE_BYTES)
+                .map_err(|error| failed(file, what, std::io::Error::from(error).to_string()))?;
+            let _ = write!(print, "{}\n", Digest::of(&bytes));
+            String::from_utf8(bytes).map_err(|_| failed(file, what, "it is not text".to_owned()))
+        };
+        let mut verifier = |file: Option<&PathBuf>| {
+            let what = "the trust root";
+            let place = file.map_or(Path::new("the embedded trust root"), PathBuf::as_path);
+            let text =
+                file.map_or(Ok(SIGSTORE_PRODUCTION_TRUSTED_ROOT.to_owned()), |file| read(file, what))?;
+            let root =
+                TrustedRoot::from_json(&text).map_err(|error| failed(place, what, error.to_string()))?;
+            Verifier::new(&root).map_err(|error| failed(place, what, error.to_string()))
+        };
+        match &signer.kind {
+            SignerKind::PublicKey { file, transparency_log, trust_root } => {
+                let verifier = transparency_log.then(|| verifier(trust_root.as_ref())).transpose()?;
+                let what = "the public key";
+                let key = DerPublicKey::from_pem(&read(file, what)?)
+                    .map_err(|error| failed(file, what, error.to_string()))?;
+                public_key::check(&key).map_err(|why| failed(file, what, why))?;
+                Ok(Self { signer: signer.clone(), key: Some(key), verifier })
+            }
+            SignerKind::Identity { trust_root, .. } => {
+                Ok(Self { signer: signer.clone(), key: None, verifier: Some(verifier(trust_root.as_ref())?) })
+            }
+        }
+    }
+
+    /// Returns why a signature is not one of this signer.
+    fn accepts(&self, artifact: Digest, found: &Found) -> Result<(), String> {
+        match (&self.signer.kind, &self.key, &self.verifier) {
+            (SignerKind::PublicKey { .. }, Some(key), verifier) => {
+                public_key::verify(artifact, found, key, verifier.as_ref())
+            }
+            (SignerKind::Identity { issuer, subject, .. }, _, Some(verifier)) => {
+                keyless::verify(artifact, found, verifier, (issuer, subject))
+            }
+            _ => Err("the signer has no key".to_owned()),
+        }
+    }
+}

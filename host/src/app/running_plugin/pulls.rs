@@ -1,0 +1,156 @@
+//! The pulls of one plugin from its registry: what was pulled last, what fails, and when the next look is due.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use informer_registry::{Digest, Pulled, Puller, Wish};
+use informer_runtime::LoadError;
+use informer_types::Backoff;
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep_until};
+
+use crate::{
+    admin::types::{FailingPull, Pull},
+    app::origin::Origin,
+};
+
+/// The waits after failed pulls.
+const RETRY: Backoff =
+    Backoff { min: Duration::from_secs(5), max: Duration::from_secs(5 * 60), factor: 2.0, jitter: 0.2 };
+
+/// The random share that extends the time between two looks, so that a registry is not asked for all plugins at once.
+const JITTER: f64 = 0.1;
+
+/// The pulls of one plugin.
+pub(in crate::app) struct Pulls {
+    puller: Arc<Puller>,
+    /// The lock file, which need not exist; `None` if there is no configuration file.
+    lock: Option<PathBuf>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The artifact that was accepted last.
+    artifact: Option<Digest>,
+    failing: Option<Failing>,
+    /// When the registry is asked next.
+    next: Option<Instant>,
+}
+
+struct Failing {
+    why: String,
+    attempts: u32,
+}
+
+/// What is wanted, besides the origin.
+pub(super) struct Wanted<'a> {
+    pub(super) plugin: &'a str,
+    pub(super) origin: &'a Origin,
+    /// A version is in service, and stays if the registry fails.
+    pub(super) serves: bool,
+    /// Refuses a component by its imports and exports.
+    pub(super) check: &'a (dyn Fn(&[&str], &[&str]) -> Result<(), LoadError> + Send + Sync),
+    /// Returns true if the component is in service already.
+    pub(super) known: &'a (dyn Fn(&str) -> bool + Send + Sync),
+}
+
+// === impl Pulls ===
+
+impl Pulls {
+    pub(super) fn new(puller: Arc<Puller>, lock: Option<PathBuf>) -> Self {
+        Self { puller, lock, state: Mutex::default() }
+    }
+
+    /// The lock file.
+    pub(super) fn lock(&self) -> Option<&PathBuf> {
+        self.lock.as_ref()
+    }
+
+    /// Pulls the component, or takes the one that was pulled last if the registry fails and no version is in service. Returns
+    /// `None` if the version in service stays.
+    pub(super) async fn component(&self, wanted: &Wanted<'_>) -> Result<Option<Vec<u8>>, LoadError> {
+        let Wanted { plugin, origin, serves, .. } = *wanted;
+        let Some(reference) = origin.source.reference() else { return Ok(None) };
+        let pin = self.pin(origin).await?;
+        let interfaces = |names: &informer_registry::Interfaces| {
+            let imports: Vec<&str> = names.imports.iter().map(String::as_str).collect();
+            let exports: Vec<&str> = names.exports.iter().map(String::as_str).collect();
+            (wanted.check)(&imports, &exports).map_err(|error| error.to_string())
+        };
+        let known = |digest: Digest| (wanted.known)(&digest.hex());
+        let wish = Wish { reference, pin, interfaces: &interfaces, known: &known };
+        let error = match self.puller.pull(wish).await {
+            Ok(pulled) => {
+                self.succeeded(&pulled, origin.poll.filter(|_| pin.is_none()));
+                return Ok(pulled.component);
+            }
+            Err(error) => error,
+        };
+        let (attempts, wait) = self.failed(error.to_string());
+        tracing::warn!(plugin, %error, attempts, ?wait, "the component cannot be pulled; it is tried again");
+        if serves {
+            let stays = error.is_about_registry();
+            return if stays { Ok(None) } else { Err(LoadError::Source(error.to_string())) };
+        }
+        match self.puller.cached(wish).await {
+            Ok(Pulled { artifact, component, .. }) => {
+                tracing::warn!(plugin, %artifact, "the component that was pulled last is used");
+                self.state.lock().artifact = Some(artifact);
+                Ok(component)
+            }
+            Err(_) => Err(LoadError::Source(error.to_string())),
+        }
+    }
+
+    /// Returns once the registry is to be asked again.
+    pub(super) async fn due(&self) {
+        let next = self.state.lock().next;
+        match next {
+            Some(next) => sleep_until(next).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// What the status shows; `None` before the first pull.
+    pub(in crate::app) fn status(&self) -> Option<Pull> {
+        let State { artifact, failing, next } = &*self.state.lock();
+        let failing = failing.as_ref().map(|failing| FailingPull {
+            why: failing.why.clone(),
+            attempts: failing.attempts,
+            next_in: next.map(|next| next.saturating_duration_since(Instant::now())).unwrap_or_default(),
+        });
+        (artifact.is_some() || failing.is_some())
+            .then(|| Pull { artifact: artifact.map(|artifact| artifact.to_string()), failing })
+    }
+
+    /// Forgets everything: the plugin has another source.
+    pub(super) fn reset(&self) {
+        *self.state.lock() = State::default();
+    }
+
+    async fn pin(&self, origin: &Origin) -> Result<Option<Digest>, LoadError> {
+        let (own, lock) = (origin.clone(), self.lock.clone());
+        let reading =
+            tokio::task::spawn_blocking(move || own.pin(lock.as_deref()).map_err(|error| error.to_string()));
+        let pin = reading.await.unwrap_or_else(|error| Err(error.to_string()));
+        pin.map_err(|why| {
+            // It is read again when the file changes.
+            self.state.lock().next = None;
+            LoadError::Source(why)
+        })
+    }
+
+    fn succeeded(&self, pulled: &Pulled, poll: Option<Duration>) {
+        let next = poll.map(|poll| Instant::now() + poll.mul_f64(1.0 + JITTER * fastrand::f64()));
+        *self.state.lock() = State { artifact: Some(pulled.artifact), failing: None, next };
+    }
+
+    fn failed(&self, why: String) -> (u32, Duration) {
+        let mut state = self.state.lock();
+        let attempts = state.failing.as_ref().map_or(0, |failing| failing.attempts).saturating_add(1);
+        let wait = RETRY.delay(attempts, fastrand::f64());
+        state.failing = Some(Failing { why, attempts });
+        state.next = Some(Instant::now() + wait);
+        (attempts, wait)
+    }
+}
