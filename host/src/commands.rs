@@ -10,6 +10,7 @@ mod dev;
 mod explain;
 mod log_level;
 mod output;
+mod plugin;
 mod queues;
 pub mod rbac;
 mod reload;
@@ -75,6 +76,9 @@ pub enum Command {
         #[command(subcommand)]
         command: config::ConfigCommand,
     },
+    /// Pushes, pulls, inspects, verifies and pins components in registries.
+    #[command(after_help = plugin::EXAMPLES)]
+    Plugin(plugin::PluginArgs),
     /// Prints the least roles that a configuration needs, for `kubectl apply`.
     #[command(after_help = rbac::EXAMPLES)]
     Rbac(rbac::RbacArgs),
@@ -130,6 +134,7 @@ impl Command {
             Self::Check(args) => check::run(args, output).await,
             Self::Compile => compile::run(),
             Self::Config { command } => Ok(config::run(command)),
+            Self::Plugin(args) => plugin::run(args, output).await,
             Self::Rbac(args) => rbac::run(args, output),
             Self::Status(args) => status::run(args, output).await,
             Self::Reload(args) => reload::run(args, output).await,
@@ -144,6 +149,7 @@ impl Command {
     fn log_filter(&self) -> Option<&'static str> {
         match self {
             Self::Check(_)
+            | Self::Plugin(_)
             | Self::Rbac(_)
             | Self::Demo(_)
             | Self::Status(_)

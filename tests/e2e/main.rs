@@ -18,6 +18,7 @@
 //! | `parts` | the kept parts of objects, and the indexes of the configuration |
 //! | `quarantine` | a failing plugin is quarantined, and later receives what changed |
 //! | `recordings` | recorded answers of a real API server reach a component |
+//! | `registries` | plugins from a registry: pulled, reloaded, pinned, and served without the registry |
 //! | `reload` | a changed component is promoted under load, a bad component never |
 //! | `restarts` | an informer that a bug of the host ended starts again |
 //! | `state` | the state of plugins across reloads and restarts, and a broken state |
@@ -43,6 +44,7 @@ mod parts;
 mod player;
 mod quarantine;
 mod recordings;
+mod registries;
 mod reload;
 mod restarts;
 mod state;

@@ -23,8 +23,8 @@ use crate::{
     configmaps::ConfigMaps,
     echo::{assert_each_object_in_order_and_once, calls, last_versions},
 };
-pub(crate) use files::replace;
-use files::{digest, version, write_in_place};
+use files::write_in_place;
+pub(crate) use files::{digest, replace, version};
 
 const OBJECTS: usize = 20;
 const UPDATES: usize = 1_000;

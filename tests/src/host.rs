@@ -76,6 +76,18 @@ impl TestHost {
         Ok(Self { app, lines })
     }
 
+    /// Starts the host like [`TestHost::start`], with a configuration that is changed after it is read.
+    pub async fn start_adjusted(
+        url: &str,
+        toml: &str,
+        adjust: impl FnOnce(&mut Config),
+    ) -> anyhow::Result<Self> {
+        let connection = connect(&Access::Server(url.parse()?)).await?;
+        let mut configuration = configuration(toml)?;
+        adjust(&mut configuration);
+        Self::run(connection, configuration).await
+    }
+
     /// Starts the host like [`TestHost::start`], with its state in this directory.
     pub async fn start_in(url: &str, state: &Path, toml: &str) -> anyhow::Result<Self> {
         let connection = connect(&Access::Server(url.parse()?)).await?;

@@ -45,7 +45,7 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     assert!(watch.keep.is_empty() && !watch.metadata_only);
 
     let [plugin] = config.plugins.as_slice() else { panic!("{config:?}") };
-    assert_eq!(plugin.source, Path::new("/etc/informer/hello.wasm"));
+    assert_eq!(plugin.source.file(), Some(Path::new("/etc/informer/hello.wasm")));
     assert_eq!(plugin.instance, InstancePolicy::default());
     assert_eq!(plugin.queue, Queue::default());
     assert_eq!(plugin.retry, Retry::default());
@@ -146,7 +146,7 @@ fn every_key_of_a_watch_has_an_effect() {
 #[test]
 fn every_key_of_the_queues_of_a_plugin_has_an_effect() {
     let plugin = &good(EVERY_KEY).plugins[0];
-    assert_eq!(plugin.source, Path::new("/opt/p.wasm"));
+    assert_eq!(plugin.source.file(), Some(Path::new("/opt/p.wasm")));
     assert_eq!(
         plugin.instance,
         InstancePolicy::Warm { max_calls: 1000.try_into().ok(), idle_timeout: Duration::MAX }

@@ -6,6 +6,7 @@
 //! | `defaults` | `[defaults]`, and its order of precedence |
 //! | `errors` | the problems of invalid files, word by word |
 //! | `files` | files that are missing, unreadable or no text |
+//! | `registries` | registries, signers and policies |
 //! | `props` | no text makes the parser panic |
 #![expect(
     clippy::panic,
@@ -19,6 +20,7 @@ mod defaults;
 mod errors;
 mod files;
 mod props;
+mod registries;
 
 use std::path::Path;
 

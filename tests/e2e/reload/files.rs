@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// The component `echo` with a custom section. It behaves the same, but it is another version.
-pub(super) fn version(n: usize) -> Vec<u8> {
+pub(crate) fn version(n: usize) -> Vec<u8> {
     with_section("echo", n)
 }
 
@@ -27,7 +27,7 @@ pub(super) fn with_section(guest_name: &str, n: usize) -> Vec<u8> {
 }
 
 /// The digest of a component as the status shows it.
-pub(super) fn digest(component: &[u8]) -> String {
+pub(crate) fn digest(component: &[u8]) -> String {
     Sha256::digest(component).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,0 +1,68 @@
+//! What is kept, and what a host does without its registry.
+
+use informer_registry::{Digest, Puller, RegistryError, Wish};
+use tempfile::TempDir;
+
+use crate::{LARGEST, add, named, pull, server::Registry, settings};
+
+fn keeping(registry: &Registry, directory: &TempDir) -> Puller {
+    Puller::new(settings(registry), Some(directory.path()), LARGEST).unwrap()
+}
+
+#[tokio::test]
+async fn a_component_that_was_pulled_once_outlives_its_registry() {
+    let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());
+    let artifact = add(&registry, "1", b"component");
+    let reference = named(&registry, ":1");
+    let wish = Wish { reference: &reference, pin: None, interfaces: &|_| Ok(()), known: &|_| false };
+    let absent = keeping(&registry, &directory).cached(wish).await.unwrap_err();
+    assert!(matches!(absent, RegistryError::NotCached(_)));
+    pull(&keeping(&registry, &directory), &reference).await.unwrap();
+    let settings = settings(&registry);
+    drop(registry);
+
+    let puller = Puller::new(settings, Some(directory.path()), LARGEST).unwrap();
+    assert!(puller.pull(wish).await.unwrap_err().is_about_registry());
+    let cached = puller.cached(wish).await.unwrap();
+
+    assert_eq!((cached.artifact, cached.component.unwrap().as_slice()), (artifact, b"component".as_slice()));
+    let exact = named_exact(&reference, artifact);
+    assert!(pull(&puller, &exact).await.is_ok(), "a digest needs no registry");
+}
+
+fn named_exact(reference: &informer_registry::Reference, artifact: Digest) -> informer_registry::Reference {
+    reference.with_digest(artifact)
+}
+
+#[tokio::test]
+async fn a_tag_that_did_not_move_is_not_pulled_again() {
+    let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());
+    add(&registry, "1", b"component");
+    let (puller, reference) = (keeping(&registry, &directory), named(&registry, ":1"));
+    pull(&puller, &reference).await.unwrap();
+    registry.forget_requests();
+
+    pull(&puller, &reference).await.unwrap();
+    let requests = registry.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(requests[0].0.starts_with("HEAD "), "{requests:?}");
+
+    let moved = add(&registry, "1", b"another");
+    assert_eq!(pull(&puller, &reference).await.unwrap().artifact, moved);
+}
+
+#[tokio::test]
+async fn a_pin_decides_and_not_the_tag() {
+    let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());
+    let first = add(&registry, "1", b"component");
+    let second = add(&registry, "1", b"another");
+    let reference = named(&registry, ":1");
+    let pinned =
+        |pin| Wish { reference: &reference, pin: Some(pin), interfaces: &|_| Ok(()), known: &|_| false };
+    let puller = keeping(&registry, &directory);
+
+    assert_eq!(puller.pull(pinned(first)).await.unwrap().component.unwrap(), b"component");
+    assert_eq!(puller.pull(pinned(second)).await.unwrap().component.unwrap(), b"another");
+    let absent = puller.pull(pinned(Digest::of(b"absent"))).await.unwrap_err();
+    assert!(absent.is_about_registry() && absent.to_string().contains("has no manifest of"), "{absent}");
+}
