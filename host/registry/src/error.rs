@@ -8,7 +8,7 @@ use crate::{
     Digest, Reference,
     contents::InvalidContents,
     manifest::InvalidManifest,
-    verify::{NotVerified, PolicyError},
+    policy::{NotVerified, PolicyError},
 };
 
 /// The most bytes shown of what a registry says.

@@ -177,7 +177,7 @@ mod tests {
                 it["layers"][0]["mediaType"] = json!("text/plain");
             }),
             ("its layer has an impossible digest: `sha512:00` is not", &|it| {
-                it["layers"][0]["digest"] = json!("sha512:00")
+                it["layers"][0]["digest"] = json!("sha512:00");
             }),
             ("its config has an impossible size: -1", &|it| it["config"]["size"] = json!(-1)),
             ("missing field `config`", &|it| {

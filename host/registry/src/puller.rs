@@ -11,9 +11,10 @@ use tokio::sync::Semaphore;
 use crate::{
     Contents, Digest, Interfaces, Reference, RegistryError, Settings,
     manifest::{Manifest, Part},
+    policy::{NotVerified, Policy},
     store::Store,
     transport::{MANIFEST_BYTES, Transport},
-    verify::{Found, Judge, NotVerified, Policy, collect},
+    verify::{Found, Judge, collect},
 };
 
 pub use push::Push;
@@ -72,7 +73,7 @@ pub struct Inspection {
     pub signatures: Vec<String>,
 }
 
-/// Where parts come from.
+/// The place that parts are taken from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
     Registry,

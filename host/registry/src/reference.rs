@@ -1,6 +1,6 @@
 //! The name of an artifact in a registry.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use crate::{Digest, digest::InvalidDigest};
 
@@ -10,9 +10,12 @@ pub const SCHEME: &str = "oci://";
 /// The host that a name without a host would mean. It must be written, so that no typing error leads there.
 const EXAMPLE: &str = "oci://ghcr.io/acme/plugin:1.2";
 
-/// An artifact in a registry, by a tag, a digest or both: `oci://ghcr.io/acme/plugin:1.2@sha256:...`. With both, the digest decides.
+/// An artifact in a registry, cheap to clone: by a tag, a digest or both: `oci://ghcr.io/acme/plugin:1.2@sha256:...`. With both, the digest decides.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Reference {
+pub struct Reference(Arc<Name>);
+
+#[derive(PartialEq, Eq, Hash)]
+struct Name {
     name: oci_client::Reference,
     digest: Option<Digest>,
 }
@@ -49,17 +52,17 @@ pub enum InvalidReference {
 impl Reference {
     /// The host, and the port if there is one, as the reference writes it.
     pub fn registry(&self) -> &str {
-        self.name.registry()
+        self.0.name.registry()
     }
 
     /// The host that is connected to: `docker.io` has another one.
     pub(crate) fn endpoint(&self) -> &str {
-        self.name.resolve_registry()
+        self.0.name.resolve_registry()
     }
 
     /// The name below the host: `acme/plugin`.
     pub fn repository(&self) -> &str {
-        self.name.repository()
+        self.0.name.repository()
     }
 
     /// The host and the name below it: `ghcr.io/acme/plugin`. Policies are found by it.
@@ -69,30 +72,34 @@ impl Reference {
 
     /// The tag, if there is one.
     pub fn tag(&self) -> Option<&str> {
-        self.name.tag()
+        self.0.name.tag()
     }
 
     /// The digest, if there is one.
     pub fn digest(&self) -> Option<Digest> {
-        self.digest
+        self.0.digest
     }
 
     /// The same repository with another tag and no digest.
     pub(crate) fn with_tag(&self, tag: &str) -> Self {
         let (registry, repository) = (self.registry().to_owned(), self.repository().to_owned());
-        Self { name: oci_client::Reference::with_tag(registry, repository, tag.to_owned()), digest: None }
+        Self::of(oci_client::Reference::with_tag(registry, repository, tag.to_owned()), None)
     }
 
     /// The artifact of this digest in the same repository, without a tag.
     pub fn with_digest(&self, digest: Digest) -> Self {
         let (registry, repository) = (self.registry().to_owned(), self.repository().to_owned());
         let name = oci_client::Reference::with_digest(registry, repository, digest.to_string());
-        Self { name, digest: Some(digest) }
+        Self::of(name, Some(digest))
+    }
+
+    fn of(name: oci_client::Reference, digest: Option<Digest>) -> Self {
+        Self(Arc::new(Name { name, digest }))
     }
 
     /// The reference of the library.
     pub(crate) fn library(&self) -> &oci_client::Reference {
-        &self.name
+        &self.0.name
     }
 }
 
@@ -115,7 +122,7 @@ impl FromStr for Reference {
         }
         let syntax =
             |error: oci_client::ParseError| InvalidReference::Syntax { text: own(), why: error.to_string() };
-        Ok(Self { name: name.parse().map_err(syntax)?, digest })
+        Ok(Self::of(name.parse().map_err(syntax)?, digest))
     }
 }
 
@@ -123,7 +130,7 @@ impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{SCHEME}{}", self.full_repository())?;
         self.tag().map_or(Ok(()), |tag| write!(f, ":{tag}"))?;
-        self.digest.map_or(Ok(()), |digest| write!(f, "@{digest}"))
+        self.0.digest.map_or(Ok(()), |digest| write!(f, "@{digest}"))
     }
 }
 

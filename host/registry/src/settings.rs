@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::verify::Policy;
+use crate::policy::Policy;
 
 /// How registries are reached, and what is accepted from them.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -82,7 +82,7 @@ impl Store {
     pub(crate) async fn set_tag(&self, reference: &Reference, digest: Digest) {
         let reference = reference.to_string();
         self.blocking(move |store| {
-            store.write(&tag_name(&reference), format!("{reference}\n{digest}\n").as_bytes())
+            store.write(&tag_name(&reference), format!("{reference}\n{digest}\n").as_bytes());
         })
         .await;
     }
@@ -120,7 +120,7 @@ impl Store {
         let mut bytes = Vec::new();
         (&file).take(limit.saturating_add(1)).read_to_end(&mut bytes).ok()?;
         // What is used stays longest.
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW.into() };
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         futimens(&file, &Timestamps { last_access: now, last_modification: now }).ok();
         (bytes.len() as u64 <= limit).then_some(bytes)
     }

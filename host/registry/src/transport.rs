@@ -3,7 +3,10 @@
 
 mod body;
 mod endpoint;
+mod failure;
 mod token;
+mod wanted;
+mod wire;
 
 use std::{
     collections::BTreeMap,
@@ -11,15 +14,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{Method, StatusCode, header::HeaderName};
+use http::{Method, header::HeaderName};
 use parking_lot::Mutex;
 use reqwest::Response;
 use tokio::time::timeout;
 
 use crate::{Digest, Reference, RegistryError, manifest::Part, media_type, settings::Settings};
-use body::{Body, read_error};
+use body::Body;
 use endpoint::Endpoint;
-pub(crate) use endpoint::authorities;
+use wanted::Wanted;
+pub(crate) use wire::authorities;
 
 /// The most bytes of a manifest, which the specification recommends.
 pub(crate) const MANIFEST_BYTES: u64 = 4 << 20;
@@ -40,16 +44,6 @@ const DIGEST: HeaderName = HeaderName::from_static("docker-content-digest");
 pub(crate) struct Transport {
     settings: Settings,
     endpoints: Mutex<BTreeMap<String, (Instant, Arc<Endpoint>)>>,
-}
-
-/// What is read, for the request and for its errors.
-struct Wanted<'a> {
-    reference: &'a Reference,
-    /// The path below `/v2/NAME/`.
-    path: String,
-    accept: &'a str,
-    /// In words.
-    what: String,
 }
 
 // === impl Transport ===
@@ -179,49 +173,6 @@ impl Transport {
         Ok(endpoint)
     }
 }
-
-// === impl Wanted ===
-
-impl<'a> Wanted<'a> {
-    fn manifest(reference: &'a Reference) -> Self {
-        let version = reference.digest().map(|digest| digest.to_string());
-        let version = version.or_else(|| reference.tag().map(str::to_owned)).unwrap_or_default();
-        let accept = MANIFESTS;
-        Self {
-            reference,
-            path: format!("manifests/{version}"),
-            accept,
-            what: format!("manifest of {reference}"),
-        }
-    }
-
-    fn registry(&self) -> String {
-        self.reference.registry().to_owned()
-    }
-
-    fn other_bytes(&self, expected: Digest, found: Digest) -> RegistryError {
-        RegistryError::OtherBytes { registry: self.registry(), what: self.what.clone(), expected, found }
-    }
-
-    /// What an answer without success means.
-    async fn failed(&self, response: Response) -> RegistryError {
-        let (registry, what, status) = (self.registry(), self.what.clone(), response.status());
-        let why = read_error(response).await;
-        match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => RegistryError::Unauthorized {
-                registry,
-                repository: self.reference.repository().to_owned(),
-                why,
-            },
-            StatusCode::NOT_FOUND => RegistryError::Absent { registry, what },
-            status => RegistryError::Status { registry, status: status.as_u16(), what, why },
-        }
-    }
-}
-
-/// The types of a manifest, and of the lists that are refused with their name.
-const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
-     application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json";
 
 /// Registries without the list of referrers answer one of these.
 fn is_unsupported(error: &RegistryError) -> bool {

@@ -4,12 +4,11 @@
 //! formats of bundles and the rules of certificates and logs are those of `sigstore-verify`.
 
 mod found;
+mod judge;
 mod keyless;
-mod policy;
 mod provider;
 mod public_key;
 mod simple_signing;
 
 pub(crate) use found::{Found, collect};
-pub(crate) use policy::Judge;
-pub use policy::{NotVerified, Policy, PolicyError, Signer, SignerKind};
+pub(crate) use judge::Judge;

@@ -1,4 +1,4 @@
-//! Where the component of a plugin comes from, and what pins it.
+//! The origin of a plugin's component, and what pins it.
 
 use std::{path::Path, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
 /// The directory of pulled components, below `cache-dir`.
 const DIRECTORY: &str = "registry";
 
-/// Where the component of a plugin comes from.
+/// The origin of a plugin's component.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Origin {
     pub(crate) source: Source,

@@ -154,7 +154,7 @@ async fn push(args: PushArgs, (host, settings): &(Host, Settings), output: Outpu
     let exact = args.reference.with_digest(digest);
     match output {
         Output::Json => {
-            output::print_json(&json!({"reference": exact.to_string(), "digest": digest.to_string()}))
+            output::print_json(&json!({"reference": exact.to_string(), "digest": digest.to_string()}));
         }
         Output::Text => output::print(&format!("pushed {}\ndigest {digest}\n", args.reference)),
     }

@@ -54,7 +54,7 @@ const POLLS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_sec
 pub struct Plugin {
     /// A DNS label.
     pub name: String,
-    /// Where the component comes from. A file exists if [`Components::Present`] was requested.
+    /// The file or the artifact of the component. A file exists if [`Components::Present`] was requested.
     pub source: Source,
     /// The digest that it must have: that of the file, or that of the artifact's manifest.
     pub digest: Option<Digest>,

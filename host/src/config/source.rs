@@ -1,4 +1,4 @@
-//! Where the component of a plugin comes from.
+//! The origin of a plugin's component.
 
 use std::{
     fmt,
@@ -7,7 +7,7 @@ use std::{
 
 use informer_registry::Reference;
 
-/// Where the component of a plugin comes from.
+/// The origin of a plugin's component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A file, absolute.

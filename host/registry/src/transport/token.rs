@@ -1,14 +1,12 @@
 //! What a registry requires before it answers: a password, or a token that another server issues.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use http_auth::parser::ChallengeParser;
+use reqwest::{RequestBuilder, Url};
 use serde::Deserialize;
 
-use super::{
-    body::read_error,
-    endpoint::{Authorization, Endpoint},
-};
+use super::{failure::read_error, wire::Wire};
 use crate::{RegistryError, credentials::Credentials};
 
 /// The most bytes of the answer with a token.
@@ -35,6 +33,13 @@ enum Challenge {
     },
 }
 
+/// What a registry is shown with each request.
+#[derive(Clone)]
+pub(super) enum Authorization {
+    Basic { user: String, password: String },
+    Bearer(String),
+}
+
 /// The answer of a server that issues tokens.
 #[derive(Deserialize)]
 struct Issued {
@@ -43,9 +48,15 @@ struct Issued {
     expires_in: Option<u64>,
 }
 
+impl fmt::Debug for Authorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Authorization")
+    }
+}
+
 /// What the registry is shown, and how long that is used; `None` if its challenges cannot be answered.
 pub(super) async fn answer(
-    endpoint: &Endpoint,
+    wire: &Wire,
     challenges: &[String],
     repository: &str,
     credentials: &Credentials,
@@ -53,7 +64,7 @@ pub(super) async fn answer(
     for challenge in challenges.iter().flat_map(|header| read(header)) {
         match (challenge, credentials) {
             (Challenge::Bearer { realm, service }, _) => {
-                let issued = issue(endpoint, (&realm, service.as_deref()), repository, credentials).await?;
+                let issued = issue(wire, (&realm, service.as_deref()), repository, credentials).await?;
                 let lifetime = issued.expires_in.map_or(LIFETIME, Duration::from_secs).saturating_sub(MARGIN);
                 let token = issued.token.or(issued.access_token).filter(|token| !token.is_empty());
                 return Ok(token.map(|token| (Authorization::Bearer(token), lifetime)));
@@ -90,58 +101,27 @@ fn read(header: &str) -> Vec<Challenge> {
     found
 }
 
+/// Gets a token for reading a repository.
 async fn issue(
-    endpoint: &Endpoint,
+    wire: &Wire,
     (realm, service): (&str, Option<&str>),
     repository: &str,
     credentials: &Credentials,
 ) -> Result<Issued, RegistryError> {
-    let registry = endpoint.settings().host.clone();
     let unauthorized = |why: String| RegistryError::Unauthorized {
-        registry: registry.clone(),
+        registry: wire.settings().host.clone(),
         repository: repository.to_owned(),
         why,
     };
-    let Some(mut url) = endpoint.realm(realm) else {
+    let Some(url) = wire.realm(realm) else {
         return Err(unauthorized(format!("it names {realm:?} for tokens, which is no https URL")));
     };
     let scope = format!("repository:{repository}:pull");
-    let mut parameters = vec![("scope", scope.as_str())];
-    parameters.extend(service.map(|service| ("service", service)));
-    let client = endpoint.client();
-    let request = match credentials {
-        Credentials::Identity(token) => {
-            parameters.extend([
-                ("grant_type", "refresh_token"),
-                ("client_id", "informer"),
-                ("refresh_token", token),
-            ]);
-            let mut form = endpoint_query(&url);
-            form.query_pairs_mut().extend_pairs(&parameters);
-            let form = form.query().unwrap_or_default().to_owned();
-            client
-                .post(url)
-                .header(http::header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-                .body(form)
-        }
-        Credentials::Basic { user, password } => {
-            url.query_pairs_mut().extend_pairs(&parameters);
-            client.get(url).basic_auth(user, Some(password))
-        }
-        Credentials::Anonymous => {
-            url.query_pairs_mut().extend_pairs(&parameters);
-            client.get(url)
-        }
-    };
-    let mut response = endpoint.sent(request).await?;
+    let mut response = wire.sent(request(wire, url, (&scope, service), credentials)).await?;
     if !response.status().is_success() {
         let (status, why) = (response.status().as_u16(), read_error(response).await);
-        let with = if credentials.is_anonymous() {
-            "without credentials"
-        } else {
-            "with the credentials of this host"
-        };
-        return Err(unauthorized(format!("no token {with} ({status}): {why}")));
+        let with = if credentials.is_anonymous() { "without" } else { "with" };
+        return Err(unauthorized(format!("no token {with} the credentials of this host ({status}): {why}")));
     }
     let mut bytes = Vec::new();
     while let Some(piece) =
@@ -149,17 +129,45 @@ async fn issue(
     {
         bytes.extend_from_slice(&piece);
         if bytes.len() > TOKEN_BYTES {
-            return Err(unauthorized(format!(
-                "the answer with the token is larger than {TOKEN_BYTES} bytes"
-            )));
+            let why = format!("the answer with the token is larger than {TOKEN_BYTES} bytes");
+            return Err(unauthorized(why));
         }
     }
     serde_json::from_slice(&bytes)
         .map_err(|error| unauthorized(format!("the answer with the token cannot be read: {error}")))
 }
 
+/// The request for a token, with the credentials in the form that the specification has for them.
+fn request(
+    wire: &Wire,
+    mut url: Url,
+    (scope, service): (&str, Option<&str>),
+    credentials: &Credentials,
+) -> RequestBuilder {
+    let mut parameters = vec![("scope", scope)];
+    parameters.extend(service.map(|service| ("service", service)));
+    if let Credentials::Identity(token) = credentials {
+        parameters.extend([
+            ("grant_type", "refresh_token"),
+            ("client_id", "informer"),
+            ("refresh_token", token),
+        ]);
+        let mut form = without_query(&url);
+        form.query_pairs_mut().extend_pairs(&parameters);
+        let form = form.query().unwrap_or_default().to_owned();
+        let kind = "application/x-www-form-urlencoded";
+        return wire.tokens().post(url).header(http::header::CONTENT_TYPE, kind).body(form);
+    }
+    url.query_pairs_mut().extend_pairs(&parameters);
+    let request = wire.tokens().get(url);
+    match credentials {
+        Credentials::Basic { user, password } => request.basic_auth(user, Some(password)),
+        _ => request,
+    }
+}
+
 /// A URL without a query, to encode a form with.
-fn endpoint_query(url: &reqwest::Url) -> reqwest::Url {
+fn without_query(url: &Url) -> Url {
     let mut form = url.clone();
     form.set_query(None);
     form

@@ -40,7 +40,7 @@ pub(crate) enum Found {
     Simple(Box<SimpleSigning>),
     /// Something that cannot be read.
     Unreadable {
-        /// Where it is.
+        /// The place in the registry.
         place: String,
         /// Why it cannot be read.
         why: String,

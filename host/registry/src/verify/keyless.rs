@@ -6,7 +6,7 @@ use sigstore_verify::{
     types::{Sha256Hash, SignatureContent},
 };
 
-use super::{Found, public_key::states};
+use super::{found::Found, public_key::states};
 use crate::{Digest, pattern::Pattern};
 
 /// The most bytes shown of an identity.

@@ -8,7 +8,7 @@ use sigstore_verify::{
     },
 };
 
-use super::{Found, simple_signing::SimpleSigning};
+use super::{found::Found, simple_signing::SimpleSigning};
 use crate::Digest;
 
 /// What cosign states when it signs an artifact. Other statements, such as a list of parts, are about the artifact but accept it

@@ -52,7 +52,7 @@ pub(crate) struct Faults {
 
 #[derive(Debug, Default)]
 struct Content {
-    /// By repository and tag or digest.
+    /// The manifests by repository, and by tag or digest.
     manifests: BTreeMap<(String, String), (String, Vec<u8>)>,
     blobs: BTreeMap<String, Vec<u8>>,
     faults: Faults,
@@ -182,7 +182,7 @@ async fn answer(State(content): State<Arc<Mutex<Content>>>, request: Request) ->
     let parts = path.strip_prefix("/v2/").unwrap_or_default();
     let mut content = content.lock();
     if let Some((repository, name)) = parts.split_once("/manifests/") {
-        return content.manifest(&method, (repository, name), &headers, body);
+        return content.manifest(&method, (repository, name), &headers, &body);
     }
     if let Some((_, rest)) = parts.split_once("/blobs/") {
         return content.blob(&method, rest, &query, (&path, body));
@@ -225,12 +225,12 @@ impl Content {
         method: &Method,
         (repository, name): (&str, &str),
         headers: &HeaderMap,
-        body: Bytes,
+        body: &Bytes,
     ) -> Response {
         let key = (repository.to_owned(), name.to_owned());
         if method == Method::PUT {
             let kind = headers[header::CONTENT_TYPE].to_str().unwrap().to_owned();
-            let digest = Digest::of(&body).to_string();
+            let digest = Digest::of(body).to_string();
             self.manifests.insert((repository.to_owned(), digest.clone()), (kind.clone(), body.to_vec()));
             self.manifests.insert(key, (kind, body.to_vec()));
             let mut response = plain(StatusCode::CREATED, "");

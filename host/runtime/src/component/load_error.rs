@@ -162,7 +162,9 @@ impl LoadError {
             | Self::Describe(_)
             | Self::Start(_)
             | Self::Overdue { .. } => true,
-            Self::TooLarge { .. }
+            // The host tries a pull again by itself, and a file when it changes.
+            Self::Source(_)
+            | Self::TooLarge { .. }
             | Self::NotWasm { .. }
             | Self::CoreModule
             | Self::Compile(_)

@@ -42,6 +42,9 @@ struct Failing {
     attempts: u32,
 }
 
+/// Refuses a component by the names of its imports and exports.
+pub(super) type Check<'a> = dyn Fn(&[&str], &[&str]) -> Result<(), LoadError> + Send + Sync + 'a;
+
 /// What is wanted, besides the origin.
 pub(super) struct Wanted<'a> {
     pub(super) plugin: &'a str,
@@ -49,7 +52,7 @@ pub(super) struct Wanted<'a> {
     /// A version is in service, and stays if the registry fails.
     pub(super) serves: bool,
     /// Refuses a component by its imports and exports.
-    pub(super) check: &'a (dyn Fn(&[&str], &[&str]) -> Result<(), LoadError> + Send + Sync),
+    pub(super) check: &'a Check<'a>,
     /// Returns true if the component is in service already.
     pub(super) known: &'a (dyn Fn(&str) -> bool + Send + Sync),
 }

@@ -39,7 +39,7 @@ pub(in crate::app) struct Versions {
     engine: Engine,
     plugin: Arc<Plugin>,
     calls: Arc<Calls>,
-    /// Where the component comes from.
+    /// The origin of the component.
     origin: Mutex<Origin>,
     pulls: Pulls,
     /// Notified if the file must be loaded although it looks as before: the configuration names another one, or the
@@ -85,7 +85,7 @@ impl Versions {
         &self.calls
     }
 
-    /// Where the component comes from.
+    /// The origin of the component.
     pub(in crate::app) fn origin(&self) -> Origin {
         self.origin.lock().clone()
     }
@@ -182,7 +182,7 @@ impl Versions {
         };
         let origin = self.origin();
         let component = match &origin.source {
-            Source::File(path) => self.from_file(path, &origin, has).await?,
+            Source::File(path) => self.load_file(path, &origin, has).await?,
             Source::Registry(_) => {
                 let wanted = Wanted {
                     plugin: &self.name,
@@ -205,7 +205,7 @@ impl Versions {
     }
 
     /// The component in the file, unless it is known or is not the one that is pinned.
-    async fn from_file(
+    async fn load_file(
         &self,
         path: &Path,
         origin: &Origin,

@@ -1,4 +1,4 @@
-//! What is required of the artifacts of a repository.
+//! Compares signatures with a policy.
 
 use std::{
     fmt::Write,
@@ -13,113 +13,17 @@ use sigstore_verify::{
     types::DerPublicKey,
 };
 
-use super::{Found, keyless, provider, public_key};
-use crate::{Digest, Reference, pattern::Pattern};
+use super::{found::Found, keyless, provider, public_key};
+use crate::{
+    Digest, Reference,
+    policy::{NotVerified, Policy, PolicyError, Signer, SignerKind},
+};
 
 /// The most bytes of a public key or a trust root.
 const FILE_BYTES: u64 = 1 << 20;
 
 /// The most bytes shown of one reason.
 const SHOWN: usize = 256;
-
-/// What is required of the artifacts of some repositories.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Policy {
-    /// The repositories, with their hosts.
-    pub repository: Pattern,
-    /// Nothing is accepted from them.
-    pub refuse: bool,
-    /// Only artifacts are accepted whose digest is in the configuration or the lock file.
-    pub pinned: bool,
-    /// Each of these must have signed.
-    pub all_of: Vec<Signer>,
-    /// At least one of these must have signed, if there are any.
-    pub any_of: Vec<Signer>,
-}
-
-/// A person or a program that signs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Signer {
-    /// The name in the configuration.
-    pub name: String,
-    /// How its signatures are recognised.
-    pub kind: SignerKind,
-}
-
-/// How signatures are recognised.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SignerKind {
-    /// By a public key.
-    PublicKey {
-        /// A PEM file, absolute.
-        file: PathBuf,
-        /// The signature must also be in the transparency log of the trust root.
-        transparency_log: bool,
-        /// A file in the form of sigstore's `trusted_root.json`; `None` means the one of sigstore's public instance.
-        trust_root: Option<PathBuf>,
-    },
-    /// By the identity in a certificate that lived for some minutes.
-    Identity {
-        /// The service that knows the identity.
-        issuer: String,
-        /// The identity: an address, or the URL of a workflow.
-        subject: Pattern,
-        /// A file in the form of sigstore's `trusted_root.json`; `None` means the one of sigstore's public instance.
-        trust_root: Option<PathBuf>,
-    },
-}
-
-/// A file of the policy cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{}, which is {what} of the [[signer]] `{signer}`, cannot be used: {why}", file.display())]
-pub struct PolicyError {
-    file: PathBuf,
-    what: &'static str,
-    signer: String,
-    why: String,
-}
-
-/// The artifact does not satisfy the policy.
-#[derive(Debug, thiserror::Error)]
-pub enum NotVerified {
-    /// Nothing of the repository is accepted.
-    #[error(
-        "{reference} is refused: the [[verify]] of `{repository}` refuses everything; use another repository, or add a [[verify]] before it"
-    )]
-    Refuse {
-        /// The artifact.
-        reference: Reference,
-        /// The pattern of the policy.
-        repository: String,
-    },
-    /// Its digest is not pinned.
-    #[error(
-        "{reference} is not pinned, which the [[verify]] of `{repository}` requires: run `informer plugin lock`, or write `digest` \
-         beside `source`"
-    )]
-    Unpinned {
-        /// The artifact.
-        reference: Reference,
-        /// The pattern of the policy.
-        repository: String,
-    },
-    /// Signatures are missing.
-    #[error(
-        "{reference} ({artifact}) is not signed as the [[verify]] of `{repository}` requires: {missing}; found: {found}"
-    )]
-    Unsigned {
-        /// The artifact.
-        reference: Reference,
-        /// Its digest.
-        artifact: Digest,
-        /// The pattern of the policy.
-        repository: String,
-        /// The signers whose signature is missing.
-        missing: String,
-        /// What the registry has.
-        found: String,
-    },
-}
 
 /// A policy with its keys and trust roots.
 pub(crate) struct Judge {
@@ -134,32 +38,6 @@ struct Known {
     signer: Signer,
     key: Option<DerPublicKey>,
     verifier: Option<Verifier>,
-}
-
-// === impl Policy ===
-
-impl Policy {
-    /// Returns true if signatures are required.
-    pub fn wants_signatures(&self) -> bool {
-        !self.all_of.is_empty() || !self.any_of.is_empty()
-    }
-}
-
-// === impl Signer ===
-
-impl Signer {
-    /// The signer in a few words.
-    pub fn describe(&self) -> String {
-        match &self.kind {
-            SignerKind::PublicKey { file, transparency_log, .. } => {
-                let log = if *transparency_log { ", in the transparency log" } else { "" };
-                format!("`{}` (public key {}{log})", self.name, file.display())
-            }
-            SignerKind::Identity { issuer, subject, .. } => {
-                format!("`{}` (subject {subject}, issuer {issuer})", self.name)
-            }
-        }
-    }
 }
 
 // === impl Judge ===
@@ -177,7 +55,7 @@ impl Judge {
             for signer in signers {
                 all.push(Known::of(signer, &mut print)?);
                 // Writing to a string does not fail.
-                let _ = write!(print, "{group} {:?}\n", signer.kind);
+                let _ = writeln!(print, "{group} {:?}", signer.kind);
             }
             Ok(all)
         };
@@ -253,7 +131,7 @@ impl Known {
         let mut read = |file: &Path, what| {
             let bytes = read_file(file, FILE_BYTES)
                 .map_err(|error| failed(file, what, std::io::Error::from(error).to_string()))?;
-            let _ = write!(print, "{}\n", Digest::of(&bytes));
+            let _ = writeln!(print, "{}", Digest::of(&bytes));
             String::from_utf8(bytes).map_err(|_| failed(file, what, "it is not text".to_owned()))
         };
         let mut verifier = |file: Option<&PathBuf>| {
