@@ -335,18 +335,13 @@ fn source(written: &Source, place: &Located<impl Sized>, context: &mut Context<'
     Some(Source::File(path))
 }
 
-/// Notes a pin that contradicts the source, and a poll without a tag.
+/// Notes a pin that contradicts the source.
 fn judge_pin(draft: &Draft<PluginKeys>, problems: &mut Problems<'_>) {
     let Plugin { source, digest, .. } = &draft.value.plugin;
     let named = source.reference().and_then(Reference::digest);
     if let Some(place) = draft.written("digest").filter(|_| named.is_some() && named != *digest) {
         let remedy = "remove one of them";
         problems.refuse(place, Fault::new("it differs from the digest in `source`", remedy));
-    }
-    let has_tag = named.is_none() && source.reference().is_some();
-    if !has_tag && draft.written("source").is_some() {
-        let message = "it has no meaning for a source that is no tag in a registry";
-        useless(problems, draft.written("poll"), message, "remove it");
     }
 }
 

@@ -46,7 +46,13 @@ fn keys() -> Vec<(String, Entry)> {
 
 /// A file with these lines in the table of this header.
 fn with_lines(header: &str, lines: &str) -> String {
-    let smallest = |header: &str| SMALLEST.replace(header, &format!("{header}\n{lines}\n"));
+    // A key that the smallest file has is replaced.
+    let key = lines.split(' ').next().unwrap_or_default();
+    let other: Vec<&str> = SMALLEST
+        .lines()
+        .filter(|line| header != "[[plugin]]" || line.split(' ').next() != Some(key))
+        .collect();
+    let smallest = |header: &str| other.join("\n").replace(header, &format!("{header}\n{lines}\n"));
     let signers = "[[signer]]\nname = \"acme\"\npublic-key = \"a\"\n[[signer]]\nname = \"release\"\npublic-key = \"b\"\n";
     let missing = |key: &str, value: &str| {
         if lines.starts_with(key) { String::new() } else { format!("{key} = {value}") }

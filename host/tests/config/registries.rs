@@ -35,11 +35,8 @@ fn contradictions_of_a_source_are_refused() {
     let exact = |lines: &str| from_registry(lines).replace("hello:1", &format!("hello@{one}"));
 
     assert_eq!(
-        problems(&exact(&format!("digest = \"{other}\"\npoll = \"1m\""))),
-        [
-            "plugin.hello.digest: it differs from the digest in `source`; remove one of them",
-            "plugin.hello.poll: it has no meaning for a source that is no tag in a registry; remove it",
-        ]
+        problems(&exact(&format!("digest = \"{other}\""))),
+        ["plugin.hello.digest: it differs from the digest in `source`; remove one of them"]
     );
     let lines = "digest = \"latest\"\npoll = \"1s\"";
     assert_eq!(
