@@ -172,8 +172,7 @@ impl App {
         let state = open_state(&config.host.state_dir).await;
         let api = Arc::new(KubeClient::new(connection.client.clone()));
         let http = http_client(&config.host, &connection.server, Arc::clone(&api) as _).await?;
-        let trace = NonZeroUsize::new(config.host.trace as usize).map(|steps| Arc::new(Trace::new(steps)));
-        let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
+        let (trace, tracer) = tracer(config.host.trace);
         let settings = settings::factory(&config.cluster, &config.host, connection.server);
         let settings = FactoryConfig { tracer: tracer.clone(), ..settings };
         let factory = Arc::new(InformerFactory::new(connection.client.clone(), settings));
@@ -195,10 +194,9 @@ impl App {
             state: state.clone(),
             tracer,
         };
-        let started = (config.cluster.clone(), config.host.clone());
-        let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
+        let (cluster, host) = (config.cluster.clone(), config.host.clone());
+        let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), (cluster, host.clone()));
         let (reload, reloader) = Reload::new(Arc::clone(&applier), file.clone().zip(read), options.adjust);
-        let host = config.host.clone();
         applier.apply(config).await?;
         let mut app = Self {
             factory,
@@ -366,6 +364,13 @@ fn reviewer(auth: MetricsAuth, client: kube::Client) -> Option<Arc<dyn Reviewer>
         MetricsAuth::None => None,
         MetricsAuth::Kubernetes => Some(Arc::new(Reviews::new(client))),
     }
+}
+
+/// The memory of steps, if any are kept, and the tracer that writes to it.
+fn tracer(steps: u32) -> (Option<Arc<Trace>>, Tracer) {
+    let trace = NonZeroUsize::new(steps as usize).map(|steps| Arc::new(Trace::new(steps)));
+    let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
+    (trace, tracer)
 }
 
 /// Opens the state. If that fails, the host runs without and reports it.
