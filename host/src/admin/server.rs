@@ -10,8 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use informer_runtime::PrivateDir;
-use informer_system::HttpAddress;
+use informer_system::{HttpAddress, PrivateDir};
 use tokio_util::sync::CancellationToken;
 
 use super::{
