@@ -152,7 +152,7 @@ fn a_table_of_the_wrong_shape_is_refused_with_the_right_one() {
 2:1: cluster: expected a table, found an array; write [cluster]
 3:1: host.log: expected a log filter, found a table; write for example "info"
 5:8: plugin[0].name: expected a name, found the number 1; write for example "deployment-logger"
-6:10: plugin[0].source: expected a path, found true; write for example "plugins/hello.wasm"
+6:10: plugin[0].source: expected a file or an artifact, found true; write for example "plugins/hello.wasm"
 7:9: plugin[0].queue: expected a table, found the number 1; write [plugin.queue]
 8:6: plugin[0].on: expected an array of tables, found a table; write [[plugin.on]]
 9:10: plugin[0].config: expected a table, found an array; write [plugin.config]

@@ -142,7 +142,7 @@ pinned = true
         [
             "registry[0].host: `https://ghcr.io/` is not a host; write a host like \"ghcr.io\" or \"registry.local:5000\", without https:// and without a path".to_owned(),
             "registry[1].ca: it has no meaning without TLS; remove it, or remove `insecure`".to_owned(),
-            "registry[2].host: a registry on line 16 is named `a.example` already; remove one, or name it differently".to_owned(),
+            "registry[2].host: a registry on line 14 is named `a.example` already; remove one, or name it differently".to_owned(),
             format!("signer.nothing.name: {neither}"),
             format!("signer.both.name: {neither}"),
             "verify[0].repository: it requires nothing; write `all-of`, `any-of`, `pinned` or `refuse`".to_owned(),
