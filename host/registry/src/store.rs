@@ -15,7 +15,7 @@ use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
 use crate::{Digest, Reference};
 
 /// The most bytes of all parts together. The oldest go first.
-const BYTES: u64 = 2 << 30;
+const BYTES: u64 = 512 << 20;
 
 /// The most files.
 const FILES: usize = 4_096;
