@@ -28,6 +28,7 @@ mod source;
 mod table;
 mod value;
 mod watch;
+mod written;
 
 use std::{
     io,
@@ -46,6 +47,7 @@ pub use problem::{ConfigError, Problem};
 pub use source::Source;
 pub use value::{NotLoopback, local, loopback};
 pub use watch::Watch;
+pub use written::{Written, WrittenKey};
 
 use context::Context;
 use document::FileKeys;
@@ -84,6 +86,8 @@ pub struct Config {
     pub watches: Vec<Watch>,
     /// The plugins in the order of the file; maybe none.
     pub plugins: Vec<Plugin>,
+    /// The keys as they are written.
+    pub written: Written,
 }
 
 /// Why there is no configuration.
@@ -168,7 +172,8 @@ pub fn schema() -> String {
 /// Judges a file. What is wrong is noted; the result is valid only if nothing is.
 fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
     let has_watches = !file.is_refused("watch");
-    let FileKeys { cluster, host, registries, signers, policies, defaults, watches, plugins } = file.value;
+    let FileKeys { cluster, host, registries, signers, policies, defaults, watches, plugins, written } =
+        file.value;
     let watched = watch::watches(has_watches.then_some(watches), &mut context.problems);
     defaults.value.settle(&mut Plugin::default(), &mut context.problems);
     Config {
@@ -177,6 +182,7 @@ fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
         registries: registry::settings(registries, signers, policies, context),
         plugins: plugin::plugins(plugins, &watched, context),
         watches: watched.watches,
+        written,
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
     registry::{REGISTRY, SIGNER, SignerKeys, VERIFY, VerifyKeys},
     table::{Header, Known, Table},
     watch::{WATCH, Watch},
+    written::Written,
 };
 
 /// The parser allows 80 nested brackets with 80 parts of a dotted key in each, and drops the result by recursion: at worst
@@ -31,6 +32,8 @@ pub(super) struct FileKeys {
     pub(super) defaults: Draft<Common>,
     pub(super) watches: Vec<Draft<Watch>>,
     pub(super) plugins: Vec<Draft<PluginKeys>>,
+    /// All of them as they are written.
+    pub(super) written: Written,
 }
 
 /// The top level. `[defaults]` is read before the plugins that it applies to.
@@ -91,7 +94,8 @@ fn read_document(text: &str, problems: &mut Problems<'_>) -> Option<Draft<FileKe
     let mut known = Vec::new();
     collect(&entries(), &Header::default(), &mut known);
     let known = Known(known);
-    let mut keys = Draft::default();
+    let mut keys = Draft::<FileKeys>::default();
+    keys.value.written = Written::of(document.get_ref());
     FILE.read(Table::root(document.get_ref(), &FILE.names(), &known, problems), &mut keys);
     Some(keys)
 }

@@ -114,10 +114,11 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
         K::<Option<HttpAddress>>::new("admin", |host| &mut host.admin)
             .also("\"unix:/run/informer/admin.sock\"")
             .doc(
-                "The address of the admin endpoint: status, metrics and what the commands need, over HTTP. It \
-                 must be a loopback address, or `unix:` and the path of a socket, which only this user may \
-                 use; port 0 is any free port; \"off\" turns the endpoint off. Requests must name `localhost` \
-                 or a loopback address as their host. Requests from a page in a browser are refused.",
+                "The address of the admin endpoint: status, metrics, what the commands need, and a page for \
+                 browsers, over HTTP. It must be a loopback address, or `unix:` and the path of a socket, which \
+                 only this user may use; port 0 is any free port; \"off\" turns the endpoint off. Requests must \
+                 name `localhost` or a loopback address as their host. Requests from other pages in a browser \
+                 are refused.",
             ),
         K::<Option<SocketAddr>>::new("health", |host| &mut host.health).also("\"0.0.0.0:8081\"").doc(
             "The address of the health endpoint, for the kubelet and Prometheus: /livez, /readyz and \

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::LazyLock};
 
 use super::{keys, read, with_lines};
-use crate::config::{example, key::Kind};
+use crate::config::{Config, example, key::Kind};
 
 static TEXT: LazyLock<String> = LazyLock::new(|| {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../informer.toml")).unwrap()
@@ -39,7 +39,9 @@ fn every_default_it_shows_is_the_default() {
 
     let config = read(&spelt_out).unwrap_or_else(|error| panic!("{error}"));
 
-    assert_eq!(config, read(&TEXT).unwrap());
+    let shorter = read(&TEXT).unwrap();
+    assert_ne!(config.written, shorter.written);
+    assert_eq!(Config { written: shorter.written.clone(), ..config }, shorter);
 }
 
 #[test]
