@@ -3,16 +3,20 @@
 
 mod access;
 mod client;
+pub mod dashboard;
 mod endpoint;
 mod health;
 mod identity;
 mod origin;
+mod page;
 mod probe;
 mod server;
+mod token;
 pub mod types;
 
 pub use access::{Reviewer, Unreviewed, Verdict};
 pub(crate) use client::{Answer, Client, RELOAD};
+pub use dashboard::Dashboard;
 pub(crate) use endpoint::CONNECTIONS;
 pub use endpoint::{BindError, Endpoint};
 pub use health::serve_health;

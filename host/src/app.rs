@@ -6,6 +6,7 @@ mod code_cache;
 mod descriptors;
 mod directories;
 mod egress;
+mod in_force;
 mod narrowing;
 mod origin;
 mod plan;
@@ -43,7 +44,7 @@ use crate::{
     config::{Config, Host, MetricsAuth, StateDir},
     connect::{ConnectError, Connection, KubeClient, Reviews, connect},
     lock::Lock,
-    logging::PluginLog,
+    logging::{PluginLog, RecentLines},
     state::{KeyValues, State},
 };
 pub use code_cache::{code_cache, existing_code_cache};
@@ -110,6 +111,7 @@ pub struct App {
     reload: Reload,
     /// The configuration file, absolute.
     file: Option<PathBuf>,
+    lines: Arc<RecentLines>,
     state: State,
     /// The steps of objects; `None` if none are kept.
     trace: Option<Arc<Trace>>,
@@ -164,10 +166,7 @@ impl App {
         let read = file.as_deref().map(look);
         let engine = Engine::new(&(options.engine)(&config.host))?;
         (options.adjust)(&mut config);
-        let connection = match options.connection {
-            Some(connection) => connection,
-            None => connect(&config.cluster.access).await?,
-        };
+        let connection = connected(options.connection, &config).await?;
         tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
         let state = open_state(&config.host.state_dir).await;
         let api = Arc::new(KubeClient::new(connection.client.clone()));
@@ -177,13 +176,14 @@ impl App {
         let settings = FactoryConfig { tracer: tracer.clone(), ..settings };
         let factory = Arc::new(InformerFactory::new(connection.client.clone(), settings));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
+        let lines = Arc::new(RecentLines::new(options.log, config.host.admin.is_some()));
         let guests = GuestThreads::start().map_err(StartError::Threads)?;
         let parts = running_plugin::Parts {
             engine: engine.clone(),
             guests: guests.handle().clone(),
             factory: Arc::clone(&factory),
             api,
-            log: options.log,
+            log: Arc::clone(&lines) as _,
             keyvalue: Arc::new(KeyValues::new(state.clone())),
             http,
             directories: Directories::new(),
@@ -203,6 +203,7 @@ impl App {
             applier,
             reload,
             file,
+            lines,
             state,
             trace,
             engine,
@@ -262,6 +263,8 @@ impl App {
             plugins: self.applier.plugins().clone(),
             state: self.state.clone(),
             reload: self.reload.clone(),
+            in_force: self.applier.in_force().clone(),
+            lines: Arc::clone(&self.lines),
             trace: self.trace.clone(),
             engine: self.engine.clone(),
             file: self.file.clone(),
@@ -371,6 +374,14 @@ fn tracer(steps: u32) -> (Option<Arc<Trace>>, Tracer) {
     let trace = NonZeroUsize::new(steps as usize).map(|steps| Arc::new(Trace::new(steps)));
     let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
     (trace, tracer)
+}
+
+/// The given connection, or the one that the configuration names.
+async fn connected(given: Option<Connection>, config: &Config) -> Result<Connection, ConnectError> {
+    match given {
+        Some(connection) => Ok(connection),
+        None => connect(&config.cluster.access).await,
+    }
 }
 
 /// Opens the state. If that fails, the host runs without and reports it.

@@ -4,6 +4,7 @@ mod filter;
 mod level;
 mod one_line_fields;
 mod plugin_log;
+mod recent_lines;
 #[cfg(test)]
 pub(crate) mod testing;
 mod visible_stderr;
@@ -26,6 +27,8 @@ pub use filter::InvalidFilter;
 pub(crate) use level::{LEVELS, LeveledLog, PluginLevel, UnknownLevel, WrittenLevel};
 use one_line_fields::OneLineFields;
 pub use plugin_log::PluginLog;
+pub(crate) use plugin_log::stream_name;
+pub(crate) use recent_lines::RecentLines;
 use visible_stderr::VisibleStderr;
 
 /// The target of all lines of plugins: filters name it `plugin`.

@@ -12,6 +12,7 @@ mod health;
 mod identity;
 mod log_level;
 mod metrics_auth;
+mod page;
 mod rbac;
 mod reload;
 mod serve;

@@ -1,16 +1,18 @@
-//! Which requests are answered: those of programs of this machine, not those of pages in a browser.
+//! Which requests are answered: those of programs of this machine and of the host's own page, not those of other pages in a
+//! browser.
 //!
 //! Loopback keeps other machines out, but not the pages that a browser on this machine shows. A page may send requests to
-//! any address, and it can read the answers if its own host name resolves to this machine (DNS rebinding).
+//! any address, and it can read the answers if its own host name resolves to this machine (DNS rebinding). A browser names the
+//! page that sends a request in `Origin` and `Sec-Fetch-Site`, which no page can change; programs send neither.
 
 use std::net::IpAddr;
 
-use super::types::Failed;
+use super::{token::Token, types::Failed};
 use axum::{
     Json,
-    extract::Request,
+    extract::{Request, State},
     http::{
-        HeaderMap, StatusCode, Uri,
+        HeaderMap, Method, StatusCode, Uri,
         header::{HOST, ORIGIN},
         uri::Authority,
     },
@@ -18,27 +20,55 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// Answers 403 to a request that a page in a browser sent or may have sent.
-pub(super) async fn check(request: Request, next: Next) -> Response {
-    match refused(request.uri(), request.headers()) {
+/// The header of the token.
+pub(super) const TOKEN: &str = "informer-token";
+
+/// Answers 403 to a request that another page in a browser sent or may have sent, and to one of the host's own page that
+/// changes something and lacks the token.
+pub(super) async fn check(State(token): State<Option<Token>>, request: Request, next: Next) -> Response {
+    match refused(request.method(), request.uri(), request.headers(), token.as_ref()) {
         Some(why) => (StatusCode::FORBIDDEN, Json(Failed { error: why.to_owned() })).into_response(),
         None => next.run(request).await,
     }
 }
 
-fn refused(uri: &Uri, headers: &HeaderMap) -> Option<&'static str> {
-    if headers.contains_key(ORIGIN) {
-        return Some("pages in a browser are not answered: there is an `Origin` header");
-    }
+fn refused(method: &Method, uri: &Uri, headers: &HeaderMap, token: Option<&Token>) -> Option<&'static str> {
     // An HTTP/2 request has the host in its URI.
     let authority = uri.authority().map(Authority::as_str);
-    let mut hosts =
-        headers.get_all(HOST).iter().map(|host| host.to_str().ok()).chain(authority.map(Some)).peekable();
-    let named = hosts.peek().is_some();
-    if named && hosts.all(|host| host.is_some_and(is_local)) {
-        return None;
+    let mut hosts: Vec<Option<&str>> = headers.get_all(HOST).iter().map(|host| host.to_str().ok()).collect();
+    hosts.extend(authority.map(Some));
+    if hosts.is_empty() || !hosts.iter().all(|host| host.is_some_and(is_local)) {
+        return Some("the `Host` header must be `localhost` or a loopback address, with the port or without");
     }
-    Some("the `Host` header must be `localhost` or a loopback address, with the port or without")
+    let origins: Vec<&[u8]> = headers.get_all(ORIGIN).iter().map(|origin| origin.as_bytes()).collect();
+    let own = |origin: &&[u8]| hosts.iter().flatten().all(|host| is_origin(origin, host));
+    if !origins.iter().all(own) {
+        return Some("another page in a browser is not answered: `Origin` is not this address");
+    }
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    let site = headers.get("sec-fetch-site").map(|site| site.as_bytes());
+    let opens = reads && uri.path() == "/" && is_navigation(headers);
+    if !opens && !matches!(site, None | Some(b"same-origin" | b"none")) {
+        return Some("another page in a browser is not answered: `Sec-Fetch-Site` is not `same-origin`");
+    }
+    let page = !origins.is_empty() || site.is_some();
+    let sent = headers.get(TOKEN).map(|sent| sent.as_bytes());
+    let knows = token.zip(sent).is_some_and(|(token, sent)| token.is(sent));
+    if page && !reads && !knows {
+        return Some("a page that changes the host must send the token of this process in `informer-token`");
+    }
+    None
+}
+
+/// Returns true if the user follows a link to the page. No other page can read or frame what is opened so.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    let is = |name, value: &str| headers.get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
+    is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")
+}
+
+/// Returns true for the origin of the page that is served under this `Host`: the endpoint speaks plain HTTP.
+fn is_origin(origin: &[u8], host: &str) -> bool {
+    origin.strip_prefix(b"http://").is_some_and(|named| named.eq_ignore_ascii_case(host.as_bytes()))
 }
 
 /// Returns true for `localhost:8080`, `127.0.0.1`, `[::1]:8080` and the like.
@@ -51,49 +81,4 @@ fn is_local(host: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use axum::{Router, body::Body, middleware::from_fn, routing::get};
-    use tower::ServiceExt;
-
-    use super::*;
-
-    async fn status(headers: &[(&str, &str)]) -> u16 {
-        let router = Router::new().route("/status", get(|| async { "ok" })).layer(from_fn(check));
-        let request = headers
-            .iter()
-            .fold(Request::get("/status"), |request, (name, value)| request.header(*name, *value));
-        router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap().status().as_u16()
-    }
-
-    #[tokio::test]
-    async fn a_request_to_a_loopback_address_is_answered() {
-        for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:8080", "127.0.0.9", "[::1]:8080", "[::1]"] {
-            assert_eq!(status(&[("host", host)]).await, 200, "{host}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_request_to_another_host_name_is_refused() {
-        for host in [
-            "evil.example.com",
-            "evil.example.com:8080",
-            "localhost.example.com",
-            "127.0.0.1.example.com",
-            "10.0.0.1:8080",
-            "[2001:db8::1]",
-            "",
-            "a b",
-        ] {
-            assert_eq!(status(&[("host", host)]).await, 403, "{host}");
-        }
-        assert_eq!(status(&[]).await, 403);
-        assert_eq!(status(&[("host", "localhost"), ("host", "evil.example.com")]).await, 403);
-    }
-
-    #[tokio::test]
-    async fn a_request_with_an_origin_is_refused_whatever_the_origin() {
-        for origin in ["https://evil.example.com", "http://localhost:8080", "null"] {
-            assert_eq!(status(&[("host", "localhost"), ("origin", origin)]).await, 403, "{origin}");
-        }
-    }
-}
+mod tests;

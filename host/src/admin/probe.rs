@@ -2,8 +2,11 @@
 
 use futures::future::BoxFuture;
 
-use super::types::{
-    Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Queues, Replays, Report, Status,
+use super::{
+    dashboard::Dashboard,
+    types::{
+        Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Queues, Replays, Report, Status,
+    },
 };
 
 /// One check of a probe, in words that any machine may read.
@@ -27,7 +30,7 @@ pub enum Outcome {
 }
 
 /// The running host, as the endpoints use it.
-pub trait Probe: Send + Sync + 'static {
+pub trait Probe: Dashboard {
     /// Returns which host it is.
     fn identity(&self) -> Identity;
 

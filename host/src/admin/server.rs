@@ -1,4 +1,4 @@
-//! The admin endpoint: liveness, readiness, status and commands over HTTP, for programs of this machine.
+//! The admin endpoint: liveness, readiness, status and commands over HTTP, for programs of this machine, and a page.
 
 use std::{io, sync::Arc};
 
@@ -6,7 +6,7 @@ use axum::{
     Json, Router,
     extract::{DefaultBodyLimit, Query, State, rejection::QueryRejection},
     http::{StatusCode, header::CONTENT_TYPE},
-    middleware::{from_fn, map_response},
+    middleware::{from_fn_with_state, map_response},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -17,7 +17,8 @@ use super::{
     Client, Probe,
     endpoint::{BindError, Endpoint},
     health::livez,
-    origin,
+    origin, page,
+    token::Token,
     types::{
         Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Failed, Identity, LogLevelRequest, Queues,
         ReloadRequest, Replays, Reported, Status,
@@ -49,10 +50,11 @@ type Running = State<Arc<dyn Probe>>;
 ///   `"all": true`.
 /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one plugin: an [`Explanation`]; 404 if no watch
 ///   serves the resource.
+/// - `GET /`: the page for browsers.
 ///
-/// Programs of this machine are answered, pages in a browser are not: a request with an `Origin`, or with a `Host`
-/// that is neither `localhost` nor a loopback address, gets 403. Every request that changes something must have the
-/// content type of JSON.
+/// Programs of this machine and the host's own page are answered, other pages in a browser are not: a request with another
+/// `Origin`, or with a `Host` that is neither `localhost` nor a loopback address, gets 403. Every request that changes
+/// something must have the content type of JSON, and the page must send a token with it.
 ///
 /// The body of a request has at most 64 KiB (413). Each answer has the number of the process and the configuration file in the
 /// headers `informer-process` and `informer-configuration`.
@@ -72,6 +74,7 @@ pub async fn serve_admin(
         return Err(BindError::new("admin", address.clone(), io::Error::other(why)));
     }
     let host = probe.identity();
+    let page_token = Token::new();
     let router = Router::new()
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
@@ -85,10 +88,12 @@ pub async fn serve_admin(
         .route("/explain", get(explain))
         .route("/metrics", get(metrics))
         .fallback(unknown)
-        .with_state(probe)
+        .with_state(Arc::clone(&probe))
+        .merge(page::routes(probe, page_token.clone(), token.clone()))
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(map_response(move |answer| identified(host.clone(), answer)))
-        .layer(from_fn(origin::check));
+        .layer(from_fn_with_state(page_token, origin::check))
+        .layer(map_response(page::guard));
     match Endpoint::start("admin", address.clone(), router, token).await {
         Err(error) if error.is_taken() => Err(error.because(taken(&address).await)),
         started => started,
@@ -177,7 +182,7 @@ async fn metrics(State(probe): Running) -> Response {
 }
 
 async fn unknown() -> (StatusCode, Json<Failed>) {
-    let paths = "there are /livez, /readyz, /status, /metrics, /reload, /log-level, /queues, /explain and /dead-letters";
+    let paths = "there are /, /livez, /readyz, /status, /metrics, /reload, /log-level, /queues, /explain and /dead-letters";
     refusal(StatusCode::NOT_FOUND, paths)
 }
 

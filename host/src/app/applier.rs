@@ -21,6 +21,7 @@ use super::{
     blocking::off_the_workers,
     descriptors,
     directories::Directories,
+    in_force::InForce,
     plan::{Plan, needs_restart},
     running_plugin::{Look, Parts, RunningPlugin, RunningPlugins, SubscribeError, Watches},
     settings,
@@ -45,6 +46,7 @@ pub(super) struct Applier {
     /// The sections that are read only at the start.
     started: (Cluster, Host),
     shutdown_timeout: parking_lot::Mutex<Duration>,
+    in_force: InForce,
     /// Held while a configuration is applied.
     applied: Arc<Mutex<Applied>>,
 }
@@ -82,6 +84,7 @@ impl Applier {
             file,
             shutdown_timeout: parking_lot::Mutex::new(started.1.shutdown_timeout),
             started,
+            in_force: InForce::default(),
             applied: Arc::default(),
         })
     }
@@ -92,6 +95,11 @@ impl Applier {
 
     pub(super) fn plugins(&self) -> &RunningPlugins {
         &self.plugins
+    }
+
+    /// What is in force, as the admin endpoint shows it.
+    pub(super) fn in_force(&self) -> &InForce {
+        &self.in_force
     }
 
     /// Time for the calls in flight when the host stops. Like `log`, this key of `[host]` may change while the host runs.
@@ -166,6 +174,7 @@ impl Applier {
         self.parts.directories.watch(sources.chain(self.file.clone()));
         warn_of_unused(&watches, &self.parts);
         *self.shutdown_timeout.lock() = new.host.shutdown_timeout;
+        self.in_force.applied(&new.written, &report);
         applied.config = Some(new);
         Ok(report)
     }

@@ -1,6 +1,7 @@
 //! The running host, as the admin endpoint sees it.
 
 mod checks;
+mod dashboard;
 mod dead_letters;
 mod explain;
 mod plugin;
@@ -12,6 +13,7 @@ use informer_cache::{InformerFactory, SharedInformer};
 use informer_runtime::Engine;
 
 use super::{
+    in_force::InForce,
     reload::Reload,
     running_plugin::{RunningPlugin, RunningPlugins},
     trace::Trace,
@@ -24,7 +26,7 @@ use crate::{
             Queues, Replays, Report, Status,
         },
     },
-    logging::{self, UnknownLevel, WrittenLevel},
+    logging::{self, RecentLines, UnknownLevel, WrittenLevel},
     metrics::{self, Exposition},
     state::State,
 };
@@ -36,6 +38,8 @@ pub(super) struct HostProbe {
     pub(super) plugins: RunningPlugins,
     pub(super) state: State,
     pub(super) reload: Reload,
+    pub(super) in_force: InForce,
+    pub(super) lines: Arc<RecentLines>,
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) engine: Engine,
     pub(super) file: Option<PathBuf>,

@@ -133,6 +133,7 @@ impl Reloader {
         }
         let mut report = Report::default();
         self.configuration(&mut report).await;
+        self.applier.in_force().reloaded(&report);
         if let Ok(first) = self.requests.try_recv() {
             self.answer(first, report).await;
         }
@@ -149,11 +150,14 @@ impl Reloader {
         if all {
             self.configuration(&mut report).await;
         }
+        let earlier = before.changes.len();
         report.changes.splice(..0, before.changes);
         let named: BTreeSet<&str> = requests.iter().filter_map(|request| request.plugin.as_deref()).collect();
         if report.problems.is_empty() {
             self.components(all, &named, &mut report).await;
         }
+        let changes = report.changes.iter().skip(earlier).cloned().collect();
+        self.applier.in_force().reloaded(&Report { problems: report.problems.clone(), changes });
         for request in requests {
             let report = match &request.plugin {
                 Some(name) => report.of_plugin(name),

@@ -15,7 +15,7 @@ use informer_dispatch::{
 };
 use informer_registry::Puller;
 use informer_runtime::{
-    Engine, LogSink, Plugin, PluginConfig, Sources,
+    Engine, Grants, LogSink, Plugin, PluginConfig, Sources,
     capabilities::{ApiClient, ClientSource, HttpClient, KeyValueSource},
 };
 use informer_types::{Tracer, Workqueue};
@@ -187,6 +187,11 @@ impl RunningPlugin {
 
     pub(super) fn queue_config(&self) -> QueueConfig {
         settings::queue(&self.config())
+    }
+
+    /// What the configuration grants.
+    pub(super) fn grants(&self) -> Grants {
+        self.config().grants.clone()
     }
 
     pub(super) fn workqueue(&self) -> &RateLimitingQueue {

@@ -23,15 +23,19 @@ impl LogSink for PluginLog {
     }
 }
 
-fn write(line: &LogLine<'_>, fields: Option<&str>) {
-    let LogLine { plugin, level, message, .. } = *line;
-    // The stream distinguishes lines of the guest from lines of the host about it.
-    let stream = match line.stream {
+/// The name of a stream. It distinguishes lines of the guest from lines of the host about it.
+pub(crate) fn stream_name(stream: LogStream) -> &'static str {
+    match stream {
         LogStream::Log => "log",
         LogStream::Stdout => "stdout",
         LogStream::Stderr => "stderr",
         LogStream::Host => "host",
-    };
+    }
+}
+
+fn write(line: &LogLine<'_>, fields: Option<&str>) {
+    let LogLine { plugin, level, message, .. } = *line;
+    let stream = stream_name(line.stream);
     match level {
         LogLevel::Trace => tracing::trace!(target: TARGET, plugin, stream, fields, "{message}"),
         LogLevel::Debug => tracing::debug!(target: TARGET, plugin, stream, fields, "{message}"),

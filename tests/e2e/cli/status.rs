@@ -227,7 +227,7 @@ async fn a_missing_host_is_reported_with_a_remedy() {
 /// If an attacker makes a name resolve to this machine, the web pages of that name reach the endpoint (DNS
 /// rebinding).
 #[tokio::test]
-async fn the_admin_endpoint_answers_local_programs_and_refuses_web_pages() {
+async fn the_admin_endpoint_answers_local_programs_and_refuses_other_web_pages() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let host = Host::start(&server.url()).await;
     let own = host.admin.as_str();
@@ -239,7 +239,9 @@ async fn the_admin_endpoint_answers_local_programs_and_refuses_web_pages() {
         ("GET /metrics", "Host: evil.example.com\r\n".to_owned(), "403"),
         ("GET /nowhere", "Host: evil.example.com\r\n".to_owned(), "403"),
         ("POST /reload", "Host: evil.example.com\r\n".to_owned(), "403"),
-        ("GET /status", format!("Host: {own}\r\nOrigin: http://{own}\r\n"), "403"),
+        ("GET /status", format!("Host: {own}\r\nOrigin: http://{own}\r\n"), "200"),
+        ("GET /status", format!("Host: {own}\r\nOrigin: http://evil.example.com\r\n"), "403"),
+        ("GET /status", format!("Host: {own}\r\nOrigin: http://localhost\r\n"), "403"),
     ] {
         let mut connection = TcpStream::connect(own).await.unwrap();
         let request = format!("{request} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n");

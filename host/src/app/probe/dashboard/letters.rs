@@ -1,0 +1,62 @@
+//! Dead letters, some at a time: a thousand plugins may have a million.
+
+use std::{sync::Arc, time::SystemTime};
+
+use jiff::Timestamp;
+
+use super::super::dead_letters::problems;
+use crate::{
+    admin::{
+        dashboard::{Letter, LetterPage, LetterQuery},
+        types::Chosen,
+    },
+    app::running_plugin::RunningPlugin,
+};
+
+/// The most letters of an answer.
+const LETTERS: usize = 200;
+
+pub(super) fn page(plugins: &[Arc<RunningPlugin>], query: &LetterQuery) -> LetterPage {
+    let LetterQuery { plugin, offset, limit } = query;
+    let limit = (*limit).clamp(1, LETTERS);
+    let mut page = LetterPage { problems: problems(plugins), ..LetterPage::default() };
+    for one in plugins.iter().filter(|one| plugin.as_deref().is_none_or(|name| name == one.name())) {
+        let count = one.queue().stats().dead_letters + one.workqueue().stats().dropped_keys;
+        let (before, missing) = (page.total, limit - page.letters.len());
+        page.total += count;
+        if page.total > *offset && missing > 0 {
+            let skipped = offset.saturating_sub(before);
+            page.letters.extend(letters(one).into_iter().skip(skipped).take(missing));
+        }
+    }
+    page
+}
+
+/// The letters of one plugin, those of notifications first.
+fn letters(plugin: &RunningPlugin) -> Vec<Letter> {
+    let name = || plugin.name().to_owned();
+    let all = Chosen::default();
+    let events = plugin.letters().events(&all).into_iter().map(|letter| Letter {
+        plugin: name(),
+        gvr: Some(letter.object.source.to_string()),
+        key: letter.object.key.to_string(),
+        verb: letter.verb.to_owned(),
+        attempts: letter.attempts,
+        failure: letter.failure.to_string(),
+        at: shown(letter.at),
+    });
+    let keys = plugin.letters().keys(&all).into_iter().map(|dropped| Letter {
+        plugin: name(),
+        gvr: None,
+        key: (*dropped.key).to_owned(),
+        verb: "reconcile".to_owned(),
+        attempts: dropped.attempts,
+        failure: dropped.failure.to_string(),
+        at: shown(dropped.at),
+    });
+    events.chain(keys).collect()
+}
+
+fn shown(at: SystemTime) -> Option<String> {
+    Timestamp::try_from(at).ok().map(|at| at.to_string())
+}
