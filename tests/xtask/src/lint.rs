@@ -11,7 +11,8 @@ pub(crate) fn run() -> Result<(), String> {
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
         .run(&Step::new("run clippy"))?;
     // `--all-targets` leaves out test targets with `test = false`.
-    let more = ["--test", "cluster", "--test", "kubectl", "--test", "languages", "--test", "node"];
+    let more =
+        ["--test", "cluster", "--test", "kubectl", "--test", "languages", "--test", "node", "--test", "page"];
     let mut arguments = vec!["clippy", "--workspace"];
     arguments.extend(more);
     arguments.extend(["--", "-D", "warnings"]);

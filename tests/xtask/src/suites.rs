@@ -12,6 +12,10 @@ struct Suite {
     test: &'static str,
     shows: &'static str,
     tools: &'static [Tool],
+    /// The Debian package with the tools, if the gate installs it.
+    package: Option<&'static str>,
+    /// True if the tests measure, so that they run one at a time.
+    measures: bool,
 }
 
 const NODE: Tool = Tool {
@@ -23,20 +27,43 @@ const NPM: Tool = Tool { program: "npm", ..NODE };
 const PYTHON: Tool =
     Tool { program: "python3", version: "--version", install: "install Python 3.9 or newer with pip" };
 
-const MORE_THAN_RUST: [Suite; 4] = [
+const CHROMEDRIVER: Tool = Tool {
+    program: "chromedriver",
+    version: "--version",
+    install: "run `apt-get install chromium-driver`, or install Chrome and its driver",
+};
+
+const MORE_THAN_RUST: [Suite; 5] = [
     Suite {
         test: "cluster",
         shows: "against a real kube-apiserver, etcd and client-go, built from their Go modules",
         tools: &[GO],
+        ..PLAIN
     },
-    Suite { test: "kubectl", shows: "the embedded API server with the real kubectl", tools: &[GO] },
+    Suite { test: "kubectl", shows: "the embedded API server with the real kubectl", tools: &[GO], ..PLAIN },
     Suite {
         test: "deploy",
         shows: "the chart and the kustomize files with Helm, kubectl and a real kube-apiserver",
         tools: &[GO],
+        ..PLAIN
     },
-    Suite { test: "languages", shows: "the JavaScript and Python examples", tools: &[NODE, NPM, PYTHON] },
+    Suite {
+        test: "languages",
+        shows: "the JavaScript and Python examples",
+        tools: &[NODE, NPM, PYTHON],
+        ..PLAIN
+    },
+    Suite {
+        test: "page",
+        shows: "the page of the admin endpoint in Chromium",
+        tools: &[CHROMEDRIVER],
+        package: Some("chromium-driver"),
+        measures: true,
+    },
 ];
+
+/// What most suites have.
+const PLAIN: Suite = Suite { test: "", shows: "", tools: &[], package: None, measures: false };
 
 /// Runs the suites: those that need only Rust, with `--all` every suite but one, or with `--node` the one on a real node.
 ///
@@ -79,12 +106,20 @@ fn time_hostile_plugins() -> Result<(), String> {
 
 impl Suite {
     fn run(&self) -> Result<(), String> {
+        if let Some(package) = self.package {
+            Tool::install_in_ci(self.tools, package)?;
+        }
         if !Tool::all_run(self.tools, self.test)? {
             return Ok(());
         }
         // Test all members together: another set of members would compile dependencies again with other features.
         let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", self.test];
-        cargo(&[suite.as_slice(), &["--", "--include-ignored"]].concat())
-            .run(&Step::new(format!("test {}", self.shows)))
+        let mut arguments = [suite.as_slice(), &["--", "--include-ignored"]].concat();
+        if self.measures {
+            arguments.extend(["--test-threads=1", "--nocapture"]);
+        }
+        let run = cargo(&arguments);
+        let run = if self.measures { run.env("INFORMER_QUIET_MACHINE", "1") } else { run };
+        run.run(&Step::new(format!("test {}", self.shows)))
     }
 }

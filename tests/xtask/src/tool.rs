@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use crate::command::{Run, Step};
+
 /// A program that a suite needs on the search path.
 pub(crate) struct Tool {
     pub(crate) program: &'static str,
@@ -26,11 +28,27 @@ impl Tool {
             return Ok(true);
         };
         let problem = format!("the suite `{suite}` needs `{program}`, which does not run: {install}");
-        if std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false") {
+        if in_ci() {
             return Err(problem);
         }
         println!("==> SKIPPED: {problem}");
         Ok(false)
+    }
+
+    /// Installs a Debian package if a tool is missing, `CI` is set and this is root. Other machines are left as they are.
+    ///
+    /// # Errors
+    /// The package cannot be installed.
+    pub(crate) fn install_in_ci(tools: &[Self], package: &str) -> Result<(), String> {
+        if !in_ci() || tools.iter().all(Self::runs) || Run::new("id", &["-u"]).output()?.trim() != "0" {
+            return Ok(());
+        }
+        let step = |what: &str| Step::new(format!("{what} for the Debian package {package}"));
+        Run::new("apt-get", &["update", "--quiet"]).run(&step("read the lists of packages"))?;
+        let install = ["install", "--quiet", "--yes", "--no-install-recommends", package];
+        Run::new("apt-get", &install)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .run(&step("install everything"))
     }
 
     fn runs(&self) -> bool {
@@ -39,4 +57,8 @@ impl Tool {
             command.arg(self.version).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         silent.status().is_ok_and(|status| status.success())
     }
+}
+
+fn in_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false")
 }
