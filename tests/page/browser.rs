@@ -14,7 +14,7 @@ use tokio::{
 use crate::webdriver::Session;
 
 /// The time between two looks at the page.
-const LOOK: Duration = Duration::from_millis(20);
+pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 /// A browser with one open page.
 pub(crate) struct Browser {

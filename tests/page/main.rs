@@ -12,6 +12,7 @@
 //! | `looks` | dark and light, wide and narrow: screenshots, contrast, overflow |
 //! | `scale` | a thousand plugins and a hundred thousand objects |
 //! | `stage` | the host, its API server and its plugins |
+//! | `stream` | the stream of the page ends and comes back |
 //! | `views` | each view shows what the host reports, and follows it |
 //! | `webdriver` | the protocol of chromedriver |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
@@ -23,5 +24,6 @@ mod keys;
 mod looks;
 mod scale;
 mod stage;
+mod stream;
 mod views;
 mod webdriver;

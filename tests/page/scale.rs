@@ -41,6 +41,17 @@ const MEASURE: &str = "
         return times;
     })().then(done);";
 
+/// The time until the stream of a new page has sent every row, in milliseconds.
+const LISTEN: &str = "
+    const done = arguments[0];
+    const from = performance.now();
+    const source = new EventSource('/page/live');
+    source.onmessage = (event) => {
+        const rows = JSON.parse(event.data).plugins.rows.length;
+        source.close();
+        done([performance.now() - from, rows]);
+    };";
+
 /// The time from the change of the address until the browser has drawn the view, in milliseconds.
 const DRAW: &str = "
     const [hash, done] = arguments;
@@ -105,6 +116,13 @@ async fn measured(page: &Browser) -> BTreeMap<String, f64> {
         assert!(rounds.iter().all(|round| round[1] == 200), "{path}: {rounds:?}");
         times.insert(format!("GET {path}"), median(rounds.iter().map(|round| &round[0])));
     }
+    let mut listens = Vec::new();
+    for _ in 0..ROUNDS {
+        let listened = page.run_async(LISTEN, &[]).await;
+        assert_eq!(listened[1], PLUGINS);
+        listens.push(listened[0].clone());
+    }
+    times.insert("GET /page/live, the first event".to_owned(), median(listens.iter()));
     for view in
         ["overview", "informers", "plugins", "plugin?name=plugin-0999", "explain", "log", "configuration"]
     {

@@ -19,10 +19,15 @@ use crate::browser::Browser;
 /// What a plugin says that wants to be taken for a part of the page. It has an element with a script, and a mark that reverses text.
 pub(crate) const HOSTILE: &str = "<img src=x onerror=\"document.title='taken'\"><b>bold</b> \u{202e}desrever";
 
+/// Any free port.
+const ANY: &str = "127.0.0.1:0";
+
 pub(crate) struct Stage {
     pub(crate) browser: Browser,
     pub(crate) host: TestHost,
     pub(crate) server: DevServer,
+    /// The watches and plugins.
+    toml: String,
     file: PathBuf,
     _directory: TempDir,
 }
@@ -36,10 +41,10 @@ impl Stage {
         server.load(objects).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("informer.toml");
-        fs::write(&file, whole(toml)).unwrap();
+        fs::write(&file, whole(ANY, toml)).unwrap();
         let host = TestHost::start_file(&server.url(), &file).await.unwrap();
         let browser = Browser::start().await;
-        let stage = Self { browser, host, server, file, _directory: directory };
+        let stage = Self { browser, host, server, toml: toml.to_owned(), file, _directory: directory };
         stage.browser.open(&stage.url()).await;
         stage.browser.shows("#connection", "live").await;
         stage
@@ -53,8 +58,19 @@ impl Stage {
     /// Replaces the watches and plugins in the configuration file.
     pub(crate) fn rewrite(&self, toml: &str) {
         let new = self.file.with_extension("new");
-        fs::write(&new, whole(toml)).unwrap();
+        fs::write(&new, whole(ANY, toml)).unwrap();
         fs::rename(new, &self.file).unwrap();
+    }
+
+    /// Stops the host, waits until the page reports it, and starts the host again at the same address.
+    pub(crate) async fn restarted(self) -> Self {
+        let Self { browser, host, server, toml, file, _directory } = self;
+        let address = host.app().admin_address().unwrap().to_string();
+        host.stop().await;
+        browser.shows("#connection", "not live").await;
+        fs::write(&file, whole(&address, &toml)).unwrap();
+        let host = TestHost::start_file(&server.url(), &file).await.unwrap();
+        Self { browser, host, server, toml, file, _directory }
     }
 
     /// Changes the data of a ConfigMap.
@@ -79,8 +95,8 @@ impl Stage {
     }
 }
 
-fn whole(toml: &str) -> String {
-    format!("[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = \"off\"\n{toml}")
+fn whole(admin: &str, toml: &str) -> String {
+    format!("[host]\nadmin = \"{admin}\"\nstate-dir = \"off\"\n{toml}")
 }
 
 /// A ConfigMap in the namespace `shop`.
