@@ -2,6 +2,7 @@
 
 mod api_client;
 mod client;
+mod credential_command;
 mod credential_files;
 mod keepalive;
 mod proxy;
@@ -19,12 +20,14 @@ use kube::{
 };
 
 pub(crate) use api_client::KubeClient;
+pub use credential_command::CredentialCommandError;
 pub use credential_files::CredentialFileError;
 pub use proxy::ProxyError;
 pub(crate) use reviews::Reviews;
 
 use client::client;
-use credential_files::{check_kubeconfig, check_named, named_cluster};
+use credential_command::CredentialCommand;
+use credential_files::{check_kubeconfig, check_named, named_cluster, named_user};
 use proxy::Proxy;
 
 use crate::config::Access;
@@ -48,6 +51,9 @@ pub enum ConnectError {
     /// A file of the credentials is no regular file, or too large.
     #[error(transparent)]
     File(#[from] CredentialFileError),
+    /// The command that gives credentials cannot be run by this host.
+    #[error(transparent)]
+    Command(#[from] CredentialCommandError),
     /// The configuration is invalid for the client.
     #[error("no client can be made for {server}: {source}")]
     Client {
@@ -68,7 +74,8 @@ pub struct Connection {
     pub server: String,
 }
 
-/// Makes the client. It reads the kubeconfig and the certificates, and opens no connection.
+/// Makes the client. It reads the kubeconfig and the certificates, opens no connection and runs no command for credentials: the
+/// first request does both.
 ///
 /// # Errors
 /// [`ConnectError`], with the remedy.
@@ -110,8 +117,9 @@ pub async fn connect(access: &Access) -> Result<Connection, ConnectError> {
     if let Some(proxy) = &proxy {
         tracing::info!(proxy = %proxy.uri(), "requests to the API server pass a proxy");
     }
-    let client =
-        client(config, proxy).map_err(|source| ConnectError::Client { server: server.clone(), source })?;
+    let command = CredentialCommand::take(&mut config.auth_info, &named.user)?;
+    let client = client(config, command, proxy)
+        .map_err(|source| ConnectError::Client { server: server.clone(), source })?;
     Ok(Connection { client, server })
 }
 
@@ -122,14 +130,19 @@ struct Named {
     proxy: Option<String>,
     /// The file of the certificate authority, unless the kubeconfig contains the authority itself.
     authority: Option<PathBuf>,
+    /// The name of the user.
+    user: String,
 }
 
 impl Named {
     fn of(kubeconfig: &Kubeconfig, context: Option<&str>) -> Self {
-        let Some(cluster) = named_cluster(kubeconfig, context) else { return Self::default() };
+        let user = named_user(kubeconfig, context).unwrap_or_default().to_owned();
+        let Some(cluster) = named_cluster(kubeconfig, context) else {
+            return Self { user, ..Self::default() };
+        };
         let contained = cluster.certificate_authority_data.is_some();
         let authority = cluster.certificate_authority.as_ref().filter(|_| !contained).map(PathBuf::from);
-        Self { proxy: cluster.proxy_url.clone(), authority }
+        Self { proxy: cluster.proxy_url.clone(), authority, user }
     }
 }
 

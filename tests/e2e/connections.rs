@@ -1,6 +1,8 @@
 //! The connections of the host to the API server, as a program on the way sees them.
 
+mod commands;
 mod middlebox;
+mod tls;
 
 use informer::{
     config::Access,

@@ -1,6 +1,6 @@
 //! Why a request failed.
 
-use std::{error::Error, io, sync::Arc, time::Duration};
+use std::{error::Error, io, iter, sync::Arc, time::Duration};
 
 use http::StatusCode;
 use informer_types::excerpt;
@@ -20,12 +20,20 @@ pub(crate) struct RequestError {
     problem: Problem,
 }
 
+/// The client sends no request, because it has no credentials. A client returns it as the cause of its error; the text says
+/// what gives no credentials, why, and what helps.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoCredentials(pub String);
+
 /// What went wrong with one request. The texts follow "the API server at URL".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// Not marked as `#[source]`: the text already contains the innermost cause, which is the useful one.
     #[error("cannot be reached: {}", innermost(.0.as_ref()))]
     Transport(Box<dyn Error + Send + Sync>),
+    #[error("was not asked, because there are no credentials: {0}")]
+    NoCredentials(NoCredentials),
     #[error("sent nothing for {} s", .0.as_secs_f64())]
     Silent(Duration),
     #[error("answered {code}{}", said(*.code, &.status.message))]
@@ -81,7 +89,8 @@ impl RequestError {
     /// Returns true if the failure passes by itself and leaves no gap, so that the same request may be sent again
     ///
     pub(crate) fn is_passing(&self) -> bool {
-        self.class() == ErrorClass::Refused || self.class().asks_for_a_pause()
+        matches!(self.class(), ErrorClass::Refused | ErrorClass::NoCredentials)
+            || self.class().asks_for_a_pause()
     }
 
     /// Returns true if the server does not support the request: 400 or 422.
@@ -101,6 +110,12 @@ impl RequestError {
 // === impl Problem ===
 
 impl Problem {
+    /// The problem of a request that got no answer.
+    pub(crate) fn unanswered(error: kube::Error) -> Self {
+        let cause = causes::<NoCredentials>(&error).next().cloned();
+        cause.map_or_else(|| Self::Transport(Box::new(error)), Self::NoCredentials)
+    }
+
     /// The problem of a `Status` that came without a status code of HTTP: in a list, or in an ERROR event.
     pub(crate) fn of_status(status: Box<ApiStatus>) -> Self {
         let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -111,6 +126,7 @@ impl Problem {
         match self {
             Self::Transport(source) if is_refused(source.as_ref()) => ErrorClass::Refused,
             Self::Transport(_) => ErrorClass::Unreachable,
+            Self::NoCredentials(_) => ErrorClass::NoCredentials,
             Self::Silent(_) => ErrorClass::Silent,
             Self::Status { status, .. } if status.is_too_large_resource_version() => {
                 ErrorClass::TooLargeResourceVersion
@@ -180,14 +196,12 @@ fn said(code: StatusCode, message: &str) -> String {
 
 /// Returns true if the peer refused the connection.
 fn is_refused(error: &(dyn Error + 'static)) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if error.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused) {
-            return true;
-        }
-        next = error.source();
-    }
-    false
+    causes::<io::Error>(error).any(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// The error and its causes, those of this type.
+fn causes<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a E> {
+    iter::successors(Some(error), |&error| error.source()).filter_map(|error| error.downcast_ref())
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 pub enum ErrorClass {
     /// No process listens at the address.
     Refused,
-    /// The connection was not established, or it broke: network, DNS, TLS, proxy, credentials helper.
+    /// The connection was not established, or it broke: network, DNS, TLS, proxy.
     Unreachable,
+    /// There are no credentials to send, so no request was sent.
+    NoCredentials,
     /// The server sent nothing for longer than the timeout.
     Silent,
     /// 429: the server asks for fewer requests.
@@ -58,6 +60,7 @@ impl ErrorClass {
         match self {
             Self::Refused => "refused",
             Self::Unreachable => "unreachable",
+            Self::NoCredentials => "no-credentials",
             Self::Silent => "silent",
             Self::Throttled => "throttled",
             Self::Initializing => "initializing",

@@ -51,6 +51,7 @@ mod watch_stream;
 
 pub use compress::Compression;
 pub use config::{BackoffConfig, FactoryConfig, InformerKey, WatchConfig, WatchListMode};
+pub use error::NoCredentials;
 pub use error_class::ErrorClass;
 pub use factory::{FactoryStopped, InformerFactory, Subscription};
 pub use listener::ListenerConfig;

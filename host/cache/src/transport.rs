@@ -95,7 +95,7 @@ impl Transport {
         let response = timeout(patience, self.client.send(request))
             .await
             .map_err(|_| self.error(call, Problem::Silent(patience)))?
-            .map_err(|error| self.error(call, Problem::Transport(Box::new(error))))?;
+            .map_err(|error| self.error(call, Problem::unanswered(error)))?;
         if response.status().is_success() {
             return Ok(response.into_body());
         }

@@ -1,25 +1,48 @@
 //! The client of kube, with the connections and the credentials of this host.
 
+use std::borrow::Cow;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
 use kube::{
     Client, Config,
     client::{AuthError, ClientBuilder, ConfigExt},
 };
 use tower::util::MapRequestLayer;
 
-use super::{keepalive, proxy::Proxy, rotating::Rotating, sender::sender, token_file::TokenFile, user_agent};
+use super::{
+    credential_command::{CredentialCommand, Identity},
+    keepalive,
+    proxy::Proxy,
+    rotating::{Rotating, Source},
+    sender::{Sender, sender},
+    token_file::TokenFile,
+    user_agent,
+};
 
-/// Makes the client of `Client::try_from` with keepalive, proxies and files that change, and without its log lines: the
+/// Makes the client of `Client::try_from` with keepalive, proxies and credentials that change, and without its log lines: the
 /// reflectors log failures.
-pub(super) fn client(mut config: Config, proxy: Option<Proxy>) -> Result<Client, kube::Error> {
+pub(super) fn client(
+    mut config: Config,
+    command: Option<CredentialCommand>,
+    proxy: Option<Proxy>,
+) -> Result<Client, kube::Error> {
     let token = TokenFile::take(&mut config.auth_info)
         .map_err(|(source, path)| kube::Error::Auth(AuthError::ReadTokenFile(source, path)))?;
+    let source = match (command, token) {
+        (Some(command), _) => Source::Command(command),
+        (None, Some(token)) => Source::File(token),
+        (None, None) => Source::None,
+    };
     let tcp = keepalive::tcp(config.connect_timeout);
     let of = config.clone();
-    let make = move || match &proxy {
-        Some(proxy) => proxy.sender(tcp.clone(), &of),
-        None => sender(tcp.clone(), &of),
+    let make = move |identity: Option<&Identity>| -> Result<Sender, kube::Error> {
+        let of = with_identity(&of, identity);
+        match &proxy {
+            Some(proxy) => proxy.sender(tcp.clone(), &of),
+            None => sender(tcp.clone(), &of),
+        }
     };
-    let service = Rotating::new(token, &config, make)?;
+    let service = Rotating::new(source, &config, make)?;
     let builder = ClientBuilder::new(service, config.default_namespace.clone())
         .with_layer(&config.extra_headers_layer()?)
         .with_layer(&MapRequestLayer::new(user_agent::sign));
@@ -28,6 +51,15 @@ pub(super) fn client(mut config: Config, proxy: Option<Proxy>) -> Result<Client,
         Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),
         None => builder.with_layer(&base).build(),
     })
+}
+
+/// The configuration with the client certificate of a command, in the form of a kubeconfig.
+fn with_identity<'a>(config: &'a Config, identity: Option<&Identity>) -> Cow<'a, Config> {
+    let Some(Identity { certificate, key }) = identity else { return Cow::Borrowed(config) };
+    let mut config = config.clone();
+    config.auth_info.client_certificate_data = Some(STANDARD.encode(certificate));
+    config.auth_info.client_key_data = Some(STANDARD.encode(key).into());
+    Cow::Owned(config)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -61,7 +93,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
-        let client = client(config, None).unwrap();
+        let client = client(config, None, None).unwrap();
         let request = tokio::spawn(async move {
             client.request_text(Request::get("/version").body(Vec::new()).unwrap()).await
         });
@@ -103,7 +135,7 @@ mod tests {
         let mut config = Config::new(url.parse().unwrap());
         let token_file = Some(path.to_str().unwrap().to_owned());
         config.auth_info = AuthInfo { token_file, ..AuthInfo::default() };
-        let client = client(config, None).unwrap();
+        let client = client(config, None, None).unwrap();
         let status = async || {
             let request = Request::get("/version").body(Body::empty()).unwrap();
             client.send(request).await.unwrap().status().as_u16()

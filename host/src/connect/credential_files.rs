@@ -48,6 +48,11 @@ pub(super) fn named_cluster<'a>(kubeconfig: &'a Kubeconfig, context: Option<&str
     cluster_of(kubeconfig, named_context(kubeconfig, context)?)
 }
 
+/// The name of the user of the context; without a name, of the current context.
+pub(super) fn named_user<'a>(kubeconfig: &'a Kubeconfig, context: Option<&str>) -> Option<&'a str> {
+    named_context(kubeconfig, context)?.user.as_deref()
+}
+
 fn named_context<'a>(kubeconfig: &'a Kubeconfig, context: Option<&str>) -> Option<&'a Context> {
     let name = context.or(kubeconfig.current_context.as_deref());
     let context = kubeconfig.contexts.iter().find(|context| Some(context.name.as_str()) == name);

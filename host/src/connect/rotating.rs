@@ -1,4 +1,5 @@
-//! Credentials in files that are replaced: a token, a client certificate, certificate authorities.
+//! Credentials that change: a token, a client certificate and certificate authorities in files that are replaced, and what a
+//! command gives.
 
 use std::{
     path::PathBuf,
@@ -8,7 +9,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use http::{Request, Response, StatusCode, header::AUTHORIZATION};
+use http::{HeaderValue, Request, Response, StatusCode, header::AUTHORIZATION};
 use hyper::body::Incoming;
 use informer_system::read_file;
 use kube::{Config, client::Body};
@@ -16,20 +17,39 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower::{BoxError, Service, ServiceExt};
 
-use super::{credential_files::BYTES, sender::Sender, token_file::TokenFile};
+use super::{
+    credential_command::{CredentialCommand, Credentials, Identity},
+    credential_files::BYTES,
+    sender::Sender,
+    token_file::TokenFile,
+};
 
 /// Time between two looks at the files of TLS. After an answer 401 and after a failed connection the next request looks at once.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// Makes a sender from the files as they are now.
-type Make = dyn Fn() -> Result<Sender, kube::Error> + Send + Sync;
+/// Makes a sender from the files as they are now, with the client certificate of a command if there is one.
+type Make = dyn Fn(Option<&Identity>) -> Result<Sender, kube::Error> + Send + Sync;
 
-/// Sends requests with the credentials that are in the files now. Cheap to clone.
+/// The credentials that change and are not those of the TLS files.
+pub(super) enum Source {
+    None,
+    File(TokenFile),
+    Command(CredentialCommand),
+}
+
+/// What a request was sent with.
+enum Sent {
+    Unchanging,
+    Token(HeaderValue),
+    Given(Arc<Credentials>),
+}
+
+/// Sends requests with the credentials of now. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Rotating(Arc<Shared>);
 
 struct Shared {
-    token: Option<TokenFile>,
+    source: Source,
     /// The files of TLS.
     files: Vec<PathBuf>,
     make: Box<Make>,
@@ -38,6 +58,7 @@ struct Shared {
 
 struct Current {
     sender: Sender,
+    identity: Option<Arc<Identity>>,
     contents: Vec<Option<Vec<u8>>>,
     /// `None` means that the next request looks at the files.
     looked: Option<Instant>,
@@ -49,9 +70,9 @@ impl Rotating {
     /// # Errors
     /// The files cannot be used.
     pub(super) fn new(
-        token: Option<TokenFile>,
+        source: Source,
         config: &Config,
-        make: impl Fn() -> Result<Sender, kube::Error> + Send + Sync + 'static,
+        make: impl Fn(Option<&Identity>) -> Result<Sender, kube::Error> + Send + Sync + 'static,
     ) -> Result<Self, kube::Error> {
         let identity = &config.auth_info;
         let certificate =
@@ -60,8 +81,63 @@ impl Rotating {
         let mut files: Vec<PathBuf> = certificate.into_iter().chain(key).map(PathBuf::from).collect();
         files.extend(config.root_cert_file.clone());
         let contents = read(&files);
-        let current = Current { sender: make()?, contents, looked: Some(Instant::now()) };
-        Ok(Self(Arc::new(Shared { token, files, make: Box::new(make), current: Mutex::new(current) })))
+        let sender = make(None)?;
+        let current = Current { sender, identity: None, contents, looked: Some(Instant::now()) };
+        Ok(Self(Arc::new(Shared { source, files, make: Box::new(make), current: Mutex::new(current) })))
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, BoxError> {
+        let (request, sent) = self.source.authorize(request).await?;
+        let sender = match (&self.source, &sent) {
+            (Source::Command(command), Sent::Given(credentials)) => {
+                let sender = self.current.lock().sender_with(credentials.identity.as_ref(), self);
+                sender.map_err(|error| command.unusable(credentials, &error))?
+            }
+            _ => self.current.lock().sender(self),
+        };
+        let answer = sender.oneshot(request).await;
+        let refused = answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::UNAUTHORIZED);
+        if refused || answer.is_err() {
+            self.current.lock().looked = None;
+        }
+        if refused {
+            self.source.refused(&sent);
+        }
+        answer
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    async fn authorize(&self, mut request: Request<Body>) -> Result<(Request<Body>, Sent), BoxError> {
+        let (header, sent) = match self {
+            Self::None => (None, Sent::Unchanging),
+            Self::File(token) => {
+                let header = token.header();
+                (Some(header.clone()), Sent::Token(header))
+            }
+            Self::Command(command) => {
+                let credentials = command.credentials().await?;
+                (credentials.header.clone(), Sent::Given(credentials))
+            }
+        };
+        if let Some(header) = header {
+            request.headers_mut().insert(AUTHORIZATION, header);
+        }
+        Ok((request, sent))
+    }
+
+    fn refused(&self, sent: &Sent) {
+        match (self, sent) {
+            (Self::File(token), Sent::Token(header)) => token.refused(header),
+            (Self::Command(command), Sent::Given(credentials)) => command.refused(credentials),
+            _ => {}
+        }
     }
 }
 
@@ -76,31 +152,29 @@ impl Service<Request<Body>> for Rotating {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let shared = Arc::clone(&self.0);
-        Box::pin(async move {
-            let request = match &shared.token {
-                Some(token) => token.authorize(request),
-                None => request,
-            };
-            let sent = request.headers().get(AUTHORIZATION).cloned();
-            let sender = shared.current.lock().sender(&shared);
-            let answer = sender.oneshot(request).await;
-            if answer.as_ref().map_or(true, |answer| answer.status() == StatusCode::UNAUTHORIZED) {
-                shared.current.lock().looked = None;
-            }
-            if let Ok(answer) = &answer
-                && answer.status() == StatusCode::UNAUTHORIZED
-                && let (Some(token), Some(sent)) = (&shared.token, sent)
-            {
-                token.refused(&sent);
-            }
-            answer
-        })
+        Box::pin(async move { shared.send(request).await })
     }
 }
 
 // === impl Current ===
 
 impl Current {
+    /// Returns the sender for requests with this client certificate. Another one makes a new sender.
+    ///
+    /// # Errors
+    /// The certificate cannot be used.
+    fn sender_with(
+        &mut self,
+        identity: Option<&Arc<Identity>>,
+        shared: &Shared,
+    ) -> Result<Sender, kube::Error> {
+        if self.identity.as_ref() != identity {
+            self.sender = (shared.make)(identity.map(|identity| &**identity))?;
+            self.identity = identity.cloned();
+        }
+        Ok(self.sender(shared))
+    }
+
     /// Returns the sender. Files that changed make a new one, so that new connections use them; requests in flight keep their
     /// connections. Files that cannot be used change nothing: they may be half written.
     fn sender(&mut self, shared: &Shared) -> Sender {
@@ -109,7 +183,7 @@ impl Current {
             self.looked = Some(Instant::now());
             let contents = read(&shared.files);
             if contents != self.contents && contents.iter().all(Option::is_some) {
-                match (shared.make)() {
+                match (shared.make)(self.identity.as_deref()) {
                     Ok(sender) => {
                         tracing::info!(files = ?shared.files, "new connections to the API server use the changed files");
                         self.sender = sender;
@@ -151,11 +225,11 @@ mod tests {
         }
         let made = Arc::new(AtomicUsize::new(0));
         let (counted, plain) = (Arc::clone(&made), config.clone());
-        let make = move || {
+        let make = move |_: Option<&Identity>| {
             counted.fetch_add(1, Ordering::Relaxed);
             sender(tcp(None), &plain)
         };
-        let shared = Rotating::new(None, &config, make).unwrap().0;
+        let shared = Rotating::new(Source::None, &config, make).unwrap().0;
         let next = || {
             drop(shared.current.lock().sender(&shared));
             made.load(Ordering::Relaxed)

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, Request, header::AUTHORIZATION};
+use http::HeaderValue;
 use informer_system::read_file;
 use kube::config::AuthInfo;
 use parking_lot::Mutex;
@@ -22,7 +22,7 @@ const READ_AGAIN: Duration = Duration::from_secs(60);
 /// The most bytes of a token. No server accepts a longer header.
 const LONGEST: u64 = 64 << 10;
 
-/// Puts the token into requests. Cheap to clone.
+/// Gives the token. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct TokenFile {
     path: Arc<Path>,
@@ -50,8 +50,6 @@ impl TokenFile {
             return Ok(None);
         }
         let Some(path) = credentials.token_file.take() else { return Ok(None) };
-        // kube prefers a file to a command.
-        credentials.exec = None;
         let path = PathBuf::from(path);
         match header(&path) {
             Ok(header) => {
@@ -62,9 +60,9 @@ impl TokenFile {
         }
     }
 
-    /// Adds the token, which is at most one minute old. While the file cannot be read, the token before is used. The file is small,
-    /// so that reading it blocks for a moment only.
-    pub(super) fn authorize<B>(&self, mut request: Request<B>) -> Request<B> {
+    /// The value of `Authorization` with the token, which is at most one minute old. While the file cannot be read, the token before
+    /// is used. The file is small, so that reading it blocks for a moment only.
+    pub(super) fn header(&self) -> HeaderValue {
         let mut read = self.read.lock();
         if read.at.is_none_or(|at| at.elapsed() >= READ_AGAIN) {
             read.at = Some(Instant::now());
@@ -72,8 +70,7 @@ impl TokenFile {
                 read.header = header;
             }
         }
-        request.headers_mut().insert(AUTHORIZATION, read.header.clone());
-        request
+        read.header.clone()
     }
 
     /// The server refused this header. If it is the present one, the next request reads the file again.
@@ -111,9 +108,9 @@ mod tests {
     }
 
     fn sent(file: &TokenFile) -> String {
-        let request = file.authorize(Request::new(()));
-        assert!(request.headers()[AUTHORIZATION].is_sensitive());
-        request.headers()[AUTHORIZATION].to_str().unwrap().to_owned()
+        let header = file.header();
+        assert!(header.is_sensitive());
+        header.to_str().unwrap().to_owned()
     }
 
     #[tokio::test(start_paused = true)]
@@ -162,17 +159,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_file_is_taken_before_a_command_but_not_before_other_credentials() {
+    async fn a_token_file_is_not_taken_before_other_credentials() {
         let directory = TempDir::new().unwrap();
         let mut inline = credentials(&directory, "one");
         inline.token = Some("inline".to_owned().into());
         assert!(TokenFile::take(&mut inline).unwrap().is_none());
         assert!(inline.token_file.is_some());
 
-        let mut command = credentials(&directory, "one");
-        command.exec = Some(serde_json::from_str("{}").unwrap());
-        assert!(TokenFile::take(&mut command).unwrap().is_some());
-        assert!(command.exec.is_none());
         assert!(TokenFile::take(&mut AuthInfo::default()).unwrap().is_none());
     }
 

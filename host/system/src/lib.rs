@@ -1,4 +1,4 @@
-//! What the host takes from the operating system, each with a bound: files, HTTP connections, memory, descriptors.
+//! What the host takes from the operating system, each with a bound: files, HTTP connections, memory, descriptors, programs.
 //!
 //! - [`RegularFile`] and [`Directory`] open files that others may have put in place: regular files only, inside their
 //!   directory, read up to a limit.
@@ -6,6 +6,7 @@
 //! - [`HttpListener`] serves HTTP with a limited number of connections. A client that never finishes its request does not
 //!   keep others from being answered.
 //! - [`memory`] is how much memory the process may use.
+//! - [`run_program`] runs a program that answers on its standard output.
 //! - [`LockHolder`] is the process that holds the lock of a file.
 //! - [`descriptors`] is the number of files and connections that the process may open.
 #![forbid(unsafe_code)]
@@ -17,9 +18,11 @@ mod http_listener;
 mod lock_holder;
 pub mod memory;
 mod private_dir;
+mod program;
 
 pub use directory::{Directory, Entry};
 pub use file::{FileError, RegularFile, read_file};
 pub use http_listener::{HttpAddress, HttpLimits, HttpListener};
 pub use lock_holder::LockHolder;
 pub use private_dir::{NotPrivate, PrivateDir};
+pub use program::{Ended, ProgramError, ProgramLimits, run_program};

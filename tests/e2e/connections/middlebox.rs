@@ -1,22 +1,24 @@
-//! A program on the way to the API server: an open relay, an HTTP proxy or a SOCKS proxy. It notes what it reads.
+//! A program on the way to the API server: an open relay, a guard, an HTTP proxy or a SOCKS proxy. It notes what it reads.
 
 use std::{net::SocketAddr, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, copy},
-    net::{
-        TcpListener, TcpStream,
-        tcp::{OwnedReadHalf, OwnedWriteHalf},
-    },
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, split},
+    net::{TcpListener, TcpStream},
     task::JoinSet,
 };
+use tokio_rustls::TlsAcceptor;
+
+use super::tls;
 
 /// How clients reach the server behind it.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     /// Each connection leads to the server.
     Open,
+    /// Each request leads to the server if it has this value of `Authorization`. Another one is answered with 401.
+    Guarded(Arc<Mutex<String>>),
     /// By CONNECT. The text is the value of `Proxy-Authorization` that it requires.
     Http(Option<&'static str>),
     /// By SOCKS5 (RFC 1928), with the user and the password that it requires (RFC 1929).
@@ -36,6 +38,8 @@ struct Seen {
     destinations: Vec<String>,
     /// The bytes that the clients sent, by connection.
     sent: Vec<Vec<u8>>,
+    /// The names of the certificates that clients showed, by connection.
+    shown: Vec<Option<&'static str>>,
 }
 
 /// The head of an HTTP request.
@@ -73,6 +77,15 @@ impl Request {
 
 impl Middlebox {
     pub(crate) async fn start(kind: Kind, server: SocketAddr) -> Self {
+        Self::behind(None, kind, server).await
+    }
+
+    /// Speaks TLS with its clients.
+    pub(crate) async fn with_tls(acceptor: TlsAcceptor, kind: Kind, server: SocketAddr) -> Self {
+        Self::behind(Some(acceptor), kind, server).await
+    }
+
+    async fn behind(acceptor: Option<TlsAcceptor>, kind: Kind, server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen: Arc<Mutex<Seen>> = Arc::default();
@@ -81,10 +94,19 @@ impl Middlebox {
         serving.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                let (kind, seen) = (kind.clone(), Arc::clone(&shared));
+                let (kind, acceptor, seen) = (kind.clone(), acceptor.clone(), Arc::clone(&shared));
                 connections.spawn(async move {
                     // A client or a server may go at any time.
-                    Box::pin(relay(client, &kind, server, &seen)).await.ok();
+                    match acceptor {
+                        None => Box::pin(relay(client, &kind, server, &seen)).await.ok(),
+                        Some(acceptor) => {
+                            let Ok(client) = acceptor.accept(client).await else { return };
+                            let certificates = client.get_ref().1.peer_certificates();
+                            let shown = certificates.and_then(|chain| tls::name_of(chain.first()?));
+                            seen.lock().shown.push(shown);
+                            Box::pin(relay(client, &kind, server, &seen)).await.ok()
+                        }
+                    };
                 });
             }
         });
@@ -105,7 +127,12 @@ impl Middlebox {
         self.seen.lock().destinations.clone()
     }
 
-    /// The requests for the server so far, if they are not encrypted. The order is that of the connections.
+    /// The names of the certificates that the clients of connections with TLS showed so far.
+    pub(crate) fn shown(&self) -> Vec<Option<&'static str>> {
+        self.seen.lock().shown.clone()
+    }
+
+    /// The requests for the server so far, if they are not encrypted behind it. The order is that of the connections.
     pub(crate) fn requests(&self) -> Vec<Request> {
         let sent = self.seen.lock().sent.clone();
         let heads = |sent: &Vec<u8>| -> Vec<Request> {
@@ -116,13 +143,19 @@ impl Middlebox {
 }
 
 async fn relay(
-    mut client: TcpStream,
+    mut client: impl AsyncRead + AsyncWrite + Unpin,
     kind: &Kind,
     server: SocketAddr,
     seen: &Mutex<Seen>,
 ) -> std::io::Result<()> {
+    let mut head = Vec::new();
     let destination = match kind {
         Kind::Open => None,
+        Kind::Guarded(right) => {
+            let Some(admitted) = guarded(&mut client, right).await? else { return Ok(()) };
+            head = admitted;
+            None
+        }
         Kind::Http(credentials) => Some(http(&mut client, *credentials).await?),
         Kind::Socks(credentials) => Some(socks(&mut client, *credentials).await?),
     };
@@ -134,21 +167,23 @@ async fn relay(
     }
     let number = {
         let mut seen = seen.lock();
-        seen.sent.push(Vec::new());
+        seen.sent.push(head.clone());
         seen.sent.len() - 1
     };
-    let (from_client, mut to_client) = client.into_split();
-    let (mut from_server, to_server) = TcpStream::connect(server).await?.into_split();
+    let (from_client, mut to_client) = split(client);
+    let (mut from_server, mut to_server) = TcpStream::connect(server).await?.into_split();
+    to_server.write_all(&head).await?;
     let up = note(from_client, to_server, number, seen);
     tokio::select! {
         up = up => up,
         down = copy(&mut from_server, &mut to_client) => down.map(drop),
-    }
+    }?;
+    to_client.shutdown().await
 }
 
 async fn note(
-    mut from: OwnedReadHalf,
-    mut to: OwnedWriteHalf,
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
     number: usize,
     seen: &Mutex<Seen>,
 ) -> std::io::Result<()> {
@@ -163,13 +198,38 @@ async fn note(
     }
 }
 
-/// Returns the destination, or `None` if the client is refused.
-async fn http(client: &mut TcpStream, credentials: Option<&str>) -> std::io::Result<Option<String>> {
+/// Reads to the end of the head of a request.
+async fn head_of(client: &mut (impl AsyncRead + Unpin)) -> std::io::Result<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(client.read_u8().await?);
     }
-    let head = String::from_utf8_lossy(&head).into_owned();
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// Returns the head of the request for the server, which closes the connection after its answer. Returns `None` if the client is
+/// refused.
+async fn guarded(
+    client: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    right: &Mutex<String>,
+) -> std::io::Result<Option<Vec<u8>>> {
+    let head = head_of(client).await?;
+    let right = right.lock().clone();
+    if Request::of(&head).is_some_and(|request| request.header("authorization") == Some(&right)) {
+        return Ok(Some(head.replacen("\r\n", "\r\nconnection: close\r\n", 1).into_bytes()));
+    }
+    let refused = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    client.write_all(refused.as_bytes()).await?;
+    client.shutdown().await?;
+    Ok(None)
+}
+
+/// Returns the destination, or `None` if the client is refused.
+async fn http(
+    client: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    credentials: Option<&str>,
+) -> std::io::Result<Option<String>> {
+    let head = head_of(client).await?;
     let Some(request) = Request::of(&head) else { return Ok(None) };
     if request.header("proxy-authorization") != credentials {
         client.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n").await?;
@@ -181,7 +241,10 @@ async fn http(client: &mut TcpStream, credentials: Option<&str>) -> std::io::Res
 }
 
 /// Returns the destination, or `None` if the client is refused.
-async fn socks(client: &mut TcpStream, credentials: Option<(&str, &str)>) -> std::io::Result<Option<String>> {
+async fn socks(
+    client: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    credentials: Option<(&str, &str)>,
+) -> std::io::Result<Option<String>> {
     assert_eq!(client.read_u8().await?, 5, "the version of SOCKS");
     let methods = bytes(client).await?;
     let method = if credentials.is_some() { 2 } else { 0 };
@@ -216,7 +279,7 @@ async fn socks(client: &mut TcpStream, credentials: Option<(&str, &str)>) -> std
 }
 
 /// Bytes behind their number.
-async fn bytes(client: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+async fn bytes(client: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Vec<u8>> {
     let length = client.read_u8().await?;
     let mut bytes = vec![0; length.into()];
     client.read_exact(&mut bytes).await?;

@@ -7,7 +7,7 @@ pub(super) fn remedy(class: ErrorClass, key: &InformerKey) -> Option<String> {
     let text = match class {
         ErrorClass::Forbidden => return Some(rule(key)),
         ErrorClass::UnknownResource => return Some(install(key)),
-        ErrorClass::Unauthorized | ErrorClass::VeryShortWatch => return None,
+        ErrorClass::Unauthorized | ErrorClass::NoCredentials | ErrorClass::VeryShortWatch => return None,
         ErrorClass::Refused => "start the API server, or correct its address",
         ErrorClass::Unreachable => {
             "check the network, the name, the certificates and the proxy between this host and the API server"
