@@ -172,7 +172,7 @@ impl App {
         let api = Arc::new(KubeClient::new(connection.client.clone()));
         let http = http_client(&config.host, &connection.server, Arc::clone(&api) as _).await?;
         let (trace, tracer) = tracer(config.host.trace);
-        let settings = settings::factory(&config.cluster, &config.host, connection.server);
+        let settings = settings::factory(&config.cluster, &config.host, &connection);
         let settings = FactoryConfig { tracer: tracer.clone(), ..settings };
         let factory = Arc::new(InformerFactory::new(connection.client.clone(), settings));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());

@@ -6,6 +6,7 @@ mod credential_command;
 mod credential_files;
 mod keepalive;
 mod proxy;
+mod renewal;
 mod reviews;
 mod rotating;
 mod sender;
@@ -29,6 +30,7 @@ use client::client;
 use credential_command::CredentialCommand;
 use credential_files::{check_kubeconfig, check_named, named_cluster, named_user};
 use proxy::Proxy;
+use renewal::renewal;
 
 use crate::config::Access;
 
@@ -72,6 +74,8 @@ pub struct Connection {
     pub client: Client,
     /// URL of the API server, for texts.
     pub server: String,
+    /// What helps if the API server does not accept the credentials.
+    pub renewal: String,
 }
 
 /// Makes the client. It reads the kubeconfig and the certificates, opens no connection and runs no command for credentials: the
@@ -117,10 +121,20 @@ pub async fn connect(access: &Access) -> Result<Connection, ConnectError> {
     if let Some(proxy) = &proxy {
         tracing::info!(proxy = %proxy.uri(), "requests to the API server pass a proxy");
     }
+    let renewal = renewal(access, &config.auth_info, &named.user);
     let command = CredentialCommand::take(&mut config.auth_info, &named.user)?;
     let client = client(config, command, proxy)
         .map_err(|source| ConnectError::Client { server: server.clone(), source })?;
-    Ok(Connection { client, server })
+    Ok(Connection { client, server, renewal })
+}
+
+// === impl Connection ===
+
+impl Connection {
+    /// A connection with a client of the caller, whose credentials this host does not know.
+    pub fn new(client: Client, server: impl Into<String>) -> Self {
+        Self { client, server: server.into(), renewal: "renew the credentials of the client".to_owned() }
+    }
 }
 
 /// What kube does not keep of a kubeconfig.

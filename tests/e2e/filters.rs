@@ -198,7 +198,7 @@ struct Queries(Arc<Mutex<Vec<String>>>);
 impl Queries {
     /// A connection that records the query of each request.
     async fn connection(&self, server: &DevServer) -> Connection {
-        let Connection { client, server } =
+        let Connection { client, server, .. } =
             connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
         let sent = self.clone();
         let noting = tower::service_fn(move |request: http::Request<Body>| {
@@ -208,7 +208,7 @@ impl Queries {
             let client = client.clone();
             async move { client.send(request).await }
         });
-        Connection { client: Client::new(noting, "default"), server }
+        Connection::new(Client::new(noting, "default"), server)
     }
 }
 

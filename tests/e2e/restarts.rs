@@ -25,7 +25,7 @@ use crate::configmaps::ConfigMaps;
 
 /// A connection whose next watches end in a panic of the task that requests them.
 async fn panicking(url: &str, left: Arc<AtomicU32>) -> Connection {
-    let Connection { client, server } = connect(&Access::Server(url.parse().unwrap())).await.unwrap();
+    let Connection { client, server, .. } = connect(&Access::Server(url.parse().unwrap())).await.unwrap();
     let service = tower::service_fn(move |request: http::Request<Body>| {
         let (client, left) = (client.clone(), Arc::clone(&left));
         async move {
@@ -36,7 +36,7 @@ async fn panicking(url: &str, left: Arc<AtomicU32>) -> Connection {
             client.send(request).await
         }
     });
-    Connection { client: Client::new(service, "default"), server }
+    Connection::new(Client::new(service, "default"), server)
 }
 
 fn restarts(status: &Value) -> u64 {

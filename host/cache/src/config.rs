@@ -78,6 +78,8 @@ pub enum WatchListMode {
 pub struct FactoryConfig {
     /// The server's URL, for error texts; the client has its own.
     pub server: String,
+    /// What helps if the server does not accept the credentials (401): their place, and what to do there.
+    pub renewal: String,
     /// The number of objects in a list page. `None` means 500 if Kubernetes' own informers would page, else one page
     ///
     pub page_size: Option<u32>,
@@ -200,6 +202,7 @@ impl Default for FactoryConfig {
     fn default() -> Self {
         Self {
             server: "the cluster's URL".to_owned(),
+            renewal: "renew the credentials in the kubeconfig or the service account".to_owned(),
             page_size: None,
             watch_list: WatchListMode::default(),
             // The kubelet's numbers: they never limit normal operation, and they prevent a storm after an outage.

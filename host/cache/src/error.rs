@@ -12,9 +12,11 @@ const SHOWN_BYTES: usize = 1 << 10;
 
 /// A failed request. The text is for operators.
 #[derive(Debug, thiserror::Error)]
-#[error("the API server at {server} {problem}{}", problem.advice(call))]
+#[error("the API server at {server} {problem}{}", problem.advice(call, renewal))]
 pub(crate) struct RequestError {
     server: Arc<str>,
+    /// What helps after an answer 401.
+    renewal: Arc<str>,
     call: String,
     #[source]
     problem: Problem,
@@ -61,8 +63,13 @@ pub(crate) enum Problem {
 // === impl RequestError ===
 
 impl RequestError {
-    pub(crate) fn new(server: &Arc<str>, call: impl Into<String>, problem: Problem) -> Self {
-        Self { server: Arc::clone(server), call: call.into(), problem }
+    pub(crate) fn new(
+        server: &Arc<str>,
+        renewal: &Arc<str>,
+        call: impl Into<String>,
+        problem: Problem,
+    ) -> Self {
+        Self { server: Arc::clone(server), renewal: Arc::clone(renewal), call: call.into(), problem }
     }
 
     pub(crate) fn class(&self) -> ErrorClass {
@@ -153,14 +160,14 @@ impl Problem {
     }
 
     /// The end of the error text: the call, and a remedy if there is one.
-    fn advice(&self, call: &str) -> String {
+    fn advice(&self, call: &str, renewal: &str) -> String {
         let remedy = match self.class() {
-            ErrorClass::Unauthorized => "; renew the credentials in the kubeconfig or the service account",
-            ErrorClass::Forbidden => "; grant get, list and watch on it to this identity",
-            ErrorClass::Refused => "; is it running?",
-            _ => "",
+            ErrorClass::Unauthorized => renewal,
+            ErrorClass::Forbidden => "grant get, list and watch on it to this identity",
+            ErrorClass::Refused => "is it running?",
+            _ => return format!(" ({call})"),
         };
-        format!(" ({call}){remedy}")
+        format!(" ({call}); {remedy}")
     }
 }
 

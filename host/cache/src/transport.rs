@@ -32,6 +32,7 @@ const REMEMBERED: Duration = Duration::from_secs(60 * 60);
 pub(crate) struct Transport {
     client: kube::Client,
     pub(crate) server: Arc<str>,
+    renewal: Arc<str>,
     pub(crate) request_timeout: Duration,
     pub(crate) max_object_bytes: usize,
     pub(crate) list_bytes: u64,
@@ -60,6 +61,7 @@ impl Transport {
         Self {
             client,
             server: Arc::from(config.server.as_str()),
+            renewal: Arc::from(config.renewal.as_str()),
             request_timeout: config.request_timeout,
             max_object_bytes: config.max_object_bytes,
             list_bytes: config.list_bytes as u64,
@@ -151,7 +153,7 @@ impl Transport {
     /// Makes the error of a failed request. Every failure passes here: if the server asks for a pause, all informers
     /// pause.
     pub(crate) fn error(&self, call: &str, problem: Problem) -> RequestError {
-        let error = RequestError::new(&self.server, call, problem);
+        let error = RequestError::new(&self.server, &self.renewal, call, problem);
         if error.class().asks_for_a_pause()
             && let Some(wanted) = error.retry_after()
         {

@@ -27,8 +27,8 @@ pub fn narrowed_watches(config: &Config) -> Vec<(String, String)> {
 
 /// Lists every watched resource once. Returns each watch that failed, with the reason.
 pub async fn check_watches(config: &Config, connection: Connection) -> Vec<(String, String)> {
-    let Connection { client, server } = connection;
-    let factory = InformerFactory::new(client, settings::factory(&config.cluster, &config.host, server));
+    let settings = settings::factory(&config.cluster, &config.host, &connection);
+    let factory = InformerFactory::new(connection.client, settings);
     let informers: Vec<SharedInformer> =
         settings::watches(config).into_values().map(|watch| factory.informer(watch)).collect();
     factory.start();

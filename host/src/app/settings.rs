@@ -12,7 +12,10 @@ use informer_system::memory::memory_bytes;
 use informer_types::Gvr;
 
 use super::narrowing::Narrowing;
-use crate::config::{Cluster, Config, Host, Plugin, Relist, Subscription, Watch, Workqueue};
+use crate::{
+    config::{Cluster, Config, Host, Plugin, Relist, Subscription, Watch, Workqueue},
+    connect::Connection,
+};
 
 /// This program, also after its file was replaced by another version.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -23,9 +26,10 @@ const COMPILE: &str = "compile";
 /// client-go's name of a test mode: each streaming list is compared with a plain one.
 const CHECK_CONSISTENCY: &str = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR";
 
-pub(super) fn factory(cluster: &Cluster, host: &Host, server: String) -> FactoryConfig {
+pub(super) fn factory(cluster: &Cluster, host: &Host, connection: &Connection) -> FactoryConfig {
     FactoryConfig {
-        server,
+        server: connection.server.clone(),
+        renewal: connection.renewal.clone(),
         page_size: cluster.page_size.map(Into::into),
         qps: cluster.qps,
         burst: cluster.burst,

@@ -26,7 +26,7 @@ async fn run(cluster: &RealCluster, grant: &str, steps: Value) -> Vec<String> {
     let writer = Writer { on: "v1/configmaps", grant, steps };
     let toml = format!("[[watch]]\ngvr = \"v1/configmaps\"\n{}", writer.toml(&guest("writer")));
     let client = cluster.client(User::Admin).await.unwrap();
-    let host = TestHost::start_with(Connection { client, server: cluster.url() }, &toml).await.unwrap();
+    let host = TestHost::start_with(Connection::new(client, cluster.url()), &toml).await.unwrap();
     host.lines.until("writer", "a line for each step", |lines| lines.len() >= count).await;
     let lines = host.lines.of("writer");
     host.stop().await;

@@ -37,7 +37,7 @@ async fn host(cluster: &RealCluster) -> TestHost {
         source = guest("echo"),
     );
     let client = cluster.client(User::Admin).await.unwrap();
-    TestHost::start_with(Connection { client, server: cluster.url() }, &toml).await.unwrap()
+    TestHost::start_with(Connection::new(client, cluster.url()), &toml).await.unwrap()
 }
 
 /// A watch waits for its resource. When the definition is deleted, the objects are notified as deleted and the

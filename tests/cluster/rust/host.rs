@@ -35,7 +35,7 @@ impl World {
             writer.create(&format!("before-{index}")).await;
         }
         let client = cluster.client_through(User::Admin, proxy.address()).await.unwrap();
-        let connection = Connection { client, server: cluster.url() };
+        let connection = Connection::new(client, cluster.url());
         let component = deployments_rust();
         let toml = format!(
             "[[watch]]\ngvr = \"apps/v1/deployments\"\n\

@@ -33,7 +33,7 @@ async fn granting_the_rule_in_the_status_is_sufficient() {
         guest("echo"),
     );
     let client = cluster.client(User::Informer).await.unwrap();
-    let host = TestHost::start_with(Connection { client, server: cluster.url() }, &toml).await.unwrap();
+    let host = TestHost::start_with(Connection::new(client, cluster.url()), &toml).await.unwrap();
     host.until("the refusal", |_| host.unready().iter().any(|reason| reason.contains("403 Forbidden"))).await;
     let [reason] = &host.unready()[..] else { panic!("{:?}", host.unready()) };
     assert!(

@@ -118,7 +118,7 @@ impl Outcome {
 /// forbidden.
 async fn run(cluster: &RealCluster) -> Outcome {
     let client = cluster.client(User::Informer).await.unwrap();
-    let host = TestHost::start_with(Connection { client, server: cluster.url() }, &toml()).await.unwrap();
+    let host = TestHost::start_with(Connection::new(client, cluster.url()), &toml()).await.unwrap();
     let count = steps().as_array().unwrap().len();
     let look = |host: &TestHost| {
         let status = host.status();

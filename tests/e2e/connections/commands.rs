@@ -99,6 +99,40 @@ async fn a_host_follows_the_token_of_a_command_and_runs_it_again_after_an_answer
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_status_names_the_place_of_credentials_that_the_api_server_refuses() {
+    let server = server().await;
+    let guard = Middlebox::start(Kind::Guarded(Arc::default()), server.address()).await;
+    let kubeconfig = Kubeconfig::new(&guard.url());
+    kubeconfig.give(&json!({ "token": "refused" }));
+    let (token, path) = (kubeconfig.path("token"), kubeconfig.path("kubeconfig"));
+    fs::write(&token, "refused").unwrap();
+    let text = fs::read_to_string(&path).unwrap().replace("\"exec\":", "\"tokenFile\":\"token\",\"other\":");
+    fs::write(kubeconfig.path("with-a-file"), text).unwrap();
+    for (file, place) in [
+        (
+            "kubeconfig",
+            format!("run the command `sh` of the user me in the kubeconfig {} by hand", path.display()),
+        ),
+        (
+            "with-a-file",
+            format!("write a valid token to {}; this host reads the file again", token.display()),
+        ),
+    ] {
+        let access = Access::Kubeconfig { path: Some(kubeconfig.path(file)), context: None };
+        let connection = connect(&access).await.unwrap();
+        let host = TestHost::start_with(connection, &format!("{WATCH}{}", reader())).await.unwrap();
+
+        host.until("the refusal", |status| {
+            let status = status.to_string();
+            status.contains("answered 401 Unauthorized") && status.contains(&place)
+        })
+        .await;
+
+        host.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_status_says_which_command_gives_no_credentials_and_the_watch_starts_once_it_does() {
     let server = server().await;
     let token = Arc::new(Mutex::new("Bearer one".to_owned()));
