@@ -169,8 +169,8 @@ impl App {
         let connection = connected(options.connection, &config).await?;
         tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
         let state = open_state(&config.host.state_dir).await;
-        let api = Arc::new(KubeClient::new(connection.client.clone()));
-        let http = http_client(&config.host, &connection.server, Arc::clone(&api) as _).await?;
+        let api = KubeClient::new(connection.client.clone());
+        let http = http_client(&config.host, &connection.server, Arc::new(api.clone())).await?;
         let (trace, tracer) = tracer(config.host.trace);
         let settings = settings::factory(&config.cluster, &config.host, &connection);
         let settings = FactoryConfig { tracer: tracer.clone(), ..settings };

@@ -4,6 +4,7 @@ mod api_client;
 mod client;
 mod credential_command;
 mod credential_files;
+mod impersonation;
 mod keepalive;
 mod proxy;
 mod renewal;

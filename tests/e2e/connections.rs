@@ -10,12 +10,15 @@ use informer::{
 };
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::{host::TestHost, writer::Writer};
+use informer_tests::{
+    host::{TestHost, configuration},
+    writer::Writer,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
 use crate::configmaps::ConfigMaps;
-use middlebox::{Kind, Middlebox};
+use middlebox::{Kind, Middlebox, Request};
 
 const WATCH: &str = "[[watch]]\ngvr = \"v1/configmaps\"\n";
 
@@ -56,6 +59,42 @@ async fn every_request_names_the_host_and_that_of_a_plugin_names_the_plugin_too(
     for request in &requests {
         assert_eq!(request.headers("user-agent").len(), 1, "{request:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_of_a_plugin_are_sent_as_its_service_account_and_watches_as_the_host() {
+    let server = server().await;
+    let middlebox = Middlebox::start(Kind::Open, server.address()).await;
+    let toml = |account: &str| {
+        let account = format!("[[plugin]]\nas = \"system:serviceaccount:{account}\"\n");
+        format!("{WATCH}{}", reader().replace("[[plugin]]\n", &account))
+    };
+    let host = TestHost::start(&middlebox.url(), &toml("shop:reloader")).await.unwrap();
+    host.synced().await;
+    host.lines.until("writer", "an answer", |lines| !lines.is_empty()).await;
+    // From the next request on.
+    host.app().apply(configuration(&toml("shop:other")).unwrap()).await.unwrap();
+    ConfigMaps::of(&server.url(), "kube-system").await.create("trigger").await;
+    host.lines.until("writer", "another answer", |lines| lines.len() > 1).await;
+    host.app().apply(configuration(&format!("{WATCH}{}", reader())).unwrap()).await.unwrap();
+    ConfigMaps::of(&server.url(), "kube-public").await.create("trigger").await;
+    host.lines.until("writer", "the last answer", |lines| lines.len() > 2).await;
+    host.stop().await;
+
+    let requests = middlebox.requests();
+    let is_own = |request: &&Request| request.header("user-agent").is_some_and(|it| it.contains(" plugin/"));
+    let (own, others): (Vec<_>, Vec<_>) = requests.iter().partition(is_own);
+    let mut users: Vec<_> = own.iter().map(|request| request.headers("impersonate-user")).collect();
+    users.sort();
+    let account = |name: &'static str| vec![name];
+    assert_eq!(
+        users,
+        [vec![], account("system:serviceaccount:shop:other"), account("system:serviceaccount:shop:reloader")]
+    );
+    // The API server adds the groups of a ServiceAccount.
+    assert!(requests.iter().all(|request| request.headers("impersonate-group").is_empty()), "{requests:#?}");
+    assert!(!others.is_empty());
+    assert!(others.iter().all(|request| request.headers("impersonate-user").is_empty()), "{others:#?}");
 }
 
 /// A connection by a kubeconfig to a server that only the proxy finds.

@@ -16,7 +16,7 @@ use informer_dispatch::{
 use informer_registry::Puller;
 use informer_runtime::{
     Engine, Grants, LogSink, Plugin, PluginConfig, Sources,
-    capabilities::{ApiClient, ClientSource, HttpClient, KeyValueSource},
+    capabilities::{ClientSource, HttpClient, KeyValueSource},
 };
 use informer_types::{Tracer, Workqueue};
 use parking_lot::{Mutex, RwLock};
@@ -31,6 +31,7 @@ use crate::{
     admin::types::{Report, Verdict},
     config::{self, OnReload},
     config_files::ConfigFiles,
+    connect::KubeClient,
     logging::{LeveledLog, PluginLevel},
     state::State,
     wiring::Calls,
@@ -59,7 +60,7 @@ pub(super) struct Parts {
     pub(super) guests: Handle,
     pub(super) factory: Arc<InformerFactory>,
     /// The client for the plugins' requests to the API server.
-    pub(super) api: Arc<dyn ApiClient>,
+    pub(super) api: KubeClient,
     pub(super) log: Arc<dyn LogSink>,
     pub(super) keyvalue: Arc<dyn KeyValueSource>,
     pub(super) http: HttpClient,
@@ -91,6 +92,8 @@ pub(super) struct RunningPlugin {
     /// The workers that call the reconciler; `None` once the plugin is stopped.
     reconcilers: Mutex<Option<ReconcileLoop>>,
     letters: Letters,
+    /// The client for its requests to the API server.
+    api: KubeClient,
     /// Closed while a cache that the plugin reads is incomplete.
     gate: Gate,
     versions: Versions,
@@ -123,9 +126,10 @@ impl RunningPlugin {
         let workqueue = RateLimitingQueue::traced(config.workqueue.capacity, limiter, tracer.clone());
         let gate = Gate::new(queue.clone(), workqueue.clone());
         let subscriptions = Subscriptions::new(&config, watches, &parts.factory, &queue, tracer)?;
+        let api = parts.api.of_plugin(config.account.clone());
         let sources = Sources {
             lister: Arc::clone(subscriptions.lister()) as _,
-            client: ClientSource::new(Arc::clone(&parts.api), event_instance()),
+            client: ClientSource::new(Arc::new(api.clone()), event_instance()),
             http: parts.http.clone(),
             log: Arc::new(LeveledLog::new(log_level.clone(), Arc::clone(&parts.log))),
             keyvalue: Arc::clone(&parts.keyvalue),
@@ -157,6 +161,7 @@ impl RunningPlugin {
             workqueue,
             reconcilers: Mutex::new(Some(reconcilers)),
             letters,
+            api,
             gate,
             config_files,
             log_level,
@@ -267,6 +272,7 @@ impl RunningPlugin {
             self.log_level.set(new.log_level);
         }
         self.queue.configure(&settings::queue(&new));
+        self.api.act_as(new.account.clone());
         let sandbox = settings::plugin(&new);
         let other_file = self.versions.set_origin(Origin::of(&new));
         *self.config.lock() = Arc::new(new);
@@ -435,6 +441,7 @@ fn differing(old: &config::Plugin, new: &config::Plugin) -> Vec<&'static str> {
         ("source", old.source == new.source),
         ("digest", old.digest == new.digest),
         ("poll", old.poll == new.poll),
+        ("as", old.account == new.account),
         ("instance", old.instance == new.instance),
         ("on", old.subscriptions == new.subscriptions),
         ("queue", old.queue == new.queue),

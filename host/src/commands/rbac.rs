@@ -9,7 +9,7 @@ use std::{
 
 use clap::Args;
 use informer_runtime::Grants;
-use informer_types::{Gvr, Namespaces, SecretGrant, WriteGrant, WriteVerb};
+use informer_types::{Gvr, Namespaces, SecretGrant, ServiceAccount, WriteGrant, WriteVerb, is_object_name};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -61,6 +61,7 @@ enum Verb {
     Update,
     Patch,
     Delete,
+    Impersonate,
 }
 
 /// The objects of a rule.
@@ -74,9 +75,16 @@ struct What {
     name: Option<String>,
 }
 
-/// The least rules that a configuration needs.
+/// The least rules that a configuration needs: of the host, and of each ServiceAccount in whose name plugins send requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
+    host: Scopes,
+    accounts: BTreeMap<ServiceAccount, Scopes>,
+}
+
+/// The rules of one identity.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Scopes {
     /// The verbs by objects and namespace; `None` means all namespaces and objects without one.
     by_scope: BTreeMap<Option<String>, BTreeMap<What, BTreeSet<Verb>>>,
 }
@@ -108,12 +116,18 @@ fn yaml(manifests: &[Value]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Returns a ClusterRole for the rules of all namespaces and a Role for each namespace with rules of its own, each with its
-/// binding. Equal rules give equal objects in the same order.
+/// Returns, for the host and then for each ServiceAccount of plugins, a ClusterRole for the rules of all namespaces and a Role for
+/// each namespace with rules of its own, each with its binding. Equal rules give equal objects in the same order.
 #[must_use]
 pub fn manifests(rules: &Rules, names: &Names) -> Vec<Value> {
-    let pairs = rules.by_scope.iter().flat_map(|(scope, rules)| pair(scope.as_deref(), rules, names));
-    pairs.collect()
+    let mut manifests = rules.host.manifests(names);
+    for (account, scopes) in &rules.accounts {
+        let ServiceAccount { namespace, name } = account;
+        let role = format!("{}:{namespace}:{name}", names.role);
+        let names = Names { role, account: (namespace.clone(), name.clone()) };
+        manifests.extend(scopes.manifests(&names));
+    }
+    manifests
 }
 
 fn pair(namespace: Option<&str>, rules: &BTreeMap<What, BTreeSet<Verb>>, names: &Names) -> [Value; 2] {
@@ -173,20 +187,46 @@ impl Verb {
 impl Rules {
     /// Returns the rules of a configuration: list and watch for the watches that plugins use, get and list for live reads, the
     /// verbs of the write grants, the reads that keep HTTP requests away from the API server, and the reviews of those who read the
-    /// metrics. A rule for all namespaces is not repeated for one of them.
+    /// metrics. If a plugin sends its requests as a ServiceAccount, the rules for them are those of the ServiceAccount, and the
+    /// host may impersonate it. A rule for all namespaces is not repeated for one of them.
     #[must_use]
     pub fn of(config: &Config) -> Self {
-        let mut rules = Self::default();
+        let Self { mut host, mut accounts } = Self::default();
         for watch in config.watches.iter().filter(|watch| is_used(watch, &config.plugins)) {
-            rules.watch(watch);
+            host.watch(watch);
         }
         for plugin in &config.plugins {
-            rules.client(&plugin.grants);
-            rules.http(&plugin.grants);
+            match &plugin.account {
+                None => host.client(&plugin.grants),
+                // It has no client.
+                Some(_) if plugin.grants.write.is_none() => {}
+                Some(account) => {
+                    host.impersonate(account);
+                    accounts.entry(account.clone()).or_default().client(&plugin.grants);
+                }
+            }
+            host.http(&plugin.grants);
         }
-        rules.reviews(&config.host);
-        rules.reduce();
-        rules
+        host.reviews(&config.host);
+        for scopes in accounts.values_mut().chain([&mut host]) {
+            scopes.reduce();
+        }
+        Self { host, accounts }
+    }
+}
+
+// === impl Scopes ===
+
+impl Scopes {
+    fn manifests(&self, names: &Names) -> Vec<Value> {
+        self.by_scope.iter().flat_map(|(scope, rules)| pair(scope.as_deref(), rules, names)).collect()
+    }
+
+    /// Adds the rule to send requests as this ServiceAccount. The API server adds its groups, so no rule for groups is needed.
+    fn impersonate(&mut self, account: &ServiceAccount) {
+        let what = What::of(&Gvr::new("", "v1", "serviceaccounts"), None);
+        let what = What { name: Some(account.name.clone()), ..what };
+        self.add(&only(&account.namespace), &what, &[Verb::Impersonate]);
     }
 
     fn watch(&mut self, watch: &Watch) {
@@ -334,11 +374,7 @@ fn is_used(watch: &Watch, plugins: &[Plugin]) -> bool {
 
 /// Reads a DNS subdomain: a name that both a role and a ServiceAccount may have.
 fn object_name(text: &str) -> Result<String, String> {
-    let label = |label: &str| {
-        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        !label.is_empty() && label.bytes().all(allowed) && !label.starts_with('-') && !label.ends_with('-')
-    };
-    if text.len() <= 253 && text.split('.').all(label) {
+    if is_object_name(text) {
         return Ok(text.to_owned());
     }
     Err("write lower-case letters, digits, `-` and `.`".to_owned())

@@ -14,7 +14,7 @@ use std::{io::ErrorKind, num::NonZeroU64, path::PathBuf, sync::LazyLock, time::D
 use informer_dispatch::QuarantineConfig;
 use informer_registry::{Digest, Reference};
 use informer_runtime::{Grants, InstancePolicy, LogLevel, TrialConfig};
-use informer_types::Gvr;
+use informer_types::{Gvr, ServiceAccount};
 
 use super::{
     context::{Components, Context, is_default, useless},
@@ -60,6 +60,8 @@ pub struct Plugin {
     pub digest: Option<Digest>,
     /// How often a tag is looked up in its registry; `None` means when the component is loaded only.
     pub poll: Option<Duration>,
+    /// The ServiceAccount whose requests to the API server the plugin's are; `None` means those of the host.
+    pub account: Option<ServiceAccount>,
     /// How long an instance lives.
     pub instance: InstancePolicy,
     /// Never empty; no two have the same resource.
@@ -161,6 +163,16 @@ pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| {
             .doc(
                 "How often a tag is looked up in its registry. \"0s\" means at the start and on `informer reload` only. A tag \
                  that is pinned by `digest` or informer.lock is not looked up. Bounds: 0s, or 10s to 168h.",
+            ),
+        K::<ServiceAccount>::new("as", |keys| &mut keys.plugin.account)
+            .example("\"system:serviceaccount:shop:reloader\"")
+            .doc(
+                "The ServiceAccount in whose name the plugin's own requests to the API server are sent \
+                 (impersonation), so that RBAC and the audit log of the API server see it. The grants \
+                 apply as well. The host needs the permission to impersonate this ServiceAccount, which \
+                 `informer rbac` prints. Watches and caches stay those of the host, so [plugin.grant] \
+                 alone decides what the plugin reads there. Without `write` there it sends no requests. \
+                 Default: the identity of the host.",
             ),
         K::<Vec<PathBuf>>::new("config-files", |keys| &mut keys.plugin.config_files)
             .also("[\"/etc/informer/hello\", \"/run/secrets/token\"]")

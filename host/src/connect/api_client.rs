@@ -1,6 +1,7 @@
-//! Adapter: sends the requests of plugins to the API server, with the credentials of the host.
+//! Adapter: sends the requests of plugins to the API server, with the credentials of the host, in its own name or in that of a
+//! ServiceAccount.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use http::{
@@ -9,22 +10,47 @@ use http::{
 };
 use http_body_util::BodyExt;
 use informer_runtime::capabilities::{ApiAnswer, ApiClient, ApiFailure, ApiRequest};
+use informer_types::ServiceAccount;
 use kube::client::Body;
+use parking_lot::Mutex;
 
-use super::user_agent;
+use super::{impersonation, user_agent};
 
 /// Most bytes of an error of the API server. A plugin receives them even if its own limit is lower.
 const LONGEST_STATUS: usize = 256 << 10;
 
-/// Sends the requests of plugins.
+/// Sends the requests of plugins. Cheap to clone; clones share the identity.
 #[derive(Clone)]
-pub(crate) struct KubeClient(kube::Client);
+pub(crate) struct KubeClient {
+    client: kube::Client,
+    /// `None` means the identity of the host.
+    account: Arc<Mutex<Option<ServiceAccount>>>,
+}
 
 // === impl KubeClient ===
 
 impl KubeClient {
     pub(crate) fn new(client: kube::Client) -> Self {
-        Self(client)
+        Self { client, account: Arc::default() }
+    }
+
+    /// The client of one plugin, with an identity of its own.
+    pub(crate) fn of_plugin(&self, account: Option<ServiceAccount>) -> Self {
+        Self { client: self.client.clone(), account: Arc::new(Mutex::new(account)) }
+    }
+
+    /// Sends as this ServiceAccount, or as the host, from the next request on.
+    pub(crate) fn act_as(&self, account: Option<ServiceAccount>) {
+        *self.account.lock() = account;
+    }
+
+    fn request(&self, request: ApiRequest) -> Result<Request<Body>, http::Error> {
+        let mut request = http_request(request)?;
+        let account = self.account.lock().clone();
+        if let Some(account) = account {
+            impersonation::act_as(&account, &mut request)?;
+        }
+        Ok(request)
     }
 }
 
@@ -32,8 +58,8 @@ impl ApiClient for KubeClient {
     fn send(&self, request: ApiRequest) -> BoxFuture<'_, Result<ApiAnswer, ApiFailure>> {
         Box::pin(async move {
             let longest = request.longest_answer;
-            let request = http_request(request).map_err(unavailable)?;
-            let response = self.0.send(request).await.map_err(unavailable)?;
+            let request = self.request(request).map_err(unavailable)?;
+            let response = self.client.send(request).await.map_err(unavailable)?;
             read(response, longest).await
         })
     }

@@ -11,7 +11,7 @@ use tower::util::MapRequestLayer;
 
 use super::{
     credential_command::{CredentialCommand, Identity},
-    keepalive,
+    impersonation, keepalive,
     proxy::Proxy,
     rotating::{Rotating, Source},
     sender::{Sender, sender},
@@ -44,6 +44,8 @@ pub(super) fn client(
     };
     let service = Rotating::new(source, &config, make)?;
     let builder = ClientBuilder::new(service, config.default_namespace.clone())
+        // It sees a request after the layer that adds the headers of the kubeconfig.
+        .with_layer(&MapRequestLayer::new(impersonation::only_one))
         .with_layer(&config.extra_headers_layer()?)
         .with_layer(&MapRequestLayer::new(user_agent::sign));
     let base = config.base_uri_layer();

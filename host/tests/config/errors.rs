@@ -309,6 +309,23 @@ fn the_keyvalue_quota_is_a_size_within_bounds() {
 }
 
 #[test]
+fn an_identity_is_the_user_name_of_a_service_account() {
+    let with = |account: &str| {
+        let text = informer::config::SMALLEST.replace("source = ", &format!("as = \"{account}\"\nsource = "));
+        problems(&text)
+    };
+    for account in ["system:admin", "shop/reloader", "system:serviceaccount:shop:"] {
+        assert_eq!(
+            with(account),
+            format!(
+                "6:6: plugin.hello.as: `{account}` is not the user name of a ServiceAccount; write \
+                 system:serviceaccount:NAMESPACE:NAME\n"
+            )
+        );
+    }
+}
+
+#[test]
 fn a_log_level_is_one_of_five_words() {
     let told = problems(&informer::config::SMALLEST.replace("source = ", "log-level = \"debg\"\nsource = "));
     assert_eq!(told, "6:13: plugin.hello.log-level: unknown value `debg`; did you mean \"debug\"?\n");

@@ -168,7 +168,7 @@ pub fn is_namespace(text: &str) -> bool {
 }
 
 /// Returns true for lower-case letters and digits, with `-` between them.
-fn is_label(text: &str) -> bool {
+pub(crate) fn is_label(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !text.is_empty() && text.bytes().all(allowed) && !text.starts_with('-') && !text.ends_with('-')
 }

@@ -12,6 +12,7 @@ mod client;
 mod custom_resources;
 mod faults;
 mod host;
+mod impersonation;
 mod oracle;
 mod permissions;
 mod rbac;

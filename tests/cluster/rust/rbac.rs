@@ -1,7 +1,7 @@
 //! The roles that `informer rbac` prints are sufficient and minimal, judged by the real authorizer: a run with these
 //! roles works, and without any single verb of any rule it visibly fails.
 
-mod roles;
+pub(crate) mod roles;
 
 use informer::{config::Config, connect::Connection};
 use informer_guests::guest;

@@ -16,7 +16,10 @@ fn shown(text: &str) -> String {
 
 /// One line for each rule: `shop: apps/deployments patch,get`.
 fn lines(text: &str) -> Vec<String> {
-    let rules = Rules::of(&config(text));
+    of_identity(&Rules::of(&config(text)).host)
+}
+
+fn of_identity(rules: &Scopes) -> Vec<String> {
     let line = |scope: &Option<String>, (what, verbs): (&What, &BTreeSet<Verb>)| {
         let What { group, resource, name } = what;
         let name = name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
@@ -190,4 +193,36 @@ fn reviews_of_those_who_read_the_metrics_need_rules_only_if_they_are_made() {
             "*: authorization.k8s.io/subjectaccessreviews create"
         ]
     );
+}
+
+#[test]
+fn requests_of_a_service_account_need_its_roles_and_the_host_may_impersonate_it_alone() {
+    let text = format!(
+        "{DEPLOYMENTS}{PLUGIN}[plugin.grant]\nread = [\"apps/v1/deployments\"]\nwrite = [\"patch apps/v1/deployments @shop\"]\n\
+         http = [\"https://hooks.example.com/\"]\n"
+    );
+    let text = text.replace("source = ", "as = \"system:serviceaccount:shop:reloader\"\nsource = ");
+
+    assert_eq!(
+        lines(&text),
+        [
+            "*: apps/deployments list,watch",
+            "default: /services kubernetes get",
+            "default: discovery.k8s.io/endpointslices list",
+            "shop: /serviceaccounts reloader impersonate",
+        ]
+    );
+    let rules = Rules::of(&config(&text));
+    let reloader = &rules.accounts[&"system:serviceaccount:shop:reloader".parse().unwrap()];
+    assert_eq!(of_identity(reloader), ["*: apps/deployments get,list", "shop: apps/deployments patch"]);
+    assert_eq!(rules.accounts.len(), 1);
+    // Without `write` a plugin sends no requests.
+    let silent = format!(
+        "{DEPLOYMENTS}{}",
+        PLUGIN.replace("source = ", "as = \"system:serviceaccount:shop:reloader\"\nsource = ")
+    );
+    assert_eq!(lines(&silent), ["*: apps/deployments list,watch"]);
+    let manifests = shown(&text);
+    assert!(manifests.contains("name: informer:shop:reloader\n  namespace: shop\n"), "{manifests}");
+    assert!(manifests.contains("kind: ServiceAccount\n  name: reloader\n  namespace: shop\n"), "{manifests}");
 }

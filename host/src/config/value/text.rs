@@ -6,7 +6,8 @@ use informer_dispatch::When;
 use informer_registry::{Digest, Pattern, SCHEME};
 use informer_runtime::capabilities::HttpGrant;
 use informer_types::{
-    FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, SecretGrant, WriteGrant, is_namespace,
+    FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, SecretGrant, ServiceAccount, WriteGrant,
+    is_namespace,
 };
 use ipnet::IpNet;
 
@@ -66,6 +67,7 @@ texts! {
     ReadGrant: "a resource", "apps/v1/deployments @default", parsed, |own| own.to_string();
     WriteGrant: "verbs and a resource", "patch apps/v1/deployments @default", parsed, |own| own.to_string();
     SecretGrant: "a Secret", "shop/credentials", parsed, |own| own.to_string();
+    ServiceAccount: "a ServiceAccount", "system:serviceaccount:shop:reloader", parsed, |own| own.to_string();
     HttpGrant: "a URL", "https://hooks.example.com/services/", parsed, |own| own.to_string();
 }
 

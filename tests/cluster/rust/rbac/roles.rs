@@ -124,7 +124,7 @@ impl Roles {
 }
 
 /// The API for objects of this kind and namespace.
-fn api(admin: &Client, object: &Value) -> Api<DynamicObject> {
+pub(crate) fn api(admin: &Client, object: &Value) -> Api<DynamicObject> {
     let kind = object["kind"].as_str().unwrap();
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", kind));
     match object["metadata"]["namespace"].as_str() {

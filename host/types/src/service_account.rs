@@ -1,0 +1,83 @@
+//! A ServiceAccount, as the API server names it.
+
+use std::{fmt, str::FromStr};
+
+use crate::grant::{is_label, is_namespace};
+
+/// What the user names of ServiceAccounts begin with.
+const PREFIX: &str = "system:serviceaccount:";
+
+/// The longest name of an object.
+const NAME_BYTES: usize = 253;
+
+/// A ServiceAccount. Its text is its user name: `system:serviceaccount:shop:reloader`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServiceAccount {
+    /// The namespace.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// A text that names no ServiceAccount. The error says what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the user name of a ServiceAccount; write system:serviceaccount:NAMESPACE:NAME")]
+pub struct InvalidServiceAccount(String);
+
+// === impl ServiceAccount ===
+
+impl FromStr for ServiceAccount {
+    type Err = InvalidServiceAccount;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.strip_prefix(PREFIX).and_then(|rest| rest.split_once(':'));
+        match parts.filter(|(namespace, name)| is_namespace(namespace) && is_object_name(name)) {
+            Some((namespace, name)) => Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() }),
+            None => Err(InvalidServiceAccount(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for ServiceAccount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}:{}", self.namespace, self.name)
+    }
+}
+
+/// Returns true for a DNS subdomain (RFC 1123): the name that most objects may have.
+#[must_use]
+pub fn is_object_name(text: &str) -> bool {
+    text.len() <= NAME_BYTES && text.split('.').all(is_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_account_is_read_and_shown_as_its_user_name() {
+        for text in ["system:serviceaccount:shop:reloader", "system:serviceaccount:0:a.b-c.d"] {
+            assert_eq!(text.parse::<ServiceAccount>().unwrap().to_string(), text);
+        }
+        for text in [
+            "",
+            "reloader",
+            "shop/reloader",
+            "system:serviceaccount:shop",
+            "system:serviceaccount:shop:",
+            "system:serviceaccount::reloader",
+            "system:serviceaccount:shop:Reloader",
+            "system:serviceaccount:sh.op:reloader",
+            "system:serviceaccount:shop:a:b",
+            "system:serviceaccount:shop:a\r\nImpersonate-Group: system:masters",
+            "system:serviceaccounts:shop:reloader",
+            " system:serviceaccount:shop:reloader",
+            "system:admin",
+        ] {
+            let refused = text.parse::<ServiceAccount>().unwrap_err().to_string();
+            assert!(refused.ends_with("write system:serviceaccount:NAMESPACE:NAME"), "{refused}");
+        }
+        let long = format!("system:serviceaccount:shop:{}", "x".repeat(254));
+        assert!(long.parse::<ServiceAccount>().is_err());
+    }
+}
