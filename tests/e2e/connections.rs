@@ -2,6 +2,7 @@
 
 mod commands;
 mod middlebox;
+mod proxies;
 mod tls;
 
 use informer::{

@@ -153,7 +153,7 @@ async fn the_status_says_which_command_gives_no_credentials_and_the_watch_starts
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_shows_the_client_certificate_of_a_command_and_the_next_one_when_it_has_expired() {
     let server = server().await;
-    let guard = Middlebox::with_tls(tls::acceptor(true), Kind::Open, server.address()).await;
+    let guard = Middlebox::with_tls(tls::acceptor(tls::Clients::Must), Kind::Open, server.address()).await;
     let kubeconfig = Kubeconfig::new(&format!("https://{}", guard.address()));
     let identity = |name: &str| {
         json!({

@@ -1,4 +1,4 @@
-//! TLS in front of a middlebox: it shows a certificate for 127.0.0.1, and may ask for one.
+//! TLS in front of a middlebox: it shows a certificate for 127.0.0.1, and asks for one.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -21,21 +21,29 @@ pub(crate) fn text_of(name: &str) -> String {
     std::fs::read_to_string(certificate(name)).unwrap()
 }
 
-/// Accepts TLS. If `asking`, a client has to show a certificate.
-pub(crate) fn acceptor(asking: bool) -> TlsAcceptor {
+/// The clients that are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clients {
+    /// A client that has one shows it.
+    May,
+    Must,
+}
+
+/// Accepts TLS.
+pub(crate) fn acceptor(clients: Clients) -> TlsAcceptor {
     let provider = Arc::new(crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .unwrap();
-    let builder = if asking {
-        let mut roots = RootCertStore::empty();
-        roots.add(der("authority.pem")).unwrap();
-        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-        builder.with_client_cert_verifier(verifier.build().unwrap())
-    } else {
-        builder.with_no_client_auth()
+    let mut roots = RootCertStore::empty();
+    roots.add(der("authority.pem")).unwrap();
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    let verifier = match clients {
+        Clients::May => verifier.allow_unauthenticated(),
+        Clients::Must => verifier,
     };
     let key = PrivateKeyDer::from_pem_file(certificate("loopback.key")).unwrap();
+    let builder = builder.with_client_cert_verifier(verifier.build().unwrap());
     let config = builder.with_single_cert(vec![der("loopback.pem")], key).unwrap();
     TlsAcceptor::from(Arc::new(config))
 }
