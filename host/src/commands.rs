@@ -27,8 +27,8 @@ use crate::{
     logging::LogFormat,
 };
 
-/// The log filter of commands whose screen is for their result.
-const QUIET: &str = "warn";
+/// The log filter of commands whose screen is for their result. The library that pushes warns of registries that it works with.
+const QUIET: &str = "warn,oci_client=error";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -23,7 +23,7 @@ mod site;
 mod user;
 
 pub(crate) use build::Builder;
-pub use build::{Unavailable, helm, kubectl, oracle};
+pub use build::{Unavailable, cosign, helm, kubectl, oracle};
 pub use options::Options;
 pub(crate) use process::Process;
 pub(crate) use program::Program;

@@ -20,3 +20,6 @@ pub(crate) const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.";
 
 /// What cosign signs for a `.sig` tag.
 pub(crate) const SIMPLE_SIGNING: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+/// A part that is only there because a manifest needs one.
+pub(crate) const EMPTY: &str = "application/vnd.oci.empty.v1+json";

@@ -22,6 +22,7 @@ use tokio::time::timeout;
 use crate::{Digest, Reference, RegistryError, manifest::Part, media_type, settings::Settings};
 use body::Body;
 use endpoint::Endpoint;
+pub(crate) use failure::unreachable;
 use wanted::Wanted;
 pub(crate) use wire::authorities;
 

@@ -169,6 +169,14 @@ pub fn oracle() -> Result<PathBuf, Unavailable> {
     Builder::from_env()?.obtain(Program::Oracle)
 }
 
+/// The real cosign. Builds it first if it is not in the cache. Blocks like [`kubectl()`].
+///
+/// # Errors
+/// The same as [`kubectl()`].
+pub fn cosign() -> Result<PathBuf, Unavailable> {
+    Builder::from_env()?.obtain(Program::Cosign)
+}
+
 /// Writes a line to the terminal, also while the test harness captures output.
 pub(super) fn say(line: &str) {
     // There is no way to report that standard error is closed.

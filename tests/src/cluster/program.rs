@@ -16,6 +16,13 @@ const CLIENT_GO: &str = "v0.36.3";
 /// The release of Helm that `tests/cluster/helm/go.mod` requires.
 const HELM: &str = "v4.3.1";
 
+/// The release of distribution that `tests/registries/servers/go.mod` requires.
+const DISTRIBUTION: &str = "v3.1.2";
+/// The release of go-containerregistry that `tests/registries/servers/go.mod` requires.
+const GO_CONTAINERREGISTRY: &str = "v0.22.1";
+/// The release of cosign that `tests/registries/cosign/go.mod` requires.
+const COSIGN: &str = "v3.1.3";
+
 /// The version in `/version` and `kubectl version`. Without these flags a module build reports v0.0.0-master.
 const KUBERNETES_LINKING: &str = "-s -w \
     -X k8s.io/component-base/version.gitVersion=v1.36.3 \
@@ -26,9 +33,10 @@ const KUBERNETES_LINKING: &str = "-s -w \
 /// The version in `helm version`.
 const HELM_LINKING: &str = "-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.1";
 
-/// A program of the Go modules in `tests/cluster`.
+/// A program of the Go modules in `tests/cluster` and `tests/registries`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
+    Cosign,
     Etcd,
     Helm,
     KubeApiserver,
@@ -37,13 +45,18 @@ pub(crate) enum Program {
     Kubectl,
     Kubelet,
     Oracle,
+    /// The registry of go-containerregistry, with lists of referrers.
+    RegistryWithLists,
+    /// The registry of distribution, without lists of referrers.
+    PlainRegistry,
 }
 
 // === impl Program ===
 
 impl Program {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Cosign => "cosign",
             Self::Etcd => "etcd",
             Self::Helm => "helm",
             Self::KubeApiserver => "kube-apiserver",
@@ -52,6 +65,8 @@ impl Program {
             Self::Kubectl => "kubectl",
             Self::Kubelet => "kubelet",
             Self::Oracle => "oracle",
+            Self::RegistryWithLists => "go-containerregistry",
+            Self::PlainRegistry => "distribution",
         }
     }
 
@@ -60,6 +75,9 @@ impl Program {
             Self::Etcd => ETCD,
             Self::Helm => HELM,
             Self::Oracle => CLIENT_GO,
+            Self::Cosign => COSIGN,
+            Self::RegistryWithLists => GO_CONTAINERREGISTRY,
+            Self::PlainRegistry => DISTRIBUTION,
             _ => KUBERNETES,
         }
     }
@@ -67,12 +85,14 @@ impl Program {
     /// The directory of the program's `go.mod`.
     pub(super) fn module(self) -> PathBuf {
         let module = match self {
-            Self::Etcd => "etcd",
-            Self::Helm => "helm",
-            Self::Oracle => "oracle",
-            _ => "kubernetes",
+            Self::Etcd => "cluster/etcd",
+            Self::Helm => "cluster/helm",
+            Self::Oracle => "cluster/oracle",
+            Self::Cosign => "registries/cosign",
+            Self::RegistryWithLists | Self::PlainRegistry => "registries/servers",
+            _ => "cluster/kubernetes",
         };
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("cluster").join(module)
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(module)
     }
 
     /// The arguments of `go`, without the output.
@@ -84,6 +104,9 @@ impl Program {
             Self::KubeControllerManager => (KUBERNETES_LINKING, "./kube-controller-manager"),
             Self::KubeScheduler => (KUBERNETES_LINKING, "./kube-scheduler"),
             Self::Kubelet => (KUBERNETES_LINKING, "./kubelet"),
+            Self::Cosign => ("-s -w", "./cosign"),
+            Self::RegistryWithLists => ("-s -w", "./lists"),
+            Self::PlainRegistry => ("-s -w", "./plain"),
             Self::Kubectl => (KUBERNETES_LINKING, "k8s.io/kubernetes/cmd/kubectl"),
         };
         ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", linking, package]

@@ -24,11 +24,12 @@ usage: cargo xtask <command>
   demo [--once] [..]   build the host and the example, and run the demo; with --once it ends by itself, with
                        status 0 if everything happened as expected
   test [--all]         run the tests that need only Rust; --all also runs those against the real kube-apiserver
-                       and kubectl, the examples in JavaScript and Python, the page in Chromium, and the fuzz targets
+                       and kubectl, real registries, the examples in JavaScript and Python, the page in Chromium, and the fuzz targets
                        (needs Go, Node.js, Python 3, a C++ compiler and chromium-driver), and at the end, alone, the
                        latency of a plugin beside hostile ones
   test --node          build the image, and run it on a real Kubernetes of one node (needs root, Go, and the Debian packages
                        containerd, runc, containernetworking-plugins, iptables, iproute2 and busybox-static)
+  test --cosign        sign components with the real cosign in real registries (needs Go; it builds cosign, which takes minutes)
   fuzz [TARGET] [--seconds N]
                        fuzz every target of tests/fuzz, or one of them, for 20 or N seconds each (needs a C++ compiler)
   lint                 check formatting, clippy and documentation; every warning is an error

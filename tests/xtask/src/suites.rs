@@ -12,6 +12,8 @@ struct Suite {
     test: &'static str,
     shows: &'static str,
     tools: &'static [Tool],
+    /// Arguments of the test binary.
+    arguments: &'static [&'static str],
     /// The Debian package with the tools, if the gate installs it.
     package: Option<&'static str>,
     /// True if the tests measure, so that they run one at a time.
@@ -33,7 +35,7 @@ const CHROMEDRIVER: Tool = Tool {
     install: "run `apt-get install chromium-driver`, or install Chrome and its driver",
 };
 
-const MORE_THAN_RUST: [Suite; 5] = [
+const MORE_THAN_RUST: [Suite; 6] = [
     Suite {
         test: "cluster",
         shows: "against a real kube-apiserver, etcd and client-go, built from their Go modules",
@@ -41,6 +43,13 @@ const MORE_THAN_RUST: [Suite; 5] = [
         ..PLAIN
     },
     Suite { test: "kubectl", shows: "the embedded API server with the real kubectl", tools: &[GO], ..PLAIN },
+    Suite {
+        test: "registries",
+        shows: "with real registries, built from their Go modules, and recorded signatures",
+        tools: &[GO],
+        arguments: &["--include-ignored", "--skip", "cosign_"],
+        ..PLAIN
+    },
     Suite {
         test: "deploy",
         shows: "the chart and the kustomize files with Helm, kubectl and a real kube-apiserver",
@@ -63,9 +72,26 @@ const MORE_THAN_RUST: [Suite; 5] = [
 ];
 
 /// What most suites have.
-const PLAIN: Suite = Suite { test: "", shows: "", tools: &[], package: None, measures: false };
+const PLAIN: Suite = Suite {
+    test: "",
+    shows: "",
+    tools: &[],
+    arguments: &["--include-ignored"],
+    package: None,
+    measures: false,
+};
 
-/// Runs the suites: those that need only Rust, with `--all` every suite but one, or with `--node` the one on a real node.
+/// It builds cosign, which takes several minutes of CPU time, so it is no part of the gate.
+const COSIGN: Suite = Suite {
+    test: "registries",
+    shows: "signatures by the real cosign in real registries, built from their Go modules",
+    tools: &[GO],
+    arguments: &["--ignored", "cosign_"],
+    ..PLAIN
+};
+
+/// Runs the suites: those that need only Rust, with `--all` every suite but two, with `--node` the one on a real node, or with
+/// `--cosign` the one with signatures.
 ///
 /// # Errors
 /// A suite fails, a picture of the README is out of date, or `CI` is set and a tool of a suite is missing. Without `CI` such a
@@ -75,7 +101,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         [] => false,
         [flag] if flag == "--all" => true,
         [flag] if flag == "--node" => return node::run(),
-        _ => return Err(format!("test takes `--all`, `--node` or nothing, not `{}`", arguments.join(" "))),
+        [flag] if flag == "--cosign" => return COSIGN.run(),
+        _ => {
+            let given = arguments.join(" ");
+            return Err(format!("test takes `--all`, `--node`, `--cosign` or nothing, not `{given}`"));
+        }
     };
     guests::build_all()?;
     let mut tests = vec!["test", "--workspace", "--exclude", "informer-bench"];
@@ -114,7 +144,7 @@ impl Suite {
         }
         // Test all members together: another set of members would compile dependencies again with other features.
         let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", self.test];
-        let mut arguments = [suite.as_slice(), &["--", "--include-ignored"]].concat();
+        let mut arguments = [suite.as_slice(), &["--"], self.arguments].concat();
         if self.measures {
             arguments.extend(["--test-threads=1", "--nocapture"]);
         }

@@ -5,14 +5,18 @@ use std::collections::BTreeMap;
 use oci_client::{
     Client, RegistryOperation,
     client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol},
+    errors::OciDistributionError,
     manifest::{OciDescriptor, OciImageManifest},
     secrets::RegistryAuth,
 };
 
 use super::Puller;
 use crate::{
-    Contents, Digest, Interfaces, Reference, RegistryError, credentials::Credentials, media_type,
-    settings::RegistrySettings, transport::authorities,
+    Contents, Digest, Interfaces, Reference, RegistryError,
+    credentials::Credentials,
+    media_type,
+    settings::RegistrySettings,
+    transport::{authorities, unreachable},
 };
 
 /// A component to push.
@@ -84,12 +88,21 @@ pub(super) async fn push(
     };
     let client = client(settings, reference.endpoint())?;
     let image = reference.library();
-    let library = |error: oci_client::errors::OciDistributionError| failed(error.to_string());
+    let library = |error: OciDistributionError| match error {
+        OciDistributionError::RequestError(error) => unreachable(reference.registry(), &error),
+        error => failed(error.to_string()),
+    };
     client.auth(image, &auth, RegistryOperation::Push).await.map_err(library)?;
     let (manifest, config) = push.documents();
     for blob in [push.component, config] {
         let digest = Digest::of(&blob).to_string();
-        client.push_blob(image, blob, &digest).await.map_err(library)?;
+        match client.push_blob(image, blob, &digest).await {
+            Ok(_) => {}
+            // Some registries accept a blob and do not say where it is.
+            Err(OciDistributionError::RegistryNoLocationError)
+                if client.blob_exists(image, &digest).await.map_err(library)? => {}
+            Err(error) => return Err(library(error)),
+        }
     }
     let artifact = Digest::of(&manifest);
     let kind = http::HeaderValue::from_static(media_type::MANIFEST);

@@ -33,7 +33,7 @@ fn message(text: &str) -> Option<String> {
 }
 
 /// What a connection without an answer says: the last cause says most.
-pub(super) fn unreachable(registry: &str, error: &reqwest::Error) -> RegistryError {
+pub(crate) fn unreachable(registry: &str, error: &reqwest::Error) -> RegistryError {
     let mut texts = Vec::new();
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {
@@ -42,7 +42,14 @@ pub(super) fn unreachable(registry: &str, error: &reqwest::Error) -> RegistryErr
     }
     // The first text repeats the URL, which may hold a query with a signature.
     let why = if texts.len() > 1 { texts.split_off(1).join(": ") } else { describe(error).to_owned() };
-    RegistryError::Unreachable { registry: registry.to_owned(), why }
+    // What a server without TLS answers is no message of TLS.
+    let without_tls = why.contains("InvalidContentType");
+    let remedy = if without_tls {
+        "; it talks http: if that is meant, write `insecure = true` in its [[registry]]"
+    } else {
+        ""
+    };
+    RegistryError::Unreachable { registry: registry.to_owned(), why: format!("{why}{remedy}") }
 }
 
 fn describe(error: &reqwest::Error) -> &'static str {

@@ -1,7 +1,7 @@
 //! The signatures that a registry has of an artifact.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use oci_client::manifest::OciDescriptor;
+use oci_client::manifest::{ImageIndexEntry, OciDescriptor};
 use sigstore_verify::types::{Bundle, SignatureContent, bundle::VerificationMaterialContent};
 
 use super::simple_signing::SimpleSigning;
@@ -80,13 +80,11 @@ async fn bundles(
             return Ok(vec![Found::Unreadable { place, why: error.to_string() }]);
         }
     };
-    let is_bundle = |kind: Option<&String>| kind.is_some_and(|kind| kind.starts_with(media_type::BUNDLE));
-    let holders = list
-        .manifests
-        .iter()
-        .filter(|one| one.artifact_type.is_none() || is_bundle(one.artifact_type.as_ref()));
+    let bundles = list.manifests.iter().filter(|one| is_bundle(one));
+    // A registry may list the type of the config, which is empty, instead of the type of the artifact.
+    let unnamed = list.manifests.iter().filter(|one| is_unnamed(one));
     let mut found = Vec::new();
-    for holder in holders.take(MOST) {
+    for holder in bundles.chain(unnamed).take(MOST) {
         let Ok(digest) = holder.digest.parse::<Digest>() else { continue };
         match bundle(transport, &reference.with_digest(digest), artifact).await {
             Ok(Some(bundle)) => found.push(Found::Bundle { holder: digest, bundle }),
@@ -98,6 +96,14 @@ async fn bundles(
         }
     }
     Ok(found)
+}
+
+fn is_bundle(entry: &ImageIndexEntry) -> bool {
+    entry.artifact_type.as_ref().is_some_and(|kind| kind.starts_with(media_type::BUNDLE))
+}
+
+fn is_unnamed(entry: &ImageIndexEntry) -> bool {
+    entry.artifact_type.as_ref().is_none_or(|kind| kind == media_type::EMPTY)
 }
 
 /// Why a bundle is not read.

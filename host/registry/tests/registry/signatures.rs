@@ -164,6 +164,18 @@ async fn a_bundle_is_found_as_a_referrer_and_under_the_tag_that_replaces_the_lis
     pull(&puller, &stage.tag).await.unwrap();
 }
 
+/// The registry of go-containerregistry lists them so.
+#[tokio::test]
+async fn a_bundle_is_found_in_a_list_that_names_the_type_of_its_config() {
+    let stage = Stage::new().await;
+    let puller = stage.puller(vec![policy(&[stage.signer("acme", 1)], &[])]);
+    stage.registry.set(|faults| (faults.referrers, faults.lists_configs) = (true, true));
+
+    stage.add_bundle(1, stage.artifact, COSIGN);
+
+    pull(&puller, &stage.tag).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_signature_under_the_older_tag_is_found() {
     let stage = Stage::new().await;

@@ -32,6 +32,8 @@ const TOKEN: &str = "Bearer the-token";
 pub(crate) struct Faults {
     /// It keeps lists of referrers.
     pub(crate) referrers: bool,
+    /// Its lists name the type of the config instead of the type of the artifact.
+    pub(crate) lists_configs: bool,
     /// It requires a password itself.
     pub(crate) password: bool,
     /// It requires a token, which its own `/token` issues for the password.
@@ -300,6 +302,7 @@ impl Content {
     }
 
     fn referrers(&self, repository: &str, subject: &str) -> Response {
+        let configs = self.faults.lists_configs;
         let own = self.manifests.iter().filter(|((own, _), _)| own == repository);
         let parsed = own.filter_map(|(_, (_, bytes))| {
             let manifest: Value = serde_json::from_slice(bytes).ok()?;
@@ -307,7 +310,7 @@ impl Content {
             refers.then(|| {
                 let digest = Digest::of(bytes).to_string();
                 json!({"mediaType": MANIFEST, "digest": digest, "size": bytes.len(),
-                    "artifactType": manifest["artifactType"]})
+                    "artifactType": if configs { &manifest["config"]["mediaType"] } else { &manifest["artifactType"] }})
                 .to_string()
             })
         });
