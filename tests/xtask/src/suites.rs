@@ -68,6 +68,7 @@ const MORE_THAN_RUST: [Suite; 6] = [
         tools: &[CHROMEDRIVER],
         package: Some("chromium-driver"),
         measures: true,
+        ..PLAIN
     },
 ];
 
