@@ -42,7 +42,7 @@ pub struct PluginArgs {
     /// The action.
     #[command(subcommand)]
     pub command: PluginCommand,
-    /// The configuration file, whose [[registry]], [[signer]] and [[verify]] apply.
+    /// The configuration file, whose tables `registry`, `signer` and `verify` apply.
     #[arg(long, global = true, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
 }
