@@ -108,20 +108,44 @@ fn is_http(mut answer: &[u8], input: &[u8]) {
         let status = lines.next().unwrap();
         let code: u16 = status.strip_prefix("HTTP/1.").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
         assert!((100..600).contains(&code) && code != 500, "{status}");
-        let mut length = 0;
+        let mut length = Some(0);
         for (name, value) in lines.map(|line| line.split_once(": ").unwrap()) {
             assert!(!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()), "{name:?}");
             if name.eq_ignore_ascii_case("content-length") {
-                length = value.parse().unwrap();
+                length = Some(value.parse().unwrap());
+            }
+            if name.eq_ignore_ascii_case("transfer-encoding") {
+                assert_eq!(value, "chunked");
+                length = None;
             }
         }
         answer = &answer[head + 4..];
         // The answer to HEAD has no body.
         let headless = contains(input, b"HEAD") && (answer.is_empty() || answer.starts_with(b"HTTP/1."));
         if !headless {
-            answer = &answer[length.min(answer.len())..];
+            answer =
+                length.map_or_else(|| after_chunks(answer), |length| &answer[length.min(answer.len())..]);
         }
     }
+}
+
+/// Reads a body of chunks and returns what follows it. The body of a stream of events ends with its connection, at any byte.
+fn after_chunks(mut body: &[u8]) -> &[u8] {
+    while let Some(end) = body.windows(2).position(|end| end == b"\r\n") {
+        let size = std::str::from_utf8(&body[..end]).unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap_or_else(|error| panic!("size {size:?}: {error}"));
+        let rest = &body[end + 2..];
+        let (chunk, after) = rest.split_at(size.min(rest.len()));
+        if chunk.len() < size {
+            return &[];
+        }
+        assert!(b"\r\n".starts_with(&after[..after.len().min(2)]), "a chunk is longer than its size says");
+        body = &after[after.len().min(2)..];
+        if size == 0 {
+            return body;
+        }
+    }
+    &[]
 }
 
 fn contains(text: &[u8], word: &[u8]) -> bool {
