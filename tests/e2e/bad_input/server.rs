@@ -62,11 +62,12 @@ async fn a_server_that_is_down_is_named_and_used_when_it_is_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_error_for_refused_credentials_says_to_renew_them() {
+async fn the_error_for_refused_requests_without_credentials_says_to_name_a_kubeconfig() {
     is_reported_and_survived(
         |_| Answer::failure(401, "Unauthorized", "Unauthorized"),
         "cannot look up v1/configmaps: the API server at URL answered 401 Unauthorized (GET /api/v1); \
-         renew the credentials in the kubeconfig or the service account",
+         requests carry no credentials, because [cluster] server names the API server; name a kubeconfig under \
+         [cluster] kubeconfig instead",
     )
     .await;
 }
