@@ -268,6 +268,7 @@ impl App {
             trace: self.trace.clone(),
             engine: self.engine.clone(),
             file: self.file.clone(),
+            stop: self.stop.clone(),
         }
     }
 

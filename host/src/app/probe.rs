@@ -18,6 +18,8 @@ use super::{
     running_plugin::{RunningPlugin, RunningPlugins},
     trace::Trace,
 };
+use tokio_util::sync::CancellationToken;
+
 use crate::{
     admin::{
         Check, Probe,
@@ -43,6 +45,8 @@ pub(super) struct HostProbe {
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) engine: Engine,
     pub(super) file: Option<PathBuf>,
+    /// Cancelled once the host stops.
+    pub(super) stop: CancellationToken,
 }
 
 // === impl HostProbe ===
@@ -88,7 +92,8 @@ impl Probe for HostProbe {
             let why = plugin.versions().refused().unwrap_or_else(|| "it is being compiled".to_owned());
             format!("plugin {}: no version in service: {why}", plugin.name())
         });
-        self.unsynced(false).into_iter().chain(without).collect()
+        let stopping = self.stop.is_cancelled().then(|| "the host stops".to_owned());
+        stopping.into_iter().chain(self.unsynced(false)).chain(without).collect()
     }
 
     fn degraded(&self) -> Vec<String> {
@@ -138,7 +143,8 @@ impl Probe for HostProbe {
         let plugins = plugins.iter().map(|plugin| checks::plugin(plugin));
         let state = checks::state(self.state.problem().is_some());
         let configuration = checks::configuration(self.reload.refused().is_some());
-        watches.chain(plugins).chain([state, configuration]).collect()
+        let stopping = checks::stopping(self.stop.is_cancelled());
+        stopping.into_iter().chain(watches).chain(plugins).chain([state, configuration]).collect()
     }
 
     fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Report, String>> {

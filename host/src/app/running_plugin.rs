@@ -18,7 +18,7 @@ use informer_runtime::{
     Engine, Grants, LogSink, Plugin, PluginConfig, Sources,
     capabilities::{ClientSource, HttpClient, KeyValueSource},
 };
-use informer_types::{Tracer, Workqueue};
+use informer_types::{ServiceAccount, Tracer, Workqueue};
 use parking_lot::{Mutex, RwLock};
 use tokio::{
     runtime::Handle,
@@ -192,6 +192,11 @@ impl RunningPlugin {
 
     pub(super) fn queue_config(&self) -> QueueConfig {
         settings::queue(&self.config())
+    }
+
+    /// The ServiceAccount in whose name its own requests are sent; `None` means the identity of the host.
+    pub(super) fn account(&self) -> Option<ServiceAccount> {
+        self.config().account.clone()
     }
 
     /// What the configuration grants.

@@ -155,7 +155,7 @@ fn troubles(plugin: &Plugin) -> Vec<String> {
     lines.extend(plugin.pull.iter().filter_map(pull));
     lines
         .extend(plugin.calls.last_failure.as_ref().map(|failure| format!("its last failed call: {failure}")));
-    lines.extend(requests(&plugin.calls.client));
+    lines.extend(requests(&plugin.calls.client, plugin.account.as_deref()));
     lines.extend(plugin.subscriptions.iter().flat_map(filtered));
     lines
 }
@@ -185,12 +185,13 @@ fn workqueue(Workqueue { stats: keys, .. }: &Workqueue) -> Vec<String> {
 }
 
 /// Requests to the API server that did not succeed. Empty if all is well.
-fn requests(client: &ClientStats) -> Vec<String> {
+fn requests(client: &ClientStats, account: Option<&str>) -> Vec<String> {
     let ClientStats { requests, failed, refused, limited, events_suppressed } = *client;
     let mut lines = Vec::new();
     if (failed, refused, limited) != (0, 0, 0) {
+        let account = account.map(|account| format!(" as {account}")).unwrap_or_default();
         lines.push(format!(
-            "its requests to the API server: {requests} sent, {failed} failed; not sent: {refused} without a grant, {limited} above its limit",
+            "its requests to the API server{account}: {requests} sent, {failed} failed; not sent: {refused} without a grant, {limited} above its limit",
         ));
     }
     if events_suppressed > 0 {

@@ -19,6 +19,9 @@ pub struct Plugin {
     pub name: String,
     /// File of the component, or its name in a registry.
     pub source: String,
+    /// The ServiceAccount in whose name its own requests are sent; `None` means the identity of the host.
+    #[serde(rename = "as")]
+    pub account: Option<String>,
     /// The pulls from its registry; `None` for a file, and before the first pull.
     pub pull: Option<Pull>,
     /// The version in service.

@@ -15,6 +15,11 @@ pub(super) fn liveness(informers: impl Iterator<Item = InformerStatus>) -> Vec<C
     informers.map(check).collect()
 }
 
+/// A host that stops fails, so that nothing waits for it to become ready. Returns `None` while it runs.
+pub(super) fn stopping(stops: bool) -> Option<Check> {
+    stops.then(|| check("host", Outcome::Failed("it stops")))
+}
+
 /// An informer that plugins wait for.
 pub(super) fn watch(status: &InformerStatus) -> Check {
     let outcome = if !status.synced {

@@ -16,6 +16,7 @@ pub(super) fn plugin(plugin: &RunningPlugin) -> types::Plugin {
     types::Plugin {
         name: plugin.name().to_owned(),
         source: plugin.versions().origin().source.to_string(),
+        account: plugin.account().map(|account| account.to_string()),
         pull: plugin.versions().pulls().status(),
         exports: version.as_ref().map(exports).unwrap_or_default(),
         version: version.map(|version| Version {

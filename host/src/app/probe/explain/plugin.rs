@@ -109,6 +109,10 @@ fn in_words(standing: &Standing) -> String {
     let pending = pending.join(", ");
     match stands {
         Stands::Ready => format!("{pending} waits for a worker, for {since:.1?}"),
+        // A quarantine holds back what was never called; its own sentence follows.
+        Stands::Waiting { .. } if *attempts == 0 => {
+            format!("{pending} waits for its first call, for {since:.1?}")
+        }
         Stands::Waiting { retry_in } => {
             format!(
                 "{pending} failed {attempts} times and is repeated in {retry_in:.1?}; it is pending for {since:.1?}"
