@@ -14,19 +14,15 @@ use anyhow::{Context, Result, bail};
 use kube::{Client, Config, config::Kubeconfig};
 use tokio::time::{self, Instant};
 
-mod build;
 mod options;
 pub(crate) mod port;
 mod process;
-mod program;
 mod site;
 mod user;
 
-pub(crate) use build::Builder;
-pub use build::{Unavailable, cosign, helm, kubectl, oracle};
+pub use informer_programs::{Unavailable, cosign, helm, kubectl, oracle};
 pub use options::Options;
 pub(crate) use process::Process;
-pub(crate) use program::Program;
 pub use user::User;
 
 use process::POLL;

@@ -11,6 +11,7 @@ use std::{
 };
 
 use anyhow::{Result, bail, ensure};
+use informer_programs::{Builder, Program};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::{
@@ -24,7 +25,7 @@ mod run;
 mod runtime;
 
 use crate::{
-    cluster::{Builder, Options, Process, Program, RealCluster, User},
+    cluster::{Options, Process, RealCluster, User},
     command_line::CommandLine,
 };
 use kernel::Kernel;

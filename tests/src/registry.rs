@@ -13,7 +13,9 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::cluster::{Builder, Process, Program};
+use informer_programs::{Builder, Program};
+
+use crate::cluster::Process;
 
 /// How long a registry may take until it listens.
 const LISTENS_WITHIN: Duration = Duration::from_secs(60);

@@ -7,10 +7,11 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use informer_programs::{Builder, Program};
 use tempfile::TempDir;
 use tokio::{process::Command, task};
 
-use super::{build::Builder, options::Options, port::ReservedPort, process::Process, program::Program, user};
+use super::{options::Options, port::ReservedPort, process::Process, user};
 
 /// The resources that exist before a server starts and that outlive each server.
 #[derive(Debug)]

@@ -1,7 +1,9 @@
 //! The test suites.
 
+use std::process::{Child, Command};
+
 use crate::{
-    command::{Step, cargo},
+    command::{Step, cargo, target_dir},
     fuzz, guests, node, pictures,
     tool::{GO, Tool},
 };
@@ -108,6 +110,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             return Err(format!("test takes `--all`, `--node`, `--cosign` or nothing, not `{given}`"));
         }
     };
+    let programs = if all { Some(Programs::build()?) } else { None };
     guests::build_all()?;
     let mut tests = vec!["test", "--workspace", "--exclude", "informer-bench"];
     if all {
@@ -116,13 +119,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     }
     cargo(&tests).run(&Step::new("run the tests"))?;
     pictures::run(&["--check".to_owned()])?;
-    if !all {
-        return Ok(());
-    }
+    let Some(programs) = programs else { return Ok(()) };
+    programs.wait();
     MORE_THAN_RUST.iter().try_for_each(Suite::run)?;
     fuzz::run_in_the_gate()?;
     time_hostile_plugins()
 }
+
+/// The Go programs of the suites, which are built while the tests run. Most tests wait for time to pass, so the machine has
+/// processor time to spare. A suite whose program is missing builds it, or fails with the reason.
+struct Programs(Option<Child>);
 
 /// Runs the suite of hostile plugins, also with limits for the neighbour's 99th percentile. It runs alone, one
 /// case at a time, because other work on the machine changes this figure more than any host does.
@@ -131,6 +137,39 @@ fn time_hostile_plugins() -> Result<(), String> {
     cargo(&[suite.as_slice(), &["--", "--test-threads=1"]].concat())
         .env("INFORMER_QUIET_MACHINE", "1")
         .run(&Step::new("measure a plugin beside hostile ones"))
+}
+
+// === impl Programs ===
+
+impl Programs {
+    /// Begins to build, behind everything else that wants a processor.
+    fn build() -> Result<Self, String> {
+        if !GO.runs() {
+            return Ok(Self(None));
+        }
+        // All members: dependencies are then built once, with the features that the tests need.
+        cargo(&["build", "--workspace", "--exclude", "informer-bench", "--bin", "informer-programs"])
+            .run(&Step::new("build what builds the programs of the suites"))?;
+        let builder = target_dir().join("debug/informer-programs");
+        Ok(Self(Command::new("nice").args(["-n", "19"]).arg(builder).spawn().ok()))
+    }
+
+    /// Waits for the last program.
+    fn wait(mut self) {
+        if let Some(child) = &mut self.0 {
+            // A suite that needs a missing program names the reason.
+            child.wait().ok();
+        }
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // It has ended, or the tests failed.
+            child.kill().ok();
+        }
+    }
 }
 
 // === impl Suite ===

@@ -51,7 +51,7 @@ impl Tool {
             .run(&step("install everything"))
     }
 
-    fn runs(&self) -> bool {
+    pub(crate) fn runs(&self) -> bool {
         let mut command = Command::new(self.program);
         let silent =
             command.arg(self.version).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

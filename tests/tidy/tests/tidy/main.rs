@@ -38,6 +38,7 @@ const CRATES: &[&str] = &[
     "tests/fuzz/src",
     "tests/guests/src",
     "tests/image/src",
+    "tests/programs/src",
     "tests/src",
     "tests/tidy/src",
     "tests/xtask/src",

@@ -1,4 +1,8 @@
-//! Programs that are built once and kept in the user's cache.
+//! The Go programs that suites run beside the host: the parts of a real cluster, kubectl, Helm, registries, cosign, and the oracle.
+//! Each is built once from the Go modules in `tests/cluster` and `tests/registries`, and kept in the user's cache.
+#![forbid(unsafe_code)]
+
+mod program;
 
 use std::{
     env,
@@ -9,7 +13,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use super::program::Program;
+pub use program::Program;
 
 /// How many last lines of a failed build are shown.
 const LINES_SHOWN: usize = 30;
@@ -51,7 +55,7 @@ pub enum Unavailable {
 
 /// A Go toolchain, and the directory that keeps the programs that it built.
 #[derive(Clone, Debug)]
-pub(crate) struct Builder {
+pub struct Builder {
     go: OsString,
     directory: PathBuf,
 }
@@ -60,7 +64,10 @@ pub(crate) struct Builder {
 
 impl Builder {
     /// Uses the `go` of the search path and `bin` in the project's cache directory.
-    pub(crate) fn from_env() -> Result<Self, Unavailable> {
+    ///
+    /// # Errors
+    /// [`Unavailable::NoCache`] if the environment names no cache directory.
+    pub fn from_env() -> Result<Self, Unavailable> {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let cache = set("INFORMER_CACHE")
             .or_else(|| set("XDG_CACHE_HOME").map(|path| path.join("informer")))
@@ -70,14 +77,17 @@ impl Builder {
     }
 
     #[cfg(test)]
-    pub(super) fn new(go: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
+    fn new(go: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
         Self { go: go.into(), directory: directory.into() }
     }
 
     /// Returns the program. It builds the program if it is not in the cache, which blocks for minutes.
     ///
     /// If there are several callers, in this process or in others, one builds and the others wait.
-    pub(crate) fn obtain(&self, program: Program) -> Result<PathBuf, Unavailable> {
+    ///
+    /// # Errors
+    /// Go is missing or too old, the build failed, or the cache is not usable.
+    pub fn obtain(&self, program: Program) -> Result<PathBuf, Unavailable> {
         let path = self.path(program)?;
         if path.is_file() {
             return Ok(path);
@@ -178,7 +188,7 @@ pub fn cosign() -> Result<PathBuf, Unavailable> {
 }
 
 /// Writes a line to the terminal, also while the test harness captures output.
-pub(super) fn say(line: &str) {
+fn say(line: &str) {
     // There is no way to report that standard error is closed.
     let _ = writeln!(io::stderr(), "==> {line}");
 }

@@ -35,15 +35,24 @@ const HELM_LINKING: &str = "-s -w -X helm.sh/helm/v4/internal/version.version=v4
 
 /// A program of the Go modules in `tests/cluster` and `tests/registries`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Program {
+pub enum Program {
+    /// Signs and verifies artifacts.
     Cosign,
+    /// The database of the API server.
     Etcd,
+    /// Installs the chart.
     Helm,
+    /// The API server of Kubernetes.
     KubeApiserver,
+    /// The controllers of Kubernetes.
     KubeControllerManager,
+    /// Assigns pods to nodes.
     KubeScheduler,
+    /// The command line of Kubernetes.
     Kubectl,
+    /// Runs the pods of a node.
     Kubelet,
+    /// The program that runs client-go's shared informers and prints what they do (`tests/cluster/oracle`).
     Oracle,
     /// The registry of go-containerregistry, with lists of referrers.
     RegistryWithLists,
@@ -54,7 +63,9 @@ pub(crate) enum Program {
 // === impl Program ===
 
 impl Program {
-    pub(crate) fn name(self) -> &'static str {
+    /// The name that messages show.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::Cosign => "cosign",
             Self::Etcd => "etcd",
@@ -70,7 +81,7 @@ impl Program {
         }
     }
 
-    pub(super) fn version(self) -> &'static str {
+    pub(crate) fn version(self) -> &'static str {
         match self {
             Self::Etcd => ETCD,
             Self::Helm => HELM,
@@ -83,7 +94,7 @@ impl Program {
     }
 
     /// The directory of the program's `go.mod`.
-    pub(super) fn module(self) -> PathBuf {
+    pub(crate) fn module(self) -> PathBuf {
         let module = match self {
             Self::Etcd => "cluster/etcd",
             Self::Helm => "cluster/helm",
@@ -92,11 +103,11 @@ impl Program {
             Self::RegistryWithLists | Self::PlainRegistry => "registries/servers",
             _ => "cluster/kubernetes",
         };
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(module)
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(module)
     }
 
     /// The arguments of `go`, without the output.
-    pub(super) fn build_arguments(self) -> [&'static str; 6] {
+    pub(crate) fn build_arguments(self) -> [&'static str; 6] {
         let (linking, package) = match self {
             Self::Etcd | Self::Oracle => ("-s -w", "."),
             Self::Helm => (HELM_LINKING, "helm.sh/helm/v4/cmd/helm"),
@@ -116,7 +127,7 @@ impl Program {
     ///
     /// # Errors
     /// Fails if a file of the module cannot be read.
-    pub(super) fn file_name(self) -> io::Result<String> {
+    pub(crate) fn file_name(self) -> io::Result<String> {
         let mut sources = Vec::new();
         collect_sources(&self.module(), &mut sources)?;
         sources.sort();
