@@ -9,5 +9,5 @@ mod families;
 pub use exposition::CONTENT_TYPE;
 pub(crate) use exposition::Exposition;
 pub(crate) use families::{
-    CACHE_MEMORY, FILTER, GUEST_MEMORY, LOADED, QUEUE, RUNTIME, WORKQUEUE, expose, informer,
+    CACHE_MEMORY, FILTER, GUEST_MEMORY, LOADED, QUEUE, RUNTIME, WORKQUEUE, expose, informer, process,
 };

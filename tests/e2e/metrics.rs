@@ -1,6 +1,9 @@
 //! The answer to `GET /metrics`: well-formed, documented, and with the metrics of the plugins.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use http_body_util::BodyExt;
 use informer::{config::Access, connect::connect};
@@ -147,6 +150,43 @@ fn sample(families: &BTreeMap<String, Family>, family: &str, series: &str) -> f6
     let found: Vec<_> = samples.filter(|(name, _)| name.contains(series)).collect();
     assert_eq!(found.len(), 1, "{family} {series}: {found:?}");
     *found[0].1
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_timed_from_its_watch_and_an_object_of_the_first_list_is_not() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let objects = ConfigMaps::at(&server.url()).await;
+    objects.create("first").await;
+    let toml = watch("v1/configmaps")
+        + &plugin("one", &guest("gauger"), "v1/configmaps", "[plugin.config]\nvalues = []");
+    let host = TestHost::start(&server.url(), &toml).await.unwrap();
+    host.synced().await;
+    let timed = |families: &BTreeMap<String, Family>, of: &str| {
+        let name = "informer_runtime_watch_to_done_seconds";
+        sample(families, name, &format!("{name}_{of}{{plugin=\"one\""))
+    };
+    assert_eq!(timed(&parse(&host.metrics()), "count"), 0.0);
+
+    objects.create("second").await;
+
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let families = loop {
+        let families = parse(&host.metrics());
+        if timed(&families, "count") > 0.0 {
+            break families;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{families:#?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    let sum = timed(&families, "sum");
+    assert!(timed(&families, "count") == 1.0 && sum > 0.0 && sum < PATIENCE.as_secs_f64(), "{sum}");
+    let process = |name: &str| sample(&families, name, name);
+    assert!(process("process_resident_memory_bytes") > f64::from(1 << 20));
+    assert!(process("process_open_fds") < process("process_max_fds"));
+    assert!(process("process_start_time_seconds") > 1.7e9);
+    let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert_eq!(sample(&families, "informer_build_info", &version), 1.0);
+    host.stop().await;
 }
 
 /// A configuration with two reconcilers: `quick` fails twice for `bad`, and `slow` never ends a call.

@@ -32,6 +32,7 @@ use crate::{
     revocation::Grantees,
     schedule::{Lane, by_turns},
 };
+use counters::Took;
 use slots::Slots;
 use version::{Shared, Version};
 use work::Work;
@@ -231,7 +232,8 @@ impl Plugin {
         let attempted = self.by_turns(self.call(work)).await;
         drop(slot);
         let answer = attempted?.unwrap_or_else(W::retry);
-        shared.calls.ended(begun.elapsed(), work.queued(), W::failure(&answer));
+        let took = Took { call: begun.elapsed(), queued: work.queued(), watched: work.watched() };
+        shared.calls.ended(took, W::failure(&answer));
         Some(answer)
     }
 

@@ -42,6 +42,10 @@ pub struct PluginStats {
     /// Seconds that notifications spent in the queue before their attempt began.
     #[serde(skip)]
     pub queued: Histogram,
+    /// Seconds from the time when the watch received a change until its handler returned ok, with all waits and retries. Only
+    /// changes that the watch sent count. If several merged, the time of the oldest counts.
+    #[serde(skip)]
+    pub watch_to_done: Histogram,
     /// Counters of the plugin's own metrics.
     #[serde(skip)]
     pub metrics: MetricsStats,

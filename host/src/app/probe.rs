@@ -213,6 +213,7 @@ impl Probe for HostProbe {
 
     fn metrics(&self) -> String {
         let mut exposition = Exposition::default();
+        metrics::process(&mut exposition);
         // One series for each key: if two informers have the same key, the one that serves, which comes first.
         let mut informers = BTreeMap::new();
         for informer in self.informers() {

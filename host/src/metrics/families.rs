@@ -9,6 +9,7 @@ use informer_runtime::{
     GuestMemory, PluginStats,
     capabilities::{HttpOutcome, MetricKind, MetricValue},
 };
+use informer_system::Process;
 use informer_types::{FailureKind, Histogram};
 
 use super::exposition::{Exposition, Labels};
@@ -22,7 +23,7 @@ static MEANINGS: LazyLock<BTreeMap<&str, &str>> = LazyLock::new(|| {
     rows.filter_map(|row| Some((row.split_once('`')?.0, row.rsplit_once("| ")?.1))).collect()
 });
 
-/// Families of metrics about a `T`, by their names without `informer_`, and without the `_total` of a counter.
+/// Families of metrics about a `T`, by their names without `informer_` or another prefix, and without the `_total` of a counter.
 type Families<T> = [(&'static str, Read<T>)];
 
 /// How the value of a family is read.
@@ -158,6 +159,7 @@ pub(crate) const RUNTIME: &Families<PluginStats> = &[
     ("runtime_metric_series", Gauge(|plugin| plugin.metrics.series)),
     ("runtime_call_duration_seconds", Histograms(|plugin| &plugin.durations)),
     ("runtime_queue_duration_seconds", Histograms(|plugin| &plugin.queued)),
+    ("runtime_watch_to_done_seconds", Histograms(|plugin| &plugin.watch_to_done)),
     ("http_requests", Counters("outcome", |plugin| by_word(&plugin.http.requests, HttpOutcome::as_str))),
     ("http_requests_in_flight", Gauge(|plugin| plugin.http.in_flight)),
     ("http_sent_bytes", Counter(|plugin| plugin.http.sent_bytes)),
@@ -189,6 +191,33 @@ pub(crate) const CACHE_MEMORY: &Families<CacheMemory> = &[
 /// One plugin.
 pub(crate) const LOADED: &Families<bool> = &[("runtime_loaded", Gauge(|loaded| (*loaded).into()))];
 
+/// The build of this program, in its labels.
+const BUILD: &Families<()> = &[("build_info", Gauge(|()| 1))];
+
+/// The process, by the names that Prometheus' own client libraries use for every process.
+const PROCESS: &Families<Process> = &[
+    ("cpu_seconds", TotalSeconds(|process| process.cpu)),
+    ("resident_memory_bytes", Gauge(|process| bytes(process.resident_bytes))),
+    ("virtual_memory_bytes", Gauge(|process| bytes(process.virtual_bytes))),
+    ("open_fds", Gauge(|process| bytes(process.open_descriptors))),
+    ("max_fds", Gauge(|process| bytes(process.max_descriptors))),
+    ("threads", Gauge(|process| bytes(process.threads))),
+    ("start_time_seconds", Seconds(|process| Some(process.started))),
+];
+
+/// Adds the samples of this program and of its process.
+pub(crate) fn process(into: &mut Exposition) {
+    let labels = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("os", std::env::consts::OS),
+        ("arch", std::env::consts::ARCH),
+    ];
+    expose(BUILD, &(), &labels, into);
+    if let Some(process) = Process::current() {
+        expose_below("process", PROCESS, &process, &[], into);
+    }
+}
+
 /// Adds the samples of one informer.
 pub(crate) fn informer(status: &InformerStatus, into: &mut Exposition) {
     let watch = status.key.to_string();
@@ -204,10 +233,21 @@ pub(crate) fn informer(status: &InformerStatus, into: &mut Exposition) {
 
 /// Adds the samples of these families about one subject.
 pub(crate) fn expose<T>(families: &Families<T>, of: &T, labels: &[(&str, &str)], into: &mut Exposition) {
+    expose_below("informer", families, of, labels, into);
+}
+
+/// The same, with names that start with this prefix.
+fn expose_below<T>(
+    prefix: &str,
+    families: &Families<T>,
+    of: &T,
+    labels: &[(&str, &str)],
+    into: &mut Exposition,
+) {
     let labels: Labels =
         labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     for (name, read) in families {
-        let name = format!("informer_{name}");
+        let name = format!("{prefix}_{name}");
         let help = MEANINGS.get(name.as_str()).copied().unwrap_or_default();
         let mut number =
             |kind, labels, number| into.add(&name, help, labels, kind, MetricValue::Number(number));

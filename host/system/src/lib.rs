@@ -8,6 +8,7 @@
 //! - [`memory`] is how much memory the process may use.
 //! - [`run_program`] runs a program that answers on its standard output.
 //! - [`LockHolder`] is the process that holds the lock of a file.
+//! - [`Process`] is what this process uses of the machine.
 //! - [`descriptors`] is the number of files and connections that the process may open.
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ mod http_listener;
 mod lock_holder;
 pub mod memory;
 mod private_dir;
+mod process;
 mod program;
 
 pub use directory::{Directory, Entry};
@@ -25,4 +27,5 @@ pub use file::{FileError, RegularFile, read_file};
 pub use http_listener::{HttpAddress, HttpLimits, HttpListener};
 pub use lock_holder::LockHolder;
 pub use private_dir::{NotPrivate, PrivateDir};
+pub use process::Process;
 pub use program::{Ended, ProgramError, ProgramLimits, run_program};

@@ -1,8 +1,8 @@
 //! The work that `dispatch` hands to a plugin: notifications and keys.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use informer_types::{Delivery, Failure, Outcome, Reconciled, Request};
+use informer_types::{Cause, Delivery, Failure, Outcome, Reconciled, Request};
 
 use super::version::VersionInfo;
 use crate::call::Call;
@@ -23,6 +23,10 @@ pub(super) trait Work: Sync {
 
     /// How long it was in the queue. Returns `None` for a key, which the workqueue measures itself.
     fn queued(&self) -> Option<Duration>;
+
+    /// When the watch received the change. Returns `None` if the watch did not send it, and for a key, which may stand for
+    /// many changes.
+    fn watched(&self) -> Option<Instant>;
 
     /// The result after a call that did not return.
     fn retry(failure: Failure) -> Self::Answer;
@@ -49,6 +53,11 @@ impl Work for Delivery {
 
     fn queued(&self) -> Option<Duration> {
         Some(self.queued)
+    }
+
+    fn watched(&self) -> Option<Instant> {
+        let notification = &self.notification;
+        (notification.cause == Cause::Live).then_some(notification.observed)
     }
 
     fn retry(failure: Failure) -> Outcome {
@@ -79,6 +88,10 @@ impl Work for Request {
     }
 
     fn queued(&self) -> Option<Duration> {
+        None
+    }
+
+    fn watched(&self) -> Option<Instant> {
         None
     }
 
