@@ -8,6 +8,7 @@ mod dead_letters;
 mod demo;
 mod dev;
 mod explain;
+mod inspect;
 mod log_level;
 mod output;
 mod plugin;
@@ -16,6 +17,7 @@ pub mod rbac;
 mod reload;
 mod run;
 mod status;
+mod wit;
 
 use clap::{Parser, Subcommand};
 
@@ -79,6 +81,12 @@ pub enum Command {
     /// Pushes, pulls, inspects, verifies and pins components in registries.
     #[command(after_help = plugin::EXAMPLES)]
     Plugin(plugin::PluginArgs),
+    /// Shows what a WebAssembly file contains, what made it, and the grants that it needs.
+    #[command(after_help = inspect::EXAMPLES)]
+    Inspect(inspect::InspectArgs),
+    /// Writes the WIT files of the interface between host and plugins into a folder.
+    #[command(after_help = wit::EXAMPLES)]
+    Wit(wit::WitArgs),
     /// Prints the least roles that a configuration needs, for `kubectl apply`.
     #[command(after_help = rbac::EXAMPLES)]
     Rbac(rbac::RbacArgs),
@@ -135,6 +143,8 @@ impl Command {
             Self::Compile => compile::run(),
             Self::Config { command } => Ok(config::run(command)),
             Self::Plugin(args) => plugin::run(args, output).await,
+            Self::Inspect(args) => inspect::run(&args, output),
+            Self::Wit(args) => wit::run(&args, output),
             Self::Rbac(args) => rbac::run(args, output),
             Self::Status(args) => status::run(args, output).await,
             Self::Reload(args) => reload::run(args, output).await,
@@ -160,7 +170,7 @@ impl Command {
             | Self::Explain(_) => Some(QUIET),
             Self::Apiserver(_) => Some(LOG),
             Self::Dev(args) => args.config.is_none().then_some(LOG),
-            Self::Compile | Self::Config { .. } | Self::Run(_) => None,
+            Self::Compile | Self::Config { .. } | Self::Inspect(_) | Self::Run(_) | Self::Wit(_) => None,
         }
     }
 }

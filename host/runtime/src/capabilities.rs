@@ -33,7 +33,7 @@ pub use self::http::{
 };
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 pub use config::{ConfigFilesError, ConfigSource, NoConfigFiles};
-pub(crate) use interface::Interface;
+pub(crate) use interface::{Grant, Interface};
 pub use keyvalue::{Kept, KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Place, Quota};
 pub use lister::{ListError, ListerQuery, ListerSource};
 pub use metrics::{MetricFamily, MetricKind, MetricValue, MetricsStats};

@@ -5,6 +5,7 @@ mod interface;
 mod load_error;
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
@@ -141,6 +142,15 @@ impl Component {
     /// The same as for [`Component::check`].
     pub fn check_names(imports: &[&str], exports: &[&str], grants: &Grants) -> Result<(), LoadError> {
         interface::check_names(imports, exports, grants)
+    }
+
+    /// The grants that a component with these imports and exports needs, by their full names: lines to add under
+    /// `[plugin.grant]`, each once and in the order of the alphabet. The resources and places in them are examples.
+    ///
+    /// # Errors
+    /// [`LoadError`] if no grants make it a plugin.
+    pub fn grants(imports: &[&str], exports: &[&str]) -> Result<BTreeSet<&'static str>, LoadError> {
+        interface::grants(imports, exports)
     }
 
     /// The names of the imports and exports, each list in the order of the component.

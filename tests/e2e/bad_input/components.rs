@@ -48,8 +48,7 @@ fn bad_components(directory: &std::path::Path) -> Vec<Bad> {
         (
             "core-module",
             file("core-module", EMPTY_MODULE),
-            "a core module, not a component: build it for the target wasm32-wasip2 (Rust), \
-             or turn it into a component with `wasm-tools component new`",
+            "a core module, not a component: `informer inspect` says how its language makes a component",
         ),
         (
             "no-handler",

@@ -1,9 +1,14 @@
 //! Checks the imports and exports of a component.
 
+use std::collections::BTreeSet;
+
 use wasmtime::component::types::Component as ComponentType;
 
 use super::LoadError;
-use crate::{Grants, capabilities::interfaces};
+use crate::{
+    Grants,
+    capabilities::{Grant, Interface, interfaces},
+};
 
 const PACKAGE: &str = "informer:plugin";
 const VERSION: &str = "0.1.0";
@@ -42,10 +47,29 @@ pub(super) fn check(
 
 /// Refuses a component by the names of its imports and exports.
 pub(super) fn check_names(imports: &[&str], exports: &[&str], grants: &Grants) -> Result<(), LoadError> {
+    check_shape(imports, exports)?;
+    check_imports(imports, |grant| (grant.is_given)(grants))
+}
+
+/// Refuses a component that could not be a plugin with any grants. Returns the grants that it needs, as lines to add under
+/// `[plugin.grant]`, each once.
+pub(super) fn grants(imports: &[&str], exports: &[&str]) -> Result<BTreeSet<&'static str>, LoadError> {
+    check_shape(imports, exports)?;
+    check_imports(imports, |_| true)?;
+    Ok(imports.iter().filter_map(|import| Some(served(import)?.grant.as_ref()?.example)).collect())
+}
+
+/// Refuses a component of another version, and one that does not export what the host calls.
+fn check_shape(imports: &[&str], exports: &[&str]) -> Result<(), LoadError> {
     check_version(imports.iter().chain(exports))?;
     check_exports(exports)?;
-    check_workqueue(imports, exports)?;
-    check_imports(imports, grants)
+    check_workqueue(imports, exports)
+}
+
+/// The interface of the host that serves an import.
+fn served(import: &str) -> Option<&'static Interface> {
+    let (interface, version) = import.split_once('@').unwrap_or((import, ""));
+    interfaces().find(|served| served.name == interface && served.serves(version))
 }
 
 fn check_version<'a>(names: impl Iterator<Item = &'a &'a str>) -> Result<(), LoadError> {
@@ -91,13 +115,11 @@ fn has(names: &[&str], interface: &str) -> bool {
     names.iter().any(|name| Name::of(name).is_ours(interface))
 }
 
-fn check_imports(imports: &[&str], grants: &Grants) -> Result<(), LoadError> {
+fn check_imports(imports: &[&str], is_given: impl Fn(&Grant) -> bool) -> Result<(), LoadError> {
     let (mut not_granted, mut not_served) = (Vec::new(), Vec::new());
     for &import in imports {
-        let (interface, version) = import.split_once('@').unwrap_or((import, ""));
-        let served = interfaces().find(|served| served.name == interface && served.serves(version));
-        match served.map(|served| (served.is_granted(grants), &served.grant)) {
-            Some((false, Some(grant))) => not_granted.push((import.to_owned(), grant.example)),
+        match served(import).map(|served| &served.grant) {
+            Some(Some(grant)) if !is_given(grant) => not_granted.push((import.to_owned(), grant.example)),
             Some(_) => {}
             None if Name::of(import).is_wasi() => {}
             None => not_served.push(import.to_owned()),

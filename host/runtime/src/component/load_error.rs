@@ -41,9 +41,7 @@ pub enum LoadError {
         found: String,
     },
     /// The file is a core module.
-    #[error(
-        "a core module, not a component: build it for the target wasm32-wasip2 (Rust), or turn it into a component with `wasm-tools component new`"
-    )]
+    #[error("a core module, not a component: `informer inspect` says how its language makes a component")]
     CoreModule,
     /// The component does not validate or compile.
     #[error(

@@ -28,6 +28,7 @@ const CRATES: &[&str] = &[
     "host/system/src",
     "host/cache/src",
     "host/dispatch/src",
+    "host/author/src",
     "host/registry/src",
     "host/runtime/src",
     "host/devserver/src",

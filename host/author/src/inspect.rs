@@ -1,0 +1,211 @@
+//! What a WebAssembly file is: its imports and exports, its sizes and the toolchain that made it. Nothing is compiled or run.
+
+mod advice;
+mod toolchain;
+
+use std::fmt;
+
+use wasmparser::{CustomSectionReader, Encoding, KnownCustom, Parser, Payload};
+
+pub use toolchain::Toolchain;
+
+/// The package of the interfaces between the host and its plugins.
+const PACKAGE: &str = "informer:plugin/";
+
+/// Components inside one another, at most.
+const DEPTH: usize = 32;
+
+/// The size of a page of a linear memory, if the module does not choose another.
+const PAGE_BYTES: u64 = 64 << 10;
+
+/// A file that is no WebAssembly that can be read.
+#[derive(Debug, thiserror::Error)]
+pub enum NotWasm {
+    /// The bytes break the rules of the format.
+    #[error("not WebAssembly, or damaged")]
+    Malformed(#[from] wasmparser::Error),
+    /// Components are nested deeper than any toolchain nests them.
+    #[error("components are nested deeper than {DEPTH} levels")]
+    Nested,
+}
+
+/// The two kinds of WebAssembly files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A component, which is what the host loads.
+    Component,
+    /// A core module, which a component is made from.
+    Module,
+}
+
+/// What a file contains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// Component or core module.
+    pub kind: Kind,
+    /// Full names of the imports, in the order of the file. Those of a core module have the form `module/field`.
+    pub imports: Vec<String>,
+    /// Full names of the exports, in the order of the file.
+    pub exports: Vec<String>,
+    /// The number of core modules in a component, at any depth; 1 for a core module.
+    pub modules: usize,
+    /// The number of linear memories that the modules define.
+    pub memories: usize,
+    /// The bytes of these memories before the first call. The guest may grow them.
+    pub memory_bytes: u64,
+    /// The bytes of custom sections at any depth: names, debug information and metadata, which the host does not load.
+    pub custom_bytes: u64,
+    /// What made the file, if it shows.
+    pub toolchain: Option<Toolchain>,
+}
+
+/// The definition that is being read.
+struct Open {
+    encoding: Encoding,
+    bytes: usize,
+}
+
+/// What is collected while a file is read.
+struct Reading<'a> {
+    inspection: Inspection,
+    open: Vec<Open>,
+    signs: toolchain::Signs<'a>,
+}
+
+// === impl Inspection ===
+
+impl Inspection {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The bytes are no WebAssembly, or damaged.
+    pub fn of(bytes: &[u8]) -> Result<Self, NotWasm> {
+        let mut reading = Reading::new(bytes);
+        for payload in Parser::new(0).parse_all(bytes) {
+            reading.read(payload?)?;
+        }
+        let Reading { mut inspection, signs, .. } = reading;
+        inspection.toolchain = signs.toolchain(bytes);
+        Ok(inspection)
+    }
+
+    /// The version of `informer:plugin` that the component was built against. If it names several, the first one.
+    #[must_use]
+    pub fn wit_version(&self) -> Option<&str> {
+        let mut names = self.exports.iter().chain(&self.imports);
+        names.find_map(|name| Some(name.strip_prefix(PACKAGE)?.split_once('@')?.1))
+    }
+
+    /// How a core module becomes a component, with the tools of the language that made it. Returns `None` for a component.
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        (self.kind == Kind::Module).then(|| advice::for_module(self.toolchain.as_ref(), &self.imports))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Component => "component",
+            Self::Module => "core module",
+        })
+    }
+}
+
+// === impl Reading ===
+
+impl<'a> Reading<'a> {
+    fn new(bytes: &[u8]) -> Self {
+        let component = Parser::is_component(bytes);
+        let inspection = Inspection {
+            kind: if component { Kind::Component } else { Kind::Module },
+            imports: Vec::new(),
+            exports: Vec::new(),
+            modules: 0,
+            memories: 0,
+            memory_bytes: 0,
+            custom_bytes: 0,
+            toolchain: None,
+        };
+        Self { inspection, open: Vec::new(), signs: toolchain::Signs::default() }
+    }
+
+    fn read(&mut self, payload: Payload<'a>) -> Result<(), NotWasm> {
+        match payload {
+            Payload::Version { encoding, range, .. } => {
+                if self.open.len() >= DEPTH {
+                    return Err(NotWasm::Nested);
+                }
+                if encoding == Encoding::Module {
+                    self.inspection.modules += 1;
+                }
+                self.open.push(Open { encoding, bytes: range.start });
+            }
+            Payload::End(end) => {
+                if let Some(Open { encoding: Encoding::Module, bytes: start }) = self.open.pop() {
+                    self.signs.module_ends(end.saturating_sub(start));
+                }
+            }
+            Payload::MemorySection(memories) => {
+                for memory in memories {
+                    let memory = memory?;
+                    let page = memory.page_size_log2.map_or(PAGE_BYTES, |log2| 1 << log2.min(16));
+                    self.inspection.memories += 1;
+                    let bytes = memory.initial.saturating_mul(page);
+                    self.inspection.memory_bytes = self.inspection.memory_bytes.saturating_add(bytes);
+                }
+            }
+            Payload::CustomSection(section) => self.custom(&section),
+            payload if self.open.len() == 1 => self.outermost(payload)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn custom(&mut self, section: &CustomSectionReader<'a>) {
+        let bytes = section.range().len() as u64;
+        self.inspection.custom_bytes = self.inspection.custom_bytes.saturating_add(bytes);
+        self.signs.section(section.name());
+        // A section that is damaged says nothing, and harms nothing.
+        if let KnownCustom::Producers(fields) = section.as_known() {
+            for field in fields.into_iter().flatten() {
+                for value in field.values.into_iter().flatten() {
+                    self.signs.producer(self.open.len() == 1, field.name, value.name, value.version);
+                }
+            }
+        }
+    }
+
+    /// Reads the imports and exports of the file itself.
+    fn outermost(&mut self, payload: Payload<'a>) -> Result<(), NotWasm> {
+        let Inspection { imports, exports, .. } = &mut self.inspection;
+        match payload {
+            Payload::ComponentImportSection(section) => {
+                for import in section {
+                    imports.push(import?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) => {
+                for export in section {
+                    exports.push(export?.name.name.to_owned());
+                }
+            }
+            Payload::ImportSection(section) => {
+                for import in section.into_imports() {
+                    let import = import?;
+                    imports.push(format!("{}/{}", import.module, import.name));
+                }
+            }
+            Payload::ExportSection(section) => {
+                for export in section {
+                    exports.push(export?.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

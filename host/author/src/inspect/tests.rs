@@ -1,0 +1,91 @@
+use wat::parse_str;
+
+use super::*;
+use crate::Language;
+
+fn inspect(text: &str) -> Inspection {
+    Inspection::of(&parse_str(text).unwrap()).unwrap()
+}
+
+/// A custom section `producers` in the text format.
+fn producers(field: &str, name: &str, version: &str) -> String {
+    let text = |text: &str| format!("\\{:02x}{text}", text.len());
+    format!("(@custom \"producers\" \"\\01{}\\01{}{}\")", text(field), text(name), text(version))
+}
+
+#[test]
+fn a_component_shows_its_outermost_imports_and_exports_and_the_memories_of_its_modules() {
+    let inspection = inspect(
+        r#"(component
+            (import "informer:plugin/log@0.1.0" (instance $log))
+            (component (import "inner" (instance)) (core module (memory 1)))
+            (core module (memory 2 9) (@custom "name" "12345"))
+            (export "informer:plugin/plugin@0.1.0" (instance $log)))"#,
+    );
+
+    assert_eq!(inspection.kind, Kind::Component);
+    assert_eq!(inspection.imports, ["informer:plugin/log@0.1.0"]);
+    assert_eq!(inspection.exports, ["informer:plugin/plugin@0.1.0"]);
+    assert_eq!((inspection.modules, inspection.memories, inspection.memory_bytes), (2, 2, 3 << 16));
+    assert_eq!(inspection.wit_version(), Some("0.1.0"));
+    assert!(inspection.custom_bytes >= 5, "{inspection:?}");
+    assert_eq!(inspection.advice(), None);
+}
+
+#[test]
+fn the_language_of_the_largest_module_counts_unless_the_component_declares_one() {
+    let large = format!("(memory 1) (data (i32.const 0) \"{}\")", "x".repeat(500));
+    let modules = format!(
+        "(core module {large} {}) (core module {})",
+        producers("processed-by", "Ubuntu clang", "18.1"),
+        producers("language", "Rust", ""),
+    );
+
+    let by_module = inspect(&format!("(component {modules})")).toolchain.unwrap();
+    let declared = producers("language", "TypeScript", "");
+    let by_component = inspect(&format!("(component {modules} {declared})")).toolchain.unwrap();
+
+    assert_eq!((by_module.language, by_module.to_string().as_str()), (Language::C, "C, clang 18.1"));
+    assert_eq!((by_component.language, by_component.compiler), (Language::Ts, None));
+}
+
+#[test]
+fn a_runtime_is_known_by_the_text_that_it_contains() {
+    let inspection = inspect("(component (core module (memory 1) (data (i32.const 0) \"... quickjs ...\")))");
+
+    assert_eq!(inspection.toolchain.unwrap().to_string(), "JavaScript, QuickJS");
+}
+
+#[test]
+fn the_advice_for_a_core_module_is_that_of_its_language() {
+    for (producers, advice) in [
+        (producers("language", "Go", "go1.26.8"), "`informer build` compiles Go"),
+        (producers("processed-by", "rustc", "1.95.0"), "`rustup target add wasm32-wasip2`"),
+        (producers("processed-by", "clang", "18"), "`informer new NAME --lang c`"),
+        (String::new(), "`wasm-tools component new`"),
+    ] {
+        let inspection = inspect(&format!("(module {producers})"));
+
+        assert_eq!(inspection.kind, Kind::Module);
+        let found = inspection.advice().unwrap();
+        assert!(found.contains(advice), "{found}");
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_or_no_webassembly_is_refused() {
+    let whole = parse_str("(component (core module (memory 2)))").unwrap();
+    for bytes in [&whole[..whole.len() - 3], b"#!/bin/sh", b""] {
+        assert!(Inspection::of(bytes).is_err(), "{bytes:?}");
+    }
+}
+
+#[test]
+fn nesting_without_end_is_refused() {
+    let depth = 40;
+    let text = format!("{}{}", "(component ".repeat(depth), ")".repeat(depth));
+
+    let error = Inspection::of(&parse_str(text).unwrap()).unwrap_err();
+
+    assert!(error.to_string().contains("deeper than 32"), "{error:?}");
+}

@@ -1,0 +1,125 @@
+//! `informer inspect`: what a WebAssembly file contains.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use informer_author::{Inspection, Kind};
+use informer_runtime::Component;
+use informer_system::read_file;
+use serde_json::{Value, json};
+
+use crate::{
+    cli::Output,
+    commands::output::{print, print_json},
+};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  informer inspect hello.wasm           imports, exports, sizes, and the grants that it needs
+  informer inspect hello.wasm --output json";
+
+/// The largest file that is read.
+const BYTES: u64 = 1 << 30;
+
+/// `informer inspect`
+#[derive(Clone, Debug, Args)]
+pub struct InspectArgs {
+    /// The file of the component.
+    pub file: PathBuf,
+}
+
+/// What the host says about a file.
+enum Verdict {
+    /// A plugin, with the lines that it needs under `[plugin.grant]`.
+    Plugin(Vec<&'static str>),
+    /// The host would refuse it with any grants, for this reason.
+    Refused(String),
+}
+
+/// Reads the file and prints what it contains. Returns true if the host could load it.
+///
+/// # Errors
+/// The file cannot be read, or is no WebAssembly.
+pub(super) fn run(args: &InspectArgs, output: Output) -> anyhow::Result<bool> {
+    let bytes =
+        read_file(&args.file, BYTES).with_context(|| format!("cannot read {}", args.file.display()))?;
+    let inspection = Inspection::of(&bytes).with_context(|| args.file.display().to_string())?;
+    let verdict = Verdict::of(&inspection);
+    match output {
+        Output::Json => print_json(&verdict.json(args, &inspection, bytes.len())),
+        Output::Text => print(&verdict.text(args, &inspection, bytes.len())),
+    }
+    Ok(matches!(verdict, Verdict::Plugin(_)))
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    fn of(inspection: &Inspection) -> Self {
+        if let Some(advice) = inspection.advice() {
+            return Self::Refused(format!("a core module, not a component: {advice}"));
+        }
+        let imports: Vec<&str> = inspection.imports.iter().map(String::as_str).collect();
+        let exports: Vec<&str> = inspection.exports.iter().map(String::as_str).collect();
+        match Component::grants(&imports, &exports) {
+            Ok(grants) => Self::Plugin(grants.into_iter().collect()),
+            Err(error) => Self::Refused(error.to_string()),
+        }
+    }
+
+    fn json(&self, args: &InspectArgs, inspection: &Inspection, bytes: usize) -> Value {
+        let (grants, problem) = match self {
+            Self::Plugin(grants) => (grants.as_slice(), None),
+            Self::Refused(problem) => (&[][..], Some(problem)),
+        };
+        json!({
+            "file": args.file,
+            "kind": inspection.kind.to_string(),
+            "language": inspection.toolchain.as_ref().map(|toolchain| toolchain.language.word()),
+            "compiler": inspection.toolchain.as_ref().and_then(|toolchain| toolchain.compiler.as_ref()),
+            "wit": inspection.wit_version(),
+            "bytes": bytes,
+            "custom-bytes": inspection.custom_bytes,
+            "modules": inspection.modules,
+            "memories": inspection.memories,
+            "memory-bytes": inspection.memory_bytes,
+            "imports": inspection.imports,
+            "exports": inspection.exports,
+            "grants": grants,
+            "problem": problem,
+        })
+    }
+
+    fn text(&self, args: &InspectArgs, inspection: &Inspection, bytes: usize) -> String {
+        let kibibytes = |bytes: u64| bytes.div_ceil(1024);
+        let mut lines = vec![
+            format!("{}: {}, {} KiB", args.file.display(), inspection.kind, kibibytes(bytes as u64)),
+            format!(
+                "memory: {} KiB at the start in {} of {} core modules; {} KiB of the file are names and metadata",
+                kibibytes(inspection.memory_bytes),
+                inspection.memories,
+                inspection.modules,
+                kibibytes(inspection.custom_bytes),
+            ),
+        ];
+        let made_by = inspection.toolchain.as_ref().map(ToString::to_string);
+        lines.extend(made_by.map(|toolchain| format!("language: {toolchain}")));
+        lines.extend(inspection.wit_version().map(|version| format!("interface: informer:plugin@{version}")));
+        if inspection.kind == Kind::Component {
+            lines.extend(inspection.imports.iter().map(|name| format!("import {name}")));
+            lines.extend(inspection.exports.iter().map(|name| format!("export {name}")));
+        }
+        match self {
+            Self::Plugin(grants) if grants.is_empty() => lines.push("grants: it needs none".to_owned()),
+            Self::Plugin(grants) => {
+                lines.push("grants: it needs, for example,".to_owned());
+                lines.push("  [plugin.grant]".to_owned());
+                lines.extend(grants.iter().map(|grant| format!("  {grant}")));
+            }
+            Self::Refused(problem) => lines.push(format!("no plugin: {problem}")),
+        }
+        lines.push(String::new());
+        lines.join("\n")
+    }
+}
