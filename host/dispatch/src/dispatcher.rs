@@ -113,15 +113,25 @@ impl<H: EventHandler> Worker<H> {
         let plugin = &*self.config.plugin;
         let object = lease.object().clone();
         let (resource, key) = (&object.source, &object.key);
-        if let Outcome::Retry { failure, .. } = &outcome {
-            debug!(plugin, %resource, %key, attempt, %failure, "an attempt failed");
-        }
+        let failure = match &outcome {
+            Outcome::Retry { failure, .. } => Some(failure.clone()),
+            _ => None,
+        };
         let settlement = self.config.retry.settle(outcome, attempt, fastrand::f64());
         match lease.settle(settlement) {
             Settled::Acknowledged => trace!(plugin, %resource, %key, attempt, "delivered"),
             Settled::Enqueued => trace!(plugin, %resource, %key, attempt, "enqueued for the reconciler"),
             Settled::Retrying { delay, superseded } => {
-                debug!(plugin, %resource, %key, ?delay, superseded, "retrying");
+                // Every retry follows a failure.
+                let Some(failure) = failure else { return };
+                match self.log.admits_attempt(attempt) {
+                    Some(left_out) => {
+                        warn!(plugin, %resource, %key, %failure, retry_in = ?delay, left_out, "a call failed, and is made again");
+                    }
+                    None => {
+                        debug!(plugin, %resource, %key, attempt, %failure, ?delay, superseded, "an attempt failed");
+                    }
+                }
             }
             Settled::Recovered => {
                 if let Some(left_out) = self.log.admits() {

@@ -14,7 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::Failure;
+use informer_types::{Failure, millis};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use circuit::Circuit;
 pub use circuit::{Quarantine, QuarantineConfig};
@@ -52,6 +53,19 @@ pub(crate) struct Spared {
     pub(crate) begins: bool,
     /// Time until the next probe.
     pub(crate) probe_in: Duration,
+}
+
+/// The key that is called again first after failed calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct NextRetry {
+    /// The object with its resource, such as `v1/pods shop/web-1`, or the key of a workqueue.
+    pub key: String,
+    /// Calls that failed in a row.
+    pub attempts: u32,
+    /// Time until the next call.
+    #[serde(rename = "retry-in-ms", with = "millis")]
+    pub retry_in: Duration,
 }
 
 // === impl Keyed ===
@@ -169,6 +183,24 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
     /// The end of the earliest wait.
     pub(crate) fn first_due(&self) -> Option<Instant> {
         self.waits.first_key_value().map(|((due, _), _)| *due)
+    }
+
+    /// The first wait that follows failed calls, whose number `failed` returns. Looks at the earliest waits only, so that a
+    /// long queue costs no more than a short one.
+    pub(crate) fn next_retry(&self, failed: impl Fn(&P) -> u32, now: Instant) -> Option<NextRetry>
+    where
+        K: ToString,
+    {
+        const LOOKED_AT: usize = 64;
+        let earliest = self.waits.iter().take(LOOKED_AT);
+        earliest.filter_map(|(due, id)| Some((due.0, self.slots.get(*id)?))).find_map(|(due, slot)| {
+            let attempts = failed(&slot.payload);
+            (attempts > 0).then(|| NextRetry {
+                key: slot.key.to_string(),
+                attempts,
+                retry_in: due.saturating_duration_since(now),
+            })
+        })
     }
 
     /// Ends the earliest wait if it is due. Returns the slot and the time at which it was due.

@@ -69,7 +69,7 @@ pub use filter::{
     Events, Filter, FilterConfig, FilterStats, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, Suppressed, When,
     WhenError, WhenStats,
 };
-pub use keyed::{Quarantine, QuarantineConfig, Stands};
+pub use keyed::{NextRetry, Quarantine, QuarantineConfig, Stands};
 pub use letters::{DeadLetterKeeper, DeadLetterStore, Letter, LetterBox};
 pub use queue::{Backlog, DeliveryMode, Lease, MergeCounts, Queue, QueueConfig, QueueStats, Rate, Standing};
 pub use retry::{Fate, RetryConfig, Settled, Settlement};

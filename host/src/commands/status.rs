@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use informer_cache::CacheMemory;
-use informer_dispatch::FilterStats;
+use informer_dispatch::{FilterStats, NextRetry};
 use informer_registry::SCHEME;
 use informer_runtime::{GuestMemory, capabilities::ClientStats};
 use informer_system::HttpAddress;
@@ -39,7 +39,12 @@ pub(super) async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool>
 
 /// A line for the host, one for each watch and one for each plugin, each with its troubles below.
 fn text(status: &Status, address: &HttpAddress) -> String {
+    let repeated = |plugin: &Plugin| {
+        let keys = plugin.workqueue.as_ref().and_then(|keys| keys.stats.next_retry.as_ref());
+        plugin.queue.stats.next_retry.as_ref().or(keys).is_some()
+    };
     let verdict = match (status.unready.is_empty(), status.degraded.is_empty()) {
+        (true, true) if status.plugins.iter().any(repeated) => "ready, and failed calls are made again",
         (true, true) => "all is well",
         (true, false) => "ready, but not everything works",
         (false, _) => "not ready",
@@ -145,6 +150,7 @@ fn plugin(plugin: &Plugin) -> String {
 fn troubles(plugin: &Plugin) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(plugin.queue.stats.quarantine.as_ref().map(|quarantine| quarantine.text.clone()));
+    lines.extend(plugin.queue.stats.next_retry.as_ref().map(|next| retry(next, plugin.queue.stats.waiting)));
     if plugin.queue.stats.behind {
         lines
             .push("more changes are pending than its capacity: they merge until it has caught up".to_owned());
@@ -170,6 +176,20 @@ fn pull(pull: &Pull) -> Option<String> {
     ))
 }
 
+/// `v1/pods shop/web failed 3 times, and is called again in 4.2s; 2 more wait`
+fn retry(next: &NextRetry, waiting: usize) -> String {
+    let more = match waiting.saturating_sub(1) {
+        0 => String::new(),
+        more => format!("; {more} more wait"),
+    };
+    format!(
+        "{} failed {}, and is called again in {:.1?}{more}",
+        next.key,
+        counted(next.attempts.into(), "time"),
+        next.retry_in
+    )
+}
+
 fn workqueue(Workqueue { stats: keys, .. }: &Workqueue) -> Vec<String> {
     let mut lines = vec![format!(
         "its workqueue: {} waiting, {} delayed, {} in flight, {} reconciled, {} failed, {} given up",
@@ -180,6 +200,7 @@ fn workqueue(Workqueue { stats: keys, .. }: &Workqueue) -> Vec<String> {
         keys.failed,
         keys.dropped,
     )];
+    lines.extend(keys.next_retry.as_ref().map(|next| retry(next, keys.delayed)));
     lines.extend(keys.quarantine.as_ref().map(|quarantine| format!("its reconciler is {}", quarantine.text)));
     lines
 }
@@ -287,7 +308,8 @@ mod tests {
             "plugins": [
                 {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0},
                  "pull": {"failing": {"why": "ghcr.io does not answer: refused", "attempts": 3, "next-in-ms": 20_500}},
-                 "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}}},
+                 "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}, "waiting": 3,
+                           "next-retry": {"key": "v1/pods shop/web", "attempts": 2, "retry-in-ms": 4200}}},
                 {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
                  "calls": {"acknowledged": 12, "last-failure": "trap: unreachable",
                     "client": {"requests": 9, "failed": 2, "refused": 3, "limited": 0,
@@ -314,6 +336,7 @@ mod tests {
                 "watch v1/secrets: watching, synced, 3 objects, started again 2 times after a bug of the host, resource version 77, last event 7 s ago",
                 "plugin echo: no version in service, 0 calls acknowledged, 2 notifications pending, 0 dead letters",
                 "  in quarantine for 7 s",
+                "  v1/pods shop/web failed 2 times, and is called again in 4.2s; 2 more wait",
                 "  more changes are pending than its capacity: they merge until it has caught up",
                 "  its file is refused: not a component",
                 "  its registry: ghcr.io does not answer: refused; failed 3 times, tried again in 20 s",

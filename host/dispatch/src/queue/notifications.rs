@@ -179,6 +179,7 @@ impl Notifications {
         QueueStats {
             pending: self.pending,
             waiting: self.keyed.waiting(),
+            next_retry: self.keyed.next_retry(Item::attempts, now),
             in_flight: self.keyed.in_flight(),
             objects: self.keyed.len(),
             oldest: oldest.map(|oldest| now.saturating_duration_since(oldest)),
@@ -199,8 +200,7 @@ impl Notifications {
         Some(Standing {
             stands: slot.stands(now),
             pending: item.pending.iter().map(|entry| entry.change.verb()).collect(),
-            // Only the oldest entry may have failed.
-            attempts: item.pending.iter().next().map_or(0, |entry| entry.attempts),
+            attempts: item.attempts(),
             since: now.saturating_duration_since(oldest),
         })
     }
@@ -450,6 +450,11 @@ impl Item {
     fn queued(&self) -> impl Iterator<Item = Instant> {
         let in_flight = self.in_flight.map(|in_flight| in_flight.queued);
         self.pending.iter().map(|entry| entry.queued).chain(in_flight)
+    }
+
+    /// Failed calls of the oldest pending entry. No other entry was called yet.
+    fn attempts(&self) -> u32 {
+        self.pending.iter().next().map_or(0, |entry| entry.attempts)
     }
 }
 

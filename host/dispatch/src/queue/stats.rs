@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Merge, ObjectRef,
-    keyed::{Quarantine, Stands},
+    keyed::{NextRetry, Quarantine, Stands},
 };
 
 /// The number of objects that a backlog names. Its count is always exact.
@@ -54,6 +54,8 @@ pub struct QueueStats {
     pub pending: usize,
     /// Objects that wait for a retry.
     pub waiting: usize,
+    /// The first of these objects. `None` if no call is to be repeated.
+    pub next_retry: Option<NextRetry>,
     /// Notifications in flight.
     pub in_flight: usize,
     /// Distinct objects with a notification pending or in flight.

@@ -12,9 +12,15 @@ const LINES_PER_SECOND: f64 = 1.0;
 
 /// Limits the log lines about the outcome of one plugin's calls. The plugin decides how often its calls fail and with which
 /// message, but all plugins share the log. Counters and dead letters still cover every failure.
-pub(crate) struct FailureLog(Mutex<State>);
+///
+/// The first failures of notifications and keys have lines of their own, so that they leave room for what matters more: a
+/// quarantine and what was given up.
+pub(crate) struct FailureLog {
+    outcomes: Mutex<Budget>,
+    first_failures: Mutex<Budget>,
+}
 
-struct State {
+struct Budget {
     lines: TokenBucket,
     /// Lines left out since the last one that was written.
     left_out: u64,
@@ -24,17 +30,31 @@ struct State {
 
 impl FailureLog {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(State { lines: TokenBucket::new(LINES_PER_SECOND, BURST), left_out: 0 }))
+        let budget = || Mutex::new(Budget { lines: TokenBucket::new(LINES_PER_SECOND, BURST), left_out: 0 });
+        Self { outcomes: budget(), first_failures: budget() }
     }
 
     /// If a line may be written now, returns the number of lines left out since the last one. Otherwise counts this line
     /// as left out and returns `None`.
     pub(crate) fn admits(&self) -> Option<u64> {
-        let mut state = self.0.lock();
-        if state.lines.take(Instant::now().into_std()) {
-            return Some(std::mem::take(&mut state.left_out));
+        self.outcomes.lock().take()
+    }
+
+    /// Like [`FailureLog::admits`], for a failed call that is made again. Returns `None` for all attempts but the first, which
+    /// says enough until the last one.
+    pub(crate) fn admits_attempt(&self, attempt: u32) -> Option<u64> {
+        if attempt == 1 { self.first_failures.lock().take() } else { None }
+    }
+}
+
+// === impl Budget ===
+
+impl Budget {
+    fn take(&mut self) -> Option<u64> {
+        if self.lines.take(Instant::now().into_std()) {
+            return Some(std::mem::take(&mut self.left_out));
         }
-        state.left_out += 1;
+        self.left_out += 1;
         None
     }
 }
@@ -58,5 +78,14 @@ mod tests {
         assert_eq!(flood(), [990]);
         advance(Duration::from_secs(3600)).await;
         assert_eq!(flood(), [999, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn only_first_attempts_take_lines_and_they_leave_those_of_outcomes() {
+        let log = FailureLog::new();
+
+        assert_eq!((2..1000).find_map(|attempt| log.admits_attempt(attempt)), None);
+        assert_eq!(repeat_with(|| log.admits_attempt(1)).take(1000).flatten().count(), 10);
+        assert_eq!(log.admits(), Some(0));
     }
 }

@@ -5,7 +5,7 @@ use std::{ops::Deref, time::Duration};
 use informer_types::{Histogram, millis};
 use serde::{Deserialize, Serialize};
 
-use crate::keyed::{Quarantine, Stands};
+use crate::keyed::{NextRetry, Quarantine, Stands};
 
 /// The state of a workqueue at one moment. The fields of `Counts` can be read from it directly. The
 /// names in JSON are those of client-go's workqueue metrics if client-go has them (W-14).
@@ -16,6 +16,8 @@ pub struct WorkqueueStats {
     pub waiting: usize,
     /// Keys whose delay is not over.
     pub delayed: usize,
+    /// The first key that is called again after failed calls. `None` if there is none.
+    pub next_retry: Option<NextRetry>,
     /// Keys that workers have.
     #[serde(rename = "in-hand")]
     pub in_flight: usize,

@@ -205,6 +205,7 @@ impl Keys {
         WorkqueueStats {
             waiting: self.keyed.ready(),
             delayed: self.keyed.waiting(),
+            next_retry: self.keyed.next_retry(|payload| payload.failed, now),
             in_flight: self.keyed.in_flight(),
             keys: self.keyed.len(),
             capacity: self.capacity.get(),

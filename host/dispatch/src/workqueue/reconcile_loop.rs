@@ -138,7 +138,10 @@ impl<R: Reconciler> Worker<R> {
     fn failed(&self, key: &str, attempt: u32, failed: Failed, failure: &Failure) {
         let plugin = &*self.config.plugin;
         match failed {
-            Failed::Retrying => debug!(plugin, key, attempt, %failure, "an attempt failed"),
+            Failed::Retrying => match self.log.admits_attempt(attempt) {
+                Some(left_out) => warn!(plugin, key, %failure, left_out, "a call failed, and is made again"),
+                None => debug!(plugin, key, attempt, %failure, "an attempt failed"),
+            },
             Failed::GivenUp => {
                 let Some(left_out) = self.log.admits() else { return };
                 error!(plugin, key, attempts = attempt, %failure, left_out, "given up: the key is kept as a dead letter until it is reconciled");

@@ -30,7 +30,10 @@ async fn retries_come_back_in_the_order_of_their_time() {
         queue.offer(added(name, "a1", Cause::Live));
         take(&queue).0.settle(retry(delay, 0));
     }
-    assert_eq!(queue.stats().waiting, 3);
+    let stats = queue.stats();
+    let next = stats.next_retry.unwrap();
+    assert_eq!((stats.waiting, next.attempts, next.retry_in), (3, 1, Duration::from_millis(100)));
+    assert!(next.key.ends_with("b"), "{}", next.key);
 
     advance(300).await;
 

@@ -236,12 +236,17 @@ async fn an_instance_takes_no_more_than_it_is_charged_for() {
 /// A resource of the guest's own is a handle that the host keeps.
 #[tokio::test]
 async fn handles_of_a_guests_own_resources_are_limited() {
+    // Twice as many as the limit, and far fewer than the one of wasmtime itself.
     let attack = r#"(component
         (type $r (resource (rep i32)))
         (core func $new (canon resource.new $r))
         (core module $m
             (import "" "new" (func $new (param i32) (result i32)))
-            (func $run (loop (drop (call $new (i32.const 1))) (br 0)))
+            (global $left (mut i32) (i32.const 20000))
+            (func $run (loop
+                (drop (call $new (i32.const 1)))
+                (global.set $left (i32.sub (global.get $left) (i32.const 1)))
+                (br_if 0 (global.get $left))))
             (start $run))
         (core instance (instantiate $m (with "" (instance (export "new" (func $new)))))))"#;
 
