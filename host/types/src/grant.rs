@@ -70,6 +70,28 @@ impl Namespaces {
         }
     }
 
+    /// The namespaces that both have; `None` if there are none.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (Self::All, both) | (both, Self::All) => Some(both.clone()),
+            (Self::Only(these), Self::Only(those)) => {
+                let both: BTreeSet<Arc<str>> = these & those;
+                (!both.is_empty()).then_some(Self::Only(both))
+            }
+        }
+    }
+
+    /// Returns true if these namespaces include all of the others.
+    #[must_use]
+    pub fn cover(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, _) => true,
+            (Self::Only(_), Self::All) => false,
+            (Self::Only(these), Self::Only(those)) => those.is_subset(these),
+        }
+    }
+
     /// Splits a text into the part before the `@` and the namespaces after it. Without an `@`, all namespaces.
     fn split(text: &str) -> Result<(&str, Self), Fault> {
         let Some((head, names)) = text.split_once('@') else { return Ok((text.trim(), Self::All)) };

@@ -26,6 +26,7 @@ pub(super) use spam_filter::SpamFilter;
 /// The limits of the API server (`k8s.io/kubernetes/pkg/apis/core/validation/events.go`).
 const WORD_BYTES: usize = 128;
 const NOTE_BYTES: usize = 1024;
+const CONTROLLER_BYTES: usize = 63;
 
 /// The most characters of the object's name in the name of its Event, which has 253 bytes and ends in a number.
 const NAME_BYTES: usize = 200;
@@ -99,7 +100,7 @@ async fn make(
         "kind": "Event",
         "metadata": {"name": name, "namespace": namespace},
         "eventTime": micro_time(now),
-        "reportingController": reporter(calls),
+        "reportingController": controller(&calls.0.config.name),
         "reportingInstance": calls.0.sources.client.0.instance,
         "type": if key.warning { "Warning" } else { "Normal" },
         "reason": key.reason,
@@ -166,6 +167,15 @@ fn reporter(calls: &Calls<'_>) -> String {
     format!("informer/{}", calls.0.config.name)
 }
 
+/// The plugin as a qualified name, which Events require: at most 63 characters after one `/`, so `shop/reloader` becomes
+/// `informer/shop.reloader`.
+fn controller(plugin: &str) -> String {
+    let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+    let name: String = plugin.chars().map(|one| if fits(one) { one } else { '.' }).collect();
+    let end = name.get(name.len().saturating_sub(CONTROLLER_BYTES)..).unwrap_or_default();
+    format!("informer/{}", end.trim_matches(|end: char| !end.is_ascii_alphanumeric()))
+}
+
 /// Refuses an event that the API server would refuse.
 fn check(event: &ObjectEvent) -> Result<(), ApiError> {
     for (name, word) in [("reason", &event.reason), ("action", &event.action)] {
@@ -214,6 +224,15 @@ mod tests {
         assert_eq!(event_name("web-1.x"), "web-1.x");
         assert_eq!(event_name("system:node:A"), "system-node");
         assert_eq!(event_name(&"x".repeat(300)).len(), NAME_BYTES);
+    }
+
+    #[test]
+    fn the_controller_of_an_event_is_a_qualified_name_whatever_the_plugin_is_called() {
+        assert_eq!(controller("hello-1"), "informer/hello-1");
+        assert_eq!(controller("shop/reloader"), "informer/shop.reloader");
+        assert_eq!(controller("cluster:janitor"), "informer/cluster.janitor");
+        let long = controller(&format!("{}/{}", "n".repeat(63), "p".repeat(52)));
+        assert_eq!(long.len(), "informer/".len() + CONTROLLER_BYTES);
     }
 
     #[test]

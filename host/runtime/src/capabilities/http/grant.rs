@@ -52,6 +52,23 @@ impl HttpGrant {
         Some(format!("{target}{}", target.path))
     }
 
+    /// Returns true if this line grants every request that the other line grants.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let Target { https, host, port, path } = &self.target;
+        let hosts = match (self.wildcard, other.wildcard) {
+            (false, true) => false,
+            (true, false) => self.is_host(host, &other.target.host),
+            _ => *host == other.target.host,
+        };
+        let methods =
+            self.methods.is_empty() || (!other.methods.is_empty() && other.methods.is_subset(&self.methods));
+        hosts
+            && methods
+            && (*https, *port) == (other.target.https, other.target.port)
+            && is_below(&other.target.path, path)
+    }
+
     /// Checks a request against this line.
     fn admits(&self, method: &Method, request: &Target) -> Result<(), Denied> {
         if is_tunnel(method) {
@@ -228,6 +245,36 @@ mod tests {
         assert_eq!(verdict(&grants, &Method::GET, "https://a/"), Ok(()));
         assert_eq!(verdict(&grants, &Method::DELETE, "https://a/"), Err(Denied::Method));
         assert_eq!(verdict(&["https://a/"], &Method::DELETE, "https://a/"), Ok(()));
+    }
+
+    #[test]
+    fn a_line_covers_the_lines_that_grant_no_more() {
+        let covers = |wide: &str, narrow: &str| {
+            wide.parse::<HttpGrant>().unwrap().covers(&narrow.parse::<HttpGrant>().unwrap())
+        };
+        for (wide, narrow) in [
+            ("https://a.example.com/", "https://a.example.com/x/"),
+            ("https://*.example.com/", "https://a.example.com/"),
+            ("https://*.example.com/", "GET https://*.example.com/x"),
+            ("GET,POST https://a/", "GET https://a/"),
+            ("http://10.0.0.1/", "http://10.0.0.1/"),
+        ] {
+            assert!(covers(wide, narrow), "{wide} {narrow}");
+        }
+        for (wide, narrow) in [
+            ("https://a.example.com/x", "https://a.example.com/"),
+            ("https://a.example.com/x", "https://a.example.com/xy"),
+            ("https://a.example.com/", "https://*.example.com/"),
+            ("https://*.example.com/", "https://a.b.example.com/"),
+            ("https://*.example.com/", "https://*.b.example.com/"),
+            ("https://*.example.com/", "https://example.com/"),
+            ("https://a/", "http://a:443/"),
+            ("https://a/", "https://a:8443/"),
+            ("GET https://a/", "https://a/"),
+            ("GET https://a/", "GET,POST https://a/"),
+        ] {
+            assert!(!covers(wide, narrow), "{wide} {narrow}");
+        }
     }
 
     #[test]
