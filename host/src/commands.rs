@@ -4,6 +4,7 @@ mod apiserver;
 mod check;
 mod compile;
 mod config;
+mod crd;
 mod dead_letters;
 mod demo;
 mod dev;
@@ -90,6 +91,9 @@ pub enum Command {
     /// Prints the least roles that a configuration needs, for `kubectl apply`.
     #[command(after_help = rbac::EXAMPLES)]
     Rbac(rbac::RbacArgs),
+    /// Prints the definitions of Plugin and ClusterPlugin, for `kubectl apply`.
+    #[command(after_help = crd::EXAMPLES)]
+    Crd,
     /// Shows the state of a running host: every informer and plugin, what is wrong, and what would help.
     #[command(after_help = status::EXAMPLES)]
     Status(AdminArgs),
@@ -146,6 +150,7 @@ impl Command {
             Self::Inspect(args) => inspect::run(&args, output),
             Self::Wit(args) => wit::run(&args, output),
             Self::Rbac(args) => rbac::run(args, output),
+            Self::Crd => crd::run(output),
             Self::Status(args) => status::run(args, output).await,
             Self::Reload(args) => reload::run(args, output).await,
             Self::LogLevel(args) => log_level::run(args, output).await,
@@ -170,7 +175,12 @@ impl Command {
             | Self::Explain(_) => Some(QUIET),
             Self::Apiserver(_) => Some(LOG),
             Self::Dev(args) => args.config.is_none().then_some(LOG),
-            Self::Compile | Self::Config { .. } | Self::Inspect(_) | Self::Run(_) | Self::Wit(_) => None,
+            Self::Compile
+            | Self::Config { .. }
+            | Self::Crd
+            | Self::Inspect(_)
+            | Self::Run(_)
+            | Self::Wit(_) => None,
         }
     }
 }

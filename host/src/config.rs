@@ -14,6 +14,7 @@
 
 mod cluster;
 mod context;
+mod crd;
 mod document;
 mod environment;
 mod example;
@@ -21,11 +22,13 @@ mod host;
 mod json_schema;
 mod key;
 mod nearest;
+mod objects;
 pub mod plugin;
 mod problem;
 mod registry;
 mod source;
 mod table;
+mod tenancy;
 mod value;
 mod watch;
 mod written;
@@ -40,11 +43,14 @@ use informer_system::read_file;
 
 pub use cluster::{Access, Cluster};
 pub use context::Components;
+pub use crd::definitions;
 pub use environment::Environment;
 pub use host::{Host, LOG, MetricsAuth, StateDir};
+pub use objects::{CLUSTER_PLUGINS, PLUGINS, PluginObject, Refused, host_name};
 pub use plugin::{Enqueue, Limits, OnReload, Plugin, Queue, Relist, Retry, Subscription, Workqueue};
 pub use problem::{ConfigError, Problem};
 pub use source::Source;
+pub use tenancy::Tenancy;
 pub use value::{NotLoopback, local, loopback};
 pub use watch::Watch;
 pub use written::{Written, WrittenKey};
@@ -86,6 +92,8 @@ pub struct Config {
     pub watches: Vec<Watch>,
     /// The plugins in the order of the file; maybe none.
     pub plugins: Vec<Plugin>,
+    /// What Plugin objects of the cluster may do; `None` means that there are none for this host.
+    pub tenancy: Option<Tenancy>,
     /// The keys as they are written.
     pub written: Written,
 }
@@ -172,15 +180,26 @@ pub fn schema() -> String {
 /// Judges a file. What is wrong is noted; the result is valid only if nothing is.
 fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
     let has_watches = !file.is_refused("watch");
-    let FileKeys { cluster, host, registries, signers, policies, defaults, watches, plugins, written } =
-        file.value;
+    let FileKeys {
+        cluster,
+        host,
+        registries,
+        signers,
+        policies,
+        defaults,
+        watches,
+        plugins,
+        tenancy,
+        written,
+    } = file.value;
     let watched = watch::watches(has_watches.then_some(watches), &mut context.problems);
-    defaults.value.settle(&mut Plugin::default(), &mut context.problems);
+    defaults.value.clone().settle(&mut Plugin::default(), &mut context.problems);
     Config {
         cluster: cluster::cluster(cluster, context),
         host: host::host(host, context),
         registries: registry::settings(registries, signers, policies, context),
         plugins: plugin::plugins(plugins, &watched, context),
+        tenancy: tenancy::tenancy(tenancy, defaults.value, &watched, &mut context.problems),
         watches: watched.watches,
         written,
     }

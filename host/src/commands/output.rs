@@ -49,6 +49,16 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> Vec<String> {
     all().map(line).collect()
 }
 
+/// One YAML document for each object.
+pub(super) fn yaml(manifests: &[Value]) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for manifest in manifests {
+        text.push_str("---\n");
+        text.push_str(&serde_saphyr::to_string(manifest)?);
+    }
+    Ok(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,14 +9,19 @@ use std::{
 
 use clap::Args;
 use informer_runtime::Grants;
-use informer_types::{Gvr, Namespaces, SecretGrant, ServiceAccount, WriteGrant, WriteVerb, is_object_name};
+use informer_types::{
+    Gvr, Namespaces, ReadGrant, SecretGrant, ServiceAccount, WriteGrant, WriteVerb, is_object_name,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
     cli::Output,
-    commands::output::{print, print_json},
-    config::{self, Components, Config, FILE_NAME, Host, MetricsAuth, Plugin, Watch},
+    commands::output::{print, print_json, yaml},
+    config::{
+        self, CLUSTER_PLUGINS, Components, Config, FILE_NAME, Host, MetricsAuth, PLUGINS, Plugin, Tenancy,
+        Watch,
+    },
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -106,16 +111,6 @@ pub(super) fn run(args: RbacArgs, output: Output) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// One YAML document for each object.
-fn yaml(manifests: &[Value]) -> anyhow::Result<String> {
-    let mut text = String::new();
-    for manifest in manifests {
-        text.push_str("---\n");
-        text.push_str(&serde_saphyr::to_string(manifest)?);
-    }
-    Ok(text)
-}
-
 /// Returns, for the host and then for each ServiceAccount of plugins, a ClusterRole for the rules of all namespaces and a Role for
 /// each namespace with rules of its own, each with its binding. Equal rules give equal objects in the same order.
 #[must_use]
@@ -186,7 +181,7 @@ impl Verb {
 
 impl Rules {
     /// Returns the rules of a configuration: list and watch for the watches that plugins use, get and list for live reads, the
-    /// verbs of the write grants, the reads that keep HTTP requests away from the API server, and the reviews of those who read the
+    /// verbs of the write grants, what `[tenancy]` lets Plugin objects use, the reads that keep HTTP requests away from the API server, and the reviews of those who read the
     /// metrics. If a plugin sends its requests as a ServiceAccount, the rules for them are those of the ServiceAccount, and the
     /// host may impersonate it. A rule for all namespaces is not repeated for one of them.
     #[must_use]
@@ -207,6 +202,7 @@ impl Rules {
             }
             host.http(&plugin.grants);
         }
+        host.tenancy(config);
         host.reviews(&config.host);
         for scopes in accounts.values_mut().chain([&mut host]) {
             scopes.reduce();
@@ -267,6 +263,39 @@ impl Scopes {
         self.add(&only("default"), &service, &[Verb::Get]);
         let endpoints = Gvr::new("discovery.k8s.io", "v1", "endpointslices");
         self.add(&only("default"), &What::of(&endpoints, None), &[Verb::List]);
+    }
+
+    /// Adds the rules to follow Plugin objects, to write their status and Events about them, and to do what they may do.
+    fn tenancy(&mut self, config: &Config) {
+        let Some(tenancy) = &config.tenancy else { return };
+        for watch in config.watches.iter().filter(|watch| tenancy.read.namespaces(&watch.gvr).is_some()) {
+            self.watch(watch);
+        }
+        let kinds = [(PLUGINS, !tenancy.namespaces.is_empty()), (CLUSTER_PLUGINS, tenancy.cluster_plugins)];
+        for gvr in kinds.into_iter().filter(|(_, on)| *on).filter_map(|(gvr, _)| gvr.parse::<Gvr>().ok()) {
+            self.add(&Namespaces::All, &What::of(&gvr, None), &[Verb::List, Verb::Watch]);
+            self.add(&Namespaces::All, &What::of(&gvr, Some("status")), &[Verb::Patch]);
+        }
+        let events = Gvr::new("events.k8s.io", "v1", "events");
+        self.add(&Namespaces::All, &What::of(&events, None), &[Verb::Create]);
+        let reach = reach(tenancy);
+        let read = tenancy.read.iter().filter_map(|(gvr, subresource, namespaces)| {
+            let namespaces = namespaces.intersection(&reach)?;
+            Some(ReadGrant { gvr: gvr.clone(), subresource: subresource.map(str::to_owned), namespaces })
+        });
+        let write = tenancy.write.iter().filter_map(|line| {
+            Some(WriteGrant { namespaces: line.namespaces.intersection(&reach)?, ..line.clone() })
+        });
+        self.client(&Grants {
+            read: Some(read.collect()),
+            write: Some(write.collect()),
+            secrets: tenancy.secrets.clone(),
+            ..Grants::default()
+        });
+        self.http(&Grants {
+            http: Some(tenancy.http.clone()).filter(|http| !http.is_empty()),
+            ..Grants::default()
+        });
     }
 
     /// Adds the rules to review the tokens of those who read the metrics, as in the role `system:auth-delegator`.
@@ -358,6 +387,15 @@ impl What {
         };
         Self { group: gvr.group.clone(), resource, name: None }
     }
+}
+
+/// The namespaces that Plugin objects may reach: all if they are not listed by name.
+fn reach(tenancy: &Tenancy) -> Namespaces {
+    let names = tenancy.namespaces.iter().map(|pattern| pattern.as_str());
+    if tenancy.cluster_plugins || names.clone().any(|name| name.contains('*')) {
+        return Namespaces::All;
+    }
+    Namespaces::Only(names.map(Into::into).collect())
 }
 
 fn only(namespace: &str) -> Namespaces {

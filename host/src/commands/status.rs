@@ -12,7 +12,7 @@ use super::output::show;
 use crate::{
     admin::{
         Client,
-        types::{FailingPull, Informer, Plugin, Pull, Status, Subscription, Workqueue},
+        types::{FailingPull, Informer, Plugin, Pull, RefusedObject, Status, Subscription, Workqueue},
     },
     cli::{AdminArgs, Output},
 };
@@ -64,6 +64,12 @@ fn text(status: &Status, address: &HttpAddress) -> String {
         }
         if let Some(reason) = informer.unsynced_because.as_ref().filter(|_| informer.troubles.is_empty()) {
             let _ = writeln!(text, "  {reason}");
+        }
+    }
+    if let Some(objects) = &status.objects {
+        let _ = writeln!(text, "Plugin objects: {} accepted, {} refused", objects.accepted, objects.refused);
+        for RefusedObject { plugin, reason, message } in &objects.newest_refused {
+            let _ = writeln!(text, "  {plugin}: {reason}: {message}");
         }
     }
     for one in &status.plugins {

@@ -13,6 +13,7 @@ use super::{
     problem::{Fault, Problems},
     registry::{REGISTRY, SIGNER, SignerKeys, VERIFY, VerifyKeys},
     table::{Header, Known, Table},
+    tenancy::{TENANCY, TenancyKeys},
     watch::{WATCH, Watch},
     written::Written,
 };
@@ -32,6 +33,7 @@ pub(super) struct FileKeys {
     pub(super) defaults: Draft<Common>,
     pub(super) watches: Vec<Draft<Watch>>,
     pub(super) plugins: Vec<Draft<PluginKeys>>,
+    pub(super) tenancy: Draft<TenancyKeys>,
     /// All of them as they are written.
     pub(super) written: Written,
 }
@@ -58,6 +60,7 @@ static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| Section {
             |file| PluginKeys::with(&file.defaults.value),
             |file: &mut FileKeys| &mut file.plugins,
         ),
+        sub("tenancy", &TENANCY, |file: &mut FileKeys| &mut file.tenancy),
     ],
 });
 
@@ -101,7 +104,7 @@ fn read_document(text: &str, problems: &mut Problems<'_>) -> Option<Draft<FileKe
 }
 
 /// The keys of this table, and then of each table below it.
-fn collect(entries: &[Entry], header: &Header, into: &mut Vec<(Header, Vec<&'static str>)>) {
+pub(super) fn collect(entries: &[Entry], header: &Header, into: &mut Vec<(Header, Vec<&'static str>)>) {
     into.push((header.clone(), entries.iter().map(|entry| entry.name).collect()));
     for entry in entries {
         match &entry.kind {
@@ -113,7 +116,7 @@ fn collect(entries: &[Entry], header: &Header, into: &mut Vec<(Header, Vec<&'sta
 }
 
 /// The message of the parser, which names what it expected, except for a repeated key.
-fn not_toml(found: &str) -> Fault {
+pub(super) fn not_toml(found: &str) -> Fault {
     let message = format!("not TOML: {found}");
     match found {
         "duplicate key" => Fault::new(message, "remove one of the two"),

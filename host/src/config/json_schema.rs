@@ -29,7 +29,8 @@ fn table(entries: &[Entry], doc: &str) -> Map<String, Value> {
     }))
 }
 
-fn property(entry: &Entry) -> Map<String, Value> {
+/// The schema of one key.
+pub(super) fn property(entry: &Entry) -> Map<String, Value> {
     match &entry.kind {
         Kind::Table(entries, doc) => table(entries, doc),
         Kind::Tables(entries, doc) => object(json!({"type": "array", "items": table(entries, doc)})),

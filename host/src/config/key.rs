@@ -109,9 +109,22 @@ impl<T: 'static> Section<T> {
     }
 }
 
+// === impl Field ===
+
+impl<T> Field<T> {
+    pub(super) fn name(&self) -> &'static str {
+        self.entry.name
+    }
+}
+
 // === impl Draft ===
 
 impl<T> Draft<T> {
+    /// A table before its keys are read.
+    pub(super) fn new(value: T) -> Self {
+        Self { value, place: None, written: BTreeMap::new(), refused: Vec::new() }
+    }
+
     /// The place of this key; `None` if it has its default.
     pub(super) fn written(&self, key: &str) -> Option<&Located<Items>> {
         self.written.get(key)
@@ -301,7 +314,7 @@ pub(super) fn subs<T: 'static, U: Default>(
 ) -> Field<T> {
     let read = move |table: &mut Table<'_, '_, '_>, into: &mut Draft<T>| {
         let is_array = table.tables(name, &section.names(), |inner| {
-            let mut draft = Draft { value: new(&into.value), ..Draft::default() };
+            let mut draft = Draft::new(new(&into.value));
             section.read(inner, &mut draft);
             field(&mut into.value).push(draft);
         });

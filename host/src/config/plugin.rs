@@ -18,7 +18,7 @@ use informer_types::{Gvr, ServiceAccount};
 
 use super::{
     context::{Components, Context, is_default, useless},
-    key::{Draft, Key, Section, free, sub, subs},
+    key::{Draft, Field, Key, Section, free, sub, subs},
     problem::{Fault, Located, Problems},
     source::Source,
     value::{Choice, Count, Name, Scalar, outside as out_of_bounds},
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::logging::LEVELS;
 use grant::{GRANT, GrantKeys};
-use limits::LIMITS;
+pub(super) use limits::LIMITS;
 use quarantine::QUARANTINE;
 use queue::{QUEUE, QueueKeys};
 use reload::RELOAD;
@@ -134,10 +134,28 @@ enum InstanceKind {
 
 type K<V> = Key<PluginKeys, V>;
 
-pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| {
-    Section {
-    doc: "One plugin: a WebAssembly component, the objects it is notified of, and what it may use.",
-    keys: vec![
+/// The keys that only the file has: a name of its own, and what belongs to the operator of the host.
+const OF_THE_FILE: [&str; 3] = ["name", "as", "config-files"];
+
+const DOC: &str = "One plugin: a WebAssembly component, the objects it is notified of, and what it may use.";
+
+pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> =
+    LazyLock::new(|| Section { doc: DOC, keys: keys() });
+
+/// `spec` of a Plugin object: the keys of `[[plugin]]` without those that only the file has.
+pub(super) static OBJECT: LazyLock<Section<PluginKeys>> = LazyLock::new(|| {
+    let mut keys = keys();
+    keys.retain(|key| !OF_THE_FILE.contains(&key.name()));
+    Section { doc: DOC, keys }
+});
+
+fn keys() -> Vec<Field<PluginKeys>> {
+    origin_keys().into_iter().chain(conduct_keys()).chain(tables()).collect()
+}
+
+/// Its name and its source.
+fn origin_keys() -> Vec<Field<PluginKeys>> {
+    vec![
         K::<Name>::new("name", |keys| &mut keys.plugin.name).required("\"deployments\"").doc(
             "The name of the plugin in logs, metrics and commands: up to 63 lower-case letters, digits \
              and `-`. No two plugins have the same name.",
@@ -164,6 +182,12 @@ pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| {
                 "How often a tag is looked up in its registry. \"0s\" means at the start and on `informer reload` only. A tag \
                  that is pinned by `digest` or informer.lock is not looked up. Bounds: 0s, or 10s to 168h.",
             ),
+    ]
+}
+
+/// How it runs.
+fn conduct_keys() -> Vec<Field<PluginKeys>> {
+    vec![
         K::<ServiceAccount>::new("as", |keys| &mut keys.plugin.account)
             .example("\"system:serviceaccount:shop:reloader\"")
             .doc(
@@ -207,6 +231,11 @@ pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| {
              continues where the previous version stopped. \"replay\": every object once more, as an \
              addition with the cause `replay`. Choose \"replay\" for plugins that keep state in memory.",
         ),
+    ]
+}
+
+fn tables() -> Vec<Field<PluginKeys>> {
+    vec![
         subs("on", &ON, |_| Subscription::default(), |keys: &mut PluginKeys| &mut keys.on),
         sub("queue", &QUEUE, |keys: &mut PluginKeys| &mut keys.common.queue),
         sub("workqueue", &WORKQUEUE, |keys: &mut PluginKeys| &mut keys.common.workqueue),
@@ -221,9 +250,8 @@ pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> = LazyLock::new(|| {
             "The plugin's own configuration. It is passed to the plugin as JSON at the start, and served \
              through `wasi:config`: there `a.b` is the text at `b` in the table `a`. Default: empty.",
         ),
-    ],
+    ]
 }
-});
 
 pub(super) static DEFAULTS: LazyLock<Section<Common>> = LazyLock::new(|| Section {
     doc: "Values for all plugins. The tables [defaults.queue], [defaults.workqueue], [defaults.retry], \
@@ -260,6 +288,21 @@ impl PluginKeys {
     /// A plugin before its keys are read.
     pub(super) fn with(defaults: &Common) -> Self {
         Self { common: defaults.clone(), ..Self::default() }
+    }
+
+    /// The resources of the subscriptions.
+    pub(super) fn subscribed(&self) -> impl Iterator<Item = &Gvr> {
+        self.on.iter().filter(|on| on.written("watch").is_some()).map(|on| &on.value.watch)
+    }
+
+    /// Returns true if the plugin itself has this key of `limits`.
+    pub(super) fn has_limit(&self, key: &str) -> bool {
+        self.common.limits.written(key).is_some_and(|place| !is_default(place))
+    }
+
+    /// The time between two looks at a tag, if it is written.
+    pub(super) fn poll(&self) -> Option<Duration> {
+        self.poll
     }
 }
 
@@ -305,7 +348,12 @@ pub(super) fn plugins(
     plugins
 }
 
-fn plugin(mut draft: Draft<PluginKeys>, watched: &Watched, context: &mut Context<'_, '_>) -> Plugin {
+/// Judges one plugin.
+pub(super) fn plugin(
+    mut draft: Draft<PluginKeys>,
+    watched: &Watched,
+    context: &mut Context<'_, '_>,
+) -> Plugin {
     let subscriptions = subscriptions(&mut draft, watched, &mut context.problems);
     let instance = instance(&draft, &mut context.problems);
     let config_files = draft.value.plugin.config_files.iter().zip(draft.items("config-files"));

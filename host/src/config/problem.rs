@@ -57,6 +57,14 @@ pub(super) struct Problems<'t> {
 
 // === impl Problem ===
 
+impl Problem {
+    /// The problem without its line and column: `spec.on[0].watch: what was found; what would be right`.
+    pub(super) fn without_place(&self) -> String {
+        let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+        format!("{}: {}{remedy}", self.key, self.message)
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: ", self.line, self.column)?;
@@ -159,6 +167,11 @@ impl<'t> Problems<'t> {
         let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
         (line, 1 + before.get(start..).unwrap_or_default().chars().count())
     }
+}
+
+/// Several texts as one.
+pub(super) fn joined<'a>(texts: impl Iterator<Item = &'a String>) -> String {
+    texts.map(String::as_str).collect::<Vec<&str>>().join(". ")
 }
 
 #[cfg(test)]

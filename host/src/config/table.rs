@@ -58,9 +58,10 @@ impl Header {
         Self { dotted, is_element }
     }
 
-    /// The tables of `[defaults]` repeat those of `[[plugin]]`.
-    fn is_of_defaults(&self) -> bool {
-        self.dotted == "defaults" || self.dotted.starts_with("defaults.")
+    /// The tables of `[defaults]` and `[tenancy]` repeat those of `[[plugin]]`, and a key of one is no key of the others.
+    fn family(&self) -> &str {
+        let first = self.dotted.split('.').next().unwrap_or_default();
+        if matches!(first, "defaults" | "tenancy") { first } else { "" }
     }
 }
 
@@ -83,7 +84,7 @@ impl Known {
         let message = "unknown key";
         let mut homes = Vec::new();
         for (other, keys) in &self.0 {
-            if keys.contains(&key) && other.is_of_defaults() == header.is_of_defaults() {
+            if keys.contains(&key) && other.family() == header.family() {
                 homes.push(other.to_string());
             }
         }
@@ -110,6 +111,18 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
         problems: &'p mut Problems<'t>,
     ) -> Self {
         Self { entries, header: Header::default(), known, at: 0, path: String::new(), problems }.checked(keys)
+    }
+
+    /// A document that is one table of this name.
+    pub(super) fn alone(
+        name: &str,
+        entries: &'d DeTable<'d>,
+        keys: &[&'static str],
+        known: &'p Known,
+        problems: &'p mut Problems<'t>,
+    ) -> Self {
+        let header = Header::default().below(name, false);
+        Self { entries, header, known, at: 0, path: name.to_owned(), problems }.checked(keys)
     }
 
     /// Notes the keys that are none of these.

@@ -183,6 +183,11 @@ impl Choice for Compression {
 // === impl Watched ===
 
 impl Watched {
+    /// The watches of a valid configuration.
+    pub(super) fn of(watches: &[Watch]) -> Self {
+        Self { watches: watches.to_vec(), complete: true }
+    }
+
     /// The watch of this resource. A resource without a watch is noted.
     pub(super) fn find(&self, gvr: &Located<Gvr>, problems: &mut Problems<'_>) -> Option<&Watch> {
         let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);

@@ -7,6 +7,7 @@
 //! | `errors` | the problems of invalid files, word by word |
 //! | `files` | files that are missing, unreadable or no text |
 //! | `registries` | registries, signers and policies |
+//! | `tenancy` | what Plugin objects may do |
 //! | `props` | no text makes the parser panic |
 #![expect(
     clippy::panic,
@@ -21,6 +22,7 @@ mod errors;
 mod files;
 mod props;
 mod registries;
+mod tenancy;
 
 use std::path::Path;
 

@@ -22,6 +22,7 @@ mod frames;
 mod grants;
 mod http_targets;
 mod json;
+mod objects;
 mod parts;
 mod selectors;
 mod when;
@@ -37,7 +38,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "frames", longest: 512, run: frames::run },
     Target { name: "decoder", longest: 4096, run: decoder::run },
     Target { name: "json", longest: 1024, run: json::run },
@@ -47,5 +48,6 @@ pub const TARGETS: [Target; 10] = [
     Target { name: "http-targets", longest: 512, run: http_targets::run },
     Target { name: "config", longest: 2048, run: config::run },
     Target { name: "calls", longest: 2048, run: calls::run },
+    Target { name: "objects", longest: 2048, run: objects::run },
     Target { name: "admin", longest: 2048, run: admin::run },
 ];

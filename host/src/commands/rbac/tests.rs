@@ -226,3 +226,33 @@ fn requests_of_a_service_account_need_its_roles_and_the_host_may_impersonate_it_
     assert!(manifests.contains("name: informer:shop:reloader\n  namespace: shop\n"), "{manifests}");
     assert!(manifests.contains("kind: ServiceAccount\n  name: reloader\n  namespace: shop\n"), "{manifests}");
 }
+
+#[test]
+fn tenancy_needs_the_objects_their_status_and_what_they_may_do() {
+    let tenancy = |lines: &str| {
+        self::lines(&format!(
+            "{DEPLOYMENTS}[[watch]]\ngvr = \"v1/configmaps\"\n{PLUGIN}[tenancy]\nread = [\"v1/configmaps\"]\n\
+             write = [\"patch v1/configmaps\"]\n{lines}"
+        ))
+    };
+    let own = [
+        "*: /configmaps list,watch",
+        "*: apps/deployments list,watch",
+        "*: events.k8s.io/events create",
+        "*: informer.dev/plugins list,watch",
+        "*: informer.dev/plugins/status patch",
+    ];
+
+    assert_eq!(tenancy("namespaces = [\"shop\"]"), [&own[..], &["shop: /configmaps get,patch"]].concat());
+    let everywhere = tenancy("namespaces = [\"team-*\"]\ncluster-plugins = true\nhttp = [\"https://a/\"]");
+    for rule in [
+        "*: /configmaps get,list,watch,patch",
+        "*: informer.dev/clusterplugins list,watch",
+        "*: informer.dev/clusterplugins/status patch",
+        "default: /services kubernetes get",
+    ] {
+        assert!(everywhere.iter().any(|own| own == rule), "{rule}: {everywhere:#?}");
+    }
+    let off = tenancy("");
+    assert_eq!(off, ["*: apps/deployments list,watch"]);
+}

@@ -41,7 +41,7 @@ const HTTP_REQUESTS: (Count, Count) = (Count(1), Count(1024));
 /// All series are written at each scrape.
 const METRIC_SERIES: (Count, Count) = (Count(0), Count(100_000));
 
-pub(super) static LIMITS: LazyLock<Section<Limits>> = LazyLock::new(|| Section {
+pub(in crate::config) static LIMITS: LazyLock<Section<Limits>> = LazyLock::new(|| Section {
     doc: "What the plugin may use. A call that exceeds `memory`, `deadline` or `host-calls` fails, and \
           its instance is replaced. Beyond `cpu` and `instances` calls wait. One call from the guest may \
           pass at most 4 MiB to the host; more is a trap.",
