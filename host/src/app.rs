@@ -8,6 +8,7 @@ mod directories;
 mod egress;
 mod in_force;
 mod narrowing;
+mod objects;
 mod origin;
 mod plan;
 mod probe;
@@ -16,6 +17,7 @@ mod reload;
 mod running_plugin;
 mod settings;
 mod successor;
+mod tenants;
 mod trace;
 
 use std::{
@@ -60,6 +62,7 @@ use egress::http_client;
 pub(crate) use origin::{Origin, puller};
 use probe::HostProbe;
 use reload::Reload;
+use tenants::Tenants;
 use trace::Trace;
 
 /// Time for the last requests to the endpoints, on top of the time to stop.
@@ -215,7 +218,7 @@ impl App {
             abort,
             endpoint_stop: CancellationToken::new(),
         };
-        app.run_background(reloader);
+        app.run_background(reloader, connection.client.clone());
         app.listen(&host, connection.client).await?;
         Ok(app)
     }
@@ -237,14 +240,17 @@ impl App {
         informers.find(|informer| informer.key().gvr == *gvr).map(|informer| informer.lister())
     }
 
-    /// Waits until every informer has synced and every plugin has a version in service. If that cannot happen, it waits for
-    /// ever; the status shows why.
+    /// Waits until every informer has synced and every plugin has a version in service, besides those of Plugin objects. If that
+    /// cannot happen, it waits for ever; the status shows why.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub async fn ready(&self) {
-        join_all(self.applier.plugins().all().iter().map(|plugin| plugin.serving())).await;
-        join_all(self.factory.informers().iter().map(SharedInformer::wait_synced)).await;
+        let plugins = self.applier.plugins().of_file();
+        join_all(plugins.iter().map(|plugin| plugin.serving())).await;
+        let mut informers = self.factory.informers();
+        informers.retain(|one| plugins.iter().any(|plugin| plugin.subscriptions().contains(&one.key().gvr)));
+        join_all(informers.iter().map(SharedInformer::wait_synced)).await;
     }
 
     /// Waits as [`App::ready`] does, and until every plugin has settled every initial notification (P-16).
@@ -253,7 +259,8 @@ impl App {
     /// A dropped future changes nothing.
     pub async fn synced(&self) {
         self.ready().await;
-        join_all(self.applier.plugins().all().iter().map(|plugin| plugin.subscriptions().synced())).await;
+        let plugins = self.applier.plugins().of_file();
+        join_all(plugins.iter().map(|plugin| plugin.subscriptions().synced())).await;
     }
 
     /// The host as the admin endpoint sees it.
@@ -264,6 +271,7 @@ impl App {
             state: self.state.clone(),
             reload: self.reload.clone(),
             in_force: self.applier.in_force().clone(),
+            objects: self.applier.objects().clone(),
             lines: Arc::clone(&self.lines),
             trace: self.trace.clone(),
             engine: self.engine.clone(),
@@ -354,11 +362,15 @@ impl App {
         Ok(())
     }
 
-    fn run_background(&self, reloader: reload::Reloader) {
+    fn run_background(&self, reloader: reload::Reloader, client: kube::Client) {
         let (state, stop) = (self.state.clone(), self.stop.clone());
         self.tasks.spawn(async move { state.keep_open(stop).await });
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(reloader.run()).await });
+        let tenants =
+            Tenants::new(Arc::clone(&self.applier), Arc::clone(&self.factory), client, self.state.clone());
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move { stop.run_until_cancelled(tenants.run()).await });
     }
 }
 

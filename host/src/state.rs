@@ -14,6 +14,7 @@
 //! opened again every few seconds: a released lock, free disk space or a repaired file needs no restart.
 
 mod commits;
+mod forget;
 mod key_values;
 mod letters;
 mod open;
@@ -30,6 +31,7 @@ use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use tokio_util::sync::CancellationToken;
 
 use commits::{Commits, Turn, Write, write};
+pub use forget::forget;
 pub use key_values::KeyValues;
 pub use letters::{DeadLetters, DroppedKeys};
 use open::Opener;

@@ -238,3 +238,15 @@ async fn a_configuration_without_probes_or_roles_is_refused_with_the_remedy() {
     assert!(roles.contains("--set-file rbac.manifest=rbac.yaml"), "{roles}");
     assert!(odd.contains("roles and their bindings, not {\"kind\":\"Secret\"}"), "{odd}");
 }
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn tenancy_installs_the_definitions_and_the_role_of_editors() {
+    let manifests = chart(&helm().await, &["--set=tenancy.enabled=true"]).await;
+
+    let definitions: Vec<Value> = manifests.all("CustomResourceDefinition").into_iter().cloned().collect();
+    assert_eq!(definitions, informer::config::definitions());
+    let names: Vec<&str> =
+        manifests.all("ClusterRole").iter().map(|role| role["metadata"]["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"informer-plugin-editor"), "{names:?}");
+}

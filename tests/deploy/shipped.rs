@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use informer::config;
 use serde_json::Value;
 
 use crate::manifests::{configuration, deployed, permissions, printed_roles, text};
@@ -37,6 +38,18 @@ fn chart_and_overlay_ship_the_same_configuration_and_roles() {
 
         assert_eq!(chart, overlay, "copy one {file} over the other");
     }
+}
+
+#[test]
+fn the_shipped_definitions_are_those_that_informer_crd_prints() {
+    for file in ["helm/informer/files/definitions.yaml", "kustomize/components/tenancy/definitions.yaml"] {
+        let shipped: Vec<Value> = serde_saphyr::from_multiple(&text(file)).unwrap();
+
+        assert_eq!(shipped, config::definitions(), "run `informer crd > host/deploy/{file}`");
+    }
+    let [chart, kustomize] =
+        ["helm/informer/files/editor.yaml", "kustomize/components/tenancy/editor.yaml"].map(text);
+    assert_eq!(chart, kustomize);
 }
 
 /// The probes of both address this port.

@@ -22,6 +22,7 @@
 //! | `reload` | a changed component is promoted under load, a bad component never |
 //! | `restarts` | an informer that a bug of the host ended starts again |
 //! | `state` | the state of plugins across reloads and restarts, and a broken state |
+//! | `tenancy` | Plugin objects: what a tenant may do, and what hostile ones are told |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
 mod answers;
@@ -48,3 +49,4 @@ mod registries;
 mod reload;
 mod restarts;
 mod state;
+mod tenancy;

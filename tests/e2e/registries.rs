@@ -17,7 +17,7 @@ use server::Registry;
 
 #[allow(dead_code, reason = "the faults are for the tests of the puller")]
 #[path = "../../host/registry/tests/server/server.rs"]
-mod server;
+pub(crate) mod server;
 
 /// The imports and exports of the fixture `echo`, as far as they matter.
 const ECHO: (&[&str], &[&str]) = (

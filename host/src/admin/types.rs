@@ -21,7 +21,9 @@ pub use plugin::{
 };
 pub(crate) use reload::Reported;
 pub use reload::{Change, ReloadRequest, Report, Verdict};
-pub use status::{Configuration, Identity, Informer, Selector, Status, Trouble};
+pub use status::{
+    Configuration, Identity, Informer, PluginObjects, RefusedObject, Selector, Status, Trouble,
+};
 
 /// The answer to a request that is refused or fails.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -22,6 +22,7 @@ use super::{
     descriptors,
     directories::Directories,
     in_force::InForce,
+    objects::Objects,
     plan::{Plan, needs_restart},
     running_plugin::{Look, Parts, RunningPlugin, RunningPlugins, SubscribeError, Watches},
     settings,
@@ -47,6 +48,8 @@ pub(super) struct Applier {
     started: (Cluster, Host),
     shutdown_timeout: parking_lot::Mutex<Duration>,
     in_force: InForce,
+    /// The Plugin objects of the cluster.
+    objects: Objects,
     /// Held while a configuration is applied.
     applied: Arc<Mutex<Applied>>,
 }
@@ -54,6 +57,9 @@ pub(super) struct Applier {
 /// What is in force.
 #[derive(Default)]
 pub(super) struct Applied {
+    /// The configuration of the file.
+    file: Option<Config>,
+    /// The same with the plugins of objects.
     config: Option<Config>,
     /// Watches whose new informer has not replaced the one before yet.
     successions: BTreeMap<Gvr, Succession>,
@@ -85,6 +91,7 @@ impl Applier {
             shutdown_timeout: parking_lot::Mutex::new(started.1.shutdown_timeout),
             started,
             in_force: InForce::default(),
+            objects: Objects::default(),
             applied: Arc::default(),
         })
     }
@@ -95,6 +102,11 @@ impl Applier {
 
     pub(super) fn plugins(&self) -> &RunningPlugins {
         &self.plugins
+    }
+
+    /// The Plugin objects of the cluster, and what became of them.
+    pub(super) fn objects(&self) -> &Objects {
+        &self.objects
     }
 
     /// What is in force, as the admin endpoint shows it.
@@ -129,11 +141,38 @@ impl Applier {
         applying.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
     }
 
+    /// Applies the configuration in force once more, with the Plugin objects as they are now. Does nothing before the first
+    /// configuration.
+    ///
+    /// # Errors
+    /// [`SubscribeError`], only while the host stops.
+    ///
+    /// # Cancel safety
+    /// As [`apply`](Self::apply).
+    pub(super) async fn apply_objects(self: &Arc<Self>) -> Result<Report, SubscribeError> {
+        let (applier, applied) = (Arc::clone(self), self.hold().await);
+        let Some(file) = applied.file.clone() else { return Ok(Report::default()) };
+        let applying = self.tasks.spawn(async move { applier.apply_in_turn(file, applied).await });
+        applying.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
+    }
+
+    /// Adds the plugins of the Plugin objects that run with this configuration of the file.
+    async fn with_objects(&self, file: &Config) -> Config {
+        let (objects, mut config) = (self.objects.clone(), file.clone());
+        off_the_workers(move || {
+            let plugins = objects.choose(&config);
+            config.plugins.extend(plugins);
+            config
+        })
+        .await
+    }
+
     async fn apply_in_turn(
         self: &Arc<Self>,
-        new: Config,
+        file: Config,
         mut applied: OwnedMutexGuard<Applied>,
     ) -> Result<Report, SubscribeError> {
+        let new = self.with_objects(&file).await;
         let plan = Plan::between(applied.config.as_ref(), &new);
         let watches = settings::watches(&new);
         let mut report = Report::default();
@@ -157,11 +196,7 @@ impl Applier {
                 applied.successions.insert(gvr.clone(), succession);
             }
         }
-        for config in new.plugins.iter().filter(|config| plan.plugins.changed.contains(&config.name)) {
-            if let Some(plugin) = self.plugins.find(&config.name) {
-                Box::pin(plugin.change(config.clone(), &watches, &mut report)).await?;
-            }
-        }
+        self.change(&new, &plan, &watches, &mut report).await?;
         self.add(&new, &watches, &mut report).await?;
         applied.successions.retain(|gvr, succession| {
             let used = self.is_used(gvr);
@@ -172,11 +207,33 @@ impl Applier {
         });
         let sources = new.plugins.iter().filter_map(|plugin| plugin.source.file().map(Path::to_owned));
         self.parts.directories.watch(sources.chain(self.file.clone()));
-        warn_of_unused(&watches, &self.parts);
+        warn_of_unused(&new, &self.parts);
         *self.shutdown_timeout.lock() = new.host.shutdown_timeout;
         self.in_force.applied(&new.written, &report);
-        applied.config = Some(new);
+        (applied.file, applied.config) = (Some(file), Some(new));
         Ok(report)
+    }
+
+    /// Applies the changes of plugins that stay, all at once: a plugin that takes long to start delays no other.
+    async fn change(
+        &self,
+        new: &Config,
+        plan: &Plan,
+        watches: &Watches,
+        report: &mut Report,
+    ) -> Result<(), SubscribeError> {
+        let changed = new.plugins.iter().filter(|config| plan.plugins.changed.contains(&config.name));
+        let changes = changed.filter_map(|config| Some((self.plugins.find(&config.name)?, config.clone())));
+        let changes = changes.map(|(plugin, config)| {
+            Box::pin(async move {
+                let mut report = Report::default();
+                plugin.change(config, watches, &mut report).await.map(|()| report)
+            })
+        });
+        for changed in join_all(changes).await {
+            report.changes.extend(changed?.changes);
+        }
+        Ok(())
     }
 
     /// Applies how registries are reached and what is accepted from them. What comes from registries is judged anew.
@@ -381,10 +438,13 @@ fn configure_log(old: &Host, new: &Host, report: &mut Report) {
     }
 }
 
-/// Logs each watch that no plugin uses. Such a watch costs nothing.
-fn warn_of_unused(watches: &Watches, parts: &Parts) {
+/// Logs each watch that no plugin uses, and no Plugin object may use. Such a watch costs nothing.
+fn warn_of_unused(config: &Config, parts: &Parts) {
     let used = parts.factory.informers();
-    for gvr in watches.keys().filter(|gvr| used.iter().all(|informer| informer.key().gvr != **gvr)) {
+    let waits =
+        |gvr: &Gvr| config.tenancy.as_ref().is_some_and(|tenancy| tenancy.read.namespaces(gvr).is_some());
+    let idle = config.watches.iter().map(|watch| &watch.gvr).filter(|gvr| !waits(gvr));
+    for gvr in idle.filter(|gvr| used.iter().all(|informer| informer.key().gvr != **gvr)) {
         tracing::warn!(resource = %gvr, "no plugin subscribes to this watch or may read it, so it is not started");
     }
 }

@@ -15,7 +15,8 @@
 //! its filter would exclude the object anyway. The filters stay in force for their other conditions.
 //!
 //! **A plugin that may read the watch** through the lister needs all of it: its reads are independent of its
-//! subscriptions. Then the watch is not narrowed.
+//! subscriptions. Then the watch is not narrowed. A watch that Plugin objects may use (`[tenancy]`) is not narrowed either:
+//! otherwise each object that comes or goes could make all plugins of the watch change to another informer.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -45,7 +46,9 @@ impl Narrowing {
         let reads = |plugin: &Plugin| {
             plugin.grants.read.as_ref().is_some_and(|read| read.namespaces(&watch.gvr).is_some())
         };
-        if config.plugins.iter().any(reads) {
+        let open =
+            config.tenancy.as_ref().is_some_and(|tenancy| tenancy.read.namespaces(&watch.gvr).is_some());
+        if open || config.plugins.iter().any(reads) {
             return None;
         }
         let subscriptions = config.plugins.iter().flat_map(|plugin| &plugin.subscriptions);
@@ -172,6 +175,15 @@ mod tests {
         assert_eq!(selector("", &[web, "+labels = \"app=web\"\nnamespaces = [\"a\"]"]), "|");
         assert!(watch("", &[web, "+namespaces = [\"a\"]"]).namespaces.is_empty());
         assert_eq!(selector("", &[]), "|", "without subscriptions nothing can be left out");
+    }
+
+    #[test]
+    fn a_watch_that_plugin_objects_may_use_is_not_narrowed() {
+        let web = "labels = \"app=web\"\nnamespaces = [\"a\"]";
+        let tenancy = "\n[tenancy]\nnamespaces = [\"a\"]\nread = [\"v1/pods\"]";
+
+        assert_eq!(watch("", &[&format!("{web}{tenancy}")]).labels.to_string(), "");
+        assert!(watch("", &[&format!("{web}{tenancy}")]).namespaces.is_empty());
     }
 
     #[test]

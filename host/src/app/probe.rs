@@ -14,8 +14,10 @@ use informer_runtime::Engine;
 
 use super::{
     in_force::InForce,
+    objects::{Judged, Objects, Verdict},
     reload::Reload,
     running_plugin::{RunningPlugin, RunningPlugins},
+    tenants::is_claim,
     trace::Trace,
 };
 use tokio_util::sync::CancellationToken;
@@ -25,7 +27,7 @@ use crate::{
         Check, Probe,
         types::{
             Chosen, Configuration, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Informer,
-            Queues, Replays, Report, Status,
+            PluginObjects, Queues, RefusedObject, Replays, Report, Status,
         },
     },
     logging::{self, RecentLines, UnknownLevel, WrittenLevel},
@@ -34,6 +36,9 @@ use crate::{
 };
 use plugin::{plugin, queues, workqueue};
 
+/// The most refused Plugin objects that the status names; each object says itself why it is refused.
+const REFUSED: usize = 10;
+
 /// Looks at a running host.
 pub(super) struct HostProbe {
     pub(super) factory: Arc<InformerFactory>,
@@ -41,6 +46,7 @@ pub(super) struct HostProbe {
     pub(super) state: State,
     pub(super) reload: Reload,
     pub(super) in_force: InForce,
+    pub(super) objects: Objects,
     pub(super) lines: Arc<RecentLines>,
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) engine: Engine,
@@ -60,11 +66,14 @@ impl HostProbe {
     }
 
     /// If `replacing` is true, the informers that are to replace another one, which serves meanwhile; otherwise the informers
-    /// that plugins wait for.
+    /// that plugins of the file wait for.
     fn awaited(&self, replacing: bool) -> Vec<SharedInformer> {
-        let plugins = self.plugins.all();
+        let plugins = self.plugins.of_file();
         let mut informers = self.informers();
         informers.retain(|informer| {
+            if plugins.iter().all(|plugin| !plugin.subscriptions().contains(&informer.key().gvr)) {
+                return false;
+            }
             let replaces = plugins.iter().any(|plugin| plugin.subscriptions().other_than(informer).is_some());
             replaces == replacing
         });
@@ -80,13 +89,42 @@ impl HostProbe {
     }
 }
 
+impl HostProbe {
+    /// Why Plugin objects are not known.
+    fn without_objects(&self) -> Vec<String> {
+        let mut claims = self.factory.informers();
+        claims.retain(|informer| is_claim(&informer.key().gvr));
+        let unsynced = claims.iter().map(SharedInformer::status).filter(|status| !status.synced);
+        unsynced.map(|status| format!("Plugin objects are not known: {status}")).collect()
+    }
+
+    /// What became of the Plugin objects.
+    fn plugin_objects(&self) -> PluginObjects {
+        let judged = self.objects.judged();
+        let refusal = |one: &Judged| match &one.verdict {
+            Verdict::Accepted => None,
+            Verdict::Outdated(refused, _) | Verdict::Refused(refused) => Some(RefusedObject {
+                plugin: one.name.clone(),
+                reason: refused.reason.to_owned(),
+                message: refused.message.clone(),
+            }),
+        };
+        let refused: Vec<RefusedObject> = judged.iter().filter_map(refusal).collect();
+        PluginObjects {
+            accepted: judged.len() - refused.len(),
+            refused: refused.len(),
+            newest_refused: refused.into_iter().rev().take(REFUSED).collect(),
+        }
+    }
+}
+
 impl Probe for HostProbe {
     fn identity(&self) -> Identity {
         Identity::own(self.file.clone())
     }
 
     fn unready(&self) -> Vec<String> {
-        let plugins = self.plugins.all();
+        let plugins = self.plugins.of_file();
         let without = plugins.iter().filter(|plugin| plugin.plugin().version().is_none());
         let without = without.map(|plugin| {
             let why = plugin.versions().refused().unwrap_or_else(|| "it is being compiled".to_owned());
@@ -101,7 +139,7 @@ impl Probe for HostProbe {
         let synced = informers.iter().map(SharedInformer::status).filter(|status| status.synced);
         let troubled = synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string());
         let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
-        let plugins = self.plugins.all();
+        let plugins = self.plugins.of_file();
         let quarantined = plugins.iter().flat_map(|plugin| checks::quarantines(plugin));
         let refused = plugins.iter().filter(|plugin| plugin.plugin().version().is_some());
         let refused = refused.filter_map(|plugin| {
@@ -122,6 +160,7 @@ impl Probe for HostProbe {
         let replacing = replacing.map(|text| format!("the watch before the change still serves: {text}"));
         let letters = dead_letters::problems(&plugins);
         troubled
+            .chain(self.without_objects())
             .chain(state)
             .chain(quarantined)
             .chain(letters)
@@ -139,7 +178,7 @@ impl Probe for HostProbe {
     fn readiness(&self) -> Vec<Check> {
         let awaited = self.awaited(false);
         let watches = awaited.iter().map(|informer| checks::watch(&informer.status()));
-        let plugins = self.plugins.all();
+        let plugins = self.plugins.of_file();
         let plugins = plugins.iter().map(|plugin| checks::plugin(plugin));
         let state = checks::state(self.state.problem().is_some());
         let configuration = checks::configuration(self.reload.refused().is_some());
@@ -180,6 +219,7 @@ impl Probe for HostProbe {
             state: self.state.path(),
             log: logging::in_force(),
             informers: informers.collect(),
+            objects: self.objects.tenancy().map(|_| self.plugin_objects()),
             configuration: Configuration { refused: self.reload.refused() },
             cache_memory: self.factory.memory(),
             guest_memory: self.engine.guest_memory(),

@@ -26,7 +26,9 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{blocking::off_the_workers, directories::Directories, origin::Origin, settings};
+use super::{
+    blocking::off_the_workers, directories::Directories, objects::is_of_object, origin::Origin, settings,
+};
 use crate::{
     admin::types::{Report, Verdict},
     config::{self, OnReload},
@@ -436,7 +438,7 @@ impl RunningPlugin {
 }
 
 /// The name of this host in the Events that it records: in a cluster, the name of the pod.
-fn event_instance() -> String {
+pub(super) fn event_instance() -> String {
     std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "informer".to_owned())
 }
 
@@ -470,6 +472,11 @@ impl RunningPlugins {
     /// The present plugins.
     pub(super) fn all(&self) -> Arc<[Arc<RunningPlugin>]> {
         Arc::clone(&self.0.read())
+    }
+
+    /// The present plugins of the file: the host is ready with them, whatever becomes of Plugin objects.
+    pub(super) fn of_file(&self) -> Vec<Arc<RunningPlugin>> {
+        self.all().iter().filter(|plugin| !is_of_object(plugin.name())).cloned().collect()
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Arc<RunningPlugin>> {

@@ -97,6 +97,14 @@ impl KeyValues {
     }
 }
 
+/// Deletes the key-values of a plugin.
+pub(super) fn forget(transaction: &WriteTransaction, plugin: &str) -> Result<(), redb::Error> {
+    let after = format!("{plugin}\0");
+    transaction.open_table(VALUES)?.retain_in((plugin, "", "")..(after.as_str(), "", ""), |_, _| false)?;
+    transaction.open_table(BYTES)?.remove(plugin)?;
+    Ok(())
+}
+
 impl KeyValueSource for KeyValues {
     fn get(&self, place: Place, keys: Vec<String>, most_bytes: usize) -> Kept<'_, Vec<Option<Vec<u8>>>> {
         let absent = vec![None; keys.len()];

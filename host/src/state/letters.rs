@@ -246,6 +246,13 @@ fn read<L: Written>(transaction: &ReadTransaction, plugin: &str) -> Result<Vec<L
     Ok(letters)
 }
 
+/// Deletes the letters of one kind of a plugin.
+pub(super) fn forget<L: Written>(transaction: &WriteTransaction, plugin: &str) -> Result<(), redb::Error> {
+    let after = format!("{plugin}\0");
+    let places = L::place(Of { plugin, ..Of::default() })..L::place(Of { plugin: &after, ..Of::default() });
+    Ok(transaction.open_table(L::TABLE)?.retain_in(places, |_, _| false)?)
+}
+
 fn write<L: Written, E>(
     transaction: &WriteTransaction,
     plugin: &str,

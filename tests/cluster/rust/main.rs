@@ -20,3 +20,4 @@ mod restarts;
 mod servers;
 mod streaming;
 mod support;
+mod tenancy;

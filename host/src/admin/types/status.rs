@@ -28,6 +28,8 @@ pub struct Status {
     pub log: Option<String>,
     /// The informers. An informer that is being replaced comes before the others.
     pub informers: Vec<Informer>,
+    /// The Plugin objects of the cluster; `None` without `[tenancy]`.
+    pub objects: Option<PluginObjects>,
     /// What is wrong with the configuration file.
     pub configuration: Configuration,
     /// The memory of the objects in all caches and queues.
@@ -56,6 +58,30 @@ pub struct Identity {
 pub struct Configuration {
     /// Why the present content of the file is not in force; `None` if it is.
     pub refused: Option<Vec<String>>,
+}
+
+/// The Plugin objects of the cluster.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct PluginObjects {
+    /// Objects whose spec is in force.
+    pub accepted: usize,
+    /// Objects whose spec is refused.
+    pub refused: usize,
+    /// The newest refused objects, at most ten.
+    pub newest_refused: Vec<RefusedObject>,
+}
+
+/// A Plugin object that is refused.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RefusedObject {
+    /// Name of its plugin: `shop/reloader`, or `cluster:janitor`.
+    pub plugin: String,
+    /// The reason of the condition `Loaded`.
+    pub reason: String,
+    /// What was wrong and what would be right.
+    pub message: String,
 }
 
 /// One informer with its cache.

@@ -316,6 +316,11 @@ impl Subscriptions {
         informers.iter().all(|(_, informer)| informer.has_synced() || !informer.has_ended())
     }
 
+    /// Returns true if the caches that the plugin uses are complete.
+    pub(in crate::app) fn are_synced(&self) -> bool {
+        self.claims.lock().values().all(|claim| claim.subscription.informer().has_synced())
+    }
+
     /// Delivers every object that the plugin subscribes to again, with the cause `replay`.
     ///
     /// # Blocking

@@ -93,6 +93,8 @@ fn only_what_is_shown_or_kept_reads_the_wall_clock() {
         "host/dispatch/src/dead_letter.rs",
         "host/runtime/src/capabilities/client/events.rs",
         "host/src/app/in_force.rs",
+        "host/src/app/tenants/recorder.rs",
+        "host/src/app/tenants/writer.rs",
         "host/src/app/trace.rs",
         "host/src/logging/recent_lines.rs",
         "host/src/connect/credential_command/answer.rs",

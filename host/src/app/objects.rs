@@ -1,0 +1,92 @@
+//! The Plugin objects of the cluster, and which of them run: the choice depends on the configuration in force, so the applier
+//! makes it each time that it applies one.
+
+mod choice;
+mod judged;
+
+use std::sync::Arc;
+
+use informer_types::Gvr;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, futures::Notified};
+
+use crate::config::{Config, Plugin, Tenancy};
+use choice::{Choice, Specs};
+pub(super) use judged::{Candidate, Judged, Verdict};
+
+/// The objects of the cluster. Cheap to clone; all clones are one.
+#[derive(Clone, Default)]
+pub(super) struct Objects(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// `[tenancy]` changed.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    tenancy: Option<Tenancy>,
+    present: Arc<[Candidate]>,
+    /// Resources whose objects have no namespace, as far as that is known.
+    cluster_scoped: Arc<[Gvr]>,
+    specs: Specs,
+    judged: Arc<[Judged]>,
+}
+
+// === impl Objects ===
+
+impl Objects {
+    /// Replaces the objects.
+    pub(super) fn set(&self, present: Vec<Candidate>) {
+        self.0.state.lock().present = present.into();
+    }
+
+    /// Replaces the resources that are known to be cluster-scoped. Returns true if they are those of before.
+    pub(super) fn set_cluster_scoped(&self, resources: Vec<Gvr>) -> bool {
+        let mut state = self.0.state.lock();
+        let same = *state.cluster_scoped == *resources;
+        state.cluster_scoped = resources.into();
+        same
+    }
+
+    /// Returns the plugins of the objects that run with this configuration, the oldest first, and notes what became of each
+    /// object. A spec that is refused does not end the one that it replaces.
+    pub(super) fn choose(&self, config: &Config) -> Vec<Plugin> {
+        let (present, cluster_scoped, mut specs) = {
+            let mut state = self.0.state.lock();
+            if state.tenancy != config.tenancy {
+                state.tenancy.clone_from(&config.tenancy);
+                self.0.changed.notify_waiters();
+            }
+            (Arc::clone(&state.present), Arc::clone(&state.cluster_scoped), std::mem::take(&mut state.specs))
+        };
+        let choice = Choice { config, cluster_scoped: &cluster_scoped };
+        let (plugins, judged) = choice.of(&present, &mut specs);
+        let mut state = self.0.state.lock();
+        state.specs = specs;
+        state.judged = judged.into();
+        plugins
+    }
+
+    /// What became of each object.
+    pub(super) fn judged(&self) -> Arc<[Judged]> {
+        Arc::clone(&self.0.state.lock().judged)
+    }
+
+    /// `[tenancy]` as it is in force.
+    pub(super) fn tenancy(&self) -> Option<Tenancy> {
+        self.0.state.lock().tenancy.clone()
+    }
+
+    /// Completes when `[tenancy]` changes after this call.
+    pub(super) fn changed(&self) -> Notified<'_> {
+        self.0.changed.notified()
+    }
+}
+
+/// Returns true if a plugin of this name belongs to an object.
+pub(super) fn is_of_object(plugin: &str) -> bool {
+    plugin.contains(['/', ':'])
+}

@@ -1,0 +1,41 @@
+//! A Plugin object, and what became of it.
+
+use std::sync::Arc;
+
+use informer_types::Object;
+
+use crate::config::Refused;
+
+/// One object.
+#[derive(Clone, Debug)]
+pub(in crate::app) struct Candidate(pub(in crate::app) Arc<Object>);
+
+/// One object, and what became of it.
+#[derive(Clone, Debug)]
+pub(in crate::app) struct Judged {
+    /// The object as it was judged.
+    pub(in crate::app) object: Arc<Object>,
+    /// The name of its plugin.
+    pub(in crate::app) name: String,
+    pub(in crate::app) verdict: Verdict,
+}
+
+/// What became of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::app) enum Verdict {
+    /// Its spec is in force.
+    Accepted,
+    /// Its spec is refused, and the spec of this generation stays in force.
+    Outdated(Refused, i64),
+    /// Its spec is refused, and there is no earlier one.
+    Refused(Refused),
+}
+
+// === impl Candidate ===
+
+impl Candidate {
+    /// The part of the object that decides what runs.
+    pub(in crate::app) fn identity(&self) -> (&str, Option<i64>) {
+        (self.0.uid(), self.0.generation())
+    }
+}

@@ -1,0 +1,12 @@
+//! Follows the Plugin objects of the cluster, and writes their status back.
+//!
+//! `watcher` looks at the objects after each change and has the applier apply them; `writer` compares what became of each object
+//! with its `status`, and writes what differs. Neither delays an event of a plugin.
+
+mod recorder;
+mod scopes;
+mod status;
+mod watcher;
+mod writer;
+
+pub(super) use watcher::{Tenants, is_claim};

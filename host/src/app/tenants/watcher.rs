@@ -1,0 +1,229 @@
+//! Watches the Plugin objects, and has them applied after they changed.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use futures::future::select_all;
+use informer_cache::{InformerFactory, ListQuery, ListenerConfig, SharedInformer, Subscription, WatchConfig};
+use informer_types::{Gvr, LabelSelector, Notification, NotificationSink};
+use tokio::{
+    select,
+    sync::Notify,
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{scopes::Scopes, writer::Writer};
+use crate::{
+    app::{
+        applier::Applier,
+        objects::{Candidate, Objects},
+    },
+    config::{CLUSTER_PLUGINS, PLUGINS, Tenancy, host_name},
+    state::{State, forget},
+};
+
+/// Objects that are applied together arrive within this time.
+const TOGETHER: Duration = Duration::from_millis(300);
+
+/// Least time between two applications, so that thousands of changes cause few of them.
+const BETWEEN: Duration = Duration::from_secs(1);
+
+/// Time after which an application that failed is tried again, and the scopes of resources are looked up again.
+const AGAIN: Duration = Duration::from_secs(60);
+
+/// Follows the objects of the cluster.
+pub(in crate::app) struct Tenants {
+    applier: Arc<Applier>,
+    objects: Objects,
+    factory: Arc<InformerFactory>,
+    noticed: Arc<Noticed>,
+    claims: Vec<Claim>,
+    client: kube::Client,
+    scopes: Scopes,
+    /// What was applied last.
+    applied: Vec<(String, Option<i64>)>,
+    state: State,
+    /// The names of the plugins of all objects at the last look.
+    names: BTreeSet<String>,
+}
+
+/// One kind of objects.
+struct Claim {
+    gvr: Gvr,
+    subscription: Subscription,
+}
+
+/// Wakes the watcher.
+#[derive(Default)]
+struct Noticed(Notify);
+
+// === impl Noticed ===
+
+impl NotificationSink for Noticed {
+    fn offer(&self, _notification: Notification) {
+        self.0.notify_one();
+    }
+}
+
+// === impl Tenants ===
+
+impl Tenants {
+    pub(in crate::app) fn new(
+        applier: Arc<Applier>,
+        factory: Arc<InformerFactory>,
+        client: kube::Client,
+        state: State,
+    ) -> Self {
+        let objects = applier.objects().clone();
+        Self {
+            objects,
+            applier,
+            factory,
+            noticed: Arc::default(),
+            claims: Vec::new(),
+            scopes: Scopes::new(client.clone()),
+            client,
+            applied: Vec::new(),
+            state,
+            names: BTreeSet::new(),
+        }
+    }
+
+    /// Follows the objects while `[tenancy]` accepts some. Never returns.
+    pub(in crate::app) async fn run(mut self) {
+        let plugins = self.applier.plugins().clone();
+        let writer = Writer::new(self.objects.clone(), plugins, self.client.clone());
+        tokio::join!(self.follow(), writer.run());
+    }
+
+    async fn follow(&mut self) {
+        let objects = self.objects.clone();
+        loop {
+            let changed = objects.changed();
+            let tenancy = objects.tenancy();
+            self.claim(tenancy.as_ref());
+            let looked = Instant::now();
+            if let Some(tenancy) = &tenancy {
+                self.look(tenancy).await;
+            }
+            // Notifications that came meanwhile wake at once.
+            sleep_until(looked + BETWEEN).await;
+            select! {
+                biased;
+                () = changed => self.scopes.renew(),
+                () = self.wait() => sleep(TOGETHER).await,
+                () = sleep(AGAIN), if tenancy.is_some() => {}
+            }
+        }
+    }
+
+    /// Subscribes to the objects that `[tenancy]` accepts, and to no others.
+    fn claim(&mut self, tenancy: Option<&Tenancy>) {
+        let wanted = [
+            (PLUGINS, tenancy.is_some_and(|tenancy| !tenancy.namespaces.is_empty())),
+            (CLUSTER_PLUGINS, tenancy.is_some_and(|tenancy| tenancy.cluster_plugins)),
+        ];
+        for (text, wanted) in wanted {
+            let Ok(gvr) = text.parse::<Gvr>() else { continue };
+            let held = self.claims.iter().any(|claim| claim.gvr == gvr);
+            if wanted && !held {
+                self.claims.extend(self.subscribe(&gvr));
+            } else if !wanted {
+                self.claims.retain(|claim| claim.gvr != gvr);
+            }
+        }
+        if self.claims.is_empty() && !self.applied.is_empty() {
+            self.applied.clear();
+            self.objects.set(Vec::new());
+        }
+    }
+
+    fn subscribe(&self, gvr: &Gvr) -> Option<Claim> {
+        let claim = || -> anyhow::Result<Claim> {
+            let subscription = self.factory.subscribe(WatchConfig::new(gvr.clone()))?;
+            let listener = ListenerConfig {
+                name: "[tenancy]".to_owned(),
+                resync: Some(Duration::ZERO),
+                relist_all: false,
+            };
+            subscription.add_listener(listener, Arc::clone(&self.noticed) as _)?;
+            Ok(Claim { gvr: gvr.clone(), subscription })
+        };
+        // Only while the host stops.
+        claim().inspect_err(|error| tracing::debug!(%gvr, %error, "Plugin objects are not watched")).ok()
+    }
+
+    /// Waits until an object may have changed, or a first list is complete.
+    async fn wait(&self) {
+        let informers: Vec<SharedInformer> =
+            self.claims.iter().map(|claim| claim.subscription.informer().clone()).collect();
+        let unsynced = informers.iter().filter(|informer| !informer.has_synced());
+        let synced: Vec<_> = unsynced.map(|informer| Box::pin(informer.wait_synced())).collect();
+        let synced = async {
+            if synced.is_empty() {
+                std::future::pending::<()>().await;
+            }
+            select_all(synced).await;
+        };
+        select! {
+            () = self.noticed.0.notified() => {}
+            () = synced => {}
+        }
+    }
+
+    /// Applies the objects if they differ from those that were applied last.
+    async fn look(&mut self, tenancy: &Tenancy) {
+        // At the start, an object of an incomplete list could run although older ones use the quota.
+        let informers = self.claims.iter().map(|claim| claim.subscription.informer());
+        let synced: Vec<SharedInformer> = informers.filter(|one| one.has_synced()).cloned().collect();
+        if synced.is_empty() {
+            return;
+        }
+        let scoped = self.scopes.cluster_scoped(tenancy).await;
+        let mut present: Vec<Candidate> = synced.iter().flat_map(all).collect();
+        present.sort_by(|one, other| one.identity().cmp(&other.identity()));
+        let identities: Vec<(String, Option<i64>)> =
+            present.iter().map(|one| (one.identity().0.to_owned(), one.identity().1)).collect();
+        let names = present.iter().map(|one| host_name(one.0.namespace(), one.0.name())).collect();
+        let same_scopes = self.objects.set_cluster_scoped(scoped);
+        self.objects.set(present);
+        if same_scopes && identities == self.applied {
+            return;
+        }
+        match self.applier.apply_objects().await {
+            Ok(report) => {
+                report.changes.iter().for_each(|change| tracing::info!(%change, "Plugin objects applied"));
+                self.applied = identities;
+                self.forget(names).await;
+            }
+            Err(error) => tracing::debug!(%error, "the Plugin objects are not applied"),
+        }
+    }
+}
+
+impl Tenants {
+    /// Deletes what is kept for objects that are gone, so that ever new names do not fill the disk.
+    async fn forget(&mut self, names: BTreeSet<String>) {
+        for gone in self.names.difference(&names) {
+            // An object of a kind that is no longer watched may still exist.
+            let kind = if gone.contains('/') { PLUGINS } else { CLUSTER_PLUGINS };
+            if self.claims.iter().all(|claim| claim.gvr.to_string() != kind) {
+                continue;
+            }
+            if let Err(error) = forget(&self.state, gone).await {
+                tracing::warn!(plugin = gone, %error, "what is kept for the deleted Plugin object stays");
+            }
+        }
+        self.names = names;
+    }
+}
+
+/// Returns true if this is the resource of Plugin objects.
+pub(in crate::app) fn is_claim(gvr: &Gvr) -> bool {
+    let shown = gvr.to_string();
+    [PLUGINS, CLUSTER_PLUGINS].contains(&shown.as_str())
+}
+
+fn all(informer: &SharedInformer) -> Vec<Candidate> {
+    let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
+    informer.lister().list(&query).unwrap_or_default().into_iter().map(Candidate).collect()
+}

@@ -1,0 +1,131 @@
+//! Plugins as objects of the cluster: what a tenant may do, what the object says of it, and what it changes for others.
+
+mod hostile;
+mod stage;
+
+use informer_guests::guest;
+use serde_json::json;
+
+use crate::{configmaps::ConfigMaps, tenancy::stage::Stage};
+
+/// A Plugin receives its namespace and nothing else, and leaves with its object. The plugin of the file with the same name is
+/// another plugin.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_object_is_loaded_receives_its_namespace_and_ends_with_its_object() {
+    let stage = Stage::start("").await;
+    let (shop, other) = (stage.configmaps("shop").await, stage.configmaps("other").await);
+    other.create("before").await;
+    shop.create("before").await;
+
+    stage.create("shop", "echo", &stage.echo(json!({}))).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+    stage.condition("shop", "echo", "Synced", "True", "Synced").await;
+    stage.condition("shop", "echo", "Quarantined", "False", "Working").await;
+    let status = stage.status("shop", "echo").await;
+    assert_eq!((&status["state"], &status["name"]), (&json!("Serving"), &json!("shop/echo")), "{status:#}");
+    assert_eq!(status["observedGeneration"], 1);
+    assert_eq!(stage.events("shop", "echo").await, ["Loaded"]);
+
+    other.create("after").await;
+    shop.create("after").await;
+    stage.host.lines.said("shop/echo", "add shop/after ", "").await;
+    stage.host.lines.said("echo", "add other/after ", "").await;
+    let heard = stage.host.lines.of("shop/echo");
+    assert!(heard.iter().all(|line| !line.contains("other/")), "{heard:?}");
+    assert!(heard.iter().any(|line| line.starts_with("add shop/before ")), "{heard:?}");
+
+    stage.delete("shop", "echo").await;
+    stage.host.until("the end of the plugin", |_| stage.host.plugin("shop/echo").is_null()).await;
+    shop.create("later").await;
+    stage.host.lines.said("echo", "add shop/later ", "").await;
+    assert!(stage.host.lines.of("shop/echo").iter().all(|line| !line.contains("later")));
+    stage.stop().await;
+}
+
+/// A changed spec is applied like a changed file: what is refused changes nothing, and says why.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_spec_is_applied_and_a_refused_one_leaves_the_spec_before_in_force() {
+    let stage = Stage::start("").await;
+    let shop = stage.configmaps("shop").await;
+    stage.create("shop", "echo", &stage.echo(json!({}))).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+
+    stage.merge("shop", "echo", json!({"on": [{"watch": "v1/configmaps", "labels": "wanted"}]})).await;
+    stage
+        .until_status("shop", "echo", "the second generation", |status| status["observedGeneration"] == 2)
+        .await;
+    shop.create("plain").await;
+    shop.create_labelled("labelled", "wanted").await;
+    stage.host.lines.said("shop/echo", "add shop/labelled ", "").await;
+    assert!(stage.host.lines.of("shop/echo").iter().all(|line| !line.contains("plain")));
+
+    stage.merge("shop", "echo", json!({"limits": {"memory": "4GiB"}})).await;
+    let condition = stage.condition("shop", "echo", "Loaded", "False", "NotAllowed").await;
+    let message = condition["message"].as_str().unwrap();
+    assert!(message.contains("spec.limits.memory: [tenancy.limits] allows at most \"64MiB\""), "{message}");
+    assert!(message.ends_with("The spec of generation 2 stays in force"), "{message}");
+    assert_eq!(stage.status("shop", "echo").await["state"], "Outdated");
+    shop.create_labelled("again", "wanted").await;
+    stage.host.lines.said("shop/echo", "add shop/again ", "").await;
+
+    stage.merge("shop", "echo", json!({"limits": null})).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_starts_anew_runs_the_objects_that_exist() {
+    let stage = Stage::start("").await;
+    let shop = stage.configmaps("shop").await;
+    stage.create("shop", "echo", &stage.echo(json!({}))).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+    let before = stage.status("shop", "echo").await;
+
+    let stage = stage.restart().await;
+
+    stage.host.until("the plugin", |_| !stage.host.plugin("shop/echo")["version"].is_null()).await;
+    shop.create("one").await;
+    stage.host.lines.said("shop/echo", "add shop/one ", "").await;
+    let after = stage.status("shop", "echo").await;
+    assert_eq!(after["conditions"], before["conditions"], "a restart changes no condition");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_without_the_definitions_waits_for_them_and_says_so() {
+    let stage = Stage::without_definitions("cluster-plugins = true\n").await;
+    let default = ConfigMaps::at(&stage.url()).await;
+    default.create("one").await;
+    stage.host.lines.said("echo", "add default/one ", "").await;
+    assert_eq!(stage.host.unready(), Vec::<String>::new());
+    let missing = stage.host.degraded().join("\n");
+    assert!(missing.contains("Plugin objects are not known: informer.dev/v1alpha1/plugins"), "{missing}");
+
+    stage.install().await;
+    stage.create("shop", "echo", &stage.echo(json!({}))).await;
+    stage.create("", "echo", &stage.echo(json!({}))).await;
+
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+    stage.condition("", "echo", "Loaded", "True", "Loaded").await;
+    stage.host.lines.said("cluster:echo", "add default/one ", "").await;
+    stage.host.until("no complaint", |_| stage.host.degraded().is_empty()).await;
+    stage.stop().await;
+}
+
+/// What `kubectl get plugins` shows.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_table_has_version_state_calls_failures_and_age() {
+    let stage = Stage::start("").await;
+    stage.create("shop", "echo", &stage.echo(json!({}))).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+
+    let table = stage.table("shop").await;
+
+    let columns = table["columnDefinitions"].as_array().unwrap();
+    let names: Vec<&str> = columns.iter().map(|column| column["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Name", "Version", "State", "Calls", "Failures", "Age", "Source", "Message"]);
+    let cells = &table["rows"][0]["cells"];
+    assert_eq!((&cells[0], &cells[2], &cells[4]), (&json!("echo"), &json!("Serving"), &json!(0)), "{cells}");
+    assert!(guest("echo").is_file());
+    stage.stop().await;
+}
