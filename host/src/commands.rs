@@ -1,6 +1,7 @@
 //! The command line. A command is one module: its arguments, the examples of its help, what it does and what it prints.
 
 mod apiserver;
+mod build;
 mod check;
 mod compile;
 mod config;
@@ -11,6 +12,7 @@ mod dev;
 mod explain;
 mod inspect;
 mod log_level;
+mod new;
 mod output;
 mod plugin;
 mod queues;
@@ -82,6 +84,12 @@ pub enum Command {
     /// Pushes, pulls, inspects, verifies and pins components in registries.
     #[command(after_help = plugin::EXAMPLES)]
     Plugin(plugin::PluginArgs),
+    /// Writes a project for a plugin, which works as it is.
+    #[command(after_help = new::EXAMPLES)]
+    New(new::NewArgs),
+    /// Builds the component of a project.
+    #[command(after_help = build::EXAMPLES)]
+    Build(build::BuildArgs),
     /// Shows what a WebAssembly file contains, what made it, and the grants that it needs.
     #[command(after_help = inspect::EXAMPLES)]
     Inspect(inspect::InspectArgs),
@@ -147,6 +155,8 @@ impl Command {
             Self::Compile => compile::run(),
             Self::Config { command } => Ok(config::run(command)),
             Self::Plugin(args) => plugin::run(args, output).await,
+            Self::New(args) => new::run(args, output),
+            Self::Build(args) => build::run(args, output).await,
             Self::Inspect(args) => inspect::run(&args, output),
             Self::Wit(args) => wit::run(&args, output),
             Self::Rbac(args) => rbac::run(args, output),
@@ -163,7 +173,9 @@ impl Command {
     /// The default log filter. Returns `None` if the configuration has it.
     fn log_filter(&self) -> Option<&'static str> {
         match self {
-            Self::Check(_)
+            Self::Build(_)
+            | Self::New(_)
+            | Self::Check(_)
             | Self::Plugin(_)
             | Self::Rbac(_)
             | Self::Demo(_)

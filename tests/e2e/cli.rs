@@ -1,5 +1,6 @@
 //! The built binary: its arguments, its output and its exit status.
 
+mod author;
 mod binary;
 mod check;
 mod clock;

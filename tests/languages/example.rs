@@ -56,7 +56,9 @@ impl Scripted {
 /// A digest of all sources of a component: the example, its build tools and the WIT files.
 fn digest(directory: &Path) -> String {
     let mut sources = Vec::new();
-    for directory in [directory, &examples().join("../plugins/sdk/javascript"), &examples().join("../wit")] {
+    let beside = |folder: &str| examples().join("..").join(folder);
+    let (javascript, python) = (beside("plugins/sdk/javascript"), beside("plugins/sdk/python"));
+    for directory in [directory, &javascript, &python, &beside("wit")] {
         let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
         sources.extend(files.filter(|path| path.is_file()));
     }

@@ -1,4 +1,4 @@
-//! The JavaScript and Python examples: the same changes lead to the same lines as in the Rust examples.
+//! Plugins in other languages: the examples, which log the same lines as those in Rust, and new projects.
 //!
 //! The tests build the components with the scripts of the examples, once for each state of their sources.
 //! `cargo xtask test --all` runs them.
@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `controller` | a component in JavaScript that only exports `reconciler` receives keys, reads the cache and is retried |
 //! | `same_lines` | a plugin in each language logs the same lines for the same changes |
+//! | `projects` | what `informer new` writes in each language builds and runs |
 //! | `resync` | each deployment is delivered again, unchanged, with the cause `resync` |
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends by panicking")]
 
@@ -15,5 +16,6 @@ mod controller;
 mod example;
 #[path = "../e2e/controllers/pods.rs"]
 mod pods;
+mod projects;
 mod resync;
 mod same_lines;

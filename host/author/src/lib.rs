@@ -1,17 +1,35 @@
-//! What the author of a plugin needs besides the compiler of the language: the WIT files, and a look into components.
+//! What the author of a plugin needs besides the compiler of the language: a project to start from, bindings, the steps of a build
+//! after the compiler, the WIT files, and a look into components.
 //!
+//! - [`Project`] is a project that [`Project::write`] puts into a folder. It works as it is.
+//! - [`build()`] makes a component of the sources, as the [`Manifest`] of the project says. Compilers are programs of the author's
+//!   machine, or pinned packages in a [`Cache`].
 //! - [`WIT`] is the interface, which [`write()`] puts into a folder.
 //! - [`Inspection`] is what a WebAssembly file contains and what made it.
 //!
 //! This crate has no part in running plugins: it uses nothing of `cache`, `dispatch` and `runtime`, and they use nothing of it.
 #![forbid(unsafe_code)]
 
+mod bindings;
+mod build;
+mod component;
 mod files;
 mod inspect;
 mod language;
+mod manifest;
+mod project;
+mod tool;
 mod wit;
+mod wit_world;
 
+pub use bindings::NoBindings;
+pub use build::{BuildError, Built, build};
+pub use component::NotOfTheWorld;
 pub use files::{Existing, TextFile, WriteError, write};
 pub use inspect::{Inspection, Kind, NotWasm, Toolchain};
 pub use language::Language;
+pub use manifest::{MANIFEST, Manifest};
+pub use project::{InvalidName, Project};
+pub use tool::{Cache, ToolError};
 pub use wit::WIT;
+pub use wit_world::WorldError;

@@ -60,8 +60,8 @@ const MORE_THAN_RUST: [Suite; 6] = [
     },
     Suite {
         test: "languages",
-        shows: "the JavaScript and Python examples",
-        tools: &[NODE, NPM, PYTHON],
+        shows: "the JavaScript and Python examples, and a new project in each language",
+        tools: &[NODE, NPM, PYTHON, GO],
         ..PLAIN
     },
     Suite {

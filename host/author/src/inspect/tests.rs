@@ -89,3 +89,23 @@ fn nesting_without_end_is_refused() {
 
     assert!(error.to_string().contains("deeper than 32"), "{error:?}");
 }
+
+#[test]
+fn no_cut_and_no_flipped_byte_leads_to_a_panic() {
+    let whole = parse_str(format!(
+        "(component (import \"a:b/c@0.1.0\" (instance)) (core module (memory 2) {}))",
+        producers("language", "Rust", "1.95")
+    ))
+    .unwrap();
+    let mut read = 0;
+    for at in 0..whole.len() {
+        let _ = Inspection::of(&whole[..at]);
+        for flipped in [0x01, 0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= flipped;
+            read += usize::from(Inspection::of(&bytes).is_ok());
+        }
+    }
+    // Names and numbers may be anything.
+    assert!(read > 20, "{read}");
+}

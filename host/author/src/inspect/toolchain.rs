@@ -27,7 +27,7 @@ const SEARCHED: usize = 64 << 20;
 #[derive(Default)]
 pub(super) struct Signs<'a> {
     /// The languages that the outermost component names: what the build of the component wrote there.
-    declared: Vec<(&'a str, &'a str)>,
+    declared: Vec<&'a str>,
     /// The signs of the module that is being read, and those of the largest module so far with its size.
     module: Vec<Sign<'a>>,
     largest: (usize, Vec<Sign<'a>>),
@@ -49,7 +49,7 @@ impl<'a> Signs<'a> {
     /// An entry of a section `producers`.
     pub(super) fn producer(&mut self, outermost: bool, field: &'a str, name: &'a str, version: &'a str) {
         if outermost && field == "language" {
-            self.declared.push((name, version));
+            self.declared.push(name);
         }
         self.module.push(Sign::Producer { field, name, version });
     }
@@ -63,11 +63,15 @@ impl<'a> Signs<'a> {
     }
 
     pub(super) fn toolchain(&self, file: &[u8]) -> Option<Toolchain> {
-        let declared = self.declared.iter().find_map(|(name, version)| {
-            let language = Language::ALL.into_iter().find(|language| language.to_string() == *name)?;
-            Some(Toolchain { language, compiler: named("", version) })
-        });
-        declared.or_else(|| runtime_in(file)).or_else(|| self.by_producers())
+        let seen = runtime_in(file).or_else(|| self.by_producers());
+        let declared = self
+            .declared
+            .iter()
+            .find_map(|name| Language::ALL.into_iter().find(|language| language.to_string() == *name));
+        let Some(language) = declared else { return seen };
+        let engine = |language| if language == Language::Ts { Language::Js } else { language };
+        let compiler = seen.filter(|seen| engine(seen.language) == engine(language));
+        Some(Toolchain { language, compiler: compiler.and_then(|seen| seen.compiler) })
     }
 
     fn by_producers(&self) -> Option<Toolchain> {

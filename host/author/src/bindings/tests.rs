@@ -1,0 +1,80 @@
+use super::*;
+use crate::{Existing, WIT, WorldError, write};
+
+fn world(name: &str) -> Result<World, WorldError> {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), WIT, Existing::Refuse).unwrap();
+    World::read(folder.path(), name)
+}
+
+/// The text of a generated file.
+fn text<'a>(files: &'a Generated, path: &str) -> &'a str {
+    let found = files.iter().find(|(found, _)| found == path);
+    &found.unwrap_or_else(|| panic!("no {path} among {:?}", files.iter().map(|(path, _)| path))).1
+}
+
+#[test]
+fn packages_of_go_import_only_the_module_of_the_project() {
+    let files = go(&mut world("event-handler-with-standard").unwrap(), "example.com/hello").unwrap();
+
+    for (path, text) in &files {
+        let foreign =
+            text.lines().find(|line| line.contains("go.bytecodealliance.org") || line.contains("MODULE"));
+        assert_eq!(foreign, None, "{path}");
+    }
+    let exports = text(&files, "wit_exports/wit_exports.go");
+    assert!(exports.contains("\"example.com/hello/bindings/wit/runtime\""), "{exports}");
+    assert!(text(&files, "handler/handler.go").contains("func Register("));
+    assert!(!files.iter().any(|(path, _)| path.starts_with("reconciler/")));
+    let files = go(&mut world("controller").unwrap(), "hello").unwrap();
+    assert!(text(&files, "export_informer_plugin_reconciler/export.go").contains("func Reconcile("));
+    assert!(!files.iter().any(|(path, _)| path.starts_with("handler/")));
+}
+
+#[test]
+fn the_header_of_c_has_names_that_do_not_depend_on_the_world() {
+    for name in ["event-handler", "controller-with-standard"] {
+        let files = c(&mut world(name).unwrap()).unwrap();
+
+        assert!(text(&files, "plugin.h").contains("void exports_informer_plugin_plugin_stop(void);"));
+        assert!(text(&files, "plugin.h").contains("plugin_string_t"));
+        assert!(text(&files, "plugin.c").contains(&linking_symbol_of(text(&files, "component_type.c"))));
+    }
+}
+
+/// The name of the function that a text defines.
+fn linking_symbol_of(text: &str) -> String {
+    let line = text.lines().find_map(|line| line.strip_prefix("void ")).unwrap();
+    line.split('(').next().unwrap().to_owned()
+}
+
+#[test]
+fn the_types_of_typescript_are_those_that_the_engine_passes() {
+    let files = typescript(&world("event-handler-with-standard").unwrap());
+
+    let text = text(&files, "informer.d.ts");
+    for line in [
+        "declare module \"informer:plugin/lister@0.1.0\" {",
+        "  export type Error = import(\"informer:plugin/types@0.1.0\").Error;",
+        "    namespace: string | null;",
+        "    index: [string, string] | null;",
+        "  export function listMeta(gvr_: string, of_: Selector, part_: Page): MetaPage;",
+        "  export type Level = \"trace\" | \"debug\" | \"info\" | \"warn\" | \"error\";",
+        "  export type Failure = { tag: \"retry\"; val: string } | { tag: \"retry-after\"; val: [string, number] } | { tag: \"permanent\"; val: string };",
+        "  export class Bucket {",
+        "    get(key_: string): Uint8Array | null;",
+        "    onAdd(object_: EventObject, cause_: Cause): void;",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
+}
+
+#[test]
+fn an_unknown_world_is_refused_with_the_names_of_the_worlds() {
+    let error = world("handlers").err().unwrap().to_string();
+
+    assert!(
+        error.contains("there is no world `handlers`") && error.contains("event-handler-with-client"),
+        "{error}"
+    );
+}

@@ -1,0 +1,62 @@
+//! C: clang of a WASI SDK or zig gives a core module for WASI preview 1.
+
+use std::{env, path::Path, process::Command};
+
+use super::step::{BINDINGS, Build, BuildError, sources};
+use crate::{
+    bindings, component,
+    tool::{PYTHON, Tool, ToolError, run, wheels, with_wheels},
+};
+
+const ZIG: Tool = Tool { program: "zig", install: "" };
+
+/// Zig, which has a C compiler and a C library for WASI, as a wheel.
+const REQUIREMENTS: &str = include_str!("../../../../plugins/sdk/c/requirements.txt");
+
+pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
+    let mut world = build.world()?;
+    let generated = build.bindings(&bindings::c(&mut world)?)?;
+    let core = build.scratch("core.wasm");
+    let mut compiler = compiler(build)?;
+    // The default of zig is a stack of 16 MiB, which counts towards the memory of each instance.
+    compiler.args(["-Os", "-Wall", "-mexec-model=reactor", "-Wl,-z,stack-size=131072", "-s"]);
+    compiler.args(["-I", BINDINGS, "-o"]).arg(&core);
+    compiler.args(sources(&build.project.join("src"), "c")?).args(sources(&generated, "c")?);
+    run(compiler.current_dir(build.project), "the C compiler")?;
+    Ok(component::of_module(Build::read(&core)?, &world)?)
+}
+
+/// The compiler: that of `$WASI_SDK_PATH`, zig on the search path, or the pinned zig from PyPI, which is downloaded once.
+fn compiler(build: &Build<'_>) -> Result<Command, BuildError> {
+    if let Some(sdk) = env::var_os("WASI_SDK_PATH").filter(|path| !path.is_empty()) {
+        let mut clang = Command::new(Path::new(&sdk).join("bin/clang"));
+        clang.arg("--target=wasm32-wasip1");
+        return Ok(clang);
+    }
+    let mut zig = match ZIG.command() {
+        Ok(zig) => zig,
+        Err(_) => {
+            let wheels = wheels(build.cache, "zig", REQUIREMENTS).map_err(missing)?;
+            let mut zig = PYTHON.command()?;
+            with_wheels(&mut zig, wheels.as_os_str()).args(["-m", "ziglang"]);
+            zig
+        }
+    };
+    // Zig compiles its C library once, and keeps it.
+    zig.env("ZIG_GLOBAL_CACHE_DIR", build.cache.folder("zig-cache"))
+        .env("ZIG_LOCAL_CACHE_DIR", build.scratch("zig"));
+    zig.args(["cc", "-target", "wasm32-wasi"]);
+    Ok(zig)
+}
+
+/// Without Python there is no zig from PyPI either.
+fn missing(error: ToolError) -> ToolError {
+    match error {
+        ToolError::Missing { .. } => ToolError::Missing {
+            program: "zig",
+            install: "install zig (https://ziglang.org/download), or a WASI SDK and set WASI_SDK_PATH, or Python 3.9 with pip, \
+                      which brings zig",
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,23 @@
+//! Go: the stock compiler gives a core module for WASI preview 1.
+
+use super::step::{Build, BuildError};
+use crate::{
+    bindings, component,
+    tool::{Tool, run},
+};
+
+const GO: Tool = Tool { program: "go", install: "install Go 1.24 or newer: https://go.dev/dl" };
+
+pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
+    let mut world = build.world()?;
+    let go_mod = String::from_utf8_lossy(&Build::read(&build.project.join("go.mod"))?).into_owned();
+    let module = go_mod.lines().find_map(|line| line.trim().strip_prefix("module "));
+    let module = module.ok_or_else(|| BuildError::Project("go.mod has no line `module NAME`".to_owned()))?;
+    build.bindings(&bindings::go(&mut world, module.trim())?)?;
+    let core = build.scratch("core.wasm");
+    let mut go = GO.command()?;
+    go.args(["build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o"]).arg(&core).arg(".");
+    go.env("GOOS", "wasip1").env("GOARCH", "wasm").current_dir(build.project);
+    run(&mut go, "`go build`")?;
+    Ok(component::of_module(Build::read(&core)?, &world)?)
+}

@@ -1,0 +1,55 @@
+//! Rust: cargo gives a component.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde::Deserialize;
+
+use super::step::{Build, BuildError};
+use crate::tool::{self, Tool, ToolError};
+
+const TARGET: &str = "wasm32-wasip2";
+
+const CARGO: Tool =
+    Tool { program: "cargo", install: "install Rust 1.95 or newer with rustup: https://rustup.rs" };
+
+/// A message of cargo.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    #[serde(default)]
+    filenames: Vec<PathBuf>,
+}
+
+pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
+    if !has_target(build.project) {
+        let problem = format!("the target {TARGET} is missing: run `rustup target add {TARGET}`");
+        return Err(BuildError::Project(problem));
+    }
+    let mut cargo = CARGO.command()?;
+    cargo.args(["build", "--release", "--target", TARGET, "--message-format=json-render-diagnostics"]);
+    let run = cargo.current_dir(build.project).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = run.map_err(|error| tool::io_error(Path::new(CARGO.program), error))?;
+    if !output.status.success() {
+        return Err(ToolError::Failed { what: "`cargo build`".to_owned() }.into());
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let artefacts = messages.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok());
+    let mut files = artefacts
+        .filter(|message| message.reason == "compiler-artifact")
+        .flat_map(|message| message.filenames);
+    let is_component = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "wasm");
+    let component = files.rfind(is_component);
+    let missing = "cargo built no component: add `crate-type = [\"cdylib\"]` under [lib] in Cargo.toml";
+    Build::read(&component.ok_or_else(|| BuildError::Project(missing.to_owned()))?)
+}
+
+/// Returns true if the standard library of the target is installed, or if that cannot be seen.
+fn has_target(project: &Path) -> bool {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir", "--target", TARGET]).current_dir(project);
+    let Ok(output) = rustc.stderr(Stdio::null()).output() else { return true };
+    !output.status.success() || Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
+}

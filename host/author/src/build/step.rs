@@ -1,0 +1,115 @@
+//! What the builds of all languages share.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempDir;
+
+use crate::{
+    Existing, InvalidName, Manifest, TextFile, WriteError,
+    bindings::{Generated, NoBindings},
+    component::NotOfTheWorld,
+    tool::{self, Cache, ToolError},
+    wit_world::{World, WorldError},
+    write,
+};
+
+/// The folder of the WIT files in a project, and that of the generated bindings.
+const WIT: &str = "wit";
+pub(super) const BINDINGS: &str = "bindings";
+
+/// Why a project cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The file of the component cannot have this name.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// A compiler is missing, or fails.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The WIT files cannot be used.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// No bindings can be generated.
+    #[error(transparent)]
+    Bindings(#[from] NoBindings),
+    /// A generated file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The compiled module is no plugin.
+    #[error(transparent)]
+    Component(#[from] NotOfTheWorld),
+    /// The project lacks a file, or a file says something that cannot be built.
+    #[error("{0}")]
+    Project(String),
+}
+
+/// A build.
+pub(super) struct Build<'a> {
+    pub(super) project: &'a Path,
+    pub(super) manifest: &'a Manifest,
+    pub(super) cache: &'a Cache,
+    pub(super) scratch: TempDir,
+}
+
+// === impl Build ===
+
+impl Build<'_> {
+    /// The name of the world.
+    pub(super) fn world_name(&self) -> Result<&str, BuildError> {
+        let missing = || BuildError::Project("`world` is missing in informer-plugin.toml".to_owned());
+        self.manifest.world.as_deref().ok_or_else(missing)
+    }
+
+    /// The folder of the WIT files.
+    pub(super) fn wit(&self) -> PathBuf {
+        self.project.join(WIT)
+    }
+
+    pub(super) fn world(&self) -> Result<World, BuildError> {
+        Ok(World::read(&self.wit(), self.world_name()?)?)
+    }
+
+    /// Writes the bindings into the project. Files that are as they should be are not touched.
+    pub(super) fn bindings(&self, files: &Generated) -> Result<PathBuf, BuildError> {
+        let folder = self.project.join(BINDINGS);
+        let files: Vec<TextFile<'_>> = files.iter().map(|(path, text)| TextFile { path, text }).collect();
+        write(&folder, &files, Existing::Replace)?;
+        Ok(folder)
+    }
+
+    /// A file in the folder that ends with the build.
+    pub(super) fn scratch(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    pub(super) fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
+        fs::read(path).map_err(|error| tool::io_error(path, error).into())
+    }
+}
+
+/// The files below a folder with this extension, sorted. Folders whose name starts with a dot are left out.
+pub(super) fn sources(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, BuildError> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| tool::io_error(&folder, error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| tool::io_error(&folder, error))?;
+            let (path, hidden) = (entry.path(), entry.file_name().as_encoded_bytes().starts_with(b"."));
+            if path.is_dir() && !hidden {
+                folders.push(path);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        let problem = format!("{} has no file that ends in .{extension}", folder.display());
+        return Err(BuildError::Project(problem));
+    }
+    Ok(found)
+}

@@ -1,0 +1,20 @@
+//! How a project is built: the contents of `informer-plugin.toml`.
+
+use serde::Deserialize;
+
+use crate::Language;
+
+/// The name of the file, in the folder of the project.
+pub const MANIFEST: &str = "informer-plugin.toml";
+
+/// What the file says.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Manifest {
+    /// The name of the plugin. The component is written to `NAME.wasm`.
+    pub name: String,
+    /// The language of the sources.
+    pub language: Language,
+    /// The world of the WIT files that the component is built for. `None` in Rust, because the SDK chooses the interfaces.
+    pub world: Option<String>,
+}

@@ -1,0 +1,229 @@
+//! New projects: the sources, the configuration and the build of a plugin that works as it is.
+
+use std::path::{Path, PathBuf};
+
+use crate::{Existing, Language, MANIFEST, TextFile, WIT, WriteError, write};
+
+/// The repository of this program, which has the SDK for Rust.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// Names are at most this long: they are parts of file names and of names in a cluster.
+const NAME_BYTES: usize = 40;
+
+/// A project that does not exist yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The name of the plugin and of its component.
+    pub name: String,
+    /// The language of the sources.
+    pub language: Language,
+    /// True for a reconciler, false for handlers.
+    pub reconciler: bool,
+    /// The folder of the SDK for Rust. `None` means that cargo gets it from the repository.
+    pub sdk: Option<PathBuf>,
+}
+
+/// A name that a plugin cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no name for a plugin: write up to 40 lower-case letters, digits and `-`, a letter first, like `my-plugin`"
+)]
+pub struct InvalidName(String);
+
+/// The templates of a language.
+struct Template {
+    /// The path of the source, and its text for handlers and for a reconciler.
+    source: &'static str,
+    handler: &'static str,
+    reconciler: &'static str,
+    /// The other files that only this language has.
+    others: &'static [(&'static str, &'static str)],
+    /// What `informer build` needs, for the README.
+    compiler: &'static str,
+    /// A row of the README for each folder that the language has.
+    folders: &'static str,
+    /// What git ignores.
+    ignored: &'static str,
+}
+
+macro_rules! template {
+    ($path:literal) => {
+        include_str!(concat!("../templates/", $path))
+    };
+}
+
+const GENERATED: &str =
+    "| `wit/`, `bindings/` | the interface, and what `informer build` generates from it |\n";
+
+// === impl Project ===
+
+impl Project {
+    /// Checks the name.
+    ///
+    /// # Errors
+    /// [`InvalidName`] if it is no name for a plugin.
+    pub fn check_name(name: &str) -> Result<(), InvalidName> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let fits = name.len() <= NAME_BYTES
+            && name.starts_with(|c: char| c.is_ascii_lowercase())
+            && !name.ends_with('-')
+            && name.chars().all(allowed);
+        if fits { Ok(()) } else { Err(InvalidName(name.to_owned())) }
+    }
+
+    /// Writes the project into a folder, which is made if it is missing. Returns the files that were written.
+    ///
+    /// # Errors
+    /// One of the files exists with other contents, and nothing was written; or the system refuses.
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, WriteError> {
+        let files = self.files();
+        let files: Vec<TextFile<'_>> = files.iter().map(|(path, text)| TextFile { path, text }).collect();
+        write(folder, &files, Existing::Refuse)
+    }
+
+    /// The world that the component is built for. The SDK for Rust chooses the interfaces itself.
+    fn world(&self) -> Option<&'static str> {
+        match (self.language, self.reconciler) {
+            (Language::Rust, _) => None,
+            (_, false) => Some("event-handler-with-standard"),
+            (_, true) => Some("controller"),
+        }
+    }
+
+    /// The files with their paths.
+    fn files(&self) -> Vec<(String, String)> {
+        let template = Template::of(self.language);
+        let source = if self.reconciler { template.reconciler } else { template.handler };
+        let mut files = vec![
+            (template.source.to_owned(), self.filled(source, &template)),
+            ("README.md".to_owned(), self.filled(template!("common/README.md"), &template)),
+            ("informer.toml".to_owned(), self.filled(template!("common/informer.toml"), &template)),
+            (MANIFEST.to_owned(), self.manifest()),
+            (".gitignore".to_owned(), format!("*.wasm\n*.partial\n{}", template.ignored)),
+        ];
+        for (path, text) in template.others {
+            files.push(((*path).to_owned(), self.filled(text, &template)));
+        }
+        if self.world().is_some() {
+            files.extend(WIT.iter().map(|file| (format!("wit/{}", file.path), file.text.to_owned())));
+        }
+        files
+    }
+
+    fn manifest(&self) -> String {
+        let world = self.world().map(|world| {
+            format!("# The world of wit/worlds.wit: what the plugin exports, and what it may import.\nworld = \"{world}\"\n")
+        });
+        format!(
+            "# How `informer build` builds the component {name}.wasm.\nname = \"{name}\"\nlanguage = \"{language}\"\n{world}",
+            name = self.name,
+            language = self.language.word(),
+            world = world.unwrap_or_default(),
+        )
+    }
+
+    /// The text with what this project has in place of the words in `__`.
+    fn filled(&self, text: &str, template: &Template) -> String {
+        let sdk = match &self.sdk {
+            Some(path) => format!("{{ path = {:?} }}", path.display().to_string()),
+            None => format!("{{ git = \"{REPOSITORY}\" }}"),
+        };
+        let grant = match (self.reconciler, self.language) {
+            (false, _) => "  keyvalue = \"64KiB\"",
+            (true, Language::Rust) => "  # write = [\"patch apps/v1/deployments @default\"]",
+            // Some toolchains import the whole world, and with it the client.
+            (true, _) => "  write = []",
+        };
+        [
+            ("__GRANT__", grant),
+            ("__SDK__", &sdk),
+            ("__REPOSITORY__", REPOSITORY),
+            ("__LANGUAGE__", &self.language.to_string()),
+            ("__COMPILER__", template.compiler),
+            ("__SOURCE__", template.source),
+            ("__FILES__", template.folders),
+            ("__NAME__", &self.name),
+        ]
+        .into_iter()
+        .fold(text.to_owned(), |text, (word, with)| text.replace(word, with))
+    }
+}
+
+// === impl Template ===
+
+impl Template {
+    fn of(language: Language) -> Self {
+        match language {
+            Language::Rust => Self {
+                source: "src/lib.rs",
+                handler: template!("rust/handler.rs"),
+                reconciler: template!("rust/reconciler.rs"),
+                others: &[("Cargo.toml", template!("rust/Cargo.toml.template"))],
+                compiler: "Rust with the target wasm32-wasip2",
+                folders: "| `Cargo.toml` | the package; `cargo test` runs its tests |\n",
+                ignored: "target/\n",
+            },
+            Language::Js => Self {
+                source: "src/index.js",
+                handler: template!("js/handler.js"),
+                reconciler: template!("js/reconciler.js"),
+                others: &[("package.json", template!("js/package.json"))],
+                ..Self::of_node()
+            },
+            Language::Ts => Self {
+                source: "src/index.ts",
+                handler: template!("ts/handler.ts"),
+                reconciler: template!("ts/reconciler.ts"),
+                others: &[
+                    ("package.json", template!("js/package.json")),
+                    ("tsconfig.json", template!("ts/tsconfig.json")),
+                ],
+                ..Self::of_node()
+            },
+            Language::Python => Self {
+                source: "src/app.py",
+                handler: template!("python/handler.py"),
+                reconciler: template!("python/reconciler.py"),
+                others: &[],
+                compiler: "Python 3.9 or newer with pip",
+                folders: "| `wit/` | the interface |\n",
+                ignored: "__pycache__/\n",
+            },
+            Language::Go => Self {
+                source: "main.go",
+                handler: template!("go/handler.go"),
+                reconciler: template!("go/reconciler.go"),
+                others: &[("go.mod", template!("go/go.mod.template"))],
+                compiler: "Go 1.24 or newer",
+                folders: GENERATED,
+                ignored: "bindings/\n",
+            },
+            Language::C => Self {
+                source: "src/plugin.c",
+                handler: template!("c/handler.c"),
+                reconciler: template!("c/reconciler.c"),
+                others: &[],
+                compiler: "zig, a WASI SDK in `WASI_SDK_PATH`, or Python 3.9 with pip, which brings zig",
+                folders: GENERATED,
+                ignored: "bindings/\n",
+            },
+        }
+    }
+
+    /// What JavaScript and TypeScript share.
+    fn of_node() -> Self {
+        Self {
+            source: "",
+            handler: "",
+            reconciler: "",
+            others: &[],
+            compiler: "Node.js 18 or newer with npm",
+            folders: "| `wit/` | the interface; `bindings/` has its types in TypeScript |\n\
+                      | `package.json` | packages from npm that the plugin uses: `npm install NAME`, then `import` |\n",
+            ignored: "bindings/\nnode_modules/\n",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! What `informer new` writes, built by `informer build` with the toolchain of each language.
+//!
+//! `cargo test ... --test languages projects -- --include-ignored --nocapture` prints how long each build takes, and the size.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use informer_tests::{binary, host::TestHost};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    process::Command,
+    time::{sleep, timeout},
+};
+
+use crate::cluster::Cluster;
+
+const LANGUAGES: [&str; 6] = ["rust", "js", "ts", "python", "go", "c"];
+
+/// The deadline for compiling all components, two of which have 18 MB (Python), on a busy build machine.
+const COMPILED_WITHIN: Duration = Duration::from_secs(600);
+
+/// A project in a folder outside the repository.
+struct Project {
+    name: String,
+    folder: PathBuf,
+}
+
+// === impl Project ===
+
+impl Project {
+    async fn new(scratch: &TempDir, language: &str, kind: &str) -> Self {
+        let name = format!("{language}-{kind}");
+        let folder = scratch.path().join(&name);
+        let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/sdk/rust");
+        let mut arguments = vec!["new", &name, "--lang", language, "--sdk", sdk.to_str().unwrap()];
+        arguments.extend((kind == "reconciler").then_some("--reconciler"));
+        informer(scratch.path(), &arguments).await;
+        if language == "rust" {
+            // The versions of the workspace: the build resolves nothing anew.
+            fs::copy(sdk.join("../../../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+        }
+        let project = Self { name, folder };
+        let begun = Instant::now();
+        let built = project.build().await;
+        let cold = begun.elapsed().as_secs_f64();
+        println!("{}: built in {cold:.1} s, {} bytes", project.name, built["bytes"]);
+        // The toolchain of Python needs as long as the first time, and nothing of it depends on what was built before.
+        if kind == "handler" && language != "python" {
+            project.build().await;
+            println!("{}: built again in {:.1} s", project.name, begun.elapsed().as_secs_f64() - cold);
+        }
+        project
+    }
+
+    async fn build(&self) -> Value {
+        let printed = informer(&self.folder, &["build", "--output", "json"]).await;
+        let built: Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(built["file"], json!(format!("./{}.wasm", self.name)));
+        built
+    }
+
+    /// The configuration that came with the project, with the whole path of the component, and without the watch, which all
+    /// projects share.
+    fn configuration(&self) -> String {
+        let text = fs::read_to_string(self.folder.join("informer.toml")).unwrap();
+        let plugin = text.split_once("[[plugin]]").unwrap().1;
+        let component = format!("{}.wasm", self.name);
+        format!("[[plugin]]{}", plugin.replace(&component, self.folder.join(&component).to_str().unwrap()))
+    }
+}
+
+/// Runs the binary, which must succeed, and returns what it printed.
+async fn informer(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(binary::informer().await);
+    // Projects in Rust share what they depend on. Flags for the tests are not valid for a guest.
+    command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects"));
+    for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+        command.env_remove(flags);
+    }
+    let output = command.args(arguments).current_dir(folder).output().await.unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?} in {}: {stderr}", folder.display());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A host with all projects. Its caches are empty, and all plugins serve.
+async fn host(projects: &[Project], cluster: &Cluster) -> TestHost {
+    let plugins = projects.iter().map(Project::configuration);
+    let watch = "[[watch]]\ngvr = \"apps/v1/deployments\"\n".to_owned();
+    let host = TestHost::start(&cluster.server.url(), &(watch + &plugins.collect::<String>())).await.unwrap();
+    let compiled = async {
+        while !host.unready().is_empty() {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let compiled = timeout(COMPILED_WITHIN, compiled).await;
+    assert!(compiled.is_ok(), "not ready: {:?}\n{:#}", host.unready(), host.status());
+    host.synced().await;
+    host
+}
+
+/// Waits until each plugin has logged these lines, and no other.
+async fn all_said(host: &TestHost, projects: &[Project], expected: &[String]) {
+    for project in projects {
+        let what = expected.last().unwrap();
+        host.lines.until(&project.name, what, |lines| lines.len() >= expected.len()).await;
+        assert_eq!(host.lines.of(&project.name), expected, "{}", project.name);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js, Python and Go: run by cargo xtask test --all"]
+async fn a_new_project_in_each_language_builds_and_handles_each_change() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut projects = Vec::new();
+    for language in LANGUAGES {
+        projects.push(Project::new(&scratch, language, "handler").await);
+    }
+    let cluster = Cluster::start().await;
+    let host = host(&projects, &cluster).await;
+
+    let mut expected = Vec::new();
+    cluster.create("web").await;
+    expected.push("added default/web: 1 x nginx:1.29, 1 in default, change 1".to_owned());
+    all_said(&host, &projects, &expected).await;
+    cluster.patch("web", json!({"spec": {"replicas": 3}})).await;
+    expected.push("updated default/web: 3 x nginx:1.29, 1 in default, change 2".to_owned());
+    all_said(&host, &projects, &expected).await;
+    cluster.delete("web").await;
+    expected.push("deleted default/web after 2 changes".to_owned());
+    all_said(&host, &projects, &expected).await;
+
+    let report = host.stop().await;
+    assert!(report.undelivered.is_empty(), "{report:?}");
+    cluster.server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js, Python and Go: run by cargo xtask test --all"]
+async fn a_new_reconciler_in_each_language_builds_and_gets_the_key_of_each_change() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut projects = Vec::new();
+    for language in LANGUAGES {
+        projects.push(Project::new(&scratch, language, "reconciler").await);
+    }
+    let cluster = Cluster::start().await;
+    let host = host(&projects, &cluster).await;
+
+    let mut expected = Vec::new();
+    cluster.create("web").await;
+    expected.push("reconciled default/web: 1 x nginx:1.29".to_owned());
+    all_said(&host, &projects, &expected).await;
+    cluster.patch("web", json!({"spec": {"replicas": 3}})).await;
+    expected.push("reconciled default/web: 3 x nginx:1.29".to_owned());
+    all_said(&host, &projects, &expected).await;
+    cluster.delete("web").await;
+    expected.push("default/web is gone".to_owned());
+    all_said(&host, &projects, &expected).await;
+
+    host.stop().await;
+    cluster.server.shutdown().await;
+}
