@@ -9,7 +9,13 @@
 //! | `same_lines` | a plugin in each language logs the same lines for the same changes |
 //! | `projects` | what `informer new` writes in each language builds and runs |
 //! | `resync` | each deployment is delivered again, unchanged, with the cause `resync` |
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test ends by panicking, and prints what it measured"
+)]
 
 mod cluster;
 mod controller;

@@ -361,22 +361,12 @@ pub(super) fn plugin(
     let source = draft.written("source").and_then(|place| source(&draft.value.plugin.source, place, context));
     judge_pin(&draft, &mut context.problems);
     let poll = draft.value.poll.unwrap_or(POLL);
-    let account = draft.written("as").map(|place| place.with(()));
     let PluginKeys { common, grant, mut plugin, .. } = draft.value;
     common.settle(&mut plugin, &mut context.problems);
     if plugin.config_json.is_empty() {
         CONFIG_JSON.clone_into(&mut plugin.config_json);
     }
     let grants = grant::grants(grant, watched, &mut context.problems);
-    if grants.write.is_none() {
-        let message = "it sends no requests to the API server, so the key has no effect";
-        useless(
-            &mut context.problems,
-            account.as_ref(),
-            message,
-            "add `write` under [plugin.grant], or remove this key",
-        );
-    }
     let poll = Some(poll).filter(|poll| !poll.is_zero());
     Plugin {
         source: source.unwrap_or_default(),

@@ -53,16 +53,6 @@ fn keys_of_warm_instances_are_refused_for_fresh_ones() {
 }
 
 #[test]
-fn a_service_account_without_requests_is_refused() {
-    let text =
-        informer::config::SMALLEST.replace("source = ", "as = \"system:serviceaccount:a:b\"\nsource = ");
-    let refused = "plugin.hello.as: it sends no requests to the API server, so the key has no effect; add `write` under \
-                   [plugin.grant], or remove this key\n";
-    let problems = problems(&text);
-    assert!(problems.ends_with(refused), "{problems}");
-}
-
-#[test]
 fn a_longest_wait_below_the_default_first_wait_is_refused() {
     assert_eq!(
         plugin_problems("[plugin.quarantine]\nmax = \"500ms\"\n"),
