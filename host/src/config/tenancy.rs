@@ -100,7 +100,7 @@ pub(super) static TENANCY: LazyLock<Section<TenancyKeys>> = LazyLock::new(|| {
             .doc("The most Plugins of one namespace that run, the oldest first."),
         K::<Vec<ReadGrant>>::new("read", |keys| &mut keys.read)
             .distinct()
-            .also("[\"v1/configmaps\", \"apps/v1/deployments @shop\"]")
+            .also("[\"apps/v1/deployments @shop,blog\"]")
             .doc(
                 "Resources that they may subscribe to, and list under `read` of their `grant`. Each must be \
                  watched; its watch is never narrowed to what plugins need, so that no object changes the watch \
