@@ -17,12 +17,12 @@ mod reload;
 mod running_plugin;
 mod settings;
 mod successor;
+mod telemetry;
 mod tenants;
 mod trace;
 
 use std::{
     net::SocketAddr,
-    num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -33,7 +33,8 @@ use informer_cache::{FactoryConfig, InformerFactory, Lister, SharedInformer};
 use informer_dispatch::Backlog;
 use informer_runtime::{Engine, EngineConfig, EngineError, GuestThreads, LogSink};
 use informer_system::HttpAddress;
-use informer_types::{Gvr, Tracer};
+use informer_telemetry::{CollectorError, Exporter, Pending};
+use informer_types::Gvr;
 use tokio::{
     signal::unix::Signal,
     time::{Instant, timeout_at},
@@ -60,8 +61,10 @@ use applier::Applier;
 use directories::{Directories, look};
 use egress::http_client;
 pub(crate) use origin::{Origin, puller};
+use plan::Started;
 use probe::HostProbe;
 use reload::Reload;
+use telemetry::Observers;
 use tenants::Tenants;
 use trace::Trace;
 
@@ -99,6 +102,9 @@ pub enum StartError {
     /// The threads for guests cannot be started.
     #[error("no threads can be started for the plugins: {0}")]
     Threads(#[source] std::io::Error),
+    /// The collector for traces cannot be used.
+    #[error(transparent)]
+    Telemetry(#[from] CollectorError),
     /// An endpoint cannot listen.
     #[error(transparent)]
     Bind(#[from] BindError),
@@ -118,6 +124,8 @@ pub struct App {
     state: State,
     /// The steps of objects; `None` if none are kept.
     trace: Option<Arc<Trace>>,
+    /// What sends traces, if they are sent.
+    exporter: Option<Exporter>,
     engine: Engine,
     /// The threads of all calls of guests.
     guests: GuestThreads,
@@ -174,9 +182,9 @@ impl App {
         let state = open_state(&config.host.state_dir).await;
         let api = KubeClient::new(connection.client.clone());
         let http = http_client(&config.host, &connection.server, Arc::new(api.clone())).await?;
-        let (trace, tracer) = tracer(config.host.trace);
+        let observers = Observers::new(config.host.trace, config.telemetry.as_ref())?;
         let settings = settings::factory(&config.cluster, &config.host, &connection);
-        let settings = FactoryConfig { tracer: tracer.clone(), ..settings };
+        let settings = FactoryConfig { tracer: observers.tracer.clone(), ..settings };
         let factory = Arc::new(InformerFactory::new(connection.client.clone(), settings));
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let lines = Arc::new(RecentLines::new(options.log, config.host.admin.is_some()));
@@ -195,10 +203,10 @@ impl App {
             stop: stop.clone(),
             abort: abort.clone(),
             state: state.clone(),
-            tracer,
+            tracer: observers.tracer,
         };
-        let (cluster, host) = (config.cluster.clone(), config.host.clone());
-        let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), (cluster, host.clone()));
+        let (host, started) = (config.host.clone(), Started::of(&config));
+        let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
         let (reload, reloader) = Reload::new(Arc::clone(&applier), file.clone().zip(read), options.adjust);
         applier.apply(config).await?;
         let mut app = Self {
@@ -208,7 +216,8 @@ impl App {
             file,
             lines,
             state,
-            trace,
+            trace: observers.trace,
+            exporter: None,
             engine,
             guests,
             admin: None,
@@ -218,7 +227,7 @@ impl App {
             abort,
             endpoint_stop: CancellationToken::new(),
         };
-        app.run_background(reloader, connection.client.clone());
+        app.run_background(reloader, connection.client.clone(), observers.exporter);
         app.listen(&host, connection.client).await?;
         Ok(app)
     }
@@ -274,6 +283,7 @@ impl App {
             objects: self.applier.objects().clone(),
             lines: Arc::clone(&self.lines),
             trace: self.trace.clone(),
+            exporter: self.exporter.clone(),
             engine: self.engine.clone(),
             file: self.file.clone(),
             stop: self.stop.clone(),
@@ -362,7 +372,12 @@ impl App {
         Ok(())
     }
 
-    fn run_background(&self, reloader: reload::Reloader, client: kube::Client) {
+    fn run_background(
+        &mut self,
+        reloader: reload::Reloader,
+        client: kube::Client,
+        exporter: Option<(Exporter, Pending)>,
+    ) {
         let (state, stop) = (self.state.clone(), self.stop.clone());
         self.tasks.spawn(async move { state.keep_open(stop).await });
         let stop = self.stop.clone();
@@ -371,6 +386,11 @@ impl App {
             Tenants::new(Arc::clone(&self.applier), Arc::clone(&self.factory), client, self.state.clone());
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(tenants.run()).await });
+        if let Some((exporter, pending)) = exporter {
+            self.exporter = Some(exporter.clone());
+            // Until the last calls have ended.
+            self.tasks.spawn(exporter.run(pending, self.abort.clone()));
+        }
     }
 }
 
@@ -380,13 +400,6 @@ fn reviewer(auth: MetricsAuth, client: kube::Client) -> Option<Arc<dyn Reviewer>
         MetricsAuth::None => None,
         MetricsAuth::Kubernetes => Some(Arc::new(Reviews::new(client))),
     }
-}
-
-/// The memory of steps, if any are kept, and the tracer that writes to it.
-fn tracer(steps: u32) -> (Option<Arc<Trace>>, Tracer) {
-    let trace = NonZeroUsize::new(steps as usize).map(|steps| Arc::new(Trace::new(steps)));
-    let tracer = trace.as_ref().map_or_else(Tracer::default, |trace| Tracer::new(Arc::clone(trace) as _));
-    (trace, tracer)
 }
 
 /// The given connection, or the one that the configuration names.

@@ -28,6 +28,7 @@ mod problem;
 mod registry;
 mod source;
 mod table;
+mod telemetry;
 mod tenancy;
 mod value;
 mod watch;
@@ -86,6 +87,8 @@ pub struct Config {
     pub cluster: Cluster,
     /// The process itself.
     pub host: Host,
+    /// Where traces go; `None` means that there are none.
+    pub telemetry: Option<informer_telemetry::Settings>,
     /// How registries are reached, and what is accepted from them.
     pub registries: Settings,
     /// The watches in the order of the file; at least one.
@@ -183,6 +186,7 @@ fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
     let FileKeys {
         cluster,
         host,
+        telemetry,
         registries,
         signers,
         policies,
@@ -197,6 +201,7 @@ fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
     Config {
         cluster: cluster::cluster(cluster, context),
         host: host::host(host, context),
+        telemetry: telemetry::telemetry(telemetry, context),
         registries: registry::settings(registries, signers, policies, context),
         plugins: plugin::plugins(plugins, &watched, context),
         tenancy: tenancy::tenancy(tenancy, defaults.value, &watched, &mut context.problems),

@@ -9,5 +9,6 @@ mod families;
 pub use exposition::CONTENT_TYPE;
 pub(crate) use exposition::Exposition;
 pub(crate) use families::{
-    CACHE_MEMORY, FILTER, GUEST_MEMORY, LOADED, QUEUE, RUNTIME, WORKQUEUE, expose, informer, process,
+    CACHE_MEMORY, FILTER, GUEST_MEMORY, LOADED, QUEUE, RUNTIME, TELEMETRY, WORKQUEUE, expose, informer,
+    process,
 };

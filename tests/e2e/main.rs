@@ -23,6 +23,7 @@
 //! | `restarts` | an informer that a bug of the host ended starts again |
 //! | `state` | the state of plugins across reloads and restarts, and a broken state |
 //! | `tenancy` | Plugin objects: what a tenant may do, and what hostile ones are told |
+//! | `traces` | the traces of events, as a collector receives them |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
 mod answers;
@@ -50,3 +51,4 @@ mod reload;
 mod restarts;
 mod state;
 mod tenancy;
+mod traces;

@@ -19,9 +19,13 @@ use crate::configmaps::ConfigMaps;
 
 const DOCUMENTED: &str = include_str!("../../host/METRICS.md");
 
-/// These metrics have no samples before the first failure, request or event.
-const LATER: [&str; 3] =
-    ["informer_http_requests", "informer_runtime_call_failures", "informer_reflector_last_event_age_seconds"];
+/// These metrics have no samples before the first failure, request or event, or without a collector.
+const LATER: [&str; 4] = [
+    "informer_http_requests",
+    "informer_runtime_call_failures",
+    "informer_reflector_last_event_age_seconds",
+    "informer_telemetry_spans",
+];
 
 /// One family: its kind, its help, and its samples as `name{labels}` and value.
 #[derive(Debug, Default)]

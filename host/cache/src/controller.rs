@@ -4,9 +4,9 @@
 //! was in the cache is updated. The store is written first, then the listeners are notified (C-5), all under the
 //! informer's lock (C-10).
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
-use informer_types::{Cause, Change, Object, ObjectKey, Step};
+use informer_types::{Cause, Change, Object, ObjectKey, Observed, Step};
 use tokio::sync::{mpsc, watch};
 
 use crate::{
@@ -111,7 +111,7 @@ impl Controller {
     }
 
     fn apply(&mut self, delta: Delta, listeners: &mut Listeners) {
-        let at = delta.observed;
+        let at = &delta.observed;
         match delta.kind {
             DeltaKind::Added(scope, object) | DeltaKind::Updated(scope, object) => {
                 let present = self.indexer.put(object);
@@ -120,7 +120,7 @@ impl Controller {
                 self.populated(scope, listeners);
             }
             DeltaKind::Deleted(scope, object) => {
-                let stored = self.remove(&object.key(), Cause::Live, listeners);
+                let stored = self.remove(&object.key(), Cause::Live, at, listeners);
                 self.applied(scope, object.resource_version(), at);
                 if let Some(stored) = stored
                     && stored.uid() != object.uid()
@@ -134,7 +134,7 @@ impl Controller {
                 self.populated(scope, listeners);
             }
             DeltaKind::DeletedKey(scope, key) => {
-                if let Some(object) = self.remove(&key, Cause::Live, listeners) {
+                if let Some(object) = self.remove(&key, Cause::Live, at, listeners) {
                     let change = Change::Deleted { object, final_state_known: false };
                     listeners.distribute(&change, Cause::Live, at);
                 }
@@ -153,7 +153,7 @@ impl Controller {
     }
 
     /// Applies a list: first the deletions, then the listed objects in their order (C-6).
-    fn replace(&self, scope: Scope, list: Replacement, at: Instant, listeners: &mut Listeners) {
+    fn replace(&self, scope: Scope, list: Replacement, at: &Observed, listeners: &mut Listeners) {
         let state = self.scopes.get(scope);
         let first = state.is_some_and(|state| !state.populated);
         // Only objects from before the first list was applied have the cause `initial` (C-11).
@@ -167,9 +167,15 @@ impl Controller {
         }
     }
 
-    fn remove(&self, key: &ObjectKey, cause: Cause, listeners: &Listeners) -> Option<Arc<Object>> {
+    fn remove(
+        &self,
+        key: &ObjectKey,
+        cause: Cause,
+        at: &Observed,
+        listeners: &Listeners,
+    ) -> Option<Arc<Object>> {
         let stored = self.indexer.remove(key);
-        note_removal(listeners, || key.clone(), cause, stored.as_deref());
+        note_removal(listeners, || key.clone(), cause, at, stored.as_deref());
         stored
     }
 
@@ -190,9 +196,9 @@ impl Controller {
     }
 
     /// Records that the store holds the state of this resource version (I-11).
-    fn applied(&self, scope: Scope, version: &str, observed: Instant) {
+    fn applied(&self, scope: Scope, version: &str, observed: &Observed) {
         if let Some(state) = self.scopes.get(scope) {
-            state.cell.applied(version, observed);
+            state.cell.applied(version, observed.at);
         }
     }
 }
@@ -201,19 +207,19 @@ impl Controller {
 pub(crate) fn distribute_removed(
     objects: Vec<Arc<Object>>,
     cause: Cause,
-    at: Instant,
+    at: &Observed,
     listeners: &mut Listeners,
 ) {
     for object in objects {
-        note_removal(listeners, || object.key(), cause, Some(&object));
+        note_removal(listeners, || object.key(), cause, at, Some(&object));
         listeners.distribute(&Change::Deleted { object, final_state_known: false }, cause, at);
     }
 }
 
 /// Notifies the listeners of a stored object (C-3). An unchanged object goes only to listeners that asked for it (D-5).
 /// An object with another UID is another object: a deletion and an addition (D-6).
-fn notify(present: Present, cause: Cause, at: Instant, listeners: &mut Listeners) {
-    note_present(listeners, &present, cause);
+fn notify(present: Present, cause: Cause, at: &Observed, listeners: &mut Listeners) {
+    note_present(listeners, &present, cause, at);
     match present {
         Present::New(object) => listeners.distribute(&Change::Added { object }, cause, at),
         Present::Unchanged(object) => listeners.distribute_unchanged(&object, cause, at),
@@ -227,19 +233,19 @@ fn notify(present: Present, cause: Cause, at: Instant, listeners: &mut Listeners
     }
 }
 
-fn note_present(listeners: &Listeners, present: &Present, cause: Cause) {
+fn note_present(listeners: &Listeners, present: &Present, cause: Cause, at: &Observed) {
     let (old, new) = match present {
         Present::New(new) => (None, new),
         Present::Changed { old, new } => (Some(old), new),
         Present::Unchanged(object) => {
             if cause == Cause::Live {
                 let version = || object.resource_version().into();
-                listeners.note(|| (object.key(), Step::Unchanged { version: version() }));
+                listeners.note(at, || (object.key(), Step::Unchanged { version: version() }));
             }
             return;
         }
     };
-    listeners.note(|| {
+    listeners.note(at, || {
         let old = old.map(|old| old.resource_version().into());
         (new.key(), Step::Stored { cause, old, new: new.resource_version().into() })
     });
@@ -249,10 +255,11 @@ fn note_removal(
     listeners: &Listeners,
     key: impl FnOnce() -> ObjectKey,
     cause: Cause,
+    at: &Observed,
     stored: Option<&Object>,
 ) {
     let last = || stored.map(|object| object.resource_version().into());
-    listeners.note(|| (key(), Step::Removed { cause, last: last() }));
+    listeners.note(at, || (key(), Step::Removed { cause, last: last() }));
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! socket and TCP carries the back pressure to the API server. Merging happens after the cache, in the queue of each plugin,
 //! which tracks what was delivered.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Instant};
+use std::{num::NonZeroUsize, sync::Arc};
 
-use informer_types::{Object, ObjectKey};
+use informer_types::{EventTrace, Object, ObjectKey, Observed};
 use tokio::sync::mpsc;
 
 /// One entry of the delta queue: what the reflector of one scope saw. The store decides later whether it is an
@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 #[derive(Debug)]
 pub(crate) struct Delta {
     pub(crate) kind: DeltaKind,
-    /// When it was received.
-    pub(crate) observed: Instant,
+    /// When it was received, and the trace of its event.
+    pub(crate) observed: Observed,
 }
 
 /// The number of a reflector within its informer. There is one for each watched namespace.
@@ -61,7 +61,12 @@ pub(crate) struct DeltaGauge(mpsc::WeakSender<Delta>);
 impl Delta {
     /// A delta that was received now.
     pub(crate) fn now(kind: DeltaKind) -> Self {
-        Self { kind, observed: tokio::time::Instant::now().into_std() }
+        Self::of_event(kind, EventTrace::default())
+    }
+
+    /// A delta of an event that the watch sent now.
+    pub(crate) fn of_event(kind: DeltaKind, trace: EventTrace) -> Self {
+        Self { kind, observed: Observed { at: tokio::time::Instant::now().into_std(), trace } }
     }
 }
 

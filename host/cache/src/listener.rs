@@ -10,7 +10,9 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Cause, Change, Notification, NotificationSink, Source, Step, SyncToken, Tracer};
+use informer_types::{
+    Cause, Change, Notification, NotificationSink, Observed, Source, Step, SyncToken, Tracer,
+};
 use tokio::{sync::watch, time::Instant};
 
 /// The shortest resync period; a shorter one would be polling (P-9).
@@ -108,7 +110,7 @@ impl Listener {
     }
 
     /// Queues a notification for the sink. It is passed on before the informer's lock is released.
-    pub(crate) fn offer(&mut self, change: Change, cause: Cause, observed: std::time::Instant) {
+    pub(crate) fn offer(&mut self, change: Change, cause: Cause, observed: Observed) {
         let initial = if cause == Cause::Initial { self.initial.clone() } else { None };
         let notification = Notification { source: self.source.clone(), change, cause, initial, observed };
         self.outbox.push_back(notification);
@@ -118,8 +120,9 @@ impl Listener {
     }
 
     /// Queues a notification that only this listener receives.
-    pub(crate) fn notify(&mut self, change: Change, cause: Cause, observed: std::time::Instant) {
-        self.tracer.note(&self.source, || (change.object().key(), Step::Told { verb: change.verb(), cause }));
+    pub(crate) fn notify(&mut self, change: Change, cause: Cause, observed: Observed) {
+        let step = || (change.object().key(), Step::Told { verb: change.verb(), cause });
+        self.tracer.note_of(&self.source, &observed.trace, None, step);
         self.offer(change, cause, observed);
     }
 
@@ -127,7 +130,7 @@ impl Listener {
     pub(crate) fn notify_all(&mut self, changes: impl IntoIterator<Item = Change>, cause: Cause) {
         let observed = Instant::now().into_std();
         for change in changes {
-            self.notify(change, cause, observed);
+            self.notify(change, cause, observed.into());
         }
     }
 

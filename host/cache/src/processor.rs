@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Source, Step, Tracer};
+use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Observed, Source, Step, Tracer};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     sync::{Notify, watch},
@@ -172,39 +172,34 @@ impl Processor {
 
 impl Listeners {
     /// Traces a decision about an object of this informer.
-    pub(crate) fn note(&self, step: impl FnOnce() -> (ObjectKey, Step)) {
-        self.tracer.note(&self.source, step);
+    pub(crate) fn note(&self, observed: &Observed, step: impl FnOnce() -> (ObjectKey, Step)) {
+        self.tracer.note_of(&self.source, &observed.trace, None, step);
     }
 
     /// Notifies every listener.
-    pub(crate) fn distribute(&mut self, change: &Change, cause: Cause, observed: std::time::Instant) {
-        self.note(|| {
+    pub(crate) fn distribute(&mut self, change: &Change, cause: Cause, observed: &Observed) {
+        self.note(observed, || {
             let (verb, listeners) = (change.verb(), self.listeners.len());
             (change.object().key(), Step::Distributed { verb, cause, listeners })
         });
         for listener in &mut self.listeners {
-            listener.offer(change.clone(), cause, observed);
+            listener.offer(change.clone(), cause, observed.clone());
         }
     }
 
     /// Notifies the listeners that asked for it of an object that the API server sent again unchanged (D-5).
-    pub(crate) fn distribute_unchanged(
-        &mut self,
-        object: &Arc<Object>,
-        cause: Cause,
-        observed: std::time::Instant,
-    ) {
+    pub(crate) fn distribute_unchanged(&mut self, object: &Arc<Object>, cause: Cause, observed: &Observed) {
         let mut notified = false;
         for listener in self.listeners.iter_mut().filter(|listener| listener.relist_all) {
             let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
-            listener.notify(change, cause, observed);
+            listener.notify(change, cause, observed.clone());
             notified = true;
         }
         self.suppressed_unchanged += u64::from(!notified);
     }
 
     /// Notifies the listeners whose resync period has elapsed of every object in the cache (P-8, C-7).
-    pub(crate) fn resync(&mut self, cached: impl FnOnce() -> Vec<Arc<Object>>, observed: std::time::Instant) {
+    pub(crate) fn resync(&mut self, cached: impl FnOnce() -> Vec<Arc<Object>>, observed: &Observed) {
         let now = Instant::now();
         let due: Vec<u64> = self
             .listeners
@@ -218,7 +213,7 @@ impl Listeners {
         for listener in self.listeners.iter_mut().filter(|listener| due.contains(&listener.id)) {
             for object in &objects {
                 let change = Change::Updated { old: Arc::clone(object), new: Arc::clone(object) };
-                listener.notify(change, Cause::Resync, observed);
+                listener.notify(change, Cause::Resync, observed.clone());
             }
         }
     }

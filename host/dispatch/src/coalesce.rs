@@ -46,7 +46,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use informer_types::{Cause, Change};
+use informer_types::{Cause, Change, Observed};
 
 use crate::entry::{Entry, Tokens};
 
@@ -276,12 +276,17 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
         unseen: earlier.unseen,
         change,
         cause,
-        observed: earlier.observed.min(later.observed),
+        observed: oldest(earlier.observed, later.observed),
         queued: earlier.queued.min(later.queued),
         attempts,
         live: earlier.live || later.live,
         tokens: earlier.tokens.and(later.tokens),
     }
+}
+
+/// The time of the older one. Its trace goes on, and that of the later one ends with a link to it.
+fn oldest(earlier: Observed, later: Observed) -> Observed {
+    Observed { at: earlier.at.min(later.at), trace: earlier.trace.merge(later.trace) }
 }
 
 fn unseen(entry: Entry) -> Entry {

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Instant};
 
-use informer_types::{Cause, Change, Delivery, Notification, ObjectKey, Source, SyncToken};
+use informer_types::{Cause, Change, Delivery, Notification, ObjectKey, Observed, Source, SyncToken};
 
 /// An object of a shared informer. An object that was deleted and created again under the same name has the same reference,
 /// because order is kept per name, not per UID. Cheap to clone.
@@ -19,8 +19,8 @@ pub struct ObjectRef {
 pub(crate) struct Entry {
     pub(crate) change: Change,
     pub(crate) cause: Cause,
-    /// When the cache stored the change, the oldest one if several merged.
-    pub(crate) observed: Instant,
+    /// When the cache received the change, the oldest one if several merged, and the trace of its event.
+    pub(crate) observed: Observed,
     /// When the notification entered the queue, the oldest one if several merged.
     pub(crate) queued: Instant,
     /// Calls made for this entry; see [`coalesce`](crate::coalesce) for the effect of merging.
@@ -85,7 +85,7 @@ impl Entry {
                 change: self.change.clone(),
                 cause: self.cause,
                 initial: None,
-                observed: self.observed,
+                observed: self.observed.clone(),
             },
             attempt: self.attempts,
             queued: now.saturating_duration_since(self.queued),

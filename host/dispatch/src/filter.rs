@@ -142,9 +142,13 @@ impl<S: NotificationSink> Filter<S> {
     fn passes(&self, state: &mut State, notification: &mut Notification) -> bool {
         let (verb, cause) = (notification.change.verb(), notification.cause);
         let failures = (state.stats.when.errors, state.stats.unreadable);
+        let begun = notification.observed.trace.now();
         let judged = self.judge(state, notification);
         if self.tracer.is_on() {
-            let note = |step| self.tracer.note(&notification.source, || (notification.key(), step));
+            let Notification { source, observed, .. } = &*notification;
+            let note = |step| {
+                self.tracer.note_of(source, &observed.trace, begun, || (notification.key(), step));
+            };
             if let Some(why) = unanswered(failures, &state.stats) {
                 note(Step::Undecided { why });
             }

@@ -28,7 +28,7 @@
 //!     change,
 //!     cause: Cause::Live,
 //!     initial: None,
-//!     observed: Instant::now(),
+//!     observed: Instant::now().into(),
 //! };
 //!
 //! let queue = Queue::new(&QueueConfig::default());

@@ -28,7 +28,7 @@ pub(crate) fn object(name: &str, rv: &str) -> Arc<Object> {
 
 pub(crate) fn notification(change: Change, cause: Cause) -> Notification {
     let source = Source::new("v1/pods".parse().unwrap());
-    Notification { source, change, cause, initial: None, observed: Instant::now() }
+    Notification { source, change, cause, initial: None, observed: Instant::now().into() }
 }
 
 pub(crate) fn added(name: &str, rv: &str, cause: Cause) -> Notification {

@@ -22,7 +22,7 @@ mod reconcile_loop;
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use informer_types::{AddError, Tracer, Workqueue};
+use informer_types::{AddError, EventTrace, Tracer, Workqueue};
 
 pub use crate::dead_letter::DroppedKey;
 pub use counts::{KeyStanding, WorkqueueStats};
@@ -85,13 +85,14 @@ impl RateLimitingQueue {
         Work::new(self.0.next().await?)
     }
 
-    /// Adds a key that a notification concerns, in the lane of the notification's cause. The capacity does not apply.
+    /// Adds a key that a notification concerns, in the lane of the notification's cause, and with the trace of its event. The
+    /// capacity does not apply.
     ///
     /// # Errors
     /// [`AddError::TooLong`]: nothing was added.
-    pub(crate) fn enqueue(&self, key: &str, lane: Lane) -> Result<(), AddError> {
+    pub(crate) fn enqueue(&self, key: &str, lane: Lane, trace: &EventTrace) -> Result<(), AddError> {
         check_length(key)?;
-        self.0.change(|keys, now| keys.enqueue(key, lane, now));
+        self.0.change(|keys, now| keys.enqueue(key, lane, trace, now));
         Ok(())
     }
 

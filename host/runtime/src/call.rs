@@ -111,7 +111,8 @@ impl Call for &Delivery {
     type Answer = Outcome;
 
     fn attempt(&self) -> Attempt {
-        Attempt { number: self.attempt, queued: self.queued }
+        let event = self.notification.observed.trace.clone();
+        Attempt { number: self.attempt, queued: self.queued, event }
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Outcome> {
@@ -152,7 +153,7 @@ impl Call for &Request {
     type Answer = Reconciled;
 
     fn attempt(&self) -> Attempt {
-        Attempt { number: self.attempt, queued: self.queued }
+        Attempt { number: self.attempt, queued: self.queued, event: self.trace.clone() }
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use informer_types::{CallTrace, EventTrace};
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
@@ -50,6 +51,8 @@ pub(crate) struct CallState {
     pub(crate) allowed: Duration,
     pub(crate) clock: Arc<CallClock>,
     pub(crate) attempt: Attempt,
+    /// The trace of the call, if it is for a sampled event.
+    pub(crate) trace: Option<CallTrace>,
     /// Calls made to the host so far.
     host_calls: u32,
     pub(crate) objects: Objects,
@@ -57,12 +60,14 @@ pub(crate) struct CallState {
 }
 
 /// One attempt at a notification or a key. The default is for calls that are neither.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Attempt {
     /// 1 for the first attempt.
     pub(crate) number: u32,
     /// Time from the offer of the notification or key to the start of the attempt.
     pub(crate) queued: Duration,
+    /// The trace of the event that it is for.
+    pub(crate) event: EventTrace,
 }
 
 // === impl Guest ===
@@ -112,6 +117,7 @@ impl Guest {
                 allowed: Duration::ZERO,
                 clock: Arc::new(clock),
                 attempt: Attempt::default(),
+                trace: None,
                 host_calls: 0,
                 objects: Objects::default(),
                 lists: OpenLists::default(),
@@ -126,6 +132,7 @@ impl Guest {
         self.call.renew();
         self.call.allowed = allowed;
         self.call.clock.start(allowed);
+        self.call.trace = attempt.event.begin_call(&self.config.name);
         self.call.attempt = attempt;
     }
 
@@ -152,6 +159,8 @@ impl Guest {
         self.output.end();
         self.counters.instances.host_calls.add(self.call.host_calls.into());
         self.call.renew();
+        // The trace of an event is over only when nothing has it.
+        self.http.hooks.trace = None;
     }
 }
 
@@ -167,6 +176,7 @@ impl WasiHttpView for Guest {
         self.called();
         let Egress { context, hooks } = &mut self.http;
         hooks.deadline = self.call.clock.deadline().into();
+        hooks.trace.clone_from(&self.call.trace);
         WasiHttpCtxView { ctx: context, table: &mut self.table, hooks }
     }
 }
@@ -179,5 +189,6 @@ impl CallState {
         self.lists.renew();
         self.host_calls = 0;
         self.attempt = Attempt::default();
+        self.trace = None;
     }
 }

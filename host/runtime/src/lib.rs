@@ -38,6 +38,7 @@ mod log_sink;
 mod memory;
 mod output;
 mod plugin;
+mod request_span;
 mod revocation;
 mod schedule;
 mod sources;

@@ -23,13 +23,13 @@ use super::{
     directories::Directories,
     in_force::InForce,
     objects::Objects,
-    plan::{Plan, needs_restart},
+    plan::{Plan, Started, needs_restart},
     running_plugin::{Look, Parts, RunningPlugin, RunningPlugins, SubscribeError, Watches},
     settings,
 };
 use crate::{
     admin::types::{Report, Verdict},
-    config::{Cluster, Config, Host, Plugin},
+    config::{Config, Host, Plugin},
     logging,
 };
 
@@ -45,7 +45,7 @@ pub(super) struct Applier {
     /// The configuration file, if there is one.
     file: Option<PathBuf>,
     /// The sections that are read only at the start.
-    started: (Cluster, Host),
+    started: Started,
     shutdown_timeout: parking_lot::Mutex<Duration>,
     in_force: InForce,
     /// The Plugin objects of the cluster.
@@ -81,14 +81,14 @@ impl Applier {
         parts: Arc<Parts>,
         tasks: TaskTracker,
         file: Option<PathBuf>,
-        started: (Cluster, Host),
+        started: Started,
     ) -> Arc<Self> {
         Arc::new(Self {
             parts,
             plugins: RunningPlugins::default(),
             tasks,
             file,
-            shutdown_timeout: parking_lot::Mutex::new(started.1.shutdown_timeout),
+            shutdown_timeout: parking_lot::Mutex::new(started.host.shutdown_timeout),
             started,
             in_force: InForce::default(),
             objects: Objects::default(),
@@ -176,7 +176,7 @@ impl Applier {
         let plan = Plan::between(applied.config.as_ref(), &new);
         let watches = settings::watches(&new);
         let mut report = Report::default();
-        for key in needs_restart((&self.started.0, &self.started.1), (&new.cluster, &new.host)) {
+        for key in needs_restart(&self.started, &new) {
             report.note("key", key, Verdict::NeedsRestart, "it is read when the host starts");
         }
         if let Some(old) = &applied.config {

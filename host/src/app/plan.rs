@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use informer_cache::WatchConfig;
+use informer_telemetry::Settings;
 use informer_types::Gvr;
 
 use super::settings;
@@ -24,9 +25,18 @@ pub(super) struct Difference<K> {
     pub(super) changed: Vec<K>,
 }
 
+/// The sections that the host started with.
+#[derive(Debug, PartialEq)]
+pub(super) struct Started {
+    pub(super) cluster: Cluster,
+    pub(super) host: Host,
+    pub(super) telemetry: Option<Settings>,
+}
+
 /// The changed keys that are read only at the start, as they are written in the file.
-pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) -> Vec<&'static str> {
-    let ((old_cluster, old), (cluster, new)) = (started, new);
+pub(super) fn needs_restart(started: &Started, new: &Config) -> Vec<&'static str> {
+    let Config { cluster, host: new, telemetry, .. } = new;
+    let Started { cluster: old_cluster, host: old, telemetry: old_telemetry } = started;
     // Each key is named here, so a new one does not compile until it is decided whether it applies without a restart.
     let Host {
         admin,
@@ -48,6 +58,7 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
     } = old;
     let same = [
         ("[cluster]", old_cluster == cluster),
+        ("[telemetry]", old_telemetry == telemetry),
         ("[host] admin", *admin == new.admin),
         ("[host] health", *health == new.health),
         ("[host] metrics-auth", *metrics_auth == new.metrics_auth),
@@ -64,6 +75,15 @@ pub(super) fn needs_restart(started: (&Cluster, &Host), new: (&Cluster, &Host)) 
         ("[host] trace", *trace == new.trace),
     ];
     same.into_iter().filter_map(|(key, same)| (!same).then_some(key)).collect()
+}
+
+// === impl Started ===
+
+impl Started {
+    pub(super) fn of(config: &Config) -> Self {
+        let Config { cluster, host, telemetry, .. } = config.clone();
+        Self { cluster, host, telemetry }
+    }
 }
 
 // === impl Plan ===

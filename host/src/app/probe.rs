@@ -11,6 +11,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use futures::future::BoxFuture;
 use informer_cache::{InformerFactory, SharedInformer};
 use informer_runtime::Engine;
+use informer_telemetry::{Exporter, Standing};
 
 use super::{
     in_force::InForce,
@@ -49,6 +50,7 @@ pub(super) struct HostProbe {
     pub(super) objects: Objects,
     pub(super) lines: Arc<RecentLines>,
     pub(super) trace: Option<Arc<Trace>>,
+    pub(super) exporter: Option<Exporter>,
     pub(super) engine: Engine,
     pub(super) file: Option<PathBuf>,
     /// Cancelled once the host stops.
@@ -78,6 +80,14 @@ impl HostProbe {
             replaces == replacing
         });
         informers
+    }
+
+    /// What is wrong with the traces.
+    fn telemetry(&self) -> Option<String> {
+        let exporter = self.exporter.as_ref()?;
+        let Standing { stats, failure } = exporter.standing();
+        let (endpoint, lost) = (exporter.endpoint(), stats.failed + stats.dropped);
+        Some(format!("spans cannot be sent to {endpoint}, and {lost} were dropped so far: {}", failure?))
     }
 
     /// Those of the [`awaited`](Self::awaited) informers that have not synced.
@@ -168,6 +178,7 @@ impl Probe for HostProbe {
             .chain(refused)
             .chain(pulling)
             .chain(file)
+            .chain(self.telemetry())
             .collect()
     }
 
@@ -216,6 +227,7 @@ impl Probe for HostProbe {
             identity: self.identity(),
             unready: self.unready(),
             degraded: self.degraded(),
+            telemetry: self.telemetry(),
             state: self.state.path(),
             log: logging::in_force(),
             informers: informers.collect(),
@@ -263,6 +275,9 @@ impl Probe for HostProbe {
             metrics::informer(&status, &mut exposition);
         }
         metrics::expose(metrics::CACHE_MEMORY, &self.factory.memory(), &[], &mut exposition);
+        if let Some(exporter) = &self.exporter {
+            metrics::expose(metrics::TELEMETRY, &exporter.standing().stats, &[], &mut exposition);
+        }
         metrics::expose(metrics::GUEST_MEMORY, &self.engine.guest_memory(), &[], &mut exposition);
         for plugin in self.plugins.all().iter() {
             expose(plugin, &mut exposition);

@@ -104,7 +104,13 @@ impl Successor {
         let observed = tokio::time::Instant::now().into_std();
         for change in state.known.values().filter_map(difference) {
             let source = self.source.clone();
-            sink.offer(Notification { source, change, cause: Cause::Replay, initial: None, observed });
+            sink.offer(Notification {
+                source,
+                change,
+                cause: Cause::Replay,
+                initial: None,
+                observed: observed.into(),
+            });
         }
         state.sink = sink;
     }
@@ -116,7 +122,13 @@ impl Successor {
         for (_, object) in known.extract_if(|_, object| gone(object)) {
             let change = Change::Deleted { object, final_state_known: false };
             let source = self.source.clone();
-            sink.offer(Notification { source, change, cause: Cause::Relist, initial: None, observed });
+            sink.offer(Notification {
+                source,
+                change,
+                cause: Cause::Relist,
+                initial: None,
+                observed: observed.into(),
+            });
         }
     }
 

@@ -57,6 +57,9 @@ fn text(status: &Status, address: &HttpAddress) -> String {
     if let Some(memory) = guest_memory(&status.guest_memory) {
         let _ = writeln!(text, "  {memory}");
     }
+    if let Some(trouble) = &status.telemetry {
+        let _ = writeln!(text, "  {trouble}");
+    }
     for informer in &status.informers {
         let _ = writeln!(text, "watch {}", watch(informer));
         for trouble in &informer.troubles {

@@ -13,6 +13,7 @@ use super::{
     problem::{Fault, Problems},
     registry::{REGISTRY, SIGNER, SignerKeys, VERIFY, VerifyKeys},
     table::{Header, Known, Table},
+    telemetry::{TELEMETRY, TelemetryKeys},
     tenancy::{TENANCY, TenancyKeys},
     watch::{WATCH, Watch},
     written::Written,
@@ -27,6 +28,7 @@ const STACK_BYTES: usize = 32 << 20;
 pub(super) struct FileKeys {
     pub(super) cluster: Draft<ClusterKeys>,
     pub(super) host: Draft<Host>,
+    pub(super) telemetry: Draft<TelemetryKeys>,
     pub(super) registries: Vec<Draft<RegistrySettings>>,
     pub(super) signers: Vec<Draft<SignerKeys>>,
     pub(super) policies: Vec<Draft<VerifyKeys>>,
@@ -44,6 +46,7 @@ static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| Section {
     keys: vec![
         sub("cluster", &CLUSTER, |file: &mut FileKeys| &mut file.cluster),
         sub("host", &HOST, |file: &mut FileKeys| &mut file.host),
+        sub("telemetry", &TELEMETRY, |file: &mut FileKeys| &mut file.telemetry),
         subs(
             "registry",
             &REGISTRY,

@@ -10,9 +10,9 @@ const WIDTH: usize = 118;
 
 const INTRODUCTION: &str = r##"# informer.toml: every key, with its meaning and its default. `informer config example` prints this file.
 #
-# A running host follows this file: it applies what changed and leaves everything else alone. [cluster] and most keys of
-# [host] are read only at the start; the log reports a change that needs a restart. A file with a problem changes nothing.
-# `informer reload`, or SIGHUP, makes the host read the file at once.
+# A running host follows this file: it applies what changed and leaves everything else alone. [cluster], [telemetry] and
+# most keys of [host] are read only at the start; the log reports a change that needs a restart. A file with a problem
+# changes nothing. `informer reload`, or SIGHUP, makes the host read the file at once.
 #
 # This file works as it stands. It serves the example plugin to the cluster of your kubeconfig:
 #

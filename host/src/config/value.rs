@@ -2,6 +2,7 @@
 
 mod address;
 mod duration;
+mod endpoint;
 mod field;
 mod json;
 mod number;
@@ -12,6 +13,7 @@ mod url;
 
 pub use address::{NotLoopback, local, loopback};
 pub(super) use duration::Share;
+pub(super) use endpoint::Endpoint;
 pub(super) use field::Holds;
 pub(super) use json::text as json_text;
 pub(super) use number::{Count, Number};

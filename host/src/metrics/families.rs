@@ -188,6 +188,14 @@ pub(crate) const CACHE_MEMORY: &Families<CacheMemory> = &[
     ("objects_memory_ceiling_bytes", Gauge(|memory| memory.ceiling_bytes.unwrap_or_default())),
 ];
 
+/// The spans of traces.
+pub(crate) const TELEMETRY: &Families<informer_telemetry::Stats> = &[(
+    "telemetry_spans",
+    Counters("outcome", |spans| {
+        vec![("exported", spans.exported), ("dropped", spans.dropped), ("failed", spans.failed)]
+    }),
+)];
+
 /// One plugin.
 pub(crate) const LOADED: &Families<bool> = &[("runtime_loaded", Gauge(|loaded| (*loaded).into()))];
 

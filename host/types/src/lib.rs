@@ -10,7 +10,8 @@
 //!    [`Outcome`].
 //! 5. [`Request`] is one key of a plugin's [`Workqueue`] that a worker has taken. `dispatch` passes it to a
 //!    [`Reconciler`].
-//! 6. Each stage records its decisions about an object as [`Step`]s in a [`Tracer`].
+//! 6. Each stage records its decisions about an object as [`Step`]s in a [`Tracer`]. An event that is sampled carries an
+//!    [`EventTrace`] through the stages, which receives them too.
 //!
 //! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because `cache` and `dispatch` both read objects with
 //! them. [`TokenBucket`], [`Backoff`] and [`Histogram`] are the only ones of their kind in the project. [`ReadGrants`]
@@ -20,6 +21,8 @@
 #![forbid(unsafe_code)]
 
 mod backoff;
+mod cause;
+mod failure;
 mod grant;
 mod gvr;
 mod handler;
@@ -38,22 +41,27 @@ mod units;
 mod workqueue;
 
 pub use backoff::Backoff;
+pub use cause::Cause;
+pub use failure::{Failure, FailureKind};
 pub use grant::{
     InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
     WriteVerb, is_namespace, is_subresource,
 };
 pub use gvr::{Gvr, InvalidGvr, Source};
-pub use handler::{Delivery, EventHandler, Failure, FailureKind, Outcome};
+pub use handler::{Delivery, EventHandler, Outcome};
 pub use histogram::Histogram;
 pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate};
 pub use key::{InvalidKey, ObjectKey};
-pub use notification::{Cause, Change, Notification, NotificationSink};
+pub use notification::{Change, Notification, NotificationSink};
 pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner};
 pub use one_line::{excerpt, is_hidden, one_line, some_of, visible_json};
 pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSelector, UnreadableObject};
 pub use service_account::{InvalidServiceAccount, ServiceAccount, is_object_name};
 pub use sync::SyncToken;
 pub use token_bucket::TokenBucket;
-pub use trace::{Enqueued, KeyThen, Step, Then, TraceSink, Traced, Tracer, Version, WatchVerb};
+pub use trace::{
+    CallTrace, Enqueued, EventSpans, EventTrace, HostCall, HostRequest, KeyThen, Observed, SeenEvent, Step,
+    Then, TraceContext, TraceSink, Traced, Tracer, Version, WatchVerb,
+};
 pub use units::{micros, millis};
 pub use workqueue::{AddError, Reconciled, Reconciler, Request, Workqueue};

@@ -1,27 +1,8 @@
 //! The notifications that listeners receive, and the interface through which the cache delivers them.
 
-use std::{collections::VecDeque, fmt, sync::Arc, time::Instant};
+use std::{collections::VecDeque, sync::Arc};
 
-use serde::Serialize;
-
-use crate::{Object, ObjectKey, Source, SyncToken};
-
-/// The reason for a notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// An event of the watch.
-    Live,
-    /// The first list, or the replay to a listener that joined late (client-go's `isInInitialList`, C-11, P-11). Only the first
-    /// notification of an object has this cause.
-    Initial,
-    /// Found by a later list, because the watch missed the change.
-    Relist,
-    /// Nothing changed, but the resync period of the subscription has elapsed (P-8).
-    Resync,
-    /// Requested again. Also the cause of a notification that merges several requested ones, if too many were pending.
-    Replay,
-}
+use crate::{Cause, Object, ObjectKey, Observed, Source, SyncToken};
 
 /// What happened to one object. The store decides which of the three it is (C-3).
 #[derive(Clone, Debug)]
@@ -59,8 +40,8 @@ pub struct Notification {
     pub cause: Cause,
     /// Held until the notification is settled, if the listener's synced state waits for it (P-16).
     pub initial: Option<SyncToken>,
-    /// When the cache received the change.
-    pub observed: Instant,
+    /// When the cache received the change, and the trace of its event.
+    pub observed: Observed,
 }
 
 /// Receives the notifications of a listener. `dispatch` implements it with a plugin's queue.
@@ -121,24 +102,5 @@ impl Notification {
     /// The key of the object. Every notification has one (P-22).
     pub fn key(&self) -> ObjectKey {
         self.change.object().key()
-    }
-}
-
-impl Cause {
-    /// The word in configuration, logs, metrics and WIT.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Initial => "initial",
-            Self::Relist => "relist",
-            Self::Resync => "resync",
-            Self::Replay => "replay",
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

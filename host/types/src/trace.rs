@@ -1,41 +1,21 @@
 //! The decisions of the stages about an object, step by step, as `informer explain` shows them.
 
+mod call;
+mod event;
 mod step;
+mod version;
 
-use std::{fmt, sync::Arc};
-
-use serde::{Serialize, Serializer};
+use std::{fmt, sync::Arc, time::Instant};
 
 use crate::{ObjectKey, Source};
 
+pub use call::{HostCall, HostRequest, TraceContext};
+pub use event::{CallTrace, EventSpans, EventTrace, Observed, Traced};
 pub use step::{Enqueued, KeyThen, Step, Then, WatchVerb};
+pub use version::Version;
 
 /// The maximum size of a key: a namespace and a name of 253 bytes each.
 const MAX_KEY_BYTES: usize = 2 * 253 + 1;
-
-/// The number of digits of a 64-bit number; Kubernetes sends no longer versions in practice.
-const MAX_VERSION_BYTES: usize = 20;
-
-/// One step of one object. It contains names, versions and numbers, never any part of an object's body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Traced {
-    /// The shared informer that serves the object. `None` for a key of a plugin's own workqueue, which may name an
-    /// object of any resource.
-    pub source: Option<Source>,
-    /// The object.
-    pub key: ObjectKey,
-    /// The plugin that the decision is for. `None` means all plugins.
-    pub plugin: Option<Arc<str>>,
-    /// The decision.
-    pub step: Step,
-}
-
-/// A resource version, verbatim up to 20 bytes; a longer one is cut.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Version {
-    length: u8,
-    bytes: [u8; MAX_VERSION_BYTES],
-}
 
 /// Stores steps. `host` implements it with a bounded ring.
 pub trait TraceSink: Send + Sync + 'static {
@@ -45,6 +25,24 @@ pub trait TraceSink: Send + Sync + 'static {
     /// # Ordering
     /// Steps of one object for one plugin arrive in the order of the decisions.
     fn record(&self, traced: Traced);
+
+    /// A watch sent an event. Returns its trace, which is sampled or not from here to its end.
+    fn begin_event(&self, _source: &Source, _event: &SeenEvent<'_>) -> EventTrace {
+        EventTrace::default()
+    }
+}
+
+/// An event as the reflector reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenEvent<'a> {
+    /// The namespace of the object; empty if it has none.
+    pub namespace: &'a str,
+    /// The name of the object.
+    pub name: &'a str,
+    /// The type of the event.
+    pub verb: WatchVerb,
+    /// The version of the object.
+    pub version: &'a str,
 }
 
 /// Records the decisions of a stage. Cheap to clone. Without a sink, a call costs one check of a pointer and builds
@@ -76,21 +74,50 @@ impl Tracer {
     /// Records the result of `step`, which is called only if there is a sink.
     #[inline]
     pub fn note(&self, source: &Source, step: impl FnOnce() -> (ObjectKey, Step)) {
+        self.note_of(source, &EventTrace::default(), None, step);
+    }
+
+    /// Like [`note`](Self::note), for a decision about an event. `since` is when the work for the decision began, if that
+    /// was measured.
+    #[inline]
+    pub fn note_of(
+        &self,
+        source: &Source,
+        trace: &EventTrace,
+        since: Option<Instant>,
+        step: impl FnOnce() -> (ObjectKey, Step),
+    ) {
         if let Some(sink) = &self.sink {
             let (key, step) = step();
-            sink.record(Traced { source: Some(source.clone()), key, plugin: self.plugin.clone(), step });
+            let traced = Traced { source: Some(source.clone()), key, plugin: self.plugin.clone(), step };
+            trace.step(&traced, since);
+            sink.record(traced);
         }
+    }
+
+    /// A watch sent an event. Without a sink, no event is sampled.
+    #[inline]
+    pub fn begin_event<'a>(&self, source: &Source, event: impl FnOnce() -> SeenEvent<'a>) -> EventTrace {
+        self.sink.as_ref().map(|sink| sink.begin_event(source, &event())).unwrap_or_default()
     }
 
     /// Records a decision about a key of the plugin's own workqueue. A key that is not `namespace/name` names no object
     /// and is not recorded.
     #[inline]
     pub fn note_key(&self, key: &str, step: impl FnOnce() -> Step) {
+        self.note_key_of(key, &EventTrace::default(), step);
+    }
+
+    /// Like [`note_key`](Self::note_key), for a key that an event added.
+    #[inline]
+    pub fn note_key_of(&self, key: &str, trace: &EventTrace, step: impl FnOnce() -> Step) {
         if let Some(sink) = &self.sink
             && key.len() <= MAX_KEY_BYTES
             && let Ok(key) = key.parse()
         {
-            sink.record(Traced { source: None, key, plugin: self.plugin.clone(), step: step() });
+            let traced = Traced { source: None, key, plugin: self.plugin.clone(), step: step() };
+            trace.step(&traced, None);
+            sink.record(traced);
         }
     }
 }
@@ -98,62 +125,5 @@ impl Tracer {
 impl fmt::Debug for Tracer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tracer").field("on", &self.is_on()).field("plugin", &self.plugin).finish()
-    }
-}
-
-// === impl Version ===
-
-impl Version {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        let bytes = self.bytes.get(..usize::from(self.length)).unwrap_or_default();
-        // The text was cut between two characters.
-        std::str::from_utf8(bytes).unwrap_or_default()
-    }
-}
-
-impl From<&str> for Version {
-    fn from(text: &str) -> Self {
-        let text = &text.as_bytes().get(..text.floor_char_boundary(MAX_VERSION_BYTES)).unwrap_or_default();
-        let mut bytes = [0; MAX_VERSION_BYTES];
-        bytes.iter_mut().zip(*text).for_each(|(to, from)| *to = *from);
-        // The length is at most 20.
-        Self { length: text.len() as u8, bytes }
-    }
-}
-
-impl fmt::Debug for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for Version {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.as_str().serialize(to)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_is_kept_verbatim_and_a_very_long_one_is_cut_between_characters() {
-        for (text, kept) in [
-            ("", ""),
-            ("007", "007"),
-            ("18446744073709551615", "18446744073709551615"),
-            ("a-version-of-some-other-server", "a-version-of-some-ot"),
-            ("nineteen-characters\u{e9}", "nineteen-characters"),
-        ] {
-            assert_eq!(Version::from(text).as_str(), kept);
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use crate::Failure;
+use crate::{EventTrace, Failure};
 
 /// client-go's rate-limited workqueue without `Get` and `Done`, which only the workers call. `dispatch` implements it, and
 /// `runtime` passes it to the guest.
@@ -59,7 +59,7 @@ pub enum AddError {
 }
 
 /// One call for a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Request {
     /// The key, as it was added.
     pub key: Arc<str>,
@@ -67,6 +67,8 @@ pub struct Request {
     pub attempt: u32,
     /// Time since the first add of the key.
     pub queued: Duration,
+    /// The trace of the event that added the key, or of the oldest of several. A key that the plugin added itself has none.
+    pub trace: EventTrace,
 }
 
 /// How a call ended.

@@ -107,7 +107,7 @@ fn delivery(script: &str) -> Delivery {
     let change = Change::Added { object: cache::cached(&secret) };
     let source = Source::new(Gvr::new("", "v1", "secrets"));
     let notification =
-        Notification { source, change, cause: Cause::Live, initial: None, observed: Instant::now() };
+        Notification { source, change, cause: Cause::Live, initial: None, observed: Instant::now().into() };
     Delivery { notification, attempt: 1, queued: Duration::ZERO }
 }
 

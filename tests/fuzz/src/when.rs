@@ -68,7 +68,7 @@ fn judged(when: &When, changes: &[Change]) -> (Vec<&'static str>, FilterStats) {
             change: change.clone(),
             cause: Cause::Live,
             initial: None,
-            observed: Instant::now(),
+            observed: Instant::now().into(),
         };
         filter.offer(notification);
     }

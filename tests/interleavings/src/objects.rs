@@ -30,5 +30,11 @@ pub(crate) fn update(name: usize, to: usize) -> Change {
 }
 
 pub(crate) fn told(change: Change) -> Notification {
-    Notification { source: source(), change, cause: Cause::Live, initial: None, observed: Instant::now() }
+    Notification {
+        source: source(),
+        change,
+        cause: Cause::Live,
+        initial: None,
+        observed: Instant::now().into(),
+    }
 }

@@ -39,6 +39,6 @@ impl Store {
             None => Change::Added { object: new },
             Some(old) => Change::Updated { old, new },
         };
-        listeners.distribute(&change, cause, Instant::now());
+        listeners.distribute(&change, cause, &Instant::now().into());
     }
 }

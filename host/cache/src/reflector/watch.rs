@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use informer_types::{Object, Step, WatchVerb};
+use informer_types::{Object, SeenEvent, Step, WatchVerb};
 use tokio::time::Instant;
 
 use super::{
@@ -209,7 +209,14 @@ impl<'a> Follower<'a> {
 
     fn object(&mut self, object: Arc<Object>, verb: WatchVerb, kind: impl FnOnce(Arc<Object>) -> DeltaKind) {
         self.target.cell.release(|| object.key());
-        self.target.tracer.note(&self.target.source, || {
+        let (tracer, source) = (&self.target.tracer, &self.target.source);
+        let trace = tracer.begin_event(source, || SeenEvent {
+            namespace: object.namespace(),
+            name: object.name(),
+            verb,
+            version: object.resource_version(),
+        });
+        tracer.note_of(source, &trace, None, || {
             (object.key(), Step::Seen { event: verb, version: object.resource_version().into() })
         });
         self.watch.accepted += 1;
@@ -220,7 +227,7 @@ impl<'a> Follower<'a> {
             self.target.cell.event(object.resource_version());
             self.state.observe(object.resource_version());
         }
-        self.burst.push(Delta::now(kind(object)));
+        self.burst.push(Delta::of_event(kind(object), trace));
     }
 
     /// Records an event whose object did not decode. The cache keeps the object's last good state until its next event

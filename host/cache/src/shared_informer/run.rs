@@ -186,7 +186,7 @@ impl Inner {
         let observed = Instant::now().into_std();
         let mut listeners = self.processor.lock();
         let removed = self.indexer.replace(None, Vec::new(), &[]).deleted;
-        distribute_removed(removed, Cause::Relist, observed, &mut listeners);
+        distribute_removed(removed, Cause::Relist, &observed.into(), &mut listeners);
     }
 
     /// Frees the cache after the last subscription. Listers that still exist find it empty.
@@ -209,7 +209,7 @@ impl Inner {
         };
         let observed = Instant::now().into_std();
         for change in in_doubt.changes(present) {
-            listeners.distribute(&change, Cause::Replay, observed);
+            listeners.distribute(&change, Cause::Replay, &observed.into());
         }
         listeners.in_doubt = None;
     }

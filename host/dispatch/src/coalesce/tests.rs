@@ -188,14 +188,14 @@ fn the_attempts_go_on_with_newer_state_but_a_deletion_starts_again() {
 fn the_times_are_those_of_the_oldest() {
     let start = Instant::now();
     let at = |seconds, notation| Entry {
-        observed: start + Duration::from_secs(seconds),
+        observed: (start + Duration::from_secs(seconds)).into(),
         queued: start + Duration::from_secs(seconds + 1),
         ..parse(notation)
     };
 
     let (entry, ..) = one(at(5, "a1>a2"), at(9, "a2>a3"));
 
-    assert_eq!(entry.observed, start + Duration::from_secs(5));
+    assert_eq!(entry.observed.at, start + Duration::from_secs(5));
     assert_eq!(entry.queued, start + Duration::from_secs(6));
 }
 

@@ -43,7 +43,13 @@ impl Subscription {
     /// What the handler receives for one notification.
     fn receives(&self, change: Change, cause: Cause) -> Vec<String> {
         let source = Source::new("v1/pods".parse().unwrap());
-        self.filter.offer(Notification { source, change, cause, initial: None, observed: Instant::now() });
+        self.filter.offer(Notification {
+            source,
+            change,
+            cause,
+            initial: None,
+            observed: Instant::now().into(),
+        });
         std::mem::take(&mut *self.received.0.lock())
     }
 }
@@ -262,7 +268,7 @@ fn many_offered_at_once_pass_in_their_order() {
         change,
         cause: Cause::Live,
         initial: None,
-        observed: Instant::now(),
+        observed: Instant::now().into(),
     };
 
     let mut offered: VecDeque<Notification> = changes.into_iter().map(notify).collect();

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use informer_types::{AddError, Change, ObjectKey, Source};
+use informer_types::{AddError, Change, EventTrace, ObjectKey, Source};
 
 use crate::{
     ObjectRef,
@@ -68,7 +68,7 @@ impl Keying {
         let keys = (self.keys_of)(&object.source, &entry.change);
         keys.iter().map(ToString::to_string).try_for_each(|key| match added {
             true => check_length(&key),
-            false => self.queue.enqueue(&key, Lane::of(entry.live)),
+            false => self.queue.enqueue(&key, Lane::of(entry.live), &entry.observed.trace),
         })
     }
 
@@ -84,7 +84,7 @@ impl Keying {
         if self.mode == Mode::Keys {
             for (key, lane) in undecided.order {
                 // Keys that are too long become dead letters with their notifications.
-                self.queue.enqueue(&key.to_string(), lane).ok();
+                self.queue.enqueue(&key.to_string(), lane, &EventTrace::default()).ok();
             }
         } else if self.mode == Mode::Undecided {
             self.undecided = undecided;

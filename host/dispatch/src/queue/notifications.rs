@@ -4,7 +4,7 @@ mod settlement;
 
 use std::time::Instant;
 
-use informer_types::{Cause, Failure, FailureKind, Notification, Step, TokenBucket, Tracer};
+use informer_types::{Cause, EventTrace, Failure, FailureKind, Notification, Step, TokenBucket, Tracer};
 
 use super::{
     config::{Delivery, QueueConfig},
@@ -60,6 +60,13 @@ struct InFlight {
     deletion: bool,
     /// When the entry was queued.
     queued: Instant,
+}
+
+/// What the step of a notification that arrives shows.
+struct Arrived {
+    verb: &'static str,
+    cause: Cause,
+    trace: EventTrace,
 }
 
 /// A notification in flight.
@@ -218,9 +225,9 @@ impl Notifications {
             // The handler may be seeing the object now, unless the call is its deletion.
             entry.unseen = in_flight.deletion && !entry.is_deletion();
         }
-        let arrived = (entry.change.verb(), entry.cause);
+        let arrived = Arrived::of(&entry);
         let effect = slot.payload.pending.push(rule, entry);
-        note_arrival(&self.tracer, &slot.key, arrived, &effect);
+        arrived.note(&self.tracer, &slot.key, &effect);
         let newer = self.count(effect);
         self.advance(id, newer);
         self.end_if_empty(id);
@@ -245,10 +252,10 @@ impl Notifications {
         let rule = self.delivery.rule();
         let Some((object, entries)) = self.take_pending(id) else { return false };
         for entry in entries {
-            let arrived = (entry.change.verb(), entry.cause);
+            let arrived = Arrived::of(&entry);
             let effect = merged.push(rule, entry);
             if !matches!(effect, Effect::Grew) {
-                note_arrival(&self.tracer, &object, arrived, &effect);
+                arrived.note(&self.tracer, &object, &effect);
             }
             newer |= self.count(effect);
         }
@@ -385,7 +392,7 @@ impl Notifications {
 
     fn discard(&mut self, object: &ObjectRef, entry: Entry) {
         let step = || (object.key.clone(), Step::Discarded { verb: entry.change.verb() });
-        self.tracer.note(&object.source, step);
+        self.tracer.note_of(&object.source, &entry.observed.trace, None, step);
         self.released.add(entry.tokens);
     }
 }
@@ -458,14 +465,24 @@ impl Item {
     }
 }
 
-/// Writes the step that a notification took.
-fn note_arrival(tracer: &Tracer, object: &ObjectRef, (verb, cause): (&'static str, Cause), effect: &Effect) {
-    let step = || match effect {
-        Effect::Grew => Step::Queued { verb, cause },
-        Effect::Merged { merge, .. } => Step::Merged { verb, cause, into: word(*merge) },
-        Effect::Cancelled(_) => Step::Cancelled { verb },
-    };
-    tracer.note(&object.source, || (object.key.clone(), step()));
+// === impl Arrived ===
+
+impl Arrived {
+    fn of(entry: &Entry) -> Self {
+        let trace = entry.observed.trace.clone();
+        Self { verb: entry.change.verb(), cause: entry.cause, trace }
+    }
+
+    /// Writes the step that the notification took.
+    fn note(&self, tracer: &Tracer, object: &ObjectRef, effect: &Effect) {
+        let Self { verb, cause, .. } = *self;
+        let step = || match effect {
+            Effect::Grew => Step::Queued { verb, cause },
+            Effect::Merged { merge, .. } => Step::Merged { verb, cause, into: word(*merge) },
+            Effect::Cancelled(_) => Step::Cancelled { verb },
+        };
+        tracer.note_of(&object.source, &self.trace, None, || (object.key.clone(), step()));
+    }
 }
 
 fn word(merge: Merge) -> &'static str {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{AddError, Enqueued, Histogram, Step, Tracer};
+use informer_types::{AddError, Enqueued, EventTrace, Histogram, Step, Tracer};
 
 pub use ending::{Failed, Work};
 
@@ -69,6 +69,8 @@ pub(super) struct Key {
     too_late: bool,
     /// The guest added the key, so the key counts against the capacity.
     own: bool,
+    /// The trace of the event that made the key dirty, or of the oldest of several.
+    trace: EventTrace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,8 @@ pub(super) struct Taken {
     failed: u32,
     /// Time from the first add until the key was handed out.
     waited: Duration,
+    /// The trace of the event that the call is for.
+    trace: EventTrace,
 }
 
 // === impl Keys ===
@@ -141,14 +145,18 @@ impl Keys {
     }
 
     /// Adds the key of a notification. The capacity does not apply.
-    pub(super) fn enqueue(&mut self, key: &str, lane: Lane, now: Instant) {
+    pub(super) fn enqueue(&mut self, key: &str, lane: Lane, trace: &EventTrace, now: Instant) {
         self.promote(now);
         if self.phase != Phase::Open {
             return self.ignored(key);
         }
         let id = self.keyed.find(key).unwrap_or_else(|| self.keyed.insert(key.into(), Key::default()));
         let led_to = self.mark(id, lane, now);
-        self.tracer.note_key(key, || Step::KeyAdded { led_to });
+        self.tracer.note_key_of(key, trace, || Step::KeyAdded { led_to });
+        if let Some(slot) = self.keyed.get_mut(id) {
+            let before = std::mem::take(&mut slot.payload.trace);
+            slot.payload.trace = before.merge(trace.clone());
+        }
     }
 
     // --- life cycle
@@ -357,10 +365,12 @@ impl Face for Keys {
         slot.payload.too_late = false;
         let waited = dirty.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         let (key, failed) = (Arc::clone(&slot.key), slot.payload.failed);
+        let trace = std::mem::take(&mut slot.payload.trace);
         self.counts.depth -= 1;
         self.latency.observe_duration(waited);
-        self.tracer.note_key(&key, || Step::KeyTaken { attempt: failed.saturating_add(1), waited });
-        Some(Taken { id, key, failed, waited })
+        let step = || Step::KeyTaken { attempt: failed.saturating_add(1), waited };
+        self.tracer.note_key_of(&key, &trace, step);
+        Some(Taken { id, key, failed, waited, trace })
     }
 
     /// The queue has ended if it is shut down and will hand out nothing more, unless a key in flight comes back. It does not

@@ -164,7 +164,8 @@ impl<R: Reconciler> workers::Work for Worker<R> {
 
     async fn next(&self) -> Option<(Work, Request)> {
         let work = self.queue.get().await?;
-        let request = Request { key: Arc::clone(work.key()), attempt: work.attempt(), queued: work.waited() };
+        let (key, trace) = (Arc::clone(work.key()), work.trace().clone());
+        let request = Request { key, attempt: work.attempt(), queued: work.waited(), trace };
         Some((work, request))
     }
 

@@ -85,7 +85,7 @@ impl Collection {
         };
         let initial = (cause == Cause::Initial).then(|| self.token());
         let source = Source::new("v1/pods".parse().unwrap());
-        Some(Notification { source, change, cause, initial, observed: Instant::now() })
+        Some(Notification { source, change, cause, initial, observed: Instant::now().into() })
     }
 
     /// The objects as they are.

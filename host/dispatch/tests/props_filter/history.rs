@@ -168,7 +168,7 @@ impl History {
             change,
             cause,
             initial: None,
-            observed: Instant::now(),
+            observed: Instant::now().into(),
         };
         changes.into_iter().map(notify).collect()
     }

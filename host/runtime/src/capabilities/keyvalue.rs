@@ -5,6 +5,7 @@ mod source;
 
 use std::{num::NonZeroU32, time::Instant};
 
+use informer_types::HostRequest;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 pub(crate) use source::KeyValueCounters;
@@ -154,7 +155,9 @@ async fn read(
 ) -> Answer<Vec<Option<Vec<u8>>>> {
     let place = place(guest, handle)?;
     keys.iter().try_for_each(|key| fits(key))?;
+    let since = begun(guest);
     let read = guest.sources.keyvalue.get(place, keys, guest.config.limits.response_bytes).await;
+    traced(guest, since, "read", read.as_ref().err());
     counted(guest, read, false)
 }
 
@@ -168,7 +171,9 @@ async fn change(
     changes.iter().try_for_each(|(key, _)| fits(key))?;
     let bytes = changes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Vec::len)).sum();
     token(guest, bytes).await?;
+    let since = begun(guest);
     let changed = guest.sources.keyvalue.change(place, changes, quota(guest)).await;
+    traced(guest, since, "write", changed.as_ref().err());
     counted(guest, changed, true)
 }
 
@@ -189,6 +194,18 @@ async fn token(guest: &mut Guest, bytes: usize) -> Answer<()> {
             Ok(())
         }
         Err(_) => counted(guest, Err(KeyValueError::TooOften { per_second: limit.get() }), true),
+    }
+}
+
+/// The time, if the event of the call is sampled.
+fn begun(guest: &Guest) -> Option<Instant> {
+    guest.call.trace.as_ref().map(|_| Instant::now())
+}
+
+/// Reports a call that ended to the trace of the event, if it is sampled.
+fn traced(guest: &Guest, since: Option<Instant>, operation: &'static str, error: Option<&KeyValueError>) {
+    if let Some((trace, since)) = guest.call.trace.as_ref().zip(since) {
+        trace.ended(since, HostRequest::KeyValue { operation }, error.map(|_| "failed"));
     }
 }
 

@@ -57,7 +57,7 @@ impl Work for Delivery {
 
     fn watched(&self) -> Option<Instant> {
         let notification = &self.notification;
-        (notification.cause == Cause::Live).then_some(notification.observed)
+        (notification.cause == Cause::Live).then_some(notification.observed.at)
     }
 
     fn retry(failure: Failure) -> Outcome {

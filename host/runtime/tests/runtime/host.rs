@@ -330,7 +330,7 @@ pub(crate) fn delivery(change: Change, cause: Cause) -> Delivery {
 
 pub(crate) fn delivery_of(gvr: Gvr, change: Change, cause: Cause) -> Delivery {
     let source = Source::new(gvr);
-    let notification = Notification { source, change, cause, initial: None, observed: Instant::now() };
+    let notification = Notification { source, change, cause, initial: None, observed: Instant::now().into() };
     Delivery { notification, attempt: 1, queued: Duration::ZERO }
 }
 

@@ -22,6 +22,8 @@ pub struct Status {
     pub unready: Vec<String>,
     /// What is wrong although the host serves, one sentence each. Empty if all is well.
     pub degraded: Vec<String>,
+    /// Why traces cannot be sent; `None` if they can, or if there are none.
+    pub telemetry: Option<String>,
     /// The database file; `None` if the state is in memory.
     pub state: Option<PathBuf>,
     /// The log filter in force.

@@ -85,16 +85,16 @@ fn changed_keys_that_are_read_only_at_the_start_are_named() {
     let (old, new) = (
         read(FILE),
         read(&format!(
-            "[host]\nadmin = \"off\"\nhealth = \"[::]:8081\"\nmetrics-auth = \"kubernetes\"\ntrace = 0\nshutdown-timeout = \"7s\"\nlog = \"warn\"\n{FILE}"
+            "[host]\nadmin = \"off\"\nhealth = \"[::]:8081\"\nmetrics-auth = \"kubernetes\"\ntrace = 0\nshutdown-timeout = \"7s\"\nlog = \"warn\"\n[telemetry]\nendpoint = \"http://a:4317\"\n{FILE}"
         )),
     );
 
-    let keys = needs_restart((&old.cluster, &old.host), (&new.cluster, &new.host));
+    let keys = needs_restart(&Started::of(&old), &new);
 
     assert_eq!(
         keys,
-        ["[host] admin", "[host] health", "[host] metrics-auth", "[host] trace"],
+        ["[telemetry]", "[host] admin", "[host] health", "[host] metrics-auth", "[host] trace"],
         "the other keys change while the host runs"
     );
-    assert!(needs_restart((&new.cluster, &new.host), (&new.cluster, &new.host)).is_empty());
+    assert!(needs_restart(&Started::of(&new), &new).is_empty());
 }

@@ -84,7 +84,7 @@ mod tests {
             change: Change::Added { object: object.unwrap().into() },
             cause: Cause::Live,
             initial: None,
-            observed: Instant::now(),
+            observed: Instant::now().into(),
         });
         let workqueue = RateLimitingQueue::new(NonZeroUsize::MIN, RateLimiter::bucket(1.0, NonZeroU32::MIN));
         workqueue.add("default/web").unwrap();

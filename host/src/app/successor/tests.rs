@@ -39,7 +39,13 @@ fn source() -> Source {
 }
 
 fn offer(sink: &Successor, change: Change, cause: Cause) {
-    sink.offer(Notification { source: source(), change, cause, initial: None, observed: Instant::now() });
+    sink.offer(Notification {
+        source: source(),
+        change,
+        cause,
+        initial: None,
+        observed: Instant::now().into(),
+    });
 }
 
 /// The informer before had reached version 5.
@@ -135,7 +141,7 @@ fn an_object_that_a_changed_filter_excludes_is_deleted_even_if_the_new_informer_
             change,
             cause: Cause::Live,
             initial: None,
-            observed: Instant::now(),
+            observed: Instant::now().into(),
         });
     }
     let cached = vec![with_label("a", "web"), with_label("b", "db")];

@@ -109,8 +109,8 @@ impl NotificationSink for Recorder {
     fn offer(&self, notification: Notification) {
         let id = (self.resource, notification.key().to_string());
         let why = match notification.cause {
-            Cause::Initial => Why::Listed { initial: true, at: notification.observed },
-            Cause::Relist => Why::Listed { initial: false, at: notification.observed },
+            Cause::Initial => Why::Listed { initial: true, at: notification.observed.at },
+            Cause::Relist => Why::Listed { initial: false, at: notification.observed.at },
             Cause::Live => Why::Live,
             other => panic!("{other} was not requested"),
         };

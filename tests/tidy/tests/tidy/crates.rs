@@ -33,6 +33,7 @@ fn the_stages_meet_only_in_types() {
         ("host/author", &[]),
         ("host/registry", &["informer-types", "informer-system"]),
         ("host/runtime", &["informer-types", "informer-system"]),
+        ("host/telemetry", &["informer-types"]),
         ("host/devserver", &["informer-system"]),
     ]);
     for (directory, allowed) in allowed {
@@ -48,14 +49,18 @@ fn the_stages_meet_only_in_types() {
 
 #[test]
 fn each_outside_world_has_one_door() {
-    let doors: [(&str, &[&str]); 8] = [
+    let doors: [(&str, &[&str]); 12] = [
         ("kube", &["host/cache", "host"]),
         ("k8s-openapi", &["host/cache", "host"]),
         ("wasmtime", &["host/runtime"]),
         ("toml", &["host"]),
         ("clap", &["host"]),
         ("oci-client", &["host/registry"]),
-        ("reqwest", &["host/registry"]),
+        ("reqwest", &["host/registry", "host/telemetry"]),
+        ("opentelemetry", &["host/telemetry"]),
+        ("opentelemetry_sdk", &["host/telemetry"]),
+        ("opentelemetry-otlp", &["host/telemetry"]),
+        ("tonic", &["host/telemetry"]),
         ("sigstore-verify", &["host/registry"]),
     ];
     let crates = [
@@ -67,6 +72,7 @@ fn each_outside_world_has_one_door() {
         "host/author",
         "host/registry",
         "host/runtime",
+        "host/telemetry",
         "host/devserver",
     ];
     let of_authors = ["wit-parser", "wit-component", "wit-bindgen-c", "wit-bindgen-go"];
@@ -99,6 +105,7 @@ fn only_what_is_shown_or_kept_reads_the_wall_clock() {
         "host/src/app/tenants/writer.rs",
         "host/src/app/trace.rs",
         "host/src/logging/recent_lines.rs",
+        "host/telemetry/src/event.rs",
         "host/src/connect/credential_command/answer.rs",
     ];
     let looks = ["SystemTime::now", "Timestamp::now", "Zoned::now", "UNIX_EPOCH.elapsed", "Utc::now"];

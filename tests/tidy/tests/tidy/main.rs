@@ -31,6 +31,7 @@ const CRATES: &[&str] = &[
     "host/author/src",
     "host/registry/src",
     "host/runtime/src",
+    "host/telemetry/src",
     "host/devserver/src",
     "host/src",
     "plugins/sdk/rust/src",

@@ -12,7 +12,7 @@ fn written(config: FilterConfig, offered: impl IntoIterator<Item = (Change, Caus
     let source = Source::new("v1/pods".parse().unwrap());
     for (change, cause) in offered {
         let source = source.clone();
-        filter.offer(Notification { source, change, cause, initial: None, observed: Instant::now() });
+        filter.offer(Notification { source, change, cause, initial: None, observed: Instant::now().into() });
     }
     steps.take()
 }

@@ -269,7 +269,7 @@ fn an_expression_sees_a_change_as_the_handler_would_receive_it() {
         change,
         cause: Cause::Relist,
         initial: None,
-        observed: std::time::Instant::now(),
+        observed: std::time::Instant::now().into(),
     };
     let update = notify(Change::Updated { old, new: Arc::clone(&new) });
     let delete = notify(Change::Deleted { object: new, final_state_known: true });

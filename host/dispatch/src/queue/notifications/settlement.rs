@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use informer_types::{Failure, Step, Then};
+use informer_types::{EventTrace, Failure, Step, Then};
 
 use super::{Notifications, Taken};
 use crate::{
@@ -12,6 +12,13 @@ use crate::{
     queue::keying::{Keying, Mode},
     retry::{Fate, MAX_RETRY_DELAY, Settled, Settlement},
 };
+
+/// The step of a call that ended.
+struct Called {
+    object: ObjectRef,
+    trace: EventTrace,
+    step: Step,
+}
 
 // === impl Notifications ===
 
@@ -205,7 +212,7 @@ impl Notifications {
     }
 
     /// The step of a call that ended, without what follows. Returns `None` if no steps are written.
-    fn called(&self, taken: &Taken, failure: Option<&Failure>, now: Instant) -> Option<(ObjectRef, Step)> {
+    fn called(&self, taken: &Taken, failure: Option<&Failure>, now: Instant) -> Option<Called> {
         self.tracer.is_on().then(|| {
             let Taken { object, entry, since, .. } = taken;
             let step = Step::Called {
@@ -217,17 +224,17 @@ impl Notifications {
                 failure: failure.map(|failure| Box::new(failure.brief())),
                 then: Then::GivenBack,
             };
-            (object.clone(), step)
+            Called { object: object.clone(), trace: entry.observed.trace.clone(), step }
         })
     }
 
     /// Writes the step of a call that ended, with what follows.
-    fn note_called(&self, called: Option<(ObjectRef, Step)>, follows: Then) {
-        let Some((object, mut step)) = called else { return };
+    fn note_called(&self, called: Option<Called>, follows: Then) {
+        let Some(Called { object, trace, mut step }) = called else { return };
         if let Step::Called { then, .. } = &mut step {
             *then = follows;
         }
-        self.tracer.note(&object.source, || (object.key, step));
+        self.tracer.note_of(&object.source, &trace, None, || (object.key, step));
     }
 }
 

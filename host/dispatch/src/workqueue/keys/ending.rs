@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Failure, KeyThen, Step};
+use informer_types::{EventTrace, Failure, KeyThen, Step};
 
 use super::{Keys, Phase, Taken};
 use crate::{
@@ -39,15 +39,16 @@ pub struct Work {
     key: Arc<str>,
     failed: u32,
     waited: Duration,
+    trace: EventTrace,
 }
 
 // === impl Work ===
 
 impl Work {
     pub(in crate::workqueue) fn new(held: Held<Keys>) -> Option<Self> {
-        let Taken { key, failed, waited, .. } = held.get()?;
-        let (key, failed, waited) = (Arc::clone(key), *failed, *waited);
-        Some(Self { held, key, failed, waited })
+        let Taken { key, failed, waited, trace, .. } = held.get()?;
+        let (key, failed, waited, trace) = (Arc::clone(key), *failed, *waited, trace.clone());
+        Some(Self { held, key, failed, waited, trace })
     }
 
     /// The key.
@@ -63,6 +64,11 @@ impl Work {
     /// Time from the first add of the key until it was handed out.
     pub fn waited(&self) -> Duration {
         self.waited
+    }
+
+    /// The trace of the event that the call is for.
+    pub(in crate::workqueue) fn trace(&self) -> &EventTrace {
+        &self.trace
     }
 
     /// `Done`, and nothing else: the backoff of the key does not start over (W-12).
@@ -210,11 +216,18 @@ impl Keys {
         if dirty {
             self.keyed.make_ready(taken.id, lane);
         }
+        if goes_on(failure, then)
+            && let Some(slot) = self.keyed.get_mut(taken.id)
+        {
+            let later = std::mem::take(&mut slot.payload.trace);
+            slot.payload.trace = taken.trace.clone().merge(later);
+        }
         self.release(taken.id);
         let then = if discarded && then == KeyThen::Done { KeyThen::Discarded } else { then };
         let attempt = taken.failed.saturating_add(1);
         let failure = || failure.map(|failure| Box::new(failure.brief()));
-        self.tracer.note_key(&taken.key, || Step::KeyDone { attempt, took, failure: failure(), then });
+        let step = || Step::KeyDone { attempt, took, failure: failure(), then };
+        self.tracer.note_key_of(&taken.key, &taken.trace, step);
     }
 
     /// The lane of a key that is retried: that of its last add.
@@ -226,5 +239,15 @@ impl Keys {
         if let Some(slot) = self.keyed.get_mut(taken.id) {
             slot.payload.failed = change(slot.payload.failed);
         }
+    }
+}
+
+/// Returns true if the next call is for the same event: this one failed or did not end. A call that succeeded and requests
+/// another one is the end of the event.
+fn goes_on(failure: Option<&Failure>, then: KeyThen) -> bool {
+    match then {
+        KeyThen::Again { .. } => failure.is_some(),
+        KeyThen::PutBack | KeyThen::Spared => true,
+        KeyThen::Done | KeyThen::GivenUp | KeyThen::Discarded => false,
     }
 }

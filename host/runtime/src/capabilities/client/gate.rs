@@ -9,13 +9,14 @@ use super::{
     audit::{Audit, Write},
     draft::Draft,
     error,
-    source::{ApiAnswer, ApiRequest},
+    source::{ApiAnswer, ApiFailure, ApiRequest},
     target::Target,
 };
 use crate::{
     bindings::informer::plugin::client::{ApiCode, ApiError},
     capabilities::secret::masked_answer,
     guest::Guest,
+    request_span::{Request, RequestSpan},
 };
 
 /// A call of the guest to this capability.
@@ -160,7 +161,18 @@ impl Calls<'_> {
         let (counters, client) = (&self.0.counters.client, &self.0.sources.client.0);
         counters.lock().requests += 1;
         let secrets = &self.0.config.grants.secrets;
+        let span = RequestSpan::begin(self.0.call.trace.as_ref(), || {
+            let path = request.path.split('?').next().unwrap_or_default().to_owned();
+            Request::Api { method: request.method.clone(), path }
+        });
         let answered = client.transport.send(request).await;
+        if let Some(span) = span {
+            match &answered {
+                Ok(answer) => span.end(Some(answer.status), None),
+                Err(ApiFailure::TooLarge { status, .. }) => span.end(Some(*status), Some("too-large")),
+                Err(ApiFailure::Unavailable(_)) => span.end(None, Some("unavailable")),
+            }
+        }
         // Whatever the path was: the grant names the Secrets that the plugin may see.
         let masked = answered.map(|answer| ApiAnswer { body: masked_answer(secrets, answer.body), ..answer });
         let answer = match masked {

@@ -12,6 +12,7 @@ use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Limited, StreamBody};
 use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
+use informer_types::{CallTrace, TraceContext};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -28,7 +29,7 @@ use super::{
     target::{Host, Target},
     traffic::{HttpOutcome, InFlight, Traffic},
 };
-use crate::{LogLevel, PluginConfig, output::Output};
+use crate::{LogLevel, PluginConfig, output::Output, request_span::RequestSpan};
 
 /// The time limit for a connection, including TLS.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -44,6 +45,9 @@ const FIELDS_BYTES: usize = 16 << 10;
 
 /// The largest piece of a body that a guest hands over at once. The host keeps it until it is sent.
 const CHUNK_BYTES: usize = 64 << 10;
+
+/// The header of W3C Trace Context.
+const TRACEPARENT: &str = "traceparent";
 
 /// The answer, and a future that drives the connection until the body has arrived.
 type Answer = (Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>);
@@ -65,6 +69,8 @@ pub(crate) struct Exchange {
     traffic: Arc<Traffic>,
     /// The deadline of the call in flight.
     pub(crate) deadline: Instant,
+    /// The trace of the call in flight, if it is for a sampled event.
+    pub(crate) trace: Option<CallTrace>,
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -94,7 +100,8 @@ impl Egress {
     ) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(FIELDS_BYTES);
-        Self { context, hooks: Exchange { client, config, output, traffic, deadline: Instant::now() } }
+        let hooks = Exchange { client, config, output, traffic, deadline: Instant::now(), trace: None };
+        Self { context, hooks }
     }
 }
 
@@ -129,12 +136,20 @@ impl Exchange {
         let target = Target::of(request.uri());
         let place = target.as_ref().map_or_else(|_| "an unusable URL".to_owned(), ToString::to_string);
         let what = format!("{} {place}", request.method());
+        let span = target.as_ref().ok().and_then(|target| self.span(target, request.method()));
+        let context = span.as_ref().map(RequestSpan::context);
         let attempt = async {
             let target = target.map_err(Denied::from)?;
-            self.attempt(&target, request, options.unwrap_or_default()).await
+            self.attempt(&target, traced(request, context), options.unwrap_or_default()).await
         };
         let ended = timeout_at(self.deadline, attempt).await;
         let ended = ended.unwrap_or_else(|_| Err(Problem::timed_out("the deadline of the call passed")));
+        if let Some(span) = span {
+            match &ended {
+                Ok((response, _)) => span.end(Some(response.status().as_u16()), None),
+                Err(problem) => span.end(None, Some(problem.outcome.as_str())),
+            }
+        }
         match &ended {
             Ok((response, _)) => {
                 counted.outcome = HttpOutcome::Answered;
@@ -147,6 +162,19 @@ impl Exchange {
             }
         }
         ended.map_err(|problem| problem.error)
+    }
+
+    /// The span of a request, if the event of the call is sampled.
+    fn span(&self, target: &Target, method: &Method) -> Option<RequestSpan> {
+        RequestSpan::begin(self.trace.as_ref(), || {
+            let host = target.host.to_string();
+            crate::request_span::Request::Http {
+                method: method.clone(),
+                https: target.https,
+                host,
+                port: target.port,
+            }
+        })
     }
 
     async fn attempt(
@@ -249,6 +277,15 @@ impl Exchange {
         let limit = self.config.limits.http_body_bytes;
         Ok(request.map(|body| sent(body, limit, Arc::clone(&self.traffic))))
     }
+}
+
+/// The request with the header `traceparent` of its span, unless the guest set one: then the trace is the guest's own.
+fn traced(mut request: Request<WasiBody>, context: Option<TraceContext>) -> Request<WasiBody> {
+    let header = context.and_then(|context| HeaderValue::try_from(context.traceparent()).ok());
+    if let Some(header) = header {
+        request.headers_mut().entry(TRACEPARENT).or_insert(header);
+    }
+    request
 }
 
 /// The body that the guest sends.

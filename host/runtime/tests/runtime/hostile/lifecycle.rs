@@ -14,7 +14,7 @@ use informer_runtime::{
     InstancePolicy, LoadError,
     capabilities::{ConfigFilesError, ConfigSource},
 };
-use informer_types::{FailureKind, Outcome, Reconciled, Reconciler, Request};
+use informer_types::{EventTrace, FailureKind, Outcome, Reconciled, Reconciler, Request};
 
 use super::{
     component, every_call_fails, hostile, load,
@@ -80,7 +80,12 @@ async fn a_trap_in_start_of_a_later_instance_fails_its_call_and_costs_that_insta
 #[tokio::test]
 async fn a_trap_in_reconcile_costs_its_instance_and_the_key_is_retried() {
     let running = load(hostile(r#"{"times": 4000000000, "how": "trap"}"#), "reconciles").await;
-    let request = || Request { key: "default/bad".into(), attempt: 1, queued: Duration::ZERO };
+    let request = || Request {
+        key: "default/bad".into(),
+        attempt: 1,
+        queued: Duration::ZERO,
+        trace: EventTrace::default(),
+    };
     let neighbour = Neighbour::start().await;
 
     let attack = || {
@@ -109,7 +114,12 @@ async fn a_loop_in_reconcile_ends_at_its_deadline() {
     let setup = hostile(r#"{"times": 4000000000, "how": "spin"}"#).deadline(super::LATER);
     let running = load(setup, "reconciles").await;
 
-    let request = Request { key: "default/bad".into(), attempt: 1, queued: Duration::ZERO };
+    let request = Request {
+        key: "default/bad".into(),
+        attempt: 1,
+        queued: Duration::ZERO,
+        trace: EventTrace::default(),
+    };
     let Some(Reconciled::Retry { failure }) = running.plugin.reconcile(request).await else {
         panic!("it is to be tried again")
     };

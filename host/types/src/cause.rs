@@ -1,0 +1,43 @@
+//! Why there is a notification.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// The reason for a notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// An event of the watch.
+    Live,
+    /// The first list, or the replay to a listener that joined late (client-go's `isInInitialList`, C-11, P-11). Only the first
+    /// notification of an object has this cause.
+    Initial,
+    /// Found by a later list, because the watch missed the change.
+    Relist,
+    /// Nothing changed, but the resync period of the subscription has elapsed (P-8).
+    Resync,
+    /// Requested again. Also the cause of a notification that merges several requested ones, if too many were pending.
+    Replay,
+}
+
+// === impl Cause ===
+
+impl Cause {
+    /// The word in configuration, logs, metrics and WIT.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Initial => "initial",
+            Self::Relist => "relist",
+            Self::Resync => "resync",
+            Self::Replay => "replay",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
