@@ -1,5 +1,5 @@
 use std::{
-    io::Write,
+    io::{Seek, Write},
     os::unix::{fs::symlink, net::UnixListener},
     path::PathBuf,
 };
@@ -79,6 +79,10 @@ fn a_file_that_grows_after_it_was_opened_is_read_up_to_the_limit() {
 fn a_file_that_reports_no_length_is_read_up_to_the_limit() {
     let maps = RegularFile::open(Path::new("/proc/self/maps")).unwrap();
     assert_eq!(maps.length(), 0);
+    // Both have one position in the file.
+    let mut same = maps.file.try_clone().unwrap();
 
     assert!(matches!(maps.read(100), Err(FileError::TooLarge { limit: 100 })));
+
+    assert_eq!(same.stream_position().unwrap(), 101);
 }
